@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error)
+]
+
+let package = Package(
+  name: "sheaf",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "Engine", targets: ["Engine"]),
+    .library(name: "Importer", targets: ["Importer"]),
+    .executable(name: "sheaf", targets: ["Command"]),
+  ],
+  targets: [
+    .target(name: "Engine", swiftSettings: settings),
+    .target(name: "Importer", dependencies: ["Engine"], swiftSettings: settings),
+    .executableTarget(
+      name: "Command", dependencies: ["Engine", "Importer"], swiftSettings: settings),
+    .testTarget(name: "EngineTests", dependencies: ["Engine"], swiftSettings: settings),
+    .testTarget(
+      name: "ImporterTests", dependencies: ["Engine", "Importer"], swiftSettings: settings),
+    .testTarget(
+      name: "CommandTests", dependencies: ["Command", "Engine", "Importer"],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

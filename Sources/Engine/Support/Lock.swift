@@ -1,0 +1,62 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A mutual-exclusion lock with a condition to wait on.
+///
+/// Built on `pthread_mutex_t`: ThreadSanitizer does not understand `Synchronization.Mutex` on Linux
+/// and reports races that are not there, and the standard library has no condition variable.
+///
+/// Thread rule: any thread. Not recursive: locking twice on one thread never returns.
+package final class Lock: @unchecked Sendable {
+  // @unchecked: the two pthread objects are allocated once, never moved, and made for sharing.
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+
+  package init() {
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
+    condition = .allocate(capacity: 1)
+    condition.initialize(to: pthread_cond_t())
+    pthread_cond_init(condition, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    condition.deallocate()
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  package func lock() { pthread_mutex_lock(mutex) }
+  package func unlock() { pthread_mutex_unlock(mutex) }
+
+  /// Runs `body` with the lock held.
+  package func withLock<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
+
+  /// Waits, with the lock held, until another thread calls `wakeAll`. May return early: callers
+  /// test their condition in a loop.
+  package func wait() { pthread_cond_wait(condition, mutex) }
+
+  /// Like `wait`, for at most about `milliseconds`.
+  package func wait(milliseconds: Int) {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let nanoseconds = Int(time.tv_nsec) + (milliseconds % 1000) * 1_000_000
+    time.tv_sec += milliseconds / 1000 + nanoseconds / 1_000_000_000
+    time.tv_nsec = nanoseconds % 1_000_000_000
+    pthread_cond_timedwait(condition, mutex, &time)
+  }
+
+  /// Wakes every waiting thread.
+  package func wakeAll() { pthread_cond_broadcast(condition) }
+}

@@ -1,0 +1,387 @@
+// Operating-system calls, wrapped once. Every call that can fail throws a `SystemError` that names
+// the operation and the path. What differs between Linux and macOS lives in this file only.
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A failed operating-system call.
+///
+/// - `operation`: the call, as a verb a person understands (`write`, `open`).
+/// - `path`: the file it was about, or an empty string.
+/// - `code`: the system's error number (`errno`).
+public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+  public let operation: String
+  public let path: String
+  public let code: Int32
+
+  public init(operation: String, path: String, code: Int32) {
+    self.operation = operation
+    self.path = path
+    self.code = code
+  }
+
+  /// The system's own words for the error number.
+  public var reason: String {
+    guard let text = strerror(code) else { return "error \(code)" }
+    return String(cString: text)
+  }
+
+  public var description: String {
+    path.isEmpty ? "\(operation): \(reason)" : "\(path): \(operation): \(reason)"
+  }
+
+  /// True when the disk, the quota or the file-size limit is exhausted.
+  public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+  /// True when a file or a folder on the way to it does not exist.
+  public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+  /// True when the reader of a pipe has gone away.
+  public var isClosedPipe: Bool { code == EPIPE }
+}
+
+/// What a file descriptor refers to.
+package struct FileStatus: Sendable {
+  package let size: Int
+  package let device: UInt64
+  package let inode: UInt64
+  package let isRegular: Bool
+  package let isDirectory: Bool
+  /// Last modification, in nanoseconds since 1970.
+  package let modified: Int64
+  package let permissions: UInt32
+}
+
+/// The operating system.
+///
+/// Thread rule: every function may be called from any thread.
+package enum System {
+  package enum OpenMode: Sendable {
+    case readOnly
+    case readWrite
+    case readWriteCreate
+    /// Fails when the file exists.
+    case createNew
+    /// Creates the file, or empties an existing one.
+    case truncate
+    case append
+  }
+
+  package static func open(_ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644)
+    throws(SystemError) -> Int32
+  {
+    let flags: Int32 =
+      switch mode {
+      case .readOnly: O_RDONLY
+      case .readWrite: O_RDWR
+      case .readWriteCreate: O_RDWR | O_CREAT
+      case .createNew: O_RDWR | O_CREAT | O_EXCL
+      case .truncate: O_RDWR | O_CREAT | O_TRUNC
+      case .append: O_WRONLY | O_CREAT | O_APPEND
+      }
+    while true {
+      #if canImport(Darwin)
+        let descriptor = Darwin.open(path, flags | O_CLOEXEC, mode_t(permissions))
+      #else
+        let descriptor = Glibc.open(path, flags | O_CLOEXEC, mode_t(permissions))
+      #endif
+      if descriptor >= 0 { return descriptor }
+      if errno != EINTR { throw SystemError(operation: "open", path: path, code: errno) }
+    }
+  }
+
+  package static func close(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      _ = Darwin.close(descriptor)
+    #else
+      _ = Glibc.close(descriptor)
+    #endif
+  }
+
+  package static func status(_ descriptor: Int32, path: String) throws(SystemError) -> FileStatus {
+    var raw = stat()
+    guard fstat(descriptor, &raw) == 0 else {
+      throw SystemError(operation: "stat", path: path, code: errno)
+    }
+    return FileStatus(raw)
+  }
+
+  package static func status(path: String) throws(SystemError) -> FileStatus {
+    var raw = stat()
+    guard stat(path, &raw) == 0 else {
+      throw SystemError(operation: "stat", path: path, code: errno)
+    }
+    return FileStatus(raw)
+  }
+
+  /// Reads up to `buffer.count` bytes from the descriptor's position; 0 means the end.
+  package static func read(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, path: String
+  ) throws(SystemError) -> Int {
+    guard let base = buffer.baseAddress, buffer.count > 0 else { return 0 }
+    while true {
+      #if canImport(Darwin)
+        let count = Darwin.read(descriptor, base, buffer.count)
+      #else
+        let count = Glibc.read(descriptor, base, buffer.count)
+      #endif
+      if count >= 0 { return count }
+      if errno != EINTR { throw SystemError(operation: "read", path: path, code: errno) }
+    }
+  }
+
+  /// Reads exactly `buffer.count` bytes at `offset`, or fewer at the end of the file.
+  package static func read(
+    _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer, path: String
+  ) throws(SystemError) -> Int {
+    var done = 0
+    while done < buffer.count, let base = buffer.baseAddress {
+      let count = pread(descriptor, base + done, buffer.count - done, off_t(offset + done))
+      if count == 0 { break }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemError(operation: "read", path: path, code: errno)
+      }
+      done += count
+    }
+    return done
+  }
+
+  /// Writes all of `buffer` at `offset`.
+  package static func write(
+    _ descriptor: Int32, at offset: Int, _ buffer: UnsafeRawBufferPointer, path: String
+  ) throws(SystemError) {
+    var done = 0
+    while done < buffer.count, let base = buffer.baseAddress {
+      let count = pwrite(descriptor, base + done, buffer.count - done, off_t(offset + done))
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemError(operation: "write", path: path, code: errno)
+      }
+      if count == 0 { throw SystemError(operation: "write", path: path, code: ENOSPC) }
+      done += count
+    }
+  }
+
+  /// Writes all of `buffer` at the descriptor's position.
+  package static func write(
+    _ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, path: String
+  ) throws(SystemError) {
+    var done = 0
+    while done < buffer.count, let base = buffer.baseAddress {
+      #if canImport(Darwin)
+        let count = Darwin.write(descriptor, base + done, buffer.count - done)
+      #else
+        let count = Glibc.write(descriptor, base + done, buffer.count - done)
+      #endif
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemError(operation: "write", path: path, code: errno)
+      }
+      done += count
+    }
+  }
+
+  /// Makes everything written to the file so far, and its length, survive a power cut.
+  package static func flush(_ descriptor: Int32, path: String) throws(SystemError) {
+    #if canImport(Darwin)
+      // fsync on macOS does not reach the disk's own cache; F_FULLFSYNC does.
+      let failed = fcntl(descriptor, F_FULLFSYNC) != 0
+    #else
+      let failed = fdatasync(descriptor) != 0
+    #endif
+    if failed { throw SystemError(operation: "flush", path: path, code: errno) }
+  }
+
+  /// Makes the names in a folder (a creation, a rename) survive a power cut.
+  package static func flushDirectory(of path: String) throws(SystemError) {
+    let folder = directory(of: path)
+    let descriptor = try open(folder, .readOnly)
+    defer { close(descriptor) }
+    if fsync(descriptor) != 0 && errno != EINVAL {
+      throw SystemError(operation: "flush folder", path: folder, code: errno)
+    }
+  }
+
+  package static func resize(_ descriptor: Int32, to length: Int, path: String)
+    throws(SystemError)
+  {
+    while ftruncate(descriptor, off_t(length)) != 0 {
+      if errno != EINTR { throw SystemError(operation: "resize", path: path, code: errno) }
+    }
+  }
+
+  package static func rename(_ from: String, to: String) throws(SystemError) {
+    #if canImport(Darwin)
+      let failed = Darwin.rename(from, to) != 0
+    #else
+      let failed = Glibc.rename(from, to) != 0
+    #endif
+    if failed { throw SystemError(operation: "rename", path: from, code: errno) }
+  }
+
+  /// Removes a file; a file that is not there is no error.
+  package static func remove(_ path: String) throws(SystemError) {
+    if unlink(path) != 0 && errno != ENOENT {
+      throw SystemError(operation: "remove", path: path, code: errno)
+    }
+  }
+
+  /// A shared mapping of a descriptor's first `length` bytes; nil when the system has no room.
+  ///
+  /// The mapping may be longer than the file: the bytes beyond its end must not be touched until
+  /// the file has grown over them.
+  package static func map(_ descriptor: Int32, length: Int, writable: Bool)
+    -> UnsafeMutableRawPointer?
+  {
+    #if canImport(Darwin)
+      let flags = MAP_SHARED
+    #else
+      let flags = MAP_SHARED | MAP_NORESERVE
+    #endif
+    let protection = writable ? PROT_READ | PROT_WRITE : PROT_READ
+    let address = mmap(nil, length, protection, flags, descriptor, 0)
+    return address == MAP_FAILED ? nil : address
+  }
+
+  /// Zeroed private memory that takes room only where it is touched; nil when there is none.
+  package static func reserve(length: Int) -> UnsafeMutableRawPointer? {
+    #if canImport(Darwin)
+      let flags = MAP_PRIVATE | MAP_ANON
+    #else
+      let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    #endif
+    let address = mmap(nil, length, PROT_READ | PROT_WRITE, flags, -1, 0)
+    return address == MAP_FAILED ? nil : address
+  }
+
+  package static func unmap(_ address: UnsafeMutableRawPointer, length: Int) {
+    munmap(address, length)
+  }
+
+  // MARK: Locks the kernel releases when their owner dies
+
+  package enum LockKind: Sendable {
+    case shared
+    case exclusive
+    case none
+  }
+
+  /// Takes or releases a lock on `length` bytes at `offset`; the lock belongs to the open file
+  /// description, not to the process, so two descriptors of one process exclude each other.
+  ///
+  /// - Returns: false when `wait` is false and somebody else holds the range.
+  package static func lock(
+    _ descriptor: Int32, _ kind: LockKind, at offset: Int, length: Int, wait: Bool, path: String
+  ) throws(SystemError) -> Bool {
+    var request = flock()
+    request.l_type = Self.raw(kind)
+    request.l_whence = Int16(SEEK_SET)
+    request.l_start = off_t(offset)
+    request.l_len = off_t(length)
+    while fcntl(descriptor, wait ? setLockWaiting : setLock, &request) != 0 {
+      if errno == EINTR { continue }
+      if !wait && (errno == EAGAIN || errno == EACCES) { return false }
+      throw SystemError(operation: "lock", path: path, code: errno)
+    }
+    return true
+  }
+
+  /// True when another open file description holds a lock on the range.
+  package static func isLocked(
+    _ descriptor: Int32, at offset: Int, length: Int, path: String
+  ) throws(SystemError) -> Bool {
+    var request = flock()
+    request.l_type = Self.raw(.exclusive)
+    request.l_whence = Int16(SEEK_SET)
+    request.l_start = off_t(offset)
+    request.l_len = off_t(length)
+    guard fcntl(descriptor, getLock, &request) == 0 else {
+      throw SystemError(operation: "lock", path: path, code: errno)
+    }
+    return request.l_type != Self.raw(.none)
+  }
+
+  private static func raw(_ kind: LockKind) -> Int16 {
+    switch kind {
+    case .shared: Int16(F_RDLCK)
+    case .exclusive: Int16(F_WRLCK)
+    case .none: Int16(F_UNLCK)
+    }
+  }
+
+  #if canImport(Darwin)
+    // XNU's open-file-description locks: F_OFD_SETLK, F_OFD_SETLKW, F_OFD_GETLK.
+    private static let setLock: Int32 = 90
+    private static let setLockWaiting: Int32 = 91
+    private static let getLock: Int32 = 92
+  #else
+    // From Linux's fcntl.h; glibc's Swift overlay does not import these macros.
+    private static let getLock: Int32 = 36
+    private static let setLock: Int32 = 37
+    private static let setLockWaiting: Int32 = 38
+  #endif
+
+  // MARK: The machine and the process
+
+  package static var processIdentifier: Int32 { getpid() }
+
+  package static func processIsAlive(_ identifier: Int32) -> Bool {
+    kill(identifier, 0) == 0 || errno == EPERM
+  }
+
+  package static var processorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
+  /// Nanoseconds of a clock that never goes backwards.
+  package static var monotonicNanoseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  package static func sleep(milliseconds: UInt32) {
+    usleep(milliseconds &* 1000)
+  }
+
+  /// Bytes an unprivileged user may still write on the file system that holds `path`.
+  package static func freeSpace(at path: String) throws(SystemError) -> Int {
+    var raw = statvfs()
+    guard statvfs(path, &raw) == 0 else {
+      throw SystemError(operation: "statvfs", path: path, code: errno)
+    }
+    let (bytes, overflow) = Int(clamping: raw.f_bavail).multipliedReportingOverflow(
+      by: Int(clamping: raw.f_frsize))
+    return overflow ? Int.max : bytes
+  }
+
+  package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+  package static func environment(_ name: String) -> String? {
+    guard let value = getenv(name) else { return nil }
+    return String(cString: value)
+  }
+
+  /// The folder part of a path; `.` when it has none.
+  package static func directory(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}
+
+extension FileStatus {
+  fileprivate init(_ raw: stat) {
+    size = Int(raw.st_size)
+    device = UInt64(truncatingIfNeeded: raw.st_dev)
+    inode = UInt64(truncatingIfNeeded: raw.st_ino)
+    isRegular = raw.st_mode & S_IFMT == S_IFREG
+    isDirectory = raw.st_mode & S_IFMT == S_IFDIR
+    #if canImport(Darwin)
+      modified =
+        Int64(raw.st_mtimespec.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtimespec.tv_nsec)
+    #else
+      modified = Int64(raw.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtim.tv_nsec)
+    #endif
+    permissions = UInt32(raw.st_mode) & 0o7777
+  }
+}

@@ -1,0 +1,71 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A thread of our own, joined explicitly.
+///
+/// A closure written in top-level code is isolated to the main actor and would crash here: start
+/// threads from functions.
+package final class Thread: @unchecked Sendable {
+  // @unchecked: `handle` is written before the object is returned, and read only by `join`.
+  private var handle: pthread_t?
+
+  /// Starts a thread that runs `body` once.
+  ///
+  /// - Throws: `SystemError` when the system has no room for another thread.
+  package init(
+    name: String, stackBytes: Int = 1 << 20, _ body: @escaping @Sendable () -> Void
+  ) throws(SystemError) {
+    let box = Unmanaged.passRetained(Body(name: name, run: body))
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    pthread_attr_setstacksize(&attributes, stackBytes)
+    defer { pthread_attr_destroy(&attributes) }
+    #if canImport(Darwin)
+      var started: pthread_t?
+    #else
+      var started = pthread_t()
+    #endif
+    let code = pthread_create(&started, &attributes, startThread, box.toOpaque())
+    guard code == 0 else {
+      box.release()
+      throw SystemError(operation: "start thread", path: "", code: code)
+    }
+    handle = started
+  }
+
+  /// Waits until the thread has ended. Call once.
+  package func join() {
+    guard let handle else { return }
+    self.handle = nil
+    pthread_join(handle, nil)
+  }
+}
+
+private final class Body: Sendable {
+  let name: String
+  let run: @Sendable () -> Void
+  init(name: String, run: @escaping @Sendable () -> Void) {
+    self.name = name
+    self.run = run
+  }
+}
+
+#if canImport(Darwin)
+  private func startThread(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+    pthread_setname_np(body.name)
+    body.run()
+    return nil
+  }
+#else
+  private func startThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let argument else { return nil }
+    let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+    // glibc's pthread_setname_np is hidden from Swift: threads stay unnamed on Linux.
+    body.run()
+    return nil
+  }
+#endif
