@@ -37,6 +37,16 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
   /// True when a file or a folder on the way to it does not exist.
   public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+  /// True when the file or its folder may not be written by this user, or not at all.
+  public var isReadOnly: Bool { code == EACCES || code == EPERM || code == EROFS }
+  /// The error of opening a folder as if it were a file.
+  package static func isADirectory(_ path: String) -> SystemError {
+    SystemError(operation: "open", path: path, code: EISDIR)
+  }
+  /// The error of there being no memory or address space for an operation.
+  package static func noMemory(_ operation: String, _ path: String) -> SystemError {
+    SystemError(operation: operation, path: path, code: ENOMEM)
+  }
   /// True when the reader of a pipe has gone away.
   public var isClosedPipe: Bool { code == EPIPE }
 }
