@@ -41,7 +41,7 @@ package final class BlockWriter {
   ///
   /// - Parameter checked: how many of its first bytes the reference's checksum covers.
   /// - Throws: `SystemError` when writing fails.
-  package func append(cluster bytes: [UInt8], checksum: UInt64) throws(SystemError)
+  package func append(cluster bytes: [UInt8], checksum: UInt64) throws
     -> BlockReference
   {
     try makeRoom(in: &clusters, for: bytes.count)
@@ -49,7 +49,7 @@ package final class BlockWriter {
   }
 
   /// Places a block that the next commits will replace.
-  package func append(node bytes: [UInt8]) throws(SystemError) -> BlockReference {
+  package func append(node bytes: [UInt8]) throws -> BlockReference {
     let checksum = Checksum.of(bytes)
     if bytes.count <= clusters.room { return put(bytes, checksum: checksum, into: &clusters) }
     try makeRoom(in: &nodes, for: bytes.count)
@@ -62,7 +62,7 @@ package final class BlockWriter {
   }
 
   /// Hands everything buffered to the storage; nothing is durable before a flush.
-  package func writeOut() throws(SystemError) {
+  package func writeOut() throws {
     try write(&clusters)
     try write(&nodes)
   }
@@ -75,7 +75,7 @@ package final class BlockWriter {
     return reference
   }
 
-  private func makeRoom(in run: inout Run, for count: Int) throws(SystemError) {
+  private func makeRoom(in run: inout Run, for count: Int) throws {
     if run.room >= count {
       if run.buffer.count >= Self.writeBytes { try write(&run) }
       return
@@ -92,13 +92,13 @@ package final class BlockWriter {
     run.limit = pages.upperBound * Layout.pageBytes
   }
 
-  private func write(_ run: inout Run) throws(SystemError) {
+  private func write(_ run: inout Run) throws {
     guard !run.buffer.isEmpty else { return }
     let end = Layout.pages(holding: run.cursor) * Layout.pageBytes
     if end > length { try grow(to: end) }
     let start = run.start
     let storage = storage
-    try run.buffer.withUnsafeBytes { bytes throws(SystemError) in
+    try run.buffer.withUnsafeBytes { bytes in
       try storage.write(bytes, at: start)
     }
     bytesWritten += run.buffer.count
@@ -108,7 +108,7 @@ package final class BlockWriter {
 
   /// Grows by an eighth at least, so that the number of growths stays logarithmic; the flush of the
   /// commit makes the new length durable before a slot names it.
-  private func grow(to end: Int) throws(SystemError) {
+  private func grow(to end: Int) throws {
     let step = min(max(length / 8, 1 << 18), 1 << 28)
     let wanted = Layout.pages(holding: max(end, length + step)) * Layout.pageBytes
     try storage.resize(to: wanted)

@@ -51,12 +51,14 @@ package final class SpaceMap {
     }
   }
 
-  /// Rebuilding from a file, after all `countLive`: a block that a held version still reaches.
-  package func countHeld(_ pages: Range<Int>, by version: UInt64, newest: UInt64) {
+  /// Rebuilding from a file, after all `countLive`: a block that some held version still reaches.
+  ///
+  /// Its birth is unknown: every version held from before `newest` keeps it.
+  package func countHeld(_ pages: Range<Int>, newest: UInt64) {
     extend(to: pages.upperBound)
-    for page in pages where blocks[page] == 0 {
+    for page in pages where free.contains(page) {
       free.remove(page)
-      retired.append(Retired(page: page, birth: version, death: newest))
+      retired.append(Retired(page: page, birth: 0, death: newest))
     }
   }
 
@@ -68,19 +70,15 @@ package final class SpaceMap {
     for version in blocked.keys where !held.contains(version) {
       retired.append(contentsOf: blocked.removeValue(forKey: version) ?? [])
     }
-    var stillDoubled: [Int] = []
     for page in retired {
       let position = held.partition(from: page.birth)
       if position < held.count, held[position] < page.death {
         blocked[held[position], default: []].append(page)
-        stillDoubled.append(page.page)
       } else if blocks[page.page] == 0 {
         free.insert(page.page)
       }
     }
     retired.removeAll(keepingCapacity: true)
-    // After a rebuild one page may be kept by several held versions: it is free when none is left.
-    for page in stillDoubled { free.remove(page) }
   }
 
   /// Takes `count` adjacent pages: the first hole that is large enough, else new ones at the end.
@@ -139,7 +137,7 @@ package final class SpaceMap {
 
   private func giveBackTaken() {
     for pages in taken {
-      for page in pages where blocks[page] == 0 && birth[page] != .max { free.insert(page) }
+      for page in pages where blocks[page] == 0 { free.insert(page) }
     }
     taken.removeAll(keepingCapacity: true)
   }
