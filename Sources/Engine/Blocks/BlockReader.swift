@@ -56,17 +56,35 @@ package final class BlockReader: @unchecked Sendable {
   package func verify(_ bytes: UnsafeRawBufferPointer, offset: Int, checksum: UInt64)
     throws(BlockError)
   {
-    // The offset is part of the tag: a page that was reused carries other checksums.
-    let tag = (checksum ^ (UInt64(truncatingIfNeeded: offset) &* 0x9E37_79B9_7F4A_7C15)) | 1
-    let entry = AtomicWord(
-      table + Int(truncatingIfNeeded: (tag &* 0xD6E8_FEB8_6659_FD93) >> 46) * 8)
-    if entry.load() == tag { return }
+    if isVerified(offset: offset, checksum: checksum) { return }
     guard Checksum.of(bytes) == checksum else {
       throw BlockError(
         path: storage.path, offset: UInt64(offset), length: UInt32(clamping: bytes.count),
         what: "the checksum does not fit its bytes")
     }
-    entry.store(tag)
+    markVerified(offset: offset, checksum: checksum)
+  }
+
+  /// True when the bytes at a file offset were found to have this checksum before.
+  package func isVerified(offset: Int, checksum: UInt64) -> Bool {
+    let tag = Self.tag(offset, checksum)
+    return entry(tag).load() == tag
+  }
+
+  /// To be called after the bytes at a file offset were found to have this checksum.
+  package func markVerified(offset: Int, checksum: UInt64) {
+    let tag = Self.tag(offset, checksum)
+    entry(tag).store(tag)
+  }
+
+  /// Offset and checksum in one word: a page that was reused carries other checksums.
+  private static func tag(_ offset: Int, _ checksum: UInt64) -> UInt64 {
+    (checksum ^ (UInt64(truncatingIfNeeded: offset) &* 0x9E37_79B9_7F4A_7C15)) | 1
+  }
+
+  private func entry(_ tag: UInt64) -> AtomicWord {
+    let index = Int(truncatingIfNeeded: (tag &* 0xD6E8_FEB8_6659_FD93) >> 46)
+    return AtomicWord(table + index * 8)
   }
 }
 

@@ -20,11 +20,12 @@ package final class BlockWriter {
 
   private static let writeBytes = 1 << 20
 
-  private let storage: any Storage
+  package let storage: any Storage
   private let space: SpaceMap
   private var clusters = Run()
   private var nodes = Run()
-  private var length: Int
+  /// The storage's length; every block placed so far and written lies before it.
+  private(set) package var length: Int
   private(set) package var added: [Range<Int>] = []
   private(set) package var dropped: [Range<Int>] = []
   /// Bytes handed to the storage so far.

@@ -52,8 +52,8 @@ package struct CommitSlot: Sendable, Equatable {
 
   package static func read(_ page: UnsafeRawBufferPointer) -> Reading {
     if page.allSatisfy({ $0 == 0 }) { return .empty }
-    guard page.count == Layout.pageBytes else { return .damaged("the page is cut short") }
     guard page.starts(with: magic) else { return .foreign }
+    guard page.count == Layout.pageBytes else { return .damaged("the page is cut short") }
     let sum = Checksum.of(UnsafeRawBufferPointer(rebasing: page[0..<checkedBytes]))
     do throws(DecodingFailure) {
       var reader = ByteReader(page, offset: magic.count)

@@ -57,6 +57,8 @@ package final class Coordination: @unchecked Sendable {
   /// The lock file, or nil for private memory.
   let descriptor: Int32?
   package let path: String
+  /// The lock file itself, the same for every handle on one database.
+  package let identity: FileIdentity
   /// This participant's byte and its token in the reader slots.
   let participant: Int
   let token: UInt64
@@ -69,6 +71,7 @@ package final class Coordination: @unchecked Sendable {
     self.memory = memory
     self.path = path
     descriptor = nil
+    identity = FileIdentity(device: .max, inode: UInt64(UInt(bitPattern: memory)))
     participant = 0
     token = 1 << 16 | 1
     visible = VersionCell(memory + Place.visible)
@@ -76,10 +79,13 @@ package final class Coordination: @unchecked Sendable {
 
   /// Joins the participants of a database file, waiting while one of them is compacting it.
   ///
-  /// - Parameter file: which file the database is now, read after the presence lock is held, so
-  ///   that a compaction that just finished is seen.
+  /// - Parameter open: opens (or creates) the database file and says which file it is. Called with the
+  ///   presence lock held, so that a compaction that just finished is seen; when `alone`, nobody
+  ///   else can join before it returns, and it stores the newest version in the cell.
   /// - Throws: `CoordinationError.replaced` when others have another file open under this name.
-  package init(path: String, file: () throws -> FileIdentity) throws {
+  package init(
+    path: String, open: (_ alone: Bool, _ visible: VersionCell) throws -> FileIdentity
+  ) throws {
     let (descriptor, alone) = try Self.enter(path)
     do {
       self.path = path
@@ -88,11 +94,16 @@ package final class Coordination: @unchecked Sendable {
         throw SystemError.noMemory("map", path)
       }
       self.memory = memory
+      let status = try System.status(descriptor, path: path)
+      self.identity = FileIdentity(device: status.device, inode: status.inode)
       do {
-        let identity = try file()
+        visible = VersionCell(memory + Place.visible)
         if alone {
           // Nobody else is here: whatever a crash left in the file means nothing any more.
           memory.initializeMemory(as: UInt8.self, repeating: 0, count: Place.bytes)
+        }
+        let identity = try open(alone, visible)
+        if alone {
           Self.word(memory, Place.device).store(identity.device)
           Self.word(memory, Place.inode).store(identity.inode)
           Self.word(memory, 8).store(Self.layoutVersion)
@@ -101,7 +112,6 @@ package final class Coordination: @unchecked Sendable {
           try Self.verifyHeader(memory, path: path, identity: identity)
         }
         (participant, token) = try Self.takePlace(descriptor, memory, path: path)
-        visible = VersionCell(memory + Place.visible)
         _ = try System.lock(
           descriptor, .shared, at: LockByte.presence, length: 1, wait: true, path: path)
         _ = try System.lock(
@@ -111,6 +121,8 @@ package final class Coordination: @unchecked Sendable {
         throw error
       }
     } catch {
+      // Nobody else has seen the file, and there is nothing to coordinate.
+      if alone { try? System.remove(path) }
       System.close(descriptor)
       throw error
     }
@@ -215,16 +227,24 @@ package final class Coordination: @unchecked Sendable {
     word(Place.inode).store(identity.inode)
   }
 
-  /// Removes the lock file if this participant is the last; call once, before releasing.
+  /// Stops taking part, and removes the lock file if nobody else does. Call once, when no
+  /// transaction is open.
   package func leave() throws(SystemError) {
-    guard let descriptor else { return }
+    // A version that is still held here must stay visible to whoever comes next; then the place is
+    // given up when the last snapshot lets go of this object.
+    guard let descriptor, !holdsVersions else { return }
+    let registered = try System.lock(
+      descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
     // Without the registration lock somebody may be about to join: then the file stays.
-    guard
-      try System.lock(
-        descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path),
-      try becomeAlone()
-    else { return }
-    try System.remove(path)
+    if registered, try becomeAlone() { try System.remove(path) }
+    for byte in [LockByte.presence, LockByte.registration] {
+      _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: true, path: path)
+    }
+  }
+
+  private var holdsVersions: Bool {
+    let used = min(Int(clamping: word(Place.usedReaderSlots).load()), Place.readerSlotCount)
+    return (0..<used).contains { word(Place.readers + $0 * 64).load() == token }
   }
 
   // MARK: The process that writes
@@ -244,10 +264,26 @@ package final class Coordination: @unchecked Sendable {
 }
 
 /// Why a database's participants could not be joined.
-package enum CoordinationError: Error, Equatable {
+package enum CoordinationError: Error, Equatable, CustomStringConvertible {
   case foreignLockFile(String)
   case replaced(String)
   case tooManyParticipants(String, Int)
   case tooManyReaders(String, Int)
   case tooManyWriters(String, Int)
+
+  package var description: String {
+    switch self {
+    case .foreignLockFile(let path):
+      "\(path) is not a lock file of this Sheaf; close the program that uses the database"
+    case .replaced(let path):
+      "the database file was replaced while others have the earlier one open (\(path)); "
+        + "close them first"
+    case .tooManyParticipants(_, let limit):
+      "it is open \(limit) times already; close some"
+    case .tooManyReaders(_, let limit):
+      "\(limit) snapshots are held already; release some"
+    case .tooManyWriters(_, let limit):
+      "\(limit) writers are waiting already; try again later"
+    }
+  }
 }
