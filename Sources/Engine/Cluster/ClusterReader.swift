@@ -74,13 +74,19 @@ package struct ClusterReader {
     }
   }
 
+  /// The bytes that a reference's checksum covers, header and directory; nil when it cannot be a
+  /// cluster.
+  package static func header(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    guard bytes.count >= ClusterFormat.fixedHeaderLength else { return nil }
+    let length = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
+    guard length <= bytes.count else { return nil }
+    return UnsafeRawBufferPointer(rebasing: bytes[..<length])
+  }
+
   /// True when the cluster's header and directory have the checksum its reference names. To be asked
   /// once, before the cluster is first read.
   package static func verifyHeader(_ bytes: UnsafeRawBufferPointer, checksum: UInt64) -> Bool {
-    guard bytes.count >= ClusterFormat.fixedHeaderLength else { return false }
-    let length = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
-    guard length <= bytes.count else { return false }
-    return Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[..<length])) == checksum
+    header(of: bytes).map { Checksum.of($0) } == checksum
   }
 
   // MARK: Columns

@@ -48,6 +48,7 @@ struct DoubleEncoding {
     _ column: GatheredColumn, numbers: UnsafeMutablePointer<Int64>,
     exceptions: UnsafeMutablePointer<UInt32>
   ) -> PackedStringsPlan? {
+    guard isLikely(column) else { return nil }
     var misfits = PackedStringsPlan()
     for row in 0..<column.rowCount {
       numbers[row] = 0
@@ -62,6 +63,19 @@ struct DoubleEncoding {
       }
     }
     return misfits
+  }
+
+  /// False when too many spellings are no numbers at all, which costs little to find out.
+  private static func isLikely(_ column: GatheredColumn) -> Bool {
+    var misfits = 0
+    for row in 0..<column.rowCount where !column.isNull(row) {
+      let spelling = column.spelling(row)
+      if !NumberSpelling.parseCanonical(spelling).isMisfit { continue }
+      if NumberSpelling.scan(spelling) != nil { continue }
+      misfits &+= 1
+      if misfits > column.maximumExceptions { return false }
+    }
+    return true
   }
 
   static func size(_ column: GatheredColumn, exceptions: PackedStringsPlan) -> Int {
