@@ -1,0 +1,155 @@
+/// A cluster ready to be written: its bytes, what a reference to it needs, and what was seen while
+/// encoding it. A plain value, to be handed from a parser's thread to the writer's.
+package struct EncodedCluster: Sendable {
+  package struct Column: Sendable {
+    package let id: UInt32
+    package let encoding: ColumnEncoding
+    /// Bytes of the segment.
+    package let byteCount: Int
+    package let nullCount: Int
+    package let statistics: ColumnStatistics
+    /// Row numbers count from the first row of the cluster.
+    package let observation: TypeObservation
+  }
+
+  /// See `ClusterFormat`.
+  package let bytes: [UInt8]
+  package let headerLength: Int
+  /// XXH64 of the first `headerLength` bytes; vouches for the rest too, see `ClusterFormat`.
+  package let headerChecksum: UInt64
+  package let rowCount: Int
+  /// In the order the columns were given.
+  package let columns: [Column]
+}
+
+/// Encodes rows into clusters, straight from the span matrix of a parser.
+///
+/// Thread rule: confined; one for each thread. Its memory is used again for every cluster.
+package final class ClusterBuilder {
+  private var encoder = ColumnEncoder()
+  private var output = OutputBuffer(capacity: 1 << 16)
+
+  package init() {}
+
+  /// Encodes rows whose fields are given as spans of an arena.
+  ///
+  /// - Parameters:
+  ///   - arena: the bytes the spans point into. Only read during the call.
+  ///   - spans: `rowCount` * `columnCount` spans, row by row.
+  ///   - columnIDs: the identifier of each column, all different. Any order; the file keeps them
+  ///     ascending.
+  ///   - keyOffsets: the key of each row minus the cluster's first key: from 0 up and ascending. Nil
+  ///     when keys have no gaps.
+  /// - Throws: `ClusterError` when a span lies outside the arena, or identifiers or keys are not as
+  ///   said, or the result would be too large.
+  /// - Complexity: O(bytes); hashes each spelling once and parses those that look like numbers.
+  package func encode(
+    arena: UnsafeRawBufferPointer, spans: UnsafePointer<TextSpan>, rowCount: Int,
+    columnCount: Int, columnIDs: [UInt32], keyOffsets: [Int64]? = nil
+  ) throws(ClusterError) -> EncodedCluster {
+    guard rowCount >= 0, rowCount <= ClusterFormat.maximumRows else {
+      throw .tooManyRows(rowCount)
+    }
+    let order = try Self.order(columnIDs, count: columnCount)
+    let headerLength = ClusterFormat.headerLength(columns: columnCount)
+    output.removeAll()
+    output.appendZeros(headerLength)
+    output.replace(UInt32(truncatingIfNeeded: headerLength), at: 0)
+    output.replace(UInt32(truncatingIfNeeded: rowCount), at: 4)
+    output.replace(UInt32(truncatingIfNeeded: columnCount), at: 8)
+    if let keyOffsets { try appendKeys(keyOffsets, rowCount: rowCount) }
+
+    var columns: [EncodedCluster.Column] = []
+    columns.reserveCapacity(columnCount)
+    for (position, index) in order.enumerated() {
+      let start = output.count
+      let segment = try encoder.encode(
+        arena: arena, matrix: spans, column: index, stride: columnCount, rowCount: rowCount,
+        into: &output)
+      try checkSize()
+      let entry = ClusterFormat.headerLength(columns: position)
+      writeEntry(at: entry, id: columnIDs[index], segment, from: start)
+      columns.append(
+        EncodedCluster.Column(
+          id: columnIDs[index], encoding: segment.encoding, byteCount: output.count - start,
+          nullCount: segment.nullCount, statistics: segment.statistics,
+          observation: segment.observation))
+    }
+    output.appendZeros(ClusterFormat.padding)
+    try checkSize()
+    let header = UnsafeRawBufferPointer(rebasing: output.bytes[..<headerLength])
+    return EncodedCluster(
+      bytes: Array(output.bytes), headerLength: headerLength,
+      headerChecksum: Checksum.of(header), rowCount: rowCount,
+      columns: Self.inGivenOrder(columns, order))
+  }
+
+  private func checkSize() throws(ClusterError) {
+    if output.count > ClusterFormat.maximumBytes { throw .tooLarge(bytes: output.count) }
+  }
+
+  private func checksum(from start: Int) -> UInt64 {
+    Checksum.of(UnsafeRawBufferPointer(rebasing: output.bytes[start...]))
+  }
+
+  private func writeEntry(
+    at entry: Int, id: UInt32, _ segment: ColumnEncoder.Segment, from start: Int
+  ) {
+    output.replace(id, at: entry)
+    output.replace(segment.encoding.rawValue, at: entry + 4)
+    output.replace(segment.statistics.kind.rawValue, at: entry + 5)
+    output.replace(segment.flags.rawValue, at: entry + 6)
+    output.replace(UInt32(truncatingIfNeeded: start), at: entry + 8)
+    output.replace(UInt32(truncatingIfNeeded: output.count - start), at: entry + 12)
+    output.replace(checksum(from: start), at: entry + 16)
+    output.replace(UInt32(truncatingIfNeeded: segment.nullCount), at: entry + 24)
+    output.replace(segment.statistics.minimum, at: entry + 28)
+    output.replace(segment.statistics.maximum, at: entry + 36)
+  }
+
+  /// Packs what each key offset exceeds its row number by: never falling, 0 without gaps.
+  private func appendKeys(_ keyOffsets: [Int64], rowCount: Int) throws(ClusterError) {
+    guard keyOffsets.count == rowCount else { throw .invalidKeys }
+    var previous: Int64 = -1
+    for offset in keyOffsets {
+      guard offset > previous else { throw .invalidKeys }
+      previous = offset
+    }
+    let gaps = previous &- Int64(rowCount - 1)
+    if gaps == 0 { return }
+    let width = BitPacking.width(UInt64(bitPattern: gaps))
+    let start = output.count
+    BitPacking.pack(count: rowCount, width: width, into: &output) { row in
+      UInt64(bitPattern: keyOffsets[row] &- Int64(row))
+    }
+    output.replace(1 as UInt8, at: 12)
+    output.replace(UInt8(truncatingIfNeeded: width), at: 13)
+    output.replace(UInt32(truncatingIfNeeded: start), at: 16)
+    output.replace(UInt32(truncatingIfNeeded: output.count - start), at: 20)
+    output.replace(checksum(from: start), at: 24)
+  }
+
+  /// The columns' positions by ascending identifier.
+  private static func order(_ ids: [UInt32], count: Int) throws(ClusterError) -> [Int] {
+    guard ids.count == count else {
+      throw .invalidColumns("\(ids.count) identifiers for \(count) columns")
+    }
+    var order = Array(ids.indices)
+    var isAscending = true
+    for index in order.dropFirst() where ids[index - 1] >= ids[index] { isAscending = false }
+    if isAscending { return order }
+    order.sort { ids[$0] < ids[$1] }
+    for (left, right) in zip(order, order.dropFirst()) where ids[left] == ids[right] {
+      throw .invalidColumns("identifier \(ids[left]) is given twice")
+    }
+    return order
+  }
+
+  private static func inGivenOrder(
+    _ columns: [EncodedCluster.Column], _ order: [Int]
+  ) -> [EncodedCluster.Column] {
+    var result = columns
+    for (position, index) in order.enumerated() { result[index] = columns[position] }
+    return result
+  }
+}

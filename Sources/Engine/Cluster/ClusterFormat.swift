@@ -1,0 +1,84 @@
+/// The bytes of a cluster: a run of rows stored column by column. One extent, position independent,
+/// all integers little-endian.
+///
+///     header      32 bytes
+///       u32  headerLength     32 + 44 * columnCount
+///       u32  rowCount         at most 2^20
+///       u32  columnCount
+///       u8   keyEncoding      0: the key of row r is firstKey + r
+///                             1: it is firstKey + r + packed[r]
+///       u8   keyWidth         bits of each packed value, 0 to 64
+///       u16  0
+///       u32  keyOffset        of the packed values, from the cluster's start
+///       u32  keyLength
+///       u64  keyChecksum
+///     directory   44 bytes for each column, by ascending identifier
+///       u32  column identifier
+///       u8   encoding         `ColumnEncoding`
+///       u8   statistics kind  `ColumnStatistics.Kind`
+///       u16  flags            `SegmentFlags`
+///       u32  offset           of the segment, from the cluster's start
+///       u32  length
+///       u64  checksum         XXH64 of the segment, seed 0
+///       u32  nullCount
+///       u64  minimum          see `ColumnStatistics`
+///       u64  maximum
+///     segments    back to back, keys first if there are any, then columns as in the directory
+///     padding     8 zero bytes, so that a load of eight bytes may begin at any byte of a segment
+///
+/// Who stores a reference to the cluster keeps the checksum of header and directory, and these keep
+/// one for every segment: reading one column verifies that column only. A column that the directory
+/// does not name is null in every row. The first key is kept outside.
+package enum ClusterFormat {
+  package static let maximumRows = 1 << 20
+  /// Of one cluster; offsets are 32 bits.
+  package static let maximumBytes = Int(UInt32.max) - 1
+
+  static let fixedHeaderLength = 32
+  static let entryLength = 44
+  static let padding = 8
+
+  static func headerLength(columns: Int) -> Int { fixedHeaderLength + entryLength * columns }
+}
+
+/// How a segment stores its column. The numbers are part of the file format.
+package enum ColumnEncoding: UInt8, Sendable, CaseIterable {
+  case constant = 0
+  case integers = 1
+  case decimals = 2
+  case doubles = 3
+  case dictionary = 4
+  case packedText = 5
+  case dates = 6
+  case dateTimes = 7
+
+  /// The name shown in reports.
+  package var name: String {
+    switch self {
+    case .constant: "constant"
+    case .integers: "integers"
+    case .decimals: "decimals"
+    case .doubles: "doubles"
+    case .dictionary: "dictionary"
+    case .packedText: "packed text"
+    case .dates: "dates"
+    case .dateTimes: "date-times"
+    }
+  }
+}
+
+/// Which parts a segment has.
+struct SegmentFlags: OptionSet {
+  let rawValue: UInt16
+
+  /// A null bitmap, see `RowMarks`.
+  static let nullBitmap = SegmentFlags(rawValue: 1)
+  /// Exceptions, see `RowMarks`.
+  static let exceptions = SegmentFlags(rawValue: 2)
+  /// Dictionary: the index after the last entry stands for null.
+  static let nullIndex = SegmentFlags(rawValue: 4)
+  /// Dictionary: the entries ascend by unsigned bytes. Not written yet.
+  static let sorted = SegmentFlags(rawValue: 8)
+
+  static let known: SegmentFlags = [.nullBitmap, .exceptions, .nullIndex, .sorted]
+}

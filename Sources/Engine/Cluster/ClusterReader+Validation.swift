@@ -1,0 +1,84 @@
+extension ClusterReader {
+  /// Decodes everything and compares it with what header and directory claim: key order, checksums,
+  /// null counts, bounds, spans and indices inside their segments, segments that do not overlap.
+  ///
+  /// - Throws: `ClusterError` for the first problem.
+  /// - Complexity: O(bytes + rows * columns).
+  package func validate() throws(ClusterError) {
+    if let problem = try keys().inconsistency() { throw .damagedKeys(problem) }
+    let decoded = DecodedColumn()
+    var previous: Column?
+    for position in 0..<columnCount {
+      let column = try column(at: position)
+      if let previous {
+        guard previous.id < column.id else {
+          throw .damagedHeader("column \(column.id) is out of order in the directory")
+        }
+        guard previous.offset + previous.byteCount <= column.offset else {
+          throw .damagedColumn(id: column.id, "its segment overlaps another")
+        }
+      }
+      previous = column
+      let reader = try open(column)
+      decoded.decode(reader, rows: 0..<rowCount)
+      if let problem = reader.inconsistency(decoded) {
+        throw .damagedColumn(id: column.id, problem)
+      }
+    }
+  }
+}
+
+extension ColumnReader {
+  /// What is wrong with the decoded column; nil when all is well.
+  fileprivate func inconsistency(_ decoded: DecodedColumn) -> String? {
+    if let problem = structureProblem() { return problem }
+    var nulls = 0
+    var collector = StatisticsCollector(statistics.kind)
+    for row in 0..<rowCount {
+      guard let spelling = decoded[row] else {
+        nulls += 1
+        if !isNull(row) { return "row \(row) is null only when read in bulk" }
+        continue
+      }
+      let isSame = withSpelling(row) { single in
+        single.map { $0.elementsEqual(spelling) } ?? false
+      }
+      if !isSame { return "row \(row) reads differently alone and in bulk" }
+      if !collector.add(SpellingView(spelling)) {
+        return "row \(row) is not of the kind that the statistics say"
+      }
+    }
+    if nulls != nullCount { return "\(nulls) rows are null, the directory says \(nullCount)" }
+    // A column without values has no bounds.
+    let expected = nulls == rowCount ? ColumnStatistics.none : collector.result
+    if !expected.isSame(statistics) { return "its minimum or maximum is wrong" }
+    return nil
+  }
+
+  private func structureProblem() -> String? {
+    switch body {
+    case .absent, .constant: return nil
+    case .integers(let integers): return integers.marks.inconsistency()
+    case .decimals(let decimals): return decimals.marks.inconsistency()
+    case .doubles(let doubles): return doubles.marks.inconsistency()
+    case .dates(let dates): return dates.marks.inconsistency()
+    case .dateTimes(let moments): return moments.marks.inconsistency()
+    case .packedText(let text):
+      return text.marks.inconsistency() ?? text.strings.inconsistency()
+    case .dictionary(let dictionary):
+      if let problem = dictionary.entries.inconsistency() { return problem }
+      for row in 0..<rowCount where dictionary.isOutside(row, flags: flags) {
+        return "row \(row) names an entry that the dictionary does not have"
+      }
+      return nil
+    }
+  }
+}
+
+extension ColumnStatistics {
+  /// True when the bounds are equal; 0 and -0 are.
+  fileprivate func isSame(_ other: ColumnStatistics) -> Bool {
+    if kind == .doubles && other.kind == .doubles { return numbers == other.numbers }
+    return self == other
+  }
+}

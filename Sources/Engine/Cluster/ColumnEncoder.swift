@@ -1,0 +1,201 @@
+/// Encodes one column after the other: looks at the spellings, picks the encoding that takes the
+/// fewest bytes, and writes the segment.
+///
+/// Candidates are sized without being built. A typed encoding (integers, decimals, dates, date-times,
+/// doubles) is one when at most 1 of 16 spellings would be an exception. Its size bounds the
+/// dictionary, which is given up as soon as it cannot be smaller. The order of the comparisons makes
+/// ties go to the simpler encoding.
+///
+/// Thread rule: confined; one for each thread. Its memory is kept from column to column.
+struct ColumnEncoder: ~Copyable {
+  private var spans = Scratch<TextSpan>()
+  private var numbers = Scratch<Int64>()
+  private var scales = Scratch<UInt8>()
+  private var exceptions = Scratch<UInt32>()
+  private var histogram = FrameHistogram()
+  private var dictionary = DictionaryBuilder()
+
+  /// What was written, for the directory.
+  struct Segment {
+    var encoding: ColumnEncoding
+    var flags: SegmentFlags
+    var statistics: ColumnStatistics
+    var nullCount: Int
+    var observation: TypeObservation
+  }
+
+  private enum Choice {
+    case typed(TypedPlan)
+    case doubles(PackedStringsPlan)
+    case dictionary
+    case packedText
+  }
+
+  /// Appends the segment of one column of a row-major span matrix to `output`.
+  mutating func encode(
+    arena: UnsafeRawBufferPointer, matrix: UnsafePointer<TextSpan>, column index: Int,
+    stride: Int, rowCount: Int, into output: inout OutputBuffer
+  ) throws(ClusterError) -> Segment {
+    let column = try GatheredColumn(
+      arena: arena, matrix: matrix, column: index, stride: stride, rowCount: rowCount,
+      scratch: spans.reserve(rowCount))
+    if ConstantEncoding.fits(column) { return writeConstant(column, into: &output) }
+
+    let rows = exceptions.reserve(rowCount)
+    let values = numbers.reserve(rowCount)
+    let scan = TypedScan.scan(column, numbers: values, scales: scales.reserve(rowCount))
+    var choice = Choice.packedText
+    var size = PackedTextEncoding.size(column)
+    if let scan {
+      if let plan = TypedPlan(column, scan, histogram: &histogram), plan.size <= size {
+        choice = .typed(plan)
+        size = plan.size
+      }
+    } else if let misfits = DoubleEncoding.scan(column, numbers: values, exceptions: rows) {
+      let doubles = DoubleEncoding.size(column, exceptions: misfits)
+      if doubles <= size {
+        choice = .doubles(misfits)
+        size = doubles
+      }
+    }
+    let distinct = dictionary.build(column, limit: size)
+    if let distinct, DictionaryEncoding.size(column, distinct.strings) < size {
+      choice = .dictionary
+    }
+
+    let observation = observe(column, scan, distinct)
+    let statistics = statistics(column, scan, distinct, observation)
+    var segment = Segment(
+      encoding: .packedText, flags: [], statistics: statistics, nullCount: column.nullCount,
+      observation: observation)
+    switch choice {
+    case .typed(let plan):
+      segment.encoding = plan.encoding
+      if let scan { segment.flags = plan.write(column, scan, exceptions: rows, into: &output) }
+    case .dictionary:
+      segment.encoding = .dictionary
+      if let distinct {
+        segment.flags = DictionaryEncoding.write(column, distinct, into: &output)
+      }
+    case .doubles(let misfits):
+      segment.encoding = .doubles
+      segment.flags = RowMarks.write(
+        column, exceptions: rows, count: misfits.count, into: &output)
+      BitPacking.pack(count: rowCount, width: 64, into: &output) {
+        UInt64(bitPattern: values[$0])
+      }
+    case .packedText:
+      segment.flags = RowMarks.write(column, exceptions: rows, count: 0, into: &output)
+      PackedTextEncoding.write(column, into: &output)
+    }
+    return segment
+  }
+
+  private func writeConstant(
+    _ column: GatheredColumn, into output: inout OutputBuffer
+  ) -> Segment {
+    var observation = TypeObservation()
+    var collector = StatisticsCollector(.none)
+    if column.valueCount > 0 {
+      let spelling = column.spelling(0)
+      observation.insert(SpellingClass.classify(spelling), row: 0)
+      collector = StatisticsCollector(ColumnStatistics.kind(observation.classes))
+      _ = collector.add(spelling)
+    }
+    ConstantEncoding.write(column, into: &output)
+    return Segment(
+      encoding: .constant, flags: [], statistics: collector.result, nullCount: column.nullCount,
+      observation: observation)
+  }
+
+  // MARK: What the spellings look like
+
+  /// Classifies each distinct spelling once where they are known.
+  private func observe(
+    _ column: GatheredColumn, _ scan: TypedScan?, _ distinct: DictionaryBuilder.Result?
+  ) -> TypeObservation {
+    var observation = TypeObservation()
+    if let scan {
+      for row in 0..<column.rowCount {
+        let mark = scan.scales[row]
+        if mark == TypedScan.null { continue }
+        let type =
+          mark == TypedScan.misfit
+          ? SpellingClass.classify(column.spelling(row)) : scan.typeClass(row)
+        if !observation.classes.contains(type) { observation.insert(type, row: row) }
+      }
+    } else if let distinct {
+      for index in 0..<distinct.strings.count {
+        let entry = distinct.entries[index]
+        let type = SpellingClass.classify(column.spelling(entry.span))
+        if !observation.classes.contains(type) {
+          observation.insert(type, row: Int(entry.firstRow))
+        }
+      }
+    } else {
+      for row in 0..<column.rowCount where !column.isNull(row) {
+        let type = SpellingClass.classify(column.spelling(row))
+        if !observation.classes.contains(type) { observation.insert(type, row: row) }
+      }
+    }
+    return observation
+  }
+
+  private func statistics(
+    _ column: GatheredColumn, _ scan: TypedScan?, _ distinct: DictionaryBuilder.Result?,
+    _ observation: TypeObservation
+  ) -> ColumnStatistics {
+    var collector = StatisticsCollector(ColumnStatistics.kind(observation.classes))
+    if let scan, scan.addNumbers(column, to: &collector) { return collector.result }
+    if let distinct {
+      for index in 0..<distinct.strings.count {
+        _ = collector.add(column.spelling(distinct.entries[index].span))
+      }
+    } else {
+      for row in 0..<column.rowCount where !column.isNull(row) {
+        _ = collector.add(column.spelling(row))
+      }
+    }
+    return collector.result
+  }
+}
+
+extension TypedScan {
+  /// Adds the bounds of the column from its numbers; false when that is not possible, because there
+  /// are misfits or a number is too long for the short way to a double.
+  fileprivate func addNumbers(
+    _ column: GatheredColumn, to collector: inout StatisticsCollector
+  ) -> Bool {
+    guard misfits == 0 else { return false }
+    var unit: Int64 = 1
+    if case .dateTimes(let style) = kind { unit = style.unit }
+    switch collector.kind {
+    case .none, .text: return false
+    case .integers, .days, .moments:
+      for row in 0..<column.rowCount where scales[row] != Self.null {
+        collector.add(numbers[row])
+      }
+      if unit != 1 { collector.scale(by: unit) }
+      return true
+    case .doubles:
+      guard let scale = singleScale else { return false }
+      // One scale: numbers order like their mantissas.
+      var low = Int64.max
+      var high = Int64.min
+      for row in 0..<column.rowCount where scales[row] != Self.null {
+        low = min(low, numbers[row])
+        high = max(high, numbers[row])
+      }
+      return withUnsafeTemporaryAllocation(
+        byteCount: NumberSpelling.capacity, alignment: 8
+      ) { room in
+        guard let base = room.baseAddress else { return false }
+        for mantissa in [low, high] {
+          let count = NumberSpelling.write(ScaledNumber(mantissa: mantissa, scale: scale), to: base)
+          _ = collector.add(SpellingView(UnsafeRawBufferPointer(start: base, count: count)))
+        }
+        return true
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/// Encoding 3: IEEE 754 doubles, spelled as Swift's `description` spells them (the shortest digits
+/// that read back as the same double; an exponent below 1e-4 and from 2^54 on).
+///
+///     marks               `RowMarks`
+///     f64  value of each row (bit pattern 0 for nulls and exceptions)
+struct DoubleEncoding {
+  let marks: RowMarks
+  private let values: UnsafeRawPointer
+
+  init(_ reader: inout ByteReader, rowCount: Int, flags: SegmentFlags) throws(DecodingFailure) {
+    marks = try RowMarks(&reader, rowCount: rowCount, flags: flags)
+    guard let base = try reader.readBytes(rowCount * 8, "the doubles").baseAddress else {
+      throw DecodingFailure(what: "the doubles", offset: reader.offset)
+    }
+    values = base
+  }
+
+  /// The double of a row that is neither null nor an exception.
+  @inline(__always)
+  func number(_ row: Int) -> Double {
+    let bits = values.loadUnaligned(fromByteOffset: row &* 8, as: UInt64.self)
+    return Double(bitPattern: UInt64(littleEndian: bits))
+  }
+
+  func write(_ row: Int, to target: UnsafeMutableRawPointer) -> Int {
+    var length = 0
+    for byte in number(row).description.utf8 {
+      target.storeBytes(of: byte, toByteOffset: length, as: UInt8.self)
+      length &+= 1
+    }
+    return length
+  }
+
+  /// The double that is spelled exactly like this; nil for any other spelling.
+  private static func parse(_ spelling: SpellingView) -> Double? {
+    guard spelling.count <= 32, let value = NumberSpelling.parseDouble(spelling) else {
+      return nil
+    }
+    return spelling.bytes.elementsEqual(value.description.utf8) ? value : nil
+  }
+
+  /// Reads the column as doubles: their bit patterns in `numbers`, the rows that do not fit in
+  /// `exceptions`. Nil when those are too many.
+  ///
+  /// Slow (a `String` for each row), and only tried for columns that are numbers in a form that
+  /// `TypedScan` does not take.
+  static func scan(
+    _ column: GatheredColumn, numbers: UnsafeMutablePointer<Int64>,
+    exceptions: UnsafeMutablePointer<UInt32>
+  ) -> PackedStringsPlan? {
+    guard isLikely(column) else { return nil }
+    var misfits = PackedStringsPlan()
+    for row in 0..<column.rowCount {
+      numbers[row] = 0
+      if column.isNull(row) { continue }
+      let spelling = column.spelling(row)
+      if let value = parse(spelling) {
+        numbers[row] = Int64(bitPattern: value.bitPattern)
+      } else {
+        exceptions[misfits.count] = UInt32(truncatingIfNeeded: row)
+        misfits.add(length: spelling.count)
+        if misfits.count > column.maximumExceptions { return nil }
+      }
+    }
+    return misfits
+  }
+
+  /// False when too many spellings are no numbers at all, which costs little to find out.
+  private static func isLikely(_ column: GatheredColumn) -> Bool {
+    var misfits = 0
+    for row in 0..<column.rowCount where !column.isNull(row) {
+      let spelling = column.spelling(row)
+      if !NumberSpelling.parseCanonical(spelling).isMisfit { continue }
+      if NumberSpelling.scan(spelling) != nil { continue }
+      misfits &+= 1
+      if misfits > column.maximumExceptions { return false }
+    }
+    return true
+  }
+
+  static func size(_ column: GatheredColumn, exceptions: PackedStringsPlan) -> Int {
+    RowMarks.size(column, exceptions: exceptions) &+ column.rowCount &* 8
+  }
+}

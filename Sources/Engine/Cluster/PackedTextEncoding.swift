@@ -1,0 +1,28 @@
+/// Encoding 5: the spellings as they are, back to back.
+///
+///     marks               `RowMarks`, never with exceptions
+///     strings             `PackedStrings`, one for each row (empty for null)
+struct PackedTextEncoding {
+  let marks: RowMarks
+  let strings: PackedStrings
+
+  init(_ reader: inout ByteReader, rowCount: Int, flags: SegmentFlags) throws(DecodingFailure) {
+    marks = try RowMarks(&reader, rowCount: rowCount, flags: flags.subtracting(.exceptions))
+    strings = try PackedStrings(&reader, count: rowCount)
+  }
+
+  private static func plan(_ column: GatheredColumn) -> PackedStringsPlan {
+    PackedStringsPlan(
+      count: column.rowCount, total: column.lengths.total,
+      minimum: column.nullCount > 0 ? 0 : column.lengths.minimum, maximum: column.lengths.maximum)
+  }
+
+  static func size(_ column: GatheredColumn) -> Int {
+    RowMarks.size(column, exceptions: PackedStringsPlan()) &+ plan(column).size
+  }
+
+  /// Writes all but the marks.
+  static func write(_ column: GatheredColumn, into output: inout OutputBuffer) {
+    plan(column).write(column, into: &output) { column.spans[$0] }
+  }
+}

@@ -1,0 +1,209 @@
+/// Rows with their keys, to be changed and encoded again: what an insertion fills, and what a cluster is
+/// decoded into when some of its rows change.
+///
+/// Spellings lie in one arena; a changed field's old bytes stay there until the buffer is emptied.
+/// Column positions are those of `columnIDs`.
+///
+/// Thread rule: a value; copies are independent.
+package struct RowBuffer: Sendable {
+  package let columnIDs: [UInt32]
+  /// One for each row, in the order of the rows. The owner keeps them ascending.
+  package private(set) var keys: [Int64] = []
+  private var arena: [UInt8] = []
+  private var spans: [TextSpan] = []
+
+  package init(columnIDs: [UInt32]) { self.columnIDs = columnIDs }
+
+  package var columnCount: Int { columnIDs.count }
+  package var rowCount: Int { keys.count }
+  /// Bytes of all spellings, those no longer used included.
+  package var byteCount: Int { arena.count }
+
+  /// Makes the buffer empty and keeps its memory.
+  package mutating func removeAll() {
+    keys.removeAll(keepingCapacity: true)
+    arena.removeAll(keepingCapacity: true)
+    spans.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Changing
+
+  /// Adds a row.
+  ///
+  /// - Parameter values: one for each column; missing ones are null, surplus ones are left out.
+  /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
+  package mutating func append(key: Int64, values: [Value]) throws(ClusterError) {
+    let start = arena.count
+    var row: [TextSpan] = []
+    row.reserveCapacity(columnCount)
+    for index in 0..<columnCount {
+      do {
+        row.append(try span(index < values.count ? values[index] : .null))
+      } catch {
+        arena.removeLast(arena.count - start)
+        throw error
+      }
+    }
+    spans.append(contentsOf: row)
+    keys.append(key)
+  }
+
+  /// Adds a row of spellings, nil for null.
+  ///
+  /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
+  package mutating func append(key: Int64, spellings: [[UInt8]?]) throws(ClusterError) {
+    try append(key: key, values: spellings.map { $0.map { Value.data($0) } ?? .null })
+  }
+
+  /// Puts a row in front of row `row`.
+  ///
+  /// - Precondition: 0 <= `row` <= `rowCount`.
+  package mutating func insert(key: Int64, values: [Value], at row: Int) throws(ClusterError) {
+    precondition(row >= 0 && row <= rowCount, "row \(row) of \(rowCount)")
+    try append(key: key, values: values)
+    let last = Array(spans[(spans.count - columnCount)...])
+    spans.removeLast(columnCount)
+    spans.insert(contentsOf: last, at: row * columnCount)
+    keys.insert(keys.removeLast(), at: row)
+  }
+
+  /// Replaces one field.
+  ///
+  /// - Precondition: the row and the column exist.
+  package mutating func set(row: Int, column: Int, to value: Value) throws(ClusterError) {
+    spans[index(row, column)] = try span(value)
+  }
+
+  /// Removes the rows for which `isRemoved` says so.
+  package mutating func removeRows(where isRemoved: (_ row: Int) -> Bool) {
+    var kept = 0
+    for row in 0..<rowCount where !isRemoved(row) {
+      if kept != row {
+        keys[kept] = keys[row]
+        for column in 0..<columnCount {
+          spans[kept * columnCount + column] = spans[row * columnCount + column]
+        }
+      }
+      kept += 1
+    }
+    keys.removeLast(keys.count - kept)
+    spans.removeLast(spans.count - kept * columnCount)
+  }
+
+  private mutating func span(_ value: Value) throws(ClusterError) -> TextSpan {
+    if value == .null { return .null }
+    let start = arena.count
+    value.appendSpelling(to: &arena)
+    guard arena.count <= ClusterFormat.maximumBytes else {
+      let wanted = arena.count
+      arena.removeLast(wanted - start)
+      throw .tooLarge(bytes: wanted)
+    }
+    return TextSpan(
+      offset: UInt32(truncatingIfNeeded: start),
+      length: UInt32(truncatingIfNeeded: arena.count - start))
+  }
+
+  // MARK: Reading
+
+  private func index(_ row: Int, _ column: Int) -> Int {
+    precondition(
+      row >= 0 && row < rowCount && column >= 0 && column < columnCount,
+      "row \(row) of \(rowCount), column \(column) of \(columnCount)")
+    return row * columnCount + column
+  }
+
+  package func isNull(row: Int, column: Int) -> Bool { spans[index(row, column)].isNull }
+
+  /// A field's bytes; nil for null.
+  package func spelling(row: Int, column: Int) -> [UInt8]? {
+    let span = spans[index(row, column)]
+    if span.isNull { return nil }
+    return Array(arena[Int(span.offset)..<Int(span.offset) + Int(span.length)])
+  }
+
+  // MARK: Clusters
+
+  /// Adds rows of a cluster; columns it does not have are null.
+  ///
+  /// - Parameters:
+  ///   - firstKey: the key the cluster's key offsets count from.
+  ///   - rows: which rows; all when nil.
+  /// - Throws: `ClusterError` when the cluster is damaged, or the rows are too large; the buffer is
+  ///   then unchanged.
+  package mutating func append(
+    _ cluster: ClusterReader, firstKey: Int64, rows: Range<Int>? = nil
+  ) throws(ClusterError) {
+    let range = (rows ?? 0..<cluster.rowCount).clamped(to: 0..<cluster.rowCount)
+    let clusterKeys = try cluster.keys()
+    let (firstRow, arenaCount) = (rowCount, arena.count)
+    spans.append(contentsOf: repeatElement(.null, count: range.count * columnCount))
+    for row in range { keys.append(firstKey &+ clusterKeys.offset(row)) }
+    do {
+      let decoded = DecodedColumn()
+      for column in 0..<columnCount {
+        decoded.decode(try cluster.open(id: columnIDs[column]), rows: range)
+        try append(decoded, column: column, firstRow: firstRow)
+      }
+    } catch {
+      keys.removeLast(keys.count - firstRow)
+      spans.removeLast(spans.count - firstRow * columnCount)
+      arena.removeLast(arena.count - arenaCount)
+      throw error
+    }
+  }
+
+  /// Copies what the spans of a decoded column reach, once, however many rows share it.
+  private mutating func append(
+    _ decoded: DecodedColumn, column: Int, firstRow: Int
+  ) throws(ClusterError) {
+    var low = Int.max
+    var high = 0
+    for span in decoded.spans where !span.isNull {
+      low = min(low, Int(span.offset))
+      high = max(high, Int(span.offset) + Int(span.length))
+    }
+    guard low <= high else { return }
+    let start = arena.count - low
+    guard start + high <= ClusterFormat.maximumBytes else {
+      throw .tooLarge(bytes: start + high)
+    }
+    arena.append(
+      contentsOf: UnsafeRawBufferPointer(start: decoded.base + low, count: high - low))
+    for (row, span) in decoded.spans.enumerated() where !span.isNull {
+      spans[(firstRow + row) * columnCount + column] = TextSpan(
+        offset: UInt32(truncatingIfNeeded: start + Int(span.offset)), length: span.length)
+    }
+  }
+
+  /// Encodes rows as a cluster whose first key is that of the first row.
+  ///
+  /// - Parameter rows: which rows; all when nil.
+  /// - Throws: `ClusterError`, `invalidKeys` when the keys do not ascend.
+  package func encode(
+    with builder: ClusterBuilder, rows: Range<Int>? = nil
+  ) throws(ClusterError) -> EncodedCluster {
+    let range = (rows ?? 0..<rowCount).clamped(to: 0..<rowCount)
+    var offsets: [Int64] = []
+    offsets.reserveCapacity(range.count)
+    for row in range {
+      let (offset, overflow) = keys[row].subtractingReportingOverflow(keys[range.lowerBound])
+      if overflow { throw .invalidKeys }
+      offsets.append(offset)
+    }
+    // One spare span, so that there is a pointer for no rows or no columns.
+    var room = Array(spans[range.lowerBound * columnCount..<range.upperBound * columnCount])
+    room.append(.null)
+    let result = room.withUnsafeBufferPointer { matrix in
+      arena.withUnsafeBytes { bytes in
+        Result { () throws(ClusterError) -> EncodedCluster in
+          guard let first = matrix.baseAddress else { throw .invalidKeys }
+          return try builder.encode(
+            arena: bytes, spans: first, rowCount: range.count, columnCount: columnCount,
+            columnIDs: columnIDs, keyOffsets: offsets)
+        }
+      }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,87 @@
+/// A spelling's bytes, looked at a word of eight at a time.
+///
+/// Unsafe for speed: it is made once for every field of an import. It reads `readable` bytes from
+/// `pointer` at most; inside an arena that is more than the spelling's own `count`, so that most
+/// words are one load instead of a loop.
+struct SpellingView {
+  let pointer: UnsafeRawPointer
+  let count: Int
+  private let readable: Int
+
+  /// - Precondition: `count` <= `readable`, and `readable` bytes may be read from `pointer`.
+  @inline(__always)
+  init(_ pointer: UnsafeRawPointer, count: Int, readable: Int) {
+    self.pointer = pointer
+    self.count = count
+    self.readable = readable
+  }
+
+  /// A spelling by itself, of which no byte beyond its end may be read.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    // The pointer of an empty buffer may be nil; any address does, as nothing is read from it.
+    pointer = bytes.baseAddress ?? UnsafeRawPointer(Self.nowhere)
+    count = bytes.count
+    readable = bytes.count
+  }
+
+  // Safe to share: no byte of it is ever read or written.
+  nonisolated(unsafe) private static let nowhere: UnsafeMutableRawPointer = .allocate(
+    byteCount: 8, alignment: 8)
+
+  @inline(__always)
+  subscript(index: Int) -> UInt8 { pointer.load(fromByteOffset: index, as: UInt8.self) }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: pointer, count: count) }
+
+  /// The first eight bytes, the first one lowest; zeros past the end.
+  @inline(__always)
+  var firstWord: UInt64 { word(at: 0) }
+
+  /// Eight bytes from `offset` (at most `count`), zeros past the end.
+  @inline(__always)
+  func word(at offset: Int) -> UInt64 {
+    let length = count &- offset
+    if readable &- offset >= 8 {
+      let word = UInt64(
+        littleEndian: pointer.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      if length >= 8 { return word }
+      return word & ~(UInt64.max &<< UInt64(truncatingIfNeeded: length &* 8))
+    }
+    return shortWord(at: offset, length: length)
+  }
+
+  @inline(never)
+  private func shortWord(at offset: Int, length: Int) -> UInt64 {
+    var word: UInt64 = 0
+    var index = min(length, 8)
+    while index > 0 {
+      index &-= 1
+      word = word &<< 8 | UInt64(self[offset &+ index])
+    }
+    return word
+  }
+
+  /// The first eight bytes as a number that orders like the bytes themselves.
+  @inline(__always)
+  var orderedPrefix: UInt64 { firstWord.byteSwapped }
+
+  /// Eight bytes of the spelling itself.
+  ///
+  /// - Precondition: 0 <= `offset` <= `count` - 8.
+  @inline(__always)
+  func fullWord(at offset: Int) -> UInt64 {
+    UInt64(littleEndian: pointer.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  @inline(__always)
+  func equals(_ other: SpellingView) -> Bool {
+    if count != other.count { return false }
+    if count <= 8 { return firstWord == other.firstWord }
+    var offset = 0
+    while offset &+ 8 < count {
+      if fullWord(at: offset) != other.fullWord(at: offset) { return false }
+      offset &+= 8
+    }
+    return fullWord(at: count &- 8) == other.fullWord(at: count &- 8)
+  }
+}

@@ -1,0 +1,20 @@
+/// Where the spelling of one field lies in an arena of bytes, or that the field is null.
+///
+/// Eight bytes, so that a parser's matrix of spans (row by row) stays small. An empty spelling has
+/// length 0; null is another thing and has its own mark.
+package struct TextSpan: Sendable, Equatable, BitwiseCopyable {
+  package var offset: UInt32
+  package var length: UInt32
+
+  @inlinable
+  package init(offset: UInt32, length: UInt32) {
+    self.offset = offset
+    self.length = length
+  }
+
+  @inlinable
+  package static var null: TextSpan { TextSpan(offset: .max, length: 0) }
+
+  @inlinable
+  package var isNull: Bool { offset == .max }
+}

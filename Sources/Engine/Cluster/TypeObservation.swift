@@ -1,0 +1,95 @@
+/// The smallest classes that spellings fall in, as a set.
+package struct TypeSet: OptionSet, Sendable, Hashable {
+  package let rawValue: UInt8
+
+  @inlinable
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// `true` or `false`.
+  package static let bool = TypeSet(rawValue: 1 << 0)
+  /// An integer that a double holds exactly (magnitude up to 2^53).
+  package static let int = TypeSet(rawValue: 1 << 1)
+  /// Any other 64-bit integer.
+  package static let bigInt = TypeSet(rawValue: 1 << 2)
+  /// A number of at most 17 significant digits that is no 64-bit integer.
+  package static let double = TypeSet(rawValue: 1 << 3)
+  /// A number of more than 17 significant digits: a double only if somebody says so, as it may be an
+  /// identifier.
+  package static let longDecimal = TypeSet(rawValue: 1 << 4)
+  package static let date = TypeSet(rawValue: 1 << 5)
+  package static let dateTime = TypeSet(rawValue: 1 << 6)
+  /// Anything else, the empty string too.
+  package static let text = TypeSet(rawValue: 1 << 7)
+
+  /// The narrowest type that keeps every spelling seen: text for any mixture but integers with
+  /// doubles, and for those too if an integer is too large for a double. Nil when nothing was seen.
+  package var inferredType: ColumnType? {
+    if isEmpty { return nil }
+    if self == .bool { return .bool }
+    if isSubset(of: [.int, .bigInt]) { return .int }
+    if isSubset(of: [.int, .double]) { return .double }
+    if self == .date { return .date }
+    if self == .dateTime { return .dateTime }
+    return .text
+  }
+
+  /// The classes whose spellings a column of that type reads as values.
+  package static func accepted(by type: ColumnType) -> TypeSet {
+    switch type {
+    case .int: [.int, .bigInt]
+    case .double: [.int, .bigInt, .double, .longDecimal]
+    case .bool: .bool
+    case .date: .date
+    case .dateTime: .dateTime
+    case .text, .data: TypeSet(rawValue: .max)
+    }
+  }
+
+  /// True when a column of that type reads every spelling seen. (Text also wants valid UTF-8, which
+  /// is not looked at here.)
+  package func fits(_ type: ColumnType) -> Bool { isSubset(of: Self.accepted(by: type)) }
+}
+
+/// What the spellings of a column look like, and for each class the row where it was first seen.
+package struct TypeObservation: Sendable, Equatable {
+  package private(set) var classes: TypeSet = []
+  /// By the bit number of the class; `UInt32.max` where it was not seen.
+  private var rows = SIMD8<UInt32>(repeating: .max)
+
+  package init() {}
+
+  /// Notes a spelling of one class.
+  @inline(__always)
+  package mutating func insert(_ type: TypeSet, row: Int) {
+    classes.formUnion(type)
+    let bit = type.rawValue.trailingZeroBitCount & 7
+    rows[bit] = min(rows[bit], UInt32(truncatingIfNeeded: row))
+  }
+
+  /// The first row of a class; nil when none was seen.
+  package func firstRow(of type: TypeSet) -> Int? {
+    let row = rows[type.rawValue.trailingZeroBitCount & 7]
+    return row == .max ? nil : Int(row)
+  }
+
+  /// The first row that a column of that type does not read.
+  package func firstMisfit(of type: ColumnType) -> Int? {
+    let misfits = classes.subtracting(.accepted(by: type))
+    var first: Int?
+    for bit in 0..<8 where misfits.contains(TypeSet(rawValue: 1 << UInt8(bit))) {
+      first = min(first ?? Int.max, Int(rows[bit]))
+    }
+    return first
+  }
+
+  /// See `TypeSet.inferredType`.
+  package var inferredType: ColumnType? { classes.inferredType }
+
+  /// Adds what was seen in rows that come `offset` rows later.
+  package mutating func formUnion(_ other: TypeObservation, rowOffset offset: Int) {
+    classes.formUnion(other.classes)
+    for bit in 0..<8 where other.rows[bit] != .max {
+      rows[bit] = min(rows[bit], UInt32(clamping: Int(other.rows[bit]) &+ offset))
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/// A column's spellings as numbers: canonical decimals, days, or moments of one style.
+///
+/// `numbers[row]` with `scales[row]` digits after the point (0 for days and moments). A scale of
+/// `misfit` marks a spelling of another kind, `null` a null row; their numbers mean nothing.
+struct TypedScan {
+  enum Kind {
+    case decimals
+    case dates
+    /// Moments count in `style.unit`.
+    case dateTimes(DateTimeStyle)
+  }
+
+  static let misfit = UInt8.max
+  static let null = UInt8.max - 1
+  static let largestScale = UInt8(ScaledNumber.maximumScale)
+
+  let kind: Kind
+  let numbers: UnsafeMutablePointer<Int64>
+  let scales: UnsafeMutablePointer<UInt8>
+  private(set) var misfits = 0
+  /// A bit for each scale seen.
+  private(set) var scaleMask: UInt32 = 0
+
+  /// Reads the column as each kind in turn; nil when all have more misfits than there may be
+  /// exceptions. Text is told by its first few rows.
+  static func scan(
+    _ column: GatheredColumn, numbers: UnsafeMutablePointer<Int64>,
+    scales: UnsafeMutablePointer<UInt8>
+  ) -> TypedScan? {
+    guard column.valueCount > 0 else { return nil }
+    var decimals = TypedScan(kind: .decimals, numbers: numbers, scales: scales)
+    if decimals.fill(column, NumberSpelling.parseCanonical) { return decimals }
+    var dates = TypedScan(kind: .dates, numbers: numbers, scales: scales)
+    let isDates = dates.fill(column) { spelling in
+      guard let days = DateSpelling.parseDate(spelling) else { return .misfit }
+      return ScaledNumber(mantissa: Int64(days), scale: 0)
+    }
+    if isDates { return dates }
+    guard let style = firstStyle(column) else { return nil }
+    let unit = style.unit
+    var moments = TypedScan(kind: .dateTimes(style), numbers: numbers, scales: scales)
+    let isMoments = moments.fill(column) { spelling in
+      guard let parsed = DateSpelling.parseDateTime(spelling), parsed.style == style else {
+        return .misfit
+      }
+      return ScaledNumber(mantissa: parsed.microseconds / unit, scale: 0)
+    }
+    return isMoments ? moments : nil
+  }
+
+  private init(
+    kind: Kind, numbers: UnsafeMutablePointer<Int64>, scales: UnsafeMutablePointer<UInt8>
+  ) {
+    self.kind = kind
+    self.numbers = numbers
+    self.scales = scales
+  }
+
+  /// The style of the column's first date-time, looked for in as many rows as may be exceptions.
+  private static func firstStyle(_ column: GatheredColumn) -> DateTimeStyle? {
+    var tries = column.maximumExceptions
+    for row in 0..<column.rowCount where !column.isNull(row) {
+      if let parsed = DateSpelling.parseDateTime(column.spelling(row)) { return parsed.style }
+      tries &-= 1
+      if tries < 0 { return nil }
+    }
+    return nil
+  }
+
+  /// False when there are too many misfits.
+  @inline(__always)
+  private mutating func fill(
+    _ column: GatheredColumn, _ parse: (SpellingView) -> ScaledNumber
+  ) -> Bool {
+    let allowed = column.maximumExceptions
+    var misfits = 0
+    var mask: UInt32 = 0
+    for row in 0..<column.rowCount {
+      let span = column.spans[row]
+      if span.isNull {
+        numbers[row] = 0
+        scales[row] = Self.null
+        continue
+      }
+      let number = parse(column.spelling(span))
+      numbers[row] = number.mantissa
+      scales[row] = number.scale
+      if number.isMisfit {
+        misfits &+= 1
+        if misfits > allowed { return false }
+      } else {
+        mask |= 1 &<< UInt32(number.scale)
+      }
+    }
+    self.misfits = misfits
+    scaleMask = mask
+    return true
+  }
+
+  /// The only scale there is, or nil.
+  var singleScale: UInt8? {
+    scaleMask.nonzeroBitCount == 1 ? UInt8(truncatingIfNeeded: scaleMask.trailingZeroBitCount) : nil
+  }
+
+  /// The scale most rows have.
+  func commonScale(_ column: GatheredColumn) -> UInt8 {
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { counts in
+      counts.initialize(repeating: 0)
+      for row in 0..<column.rowCount { counts[Int(scales[row])] &+= 1 }
+      var best = 0
+      for scale in 1...ScaledNumber.maximumScale where counts[scale] > counts[best] {
+        best = scale
+      }
+      return UInt8(truncatingIfNeeded: best)
+    }
+  }
+
+  /// The class of a row that is no misfit and not null.
+  @inline(__always)
+  func typeClass(_ row: Int) -> TypeSet {
+    switch kind {
+    case .dates: return .date
+    case .dateTimes: return .dateTime
+    case .decimals:
+      let magnitude = numbers[row].magnitude
+      if scales[row] == 0 { return magnitude <= 1 << 53 ? .int : .bigInt }
+      // The mantissa's digits are the significant ones: more than 17 from 10^17 on.
+      return magnitude < 100_000_000_000_000_000 ? .double : .longDecimal
+    }
+  }
+}

@@ -1,0 +1,127 @@
+/// One field's value, or null.
+///
+/// A database stores *spellings*: the bytes of a field as they were given. A value is what a
+/// spelling means under a column's type, so several spellings (`5`, `+5`) may be one value.
+public enum Value: Sendable, Equatable {
+  case null
+  case int(Int64)
+  /// Finite; `Value(spelling:type:)` never gives NaN or an infinity, and `fits` refuses them.
+  case double(Double)
+  case bool(Bool)
+  case date(CalendarDate)
+  case dateTime(DateTime)
+  case text(String)
+  case data([UInt8])
+
+  /// The value a spelling stands for in a column of that type; nil when it does not fit.
+  ///
+  /// Strict, and the same in every locale:
+  /// - int: an optional sign and digits, within 64 bits. No leading zeros: `007` is text. `-0` is
+  ///   a double only.
+  /// - double: an optional sign, digits, an optional fraction and exponent (`-1.5e-3`, `.5`), with a
+  ///   finite value. No leading zeros, no hexadecimal, no `NaN`, no `inf`.
+  /// - bool: `true`, `True`, `TRUE`, `false`, `False`, `FALSE`.
+  /// - date: `YYYY-MM-DD`, a day that exists.
+  /// - dateTime: `YYYY-MM-DD`, `T` or a space, `HH:MM`, then optionally `:SS` with up to six digits of
+  ///   a fraction, then optionally `Z` or an offset `±HH:MM`. Without an offset it is taken as UTC.
+  /// - text: valid UTF-8. data: anything.
+  ///
+  /// - Complexity: O(n) in the spelling's length.
+  public init?(spelling: [UInt8], type: ColumnType) {
+    guard let value = spelling.withUnsafeBytes({ Value(spelling: $0, type: type) }) else {
+      return nil
+    }
+    self = value
+  }
+
+  /// The value a text stands for in a column of that type; nil when it does not fit.
+  public init?(spelling: String, type: ColumnType) {
+    self.init(spelling: Array(spelling.utf8), type: type)
+  }
+
+  package init?(spelling: UnsafeRawBufferPointer, type: ColumnType) {
+    let view = SpellingView(spelling)
+    switch type {
+    case .int:
+      guard let int = NumberSpelling.parseInt(view) else { return nil }
+      self = .int(int)
+    case .double:
+      guard let double = NumberSpelling.parseDouble(view) else { return nil }
+      self = .double(double)
+    case .bool:
+      guard let bool = SpellingClass.parseBool(view) else { return nil }
+      self = .bool(bool)
+    case .date:
+      guard let days = DateSpelling.parseDate(view) else { return nil }
+      self = .date(CalendarDate(clamping: Int64(days)))
+    case .dateTime:
+      guard let parsed = DateSpelling.parseDateTime(view) else { return nil }
+      self = .dateTime(DateTime(clamping: parsed.microseconds))
+    case .text:
+      guard let text = String(validating: spelling, as: UTF8.self) else { return nil }
+      self = .text(text)
+    case .data: self = .data(Array(spelling))
+    }
+  }
+
+  /// The bytes this value is stored as; empty for null, which has no spelling.
+  ///
+  /// Doubles are spelled as Swift's `description` does: the shortest digits that read back as the
+  /// same number, and always with a point or an exponent (`5.0`, `1e+16`). Date-times are spelled
+  /// `2018-08-03T12:34:56Z`, with six digits of a fraction when there is one.
+  public var spelling: [UInt8] {
+    var bytes: [UInt8] = []
+    appendSpelling(to: &bytes)
+    return bytes
+  }
+
+  /// Appends the bytes of `spelling`.
+  package func appendSpelling(to bytes: inout [UInt8]) {
+    switch self {
+    case .null: return
+    case .bool(let bool): bytes.append(contentsOf: (bool ? "true" : "false").utf8)
+    case .text(let text): bytes.append(contentsOf: text.utf8)
+    case .data(let data): bytes.append(contentsOf: data)
+    case .double(let double): bytes.append(contentsOf: double.description.utf8)
+    case .int(let int):
+      Self.append(to: &bytes) { NumberSpelling.write(int, to: $0) }
+    case .date(let date):
+      Self.append(to: &bytes) { DateSpelling.write(date, to: $0) }
+    case .dateTime(let moment):
+      let hasFraction = moment.microsecondsSince1970 % 1_000_000 != 0
+      let style = DateTimeStyle(fractionDigits: hasFraction ? 6 : 0)
+      Self.append(to: &bytes) { DateSpelling.write(moment, style: style, to: $0) }
+    }
+  }
+
+  private static func append(
+    to bytes: inout [UInt8], _ write: (UnsafeMutableRawPointer) -> Int
+  ) {
+    withUnsafeTemporaryAllocation(byteCount: NumberSpelling.capacity, alignment: 8) { room in
+      guard let base = room.baseAddress else { return }
+      let count = write(base)
+      bytes.append(contentsOf: room[..<count])
+    }
+  }
+
+  /// The type of a column made for this value; nil for null, which any column may hold.
+  public var columnType: ColumnType? {
+    switch self {
+    case .null: nil
+    case .int: .int
+    case .double: .double
+    case .bool: .bool
+    case .date: .date
+    case .dateTime: .dateTime
+    case .text: .text
+    case .data: .data
+    }
+  }
+
+  /// True when a column of that type gives this very value back: the types are the same, or the
+  /// value is null, and a double is finite.
+  public func fits(_ type: ColumnType) -> Bool {
+    if case .double(let double) = self, !double.isFinite { return false }
+    return columnType == nil || columnType == type
+  }
+}
