@@ -87,7 +87,7 @@ package final class RecordSplitter: @unchecked Sendable {
   /// The most records a chunk should be given, so that the spans of its fields stay within some
   /// tens of megabytes even where short records are padded to many columns.
   package static func maximumRecords(columnCount: Int) -> Int {
-    max(1, (4 << 20) / max(1, columnCount))
+    max(1, (4 << 20) / (max(1, columnCount) + 4))
   }
 
   /// The next chunk; nil at the end of the input.
