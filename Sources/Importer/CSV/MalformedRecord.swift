@@ -4,7 +4,8 @@ package enum RaggedPolicy: Sendable, Equatable {
   case reject
   /// Short records are filled with nulls; long ones are malformed.
   case pad
-  /// Short records are filled with nulls; the surplus fields of long ones are kept aside.
+  /// Short records are filled with nulls; the surplus fields of long ones are kept aside, up to
+  /// `Header.maximumColumns` of them: longer records are malformed.
   case extend
 }
 
@@ -49,8 +50,18 @@ package struct MalformedRecord: Sendable, Equatable {
 
 /// A field of a long record, kept under `RaggedPolicy.extend`.
 package struct SurplusField: Sendable, Equatable {
-  package let row: Int
-  /// 0 for the first field beyond the columns.
-  package let index: Int
+  private let rowNumber: UInt32
+  private let fieldNumber: UInt32
   package let span: TextSpan
+
+  // Half the size of two Int: there may be millions of them in a chunk.
+  init(row: Int, index: Int, span: TextSpan) {
+    rowNumber = UInt32(truncatingIfNeeded: row)
+    fieldNumber = UInt32(truncatingIfNeeded: index)
+    self.span = span
+  }
+
+  package var row: Int { Int(rowNumber) }
+  /// 0 for the first field beyond the columns.
+  package var index: Int { Int(fieldNumber) }
 }

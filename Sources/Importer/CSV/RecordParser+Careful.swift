@@ -143,7 +143,7 @@ extension RecordParser {
       position = cursor.invalid
     } else if cursor.field < columnCount && ragged == .reject {
       reason = .tooFewFields(expected: columnCount, found: cursor.field)
-    } else if cursor.field > columnCount && ragged != .extend {
+    } else if cursor.field > columnCount + (ragged == .extend ? Header.maximumColumns : 0) {
       reason = .tooManyFields(expected: columnCount, found: cursor.field)
       position = cursor.surplusStart
     }
@@ -193,7 +193,7 @@ extension RecordParser {
   @inline(never)
   func addSurplus(_ span: TextSpan, start: Int, _ cursor: inout Cursor) {
     if cursor.field == columnCount { cursor.surplusStart = start }
-    guard ragged == .extend else { return }
+    guard ragged == .extend, cursor.field - columnCount < Header.maximumColumns else { return }
     parsed.surplus.append(
       SurplusField(row: cursor.row, index: cursor.field - columnCount, span: span))
   }
