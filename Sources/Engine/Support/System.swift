@@ -158,6 +158,24 @@ package enum System {
     return done
   }
 
+  /// Moves the descriptor's position to `offset` bytes from the start; fails for pipes.
+  package static func seek(_ descriptor: Int32, to offset: Int, path: String)
+    throws(SystemError)
+  {
+    if lseek(descriptor, off_t(offset), SEEK_SET) < 0 {
+      throw SystemError(operation: "seek", path: path, code: errno)
+    }
+  }
+
+  /// Tells the system that the file will be read once, from the front; a mere hint.
+  package static func adviseSequential(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      _ = fcntl(descriptor, F_RDAHEAD, 1)
+    #else
+      _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
+    #endif
+  }
+
   /// Writes all of `buffer` at `offset`.
   package static func write(
     _ descriptor: Int32, at offset: Int, _ buffer: UnsafeRawBufferPointer, path: String
