@@ -43,7 +43,7 @@ package final class TableEditor {
       switch try tree.place(ofKey: key) {
       case nil: return nil
       case .open(let cluster, _):
-        guard let row = cluster.row(ofKey: key) else { return nil }
+        guard let row = cluster.rows.row(ofKey: key) else { return nil }
         return try copy(cluster, row)
       case .stored(let entry, _):
         let cluster = try store.reader(entry)
@@ -71,15 +71,15 @@ package final class TableEditor {
 
   private func copy(_ cluster: OpenCluster, _ row: Int) throws -> Row {
     let values = try schema.columns.enumerated().map { index, column in
-      guard let spelling = cluster.spelling(row: row, column: index) else { return Value.null }
-      guard let value = Value(spelling: Array(spelling), type: column.type) else {
+      guard let spelling = cluster.rows.spelling(row: row, column: index) else { return Value.null }
+      guard let value = Value(spelling: spelling, type: column.type) else {
         throw EngineError.damaged(
           path: path, where: "table '\(name)', column '\(column.name)'",
           reason: "a stored value is not of the column's type")
       }
       return value
     }
-    return Row(key: cluster.keys[row], values: values, schema: schema)
+    return Row(key: cluster.rows.keys[row], values: values, schema: schema)
   }
 
   // MARK: Changing objects
@@ -93,7 +93,7 @@ package final class TableEditor {
       }
       for (index, value) in values.enumerated() { try check(value, column: index) }
       let key = table.nextKey
-      try withTail { try $0.append(key: key, values) }
+      try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
       return key
     }
@@ -127,7 +127,7 @@ package final class TableEditor {
       for row in 0..<rowCount {
         let key = table.nextKey
         try withTail {
-          try $0.append(key: key, base: base, first + row * schema.columns.count)
+          try $0.rows.append(key: key, base: base, row: first + row * schema.columns.count)
         }
         try advance(by: 1)
       }
@@ -149,9 +149,9 @@ package final class TableEditor {
     try use {
       for change in changes { try check(change.value, column: change.column) }
       let found = try tree.withOpenCluster(holding: key) { cluster in
-        guard let row = cluster.row(ofKey: key) else { return false }
+        guard let row = cluster.rows.row(ofKey: key) else { return false }
         for change in changes {
-          try cluster.replace(row: row, column: change.column, with: change.value)
+          try cluster.rows.set(row: row, column: change.column, to: change.value)
         }
         return true
       }
@@ -165,8 +165,8 @@ package final class TableEditor {
     try use {
       guard try row(forKey: key) != nil else { return false }
       let found = try tree.withOpenCluster(holding: key) { cluster in
-        guard let row = cluster.row(ofKey: key) else { return false }
-        cluster.remove(row: row)
+        guard let row = cluster.rows.row(ofKey: key) else { return false }
+        cluster.rows.removeRows { $0 == row }
         return true
       }
       try tree.limitMemory()

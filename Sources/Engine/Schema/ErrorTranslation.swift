@@ -10,6 +10,8 @@ func translatingErrors<Result>(_ path: String, _ body: () throws -> Result) thro
       reason: error.what)
   } catch let error as DecodingFailure {
     throw EngineError.damaged(path: path, where: "byte \(error.offset)", reason: error.what)
+  } catch ClusterError.tooLarge(let bytes) {
+    throw EngineError.tooLarge(what: "\(bytes) bytes of neighbouring values", limit: "4 GiB")
   } catch let error as ClusterError {
     throw EngineError.damaged(path: path, where: "a cluster", reason: "\(error)")
   } catch let error as CoordinationError {

@@ -6,7 +6,6 @@ package final class ClusterStore {
   private let blocks: BlockReader
   private let baseEnd: UInt64
   private let builder = ClusterBuilder()
-  private let decoded = DecodedColumn()
   /// The table's columns as clusters know them; set before the first cluster is opened.
   package var columnIDs: [UInt32] = []
 
@@ -30,28 +29,12 @@ package final class ClusterStore {
   /// A cluster's rows for changing.
   package func open(_ entry: NodeEntry) throws -> OpenCluster {
     let reader = try reader(entry)
-    let keys = try reader.keys()
-    var arena: [UInt8] = []
-    let columns = columnIDs.count
-    var spans = [TextSpan](repeating: .null, count: reader.rowCount * columns)
-    for (index, identifier) in columnIDs.enumerated() {
-      decoded.decode(try reader.open(id: identifier), rows: 0..<reader.rowCount)
-      for row in 0..<reader.rowCount {
-        guard let spelling = decoded[row] else { continue }
-        spans[row * columns + index] = TextSpan(
-          offset: UInt32(clamping: arena.count), length: UInt32(clamping: spelling.count))
-        arena.append(contentsOf: spelling)
-      }
-    }
-    guard arena.count < Int(UInt32.max) else {
-      throw EngineError.tooLarge(what: "a cluster", limit: "4 GiB of values")
-    }
-    return OpenCluster(
-      keys: (0..<reader.rowCount).map { entry.firstKey &+ keys.offset($0) },
-      arena: arena, spans: spans, columnCount: columns)
+    var rows = RowBuffer(columnIDs: columnIDs)
+    try rows.append(reader, firstKey: entry.firstKey)
+    return OpenCluster(rows)
   }
 
-  package func newCluster() -> OpenCluster { OpenCluster(columnCount: columnIDs.count) }
+  package func newCluster() -> OpenCluster { OpenCluster(RowBuffer(columnIDs: columnIDs)) }
 
   /// Writes open rows as one or more clusters; none when there are no rows.
   package func close(_ cluster: OpenCluster, limits: TreeEditor.Limits) throws -> [NodeEntry] {
@@ -60,10 +43,8 @@ package final class ClusterStore {
     let size = max(1, (cluster.count + pieces - 1) / pieces)
     for start in stride(from: 0, to: cluster.count, by: size) {
       let rows = start..<min(start + size, cluster.count)
-      let firstKey = cluster.keys[start]
-      let encoded = try cluster.encode(
-        rows, columnIDs: columnIDs, firstKey: firstKey, with: builder)
-      entries.append(try write(encoded, firstKey: firstKey))
+      let encoded = try cluster.rows.encode(with: builder, rows: rows)
+      entries.append(try write(encoded, firstKey: cluster.rows.keys[start]))
     }
     return entries
   }

@@ -1,3 +1,5 @@
+import Engine
+
 /// The names of a table's columns.
 ///
 /// Spaces and tabs around a name are dropped. An empty name becomes `column` and its position from

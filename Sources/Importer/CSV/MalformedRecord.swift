@@ -1,3 +1,5 @@
+import Engine
+
 /// What to do with records that have another number of fields than there are columns.
 package enum RaggedPolicy: Sendable, Equatable {
   /// Both short and long records are malformed.

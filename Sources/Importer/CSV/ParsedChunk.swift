@@ -1,3 +1,5 @@
+import Engine
+
 /// One record of a parsed chunk, malformed or not.
 package struct RecordInfo: Sendable, Equatable {
   /// First byte, relative to the chunk.

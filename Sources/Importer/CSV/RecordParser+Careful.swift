@@ -1,3 +1,5 @@
+import Engine
+
 // What is uncommon, byte by byte: every rule of the grammar in the order it is written down.
 
 extension RecordParser {

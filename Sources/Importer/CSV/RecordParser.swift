@@ -1,3 +1,5 @@
+import Engine
+
 /// Finds the fields of chunks.
 ///
 /// The common record is parsed with masks over 64 bytes, as in `RecordScan`: field ends are the
