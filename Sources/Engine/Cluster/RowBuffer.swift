@@ -152,6 +152,22 @@ package struct RowBuffer: Sendable {
     return Array(arena[Int(span.offset)..<Int(span.offset) + Int(span.length)])
   }
 
+  /// A checksum over all keys and fields, the same for equal rows however they are stored.
+  package func digest() -> UInt64 {
+    arena.withUnsafeBytes { bytes in
+      var digest = keys.withUnsafeBytes { Checksum.of($0) }
+      for span in spans {
+        let field =
+          span.isNull
+          ? UnsafeRawBufferPointer(rebasing: bytes[0..<0])
+          : UnsafeRawBufferPointer(
+            rebasing: bytes[Int(span.offset)..<Int(span.offset) + Int(span.length)])
+        digest = Checksum.of(field, seed: digest) &+ (span.isNull ? 1 : 0)
+      }
+      return digest
+    }
+  }
+
   // MARK: Clusters
 
   /// Adds rows of a cluster; columns it does not have are null.

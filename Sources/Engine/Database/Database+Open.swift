@@ -26,9 +26,14 @@ extension Database {
         return opened.identity
       }
       guard let storage, let recovered else { throw EngineError.missing(path: path) }
-      return try Database(
+      let database = try Database(
         path: path, options: options, coordination: coordination, storage: storage,
         recovered: recovered)
+      if let ask = options.shouldCompact, options.access != .readOnly {
+        let use = try database.fileUse()
+        if ask(use.total, use.used) { database.compactionAtOpen = try database.compact() }
+      }
+      return database
     }
   }
 

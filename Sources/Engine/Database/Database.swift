@@ -23,6 +23,9 @@ public final class Database: @unchecked Sendable {
     public var access: Access
     /// What `write` and `commit` do when not told otherwise.
     public var durability: Durability
+    /// Asked when a file is opened for writing, with its length and the bytes in use: true compacts
+    /// it, unless somebody else uses it. See `compactionAtOpen`.
+    public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
     /// Sizes that tests make tiny.
     package var limits = TreeEditor.Limits()
 
@@ -64,6 +67,8 @@ public final class Database: @unchecked Sendable {
   let queue: WriterQueue
   let lock = Lock()
   var shared = Shared()
+  /// What became of the question `options.shouldCompact` when the file was opened.
+  public internal(set) var compactionAtOpen: CompactionResult?
   private let current: UnsafeMutableRawPointer
   /// The map of free pages, kept between transactions while nobody else writes.
   var space: SpaceMap?
@@ -116,10 +121,13 @@ public final class Database: @unchecked Sendable {
   /// - Throws: `EngineError.closed`, `.busy` when 2,048 snapshots are held already, `.damaged`.
   public func snapshot() throws -> Snapshot {
     try translatingErrors(path) {
-      let parts = try parts
-      let (slot, record) = try coordination.hold { parts.pipeline.visible() }
-      let hold = VersionHold(record: record, slot: slot, coordination: coordination)
-      return try Snapshot(hold: hold, blocks: parts.blocks)
+      while true {
+        let parts = try parts
+        let (slot, record) = try coordination.hold { parts.pipeline.visible() }
+        let hold = VersionHold(record: record, slot: slot, coordination: coordination)
+        // A compaction may have put another file in place between the two.
+        if parts === (try self.parts) { return try Snapshot(hold: hold, blocks: parts.blocks) }
+      }
     }
   }
 

@@ -14,10 +14,12 @@ package final class FileStorage: Storage, @unchecked Sendable {
 
   private static let reservedBytes = 1 << 40
 
-  package init(path: String, mode: System.OpenMode) throws(SystemError) {
+  package init(path: String, mode: System.OpenMode, permissions: UInt32 = 0o644)
+    throws(SystemError)
+  {
     self.path = path
     isWritable = if case .readOnly = mode { false } else { true }
-    descriptor = try System.open(path, mode)
+    descriptor = try System.open(path, mode, permissions: permissions)
     do throws(SystemError) {
       let status = try System.status(descriptor, path: path)
       if status.isDirectory { throw SystemError.isADirectory(path) }
