@@ -184,6 +184,8 @@ public final class Database: @unchecked Sendable {
     do {
       let (_, isFresh) = try parts.pipeline.beginTransaction()
       do {
+        // Before the file is cut: the other slot may name a version that reaches beyond the new end.
+        try parts.pipeline.mirrorSlot()
         if !isFresh, let space {
           space.reclaim(held: try versionsToKeep(parts))
           let end = space.trim() * Layout.pageBytes
@@ -191,7 +193,6 @@ public final class Database: @unchecked Sendable {
         } else {
           space = nil
         }
-        try parts.pipeline.mirrorSlot()
       } catch {
         try parts.pipeline.endTransaction()
         throw error
