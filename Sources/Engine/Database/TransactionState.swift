@@ -127,29 +127,29 @@ final class TransactionState {
   {
     try checkOpen()
     let durability = durability ?? database.options.durability
-    let path = database.path
     do {
-      guard catalogueIsChanged || editors.values.contains(where: \.isChanged) else {
-        abandon()
-        completion?(nil)
-        return base.version
-      }
-      let record = try translatingErrors(path) { try writeBlocks() }
-      parts.pipeline.complete(record)
-      database.lock.withLock { database.shared.hasWritten = true }
-      try translatingErrors(path) {
-        switch durability {
-        case .full:
-          if let completion { try parts.pipeline.requestDurability(completion) }
-          try parts.pipeline.makeDurable()
-        case .group: try parts.pipeline.requestDurability(completion)
-        case .none:
-          parts.pipeline.showComplete()
-          if let completion { parts.pipeline.onDurable(completion) }
+      let version = try translatingErrors(database.path) {
+        if completion != nil || durability == .group { try parts.pipeline.startFlusher() }
+        var version = base.version
+        if catalogueIsChanged || editors.values.contains(where: \.isChanged) {
+          let record = try writeBlocks()
+          try parts.pipeline.complete(record)
+          database.lock.withLock { database.shared.hasWritten = true }
+          version = record.version
+        } else {
+          // Nothing to write; the version it began from may still have to become durable.
+          space.rollBack()
         }
+        if let completion { parts.pipeline.onDurable(completion) }
+        switch durability {
+        case .full: try parts.pipeline.makeDurable()
+        case .group: parts.pipeline.requestDurability()
+        case .none: parts.pipeline.showComplete()
+        }
+        return version
       }
       try end()
-      return record.version
+      return version
     } catch {
       abandon()
       throw error

@@ -12,6 +12,10 @@
 /// Thread rule: any thread.
 package final class CommitPipeline: @unchecked Sendable {
   // @unchecked: everything that changes is guarded by `lock`, rounds by `roundLock`.
+
+  /// Told nil when a version is durable, or why it could not become so.
+  package typealias Completion = @Sendable (String?) -> Void
+
   private struct State {
     var complete: VersionRecord
     var durable: VersionRecord
@@ -21,8 +25,13 @@ package final class CommitPipeline: @unchecked Sendable {
     var failure: String?
     var transactionIsOpen = false
     var holdsWriting = false
+    /// True once this handle has made sure that the version it begins from is durable.
+    var hasBegun = false
     var wanted: UInt64 = 0
-    var completions: [(version: UInt64, call: @Sendable (String?) -> Void)] = []
+    /// Waiting for their version to become durable, in order of version.
+    var completions: [(version: UInt64, call: Completion)] = []
+    /// To be called by the flusher thread: nil, or why it failed.
+    var ready: [(call: Completion, failure: String?)] = []
     var isStopping = false
   }
 
@@ -93,19 +102,29 @@ package final class CommitPipeline: @unchecked Sendable {
       _ = try coordination.beginWriting(wait: true)
       lock.withLock { state.holdsWriting = true }
       let recovered = try Recovery.run(storage)
-      let known = lock.withLock { state.complete }
-      if recovered.record == known { return (known, false) }
-      // Another process went on from here. Its slot may sit in a page that failed to reach the disk
-      // without our knowledge: written again, it is flushed before the next slot is written.
+      let (known, hasBegun) = lock.withLock { (state.complete, state.hasBegun) }
+      if recovered.record == known, hasBegun { return (known, false) }
+      // Another process went on from here, or left this file. If it was killed, or its last flush
+      // failed, its slot may be in memory only. Before a page of the version before it may be
+      // written, the slot has to be on the disk.
       try write(CommitSlot(record: recovered.record, identity: identity), to: recovered.slot)
-      coordination.visible.store(recovered.record)
-      ownVisible.store(recovered.record)
+      do {
+        try storage.flush()
+      } catch {
+        fail("\(error)")
+        throw EngineError.poisoned(path: storage.path, cause: "\(error)")
+      }
+      if recovered.record != known {
+        coordination.visible.store(recovered.record)
+        ownVisible.store(recovered.record)
+      }
       lock.withLock {
+        state.hasBegun = true
         state.complete = recovered.record
         state.durable = recovered.record
         state.durableSlot = recovered.slot
       }
-      return (recovered.record, true)
+      return (recovered.record, recovered.record != known)
     } catch {
       try endTransaction()
       throw error
@@ -130,8 +149,16 @@ package final class CommitPipeline: @unchecked Sendable {
   }
 
   /// The transaction's blocks are written: its version is complete.
-  package func complete(_ record: VersionRecord) {
-    lock.withLock { state.complete = record }
+  ///
+  /// - Throws: `EngineError.poisoned` or `.closed`; the version has then come to nothing.
+  package func complete(_ record: VersionRecord) throws {
+    try lock.withLock {
+      if let failure = state.failure {
+        throw EngineError.poisoned(path: storage.path, cause: failure)
+      }
+      if state.isStopping { throw EngineError.closed(path: storage.path) }
+      state.complete = record
+    }
   }
 
   /// Lets readers of this process take the newest complete version before it is durable.
@@ -143,53 +170,73 @@ package final class CommitPipeline: @unchecked Sendable {
 
   /// Makes all complete versions durable before it returns.
   ///
-  /// - Throws: the system's error; then `failure` is set and stays.
+  /// - Throws: `EngineError.poisoned` when a flush fails or has failed.
   package func makeDurable() throws {
     roundLock.lock()
     defer { roundLock.unlock() }
     try round()
   }
 
-  /// Asks the flusher thread to make the newest complete version durable, and goes on.
-  ///
-  /// - Parameter completion: called once the version is durable (nil) or failed (why), on the
-  ///   flusher's or another committing thread.
-  package func requestDurability(_ completion: (@Sendable (String?) -> Void)?) throws {
+  /// Starts the flusher thread, which `requestDurability` and completions need, unless it runs.
+  package func startFlusher() throws {
     try lock.withLock {
-      state.wanted = state.complete.version
-      if let completion {
-        state.completions.append((state.complete.version, completion))
+      if state.isStopping { throw EngineError.closed(path: storage.path) }
+      if flusher != nil { return }
+      flusher = try Thread(name: "sheaf-flusher") { [weak self] in
+        while let pipeline = self, pipeline.flushNext() {}
       }
-      if flusher == nil {
-        flusher = try Thread(name: "sheaf-flusher") { [weak self] in
-          while let pipeline = self, pipeline.flushNext() {}
-        }
+    }
+  }
+
+  /// Asks the flusher thread to make the newest complete version durable, and goes on.
+  package func requestDurability() {
+    lock.withLock {
+      state.wanted = state.complete.version
+      lock.wakeAll()
+    }
+  }
+
+  /// Has the flusher thread call `completion` once the newest complete version is durable, whoever
+  /// makes it so. Completions are called in the order of versions, with no lock held.
+  package func onDurable(_ completion: @escaping Completion) {
+    lock.withLock {
+      if let failure = state.failure {
+        state.ready.append((completion, failure))
+      } else if state.complete.version <= state.durable.version {
+        state.ready.append((completion, nil))
+      } else {
+        state.completions.append((state.complete.version, completion))
       }
       lock.wakeAll()
     }
   }
 
-  /// Has `completion` called by the flush that makes the newest complete version durable.
-  package func onDurable(_ completion: @escaping @Sendable (String?) -> Void) {
-    lock.withLock { state.completions.append((state.complete.version, completion)) }
-  }
-
   /// Refuses all further commits.
   package func fail(_ reason: String) {
-    lock.withLock { state.failure = state.failure ?? reason }
+    lock.withLock {
+      state.failure = state.failure ?? reason
+      state.ready += state.completions.map { ($0.call, reason) }
+      state.completions = []
+      lock.wakeAll()
+    }
   }
 
-  /// Waits for work and does a round; false when the pipeline is stopping.
+  /// Waits for work and does it; false when the pipeline is stopping.
   private func flushNext() -> Bool {
     lock.lock()
-    while !state.isStopping && (state.wanted <= state.durable.version || state.failure != nil) {
+    while !state.isStopping && state.ready.isEmpty
+      && (state.wanted <= state.durable.version || state.failure != nil)
+    {
       lock.wait()
     }
     let stop = state.isStopping
+    let due = state.ready
+    state.ready = []
     lock.unlock()
+    for completion in due { completion.call(completion.failure) }
     if stop { return false }
     // A failure is kept in the state: the next commit, flush or close throws it.
-    _ = try? makeDurable()
+    if due.isEmpty { _ = try? makeDurable() }
     return true
   }
 
@@ -211,26 +258,21 @@ package final class CommitPipeline: @unchecked Sendable {
       try write(CommitSlot(record: target, identity: identity), to: slot)
       try storage.flush()
     } catch {
-      let calls = lock.withLock {
-        state.failure = "\(error)"
-        defer { state.completions = [] }
-        return state.completions
-      }
-      for completion in calls { completion.call("\(error)") }
-      throw error
+      fail("\(error)")
+      throw EngineError.poisoned(path: storage.path, cause: "\(error)")
     }
-    let calls = try lock.withLock {
+    try lock.withLock {
       state.durable = target
       state.durableSlot = slot
       state.target = nil
       coordination.visible.store(target)
       if ownVisible.load()?.version ?? 0 < target.version { ownVisible.store(target) }
-      let ready = state.completions.filter { $0.version <= target.version }
-      state.completions.removeAll { $0.version <= target.version }
+      let due = state.completions.prefix { $0.version <= target.version }
+      state.ready += due.map { ($0.call, nil) }
+      state.completions.removeFirst(due.count)
+      lock.wakeAll()
       try releaseIfIdle()
-      return ready
     }
-    for completion in calls { completion.call(nil) }
   }
 
   private func write(_ slot: CommitSlot, to index: Int) throws {
@@ -250,12 +292,12 @@ package final class CommitPipeline: @unchecked Sendable {
       try write(CommitSlot(record: record, identity: identity), to: slot)
       try storage.flush()
     } catch {
-      lock.withLock { state.failure = "\(error)" }
-      throw error
+      fail("\(error)")
+      throw EngineError.poisoned(path: storage.path, cause: "\(error)")
     }
   }
 
-  /// Ends the flusher thread; what it has not flushed stays undone.
+  /// Ends the flusher thread; what it has not flushed stays undone, and its completions are told so.
   package func stop() {
     let thread = lock.withLock {
       state.isStopping = true
@@ -264,5 +306,14 @@ package final class CommitPipeline: @unchecked Sendable {
       return flusher
     }
     thread?.join()
+    let (due, late) = lock.withLock {
+      defer {
+        state.ready = []
+        state.completions = []
+      }
+      return (state.ready, state.completions)
+    }
+    for completion in due { completion.call(completion.failure) }
+    for completion in late { completion.call("the database was released before it was flushed") }
   }
 }
