@@ -1,0 +1,117 @@
+@testable import Engine
+
+/// What a database should hold: the slow, obvious twin of the engine.
+struct Model: Sendable, Equatable {
+  struct Table: Sendable, Equatable {
+    var columns: [Column]
+    var rows: [Int64: [Value]] = [:]
+    var nextKey: Int64 = 1
+    var note: [UInt8]?
+
+    mutating func insert(_ values: [Value]) {
+      rows[nextKey] = values
+      nextKey += 1
+    }
+  }
+
+  var tables: [String: Table] = [:]
+
+  /// A number that two contents share only if they are equal.
+  var digest: UInt64 {
+    var writer = ByteWriter()
+    for (name, table) in tables.sorted(by: { $0.key < $1.key }) {
+      Self.append(name, table.columns, table.note, to: &writer)
+      for (key, values) in table.rows.sorted(by: { $0.key < $1.key }) {
+        Self.append(key, values, to: &writer)
+      }
+    }
+    return Checksum.of(writer.bytes)
+  }
+
+  /// The same number for what a snapshot holds, read row by row.
+  static func digest(_ snapshot: Snapshot) throws -> UInt64 {
+    var writer = ByteWriter()
+    for name in snapshot.tableNames.sorted() {
+      let table = try snapshot.table(name)
+      append(name, table.columns, table.note("note"), to: &writer)
+      try table.forEachRow { append($0.key, $0.values, to: &writer) }
+    }
+    return Checksum.of(writer.bytes)
+  }
+
+  private static func append(
+    _ name: String, _ columns: [Column], _ note: [UInt8]?, to writer: inout ByteWriter
+  ) {
+    writer.append(name)
+    for column in columns {
+      writer.append(column.name)
+      writer.append(column.type.rawValue)
+      writer.append(column.isNullable)
+    }
+    writer.append(note != nil)
+    if let note { writer.append(note) }
+  }
+
+  private static func append(_ key: Int64, _ values: [Value], to writer: inout ByteWriter) {
+    writer.append(UInt64(bitPattern: key))
+    for value in values {
+      let spelling = value.spelling
+      writer.append(UInt32(value == .null ? UInt32.max : UInt32(spelling.count)))
+      writer.append(spelling)
+    }
+  }
+
+  /// Where a snapshot differs; nil when it holds exactly this, by key, by position and in order.
+  func difference(_ snapshot: Snapshot) throws -> String? {
+    guard snapshot.tableNames.sorted() == tables.keys.sorted() else {
+      return "tables \(snapshot.tableNames) instead of \(tables.keys.sorted())"
+    }
+    for (name, expected) in tables {
+      let table = try snapshot.table(name)
+      let keys = expected.rows.keys.sorted()
+      guard table.count == keys.count else {
+        return "\(name): \(table.count) objects instead of \(keys.count)"
+      }
+      guard table.note("note") == expected.note else { return "\(name): another note" }
+      var position = 0
+      var found: String?
+      try table.forEachRow { row in
+        if found == nil, position >= keys.count || row.key != keys[position] {
+          found = "\(name): key \(row.key) at position \(position)"
+        } else if found == nil, expected.rows[row.key] != row.values {
+          found = "\(name): key \(row.key) is \(row.values), not \(expected.rows[row.key] ?? [])"
+        }
+        position += 1
+      }
+      if let found { return found }
+      guard position == keys.count else { return "\(name): \(position) rows in order" }
+    }
+    return nil
+  }
+
+  /// Compares some objects by position and by key.
+  func sampleDifference(
+    _ snapshot: Snapshot, _ random: inout SplitMix64, count: Int
+  ) throws -> String? {
+    for (name, expected) in tables {
+      let table = try snapshot.table(name)
+      let keys = expected.rows.keys.sorted()
+      for _ in 0..<count {
+        let position = Int.random(in: 0...keys.count, using: &random)
+        let row = try table.row(at: position)
+        let key = position < keys.count ? keys[position] : nil
+        guard row?.key == key, row?.values == key.flatMap({ expected.rows[$0] }) else {
+          return "\(name): position \(position) is \(String(describing: row))"
+        }
+        let any = Int64.random(in: 0...expected.nextKey, using: &random)
+        guard try table.row(forKey: any)?.values == expected.rows[any] else {
+          return "\(name): key \(any) differs"
+        }
+      }
+      guard try table.row(at: -1) == nil, try table.row(at: keys.count) == nil else {
+        return "\(name): there is something beyond its ends"
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,187 @@
+@testable import Engine
+
+/// Makes random changes to a database and to its model alike.
+struct RandomChanges {
+  var random: SplitMix64
+  /// How many rows a bulk insertion has at most.
+  var bulk = 12
+
+  init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+  /// A column of every type, and one that may not be null.
+  static let columns =
+    ColumnType.allCases.map { Column("a \($0.name)", $0) }
+    + [Column("number", .int, nullable: false)]
+
+  static let fewColumns = [Column("name", .text), Column("stars", .int, nullable: false)]
+
+  // MARK: Values
+
+  mutating func value(_ column: Column) -> Value {
+    if column.isNullable, Int.random(in: 0..<6, using: &random) == 0 { return .null }
+    switch column.type {
+    case .int:
+      return .int(
+        [
+          .random(in: 0..<20, using: &random), .random(in: -1000..<1000, using: &random),
+          .random(in: .min ... .max, using: &random), .max, .min,
+        ].randomElement(using: &random) ?? 0)
+    case .double:
+      return .double(
+        [
+          Double(Int.random(in: 0..<50, using: &random)) / 10,
+          .random(in: -1e300...1e300, using: &random), 0.1, .leastNonzeroMagnitude, -2.5,
+        ].randomElement(using: &random) ?? 0)
+    case .bool: return .bool(.random(using: &random))
+    case .date:
+      let days = Int.random(in: -700_000..<2_900_000, using: &random)
+      return CalendarDate(daysSince1970: days).map { .date($0) } ?? .null
+    case .dateTime:
+      let seconds = Int64.random(in: -60_000_000_000..<200_000_000_000, using: &random)
+      let fraction =
+        Bool.random(using: &random) ? Int64.random(in: 0..<1_000_000, using: &random) : 0
+      return DateTime(microsecondsSince1970: seconds * 1_000_000 + fraction)
+        .map { .dateTime($0) } ?? .null
+    case .text: return .text(text())
+    case .data:
+      return .data(
+        (0..<Int.random(in: 0..<9, using: &random)).map { _ in .random(in: 0...255, using: &random)
+        })
+    }
+  }
+
+  private mutating func text() -> String {
+    let words = [
+      "", "GAME", "TOOLS", "007", "12", "+5", "4.10", "NaN", "true", "2018-08-03", "naïve",
+      "日本語 🎉", "a,\"b\"\n",
+    ]
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: return "app \(Int.random(in: 0..<10_000, using: &random))"
+    case 1: return String(repeating: "long ", count: Int.random(in: 0..<30, using: &random))
+    default: return words.randomElement(using: &random) ?? ""
+    }
+  }
+
+  mutating func row(_ columns: [Column]) -> [Value] { columns.map { value($0) } }
+
+  // MARK: Changes
+
+  mutating func createTable(
+    _ name: String, _ columns: [Column], _ transaction: borrowing WriteTransaction,
+    _ model: inout Model
+  ) throws {
+    try transaction.createTable(name, columns: columns)
+    model.tables[name] = Model.Table(columns: columns)
+  }
+
+  mutating func insert(
+    _ count: Int, into name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
+  ) throws {
+    guard var expected = model.tables[name] else { return }
+    let table = try transaction.table(name)
+    for _ in 0..<count {
+      let row = row(expected.columns)
+      try table.insert(row)
+      expected.insert(row)
+    }
+    model.tables[name] = expected
+  }
+
+  /// Appends encoded clusters, as an import does.
+  mutating func append(
+    _ count: Int, to name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
+  ) throws {
+    guard var expected = model.tables[name] else { return }
+    let editor = try transaction.table(name).editor
+    var rows = RowBuffer(columnIDs: editor.schema.columnIDs)
+    for index in 0..<count {
+      let row = row(expected.columns)
+      try rows.append(key: Int64(index), values: row)
+      expected.insert(row)
+    }
+    try editor.append(try rows.encode(with: ClusterBuilder()))
+    model.tables[name] = expected
+  }
+
+  mutating func update(
+    _ count: Int, in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
+  ) throws {
+    guard var expected = model.tables[name], !expected.rows.isEmpty else { return }
+    let table = try transaction.table(name)
+    let keys = expected.rows.keys.sorted()
+    for _ in 0..<count {
+      guard let key = keys.randomElement(using: &random) else { continue }
+      var changes: [String: Value] = [:]
+      for index in expected.columns.indices where Int.random(in: 0..<3, using: &random) == 0 {
+        let value = value(expected.columns[index])
+        changes[expected.columns[index].name] = value
+        expected.rows[key]?[index] = value
+      }
+      try table.update(key, changes)
+    }
+    model.tables[name] = expected
+  }
+
+  mutating func delete(
+    _ count: Int, from name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
+  ) throws {
+    guard var expected = model.tables[name] else { return }
+    let table = try transaction.table(name)
+    for _ in 0..<count {
+      let key = Int64.random(in: 0...expected.nextKey, using: &random)
+      let existed = try table.delete(key)
+      guard existed == (expected.rows.removeValue(forKey: key) != nil) else {
+        throw EngineError.invalidArgument("deleting key \(key) of \(name) said \(existed)")
+      }
+    }
+    model.tables[name] = expected
+  }
+
+  /// Removes a whole stretch of keys, so that clusters and nodes become empty.
+  mutating func deleteStretch(
+    from name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
+  ) throws {
+    guard var expected = model.tables[name] else { return }
+    let keys = expected.rows.keys.sorted()
+    let start = Int.random(in: 0...keys.count, using: &random)
+    let end = Int.random(in: start...keys.count, using: &random)
+    let table = try transaction.table(name)
+    for key in keys[start..<(Bool.random(using: &random) ? keys.count : end)] {
+      guard try table.delete(key) else {
+        throw EngineError.invalidArgument("key \(key) of \(name) is not there")
+      }
+      expected.rows[key] = nil
+    }
+    model.tables[name] = expected
+  }
+
+  mutating func deleteAll(
+    in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
+  ) throws {
+    try transaction.table(name).deleteAll()
+    model.tables[name]?.rows = [:]
+  }
+
+  mutating func setNote(
+    _ name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
+  ) throws {
+    let note = Bool.random(using: &random) ? Array(text().utf8) : nil
+    try transaction.table(name).editor.setNote("note", note)
+    model.tables[name]?.note = note
+  }
+
+  /// One change of any kind.
+  mutating func any(_ transaction: borrowing WriteTransaction, _ model: inout Model) throws {
+    guard let name = model.tables.keys.sorted().randomElement(using: &random) else { return }
+    switch Int.random(in: 0..<100, using: &random) {
+    case ..<25: try insert(1, into: name, transaction, &model)
+    case ..<40: try insert(.random(in: 1...bulk, using: &random), into: name, transaction, &model)
+    case ..<55: try append(.random(in: 1...bulk, using: &random), to: name, transaction, &model)
+    case ..<72: try update(.random(in: 1...4, using: &random), in: name, transaction, &model)
+    case ..<86: try delete(.random(in: 1...6, using: &random), from: name, transaction, &model)
+    case ..<93: try deleteStretch(from: name, transaction, &model)
+    case ..<97: try setNote(name, transaction, &model)
+    default: try deleteAll(in: name, transaction, &model)
+    }
+  }
+}
