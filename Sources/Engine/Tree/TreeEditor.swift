@@ -249,11 +249,12 @@ package final class TreeEditor {
   }
 
   private func append(_ child: Child) throws {
-    if root == nil { root = EditNode(level: 1, children: [], origin: nil) }
     isChanged = true
     count += child.count
     guard let path = try pathToLast() else {
-      root?.children.append(child)
+      // Nothing is there, or nothing is left of a tree that may have had many levels.
+      if let origin = root?.origin { clusters.drop(origin.reference) }
+      root = EditNode(level: 1, children: [child], origin: nil)
       return
     }
     for step in path {
@@ -286,7 +287,12 @@ package final class TreeEditor {
       case .stored: children.append(child)
       case .node(let inner):
         try closeClusters(below: inner)
-        children.append(child)
+        if !inner.children.isEmpty {
+          children.append(child)
+        } else if let origin = inner.origin {
+          // An empty node would be the end of every way that leads to it.
+          clusters.drop(origin.reference)
+        }
       case .open(let cluster):
         openCount -= 1
         for entry in try clusters.close(cluster, limits: limits) {
