@@ -1,0 +1,199 @@
+import Testing
+
+@testable import Engine
+
+/// After any sequence of operations the database holds what a dictionary would: by key, by position,
+/// in order, in every snapshot for as long as it is held (I1), after reopening and compacting.
+@Suite("Random operations against a model")
+struct ModelTests {
+  private static let isLong = System.environment("SHEAF_LONG") == "1"
+
+  private struct Oops: Error {}
+
+  /// Sizes that make deep trees of a few rows, and some in between.
+  private static func options(_ variant: UInt64) -> Database.Options {
+    var options = Database.Options.tiny
+    switch variant % 4 {
+    case 0: break
+    case 1:
+      options.limits.nodeCapacity = 2
+      options.limits.clusterRows = 2
+      options.limits.tailRows = 1
+      options.limits.openClusters = 1
+    case 2:
+      options.limits.nodeCapacity = 12
+      options.limits.clusterRows = 2
+      options.limits.tailRows = 2
+    default:
+      options.limits.nodeCapacity = 3
+      options.limits.clusterRows = 5
+      options.limits.tailRows = 5
+      options.limits.openClusters = 64
+    }
+    return options
+  }
+
+  @Test("Tiny trees in memory, checked after every commit", arguments: 100..<112 as Range<UInt64>)
+  func tiny(seed: UInt64) throws {
+    for seed in seed..<(Self.isLong ? seed + 20_000 : seed + 1) where seed % 1000 < 900 {
+      let storage = RecordingStorage(isRecording: false)
+      try run(seed, commits: 45, options: Self.options(seed)) { options in
+        try Database.open(storage: storage, options: options)
+      }
+      #expect(storage.viewsOutside == [], "seed \(seed)")
+      if Self.isLong, seed % 40 == 39 { break }
+    }
+  }
+
+  @Test("A real file, with compaction in between", arguments: 200..<203 as Range<UInt64>)
+  func file(seed: UInt64) throws {
+    let folder = TemporaryFolder()
+    try run(seed, commits: 60, options: Self.options(seed), isFile: true) { options in
+      try Database.open(folder.path("a.sheaf"), options: options)
+    }
+    #expect(folder.names() == ["a.sheaf"])
+  }
+
+  @Test("Standard sizes, with thousands of rows", arguments: 300..<302 as Range<UInt64>)
+  func standard(seed: UInt64) throws {
+    let folder = TemporaryFolder()
+    try run(seed, commits: 14, options: .init(), bulk: 1500, isFile: true) { options in
+      try Database.open(folder.path("a.sheaf"), options: options)
+    }
+  }
+
+  private func run(
+    _ seed: UInt64, commits: Int, options: Database.Options, bulk: Int = 12,
+    isFile: Bool = false, open: (Database.Options) throws -> Database
+  ) throws {
+    var changes = RandomChanges(seed: seed)
+    changes.bulk = bulk
+    var model = Model()
+    var database = try open(options)
+    var held: [(Snapshot, Model)] = []
+    do {
+      for round in 0..<commits {
+        try step(round, &changes, database, &model)
+        try expect(try database.check().problems.first, "check, round \(round)")
+        do {
+          let snapshot = try database.snapshot()
+          try expect(try model.difference(snapshot), "round \(round)")
+          try expect(
+            try model.sampleDifference(snapshot, &changes.random, count: 4), "round \(round)")
+          if Int.random(in: 0..<4, using: &changes.random) == 0 { held.append((snapshot, model)) }
+        }
+        if held.count > 5 {
+          let (old, then) = held.remove(at: .random(in: 0..<held.count, using: &changes.random))
+          try expect(try then.difference(old), "a snapshot of version \(old.version)")
+        }
+        if Int.random(in: 0..<12, using: &changes.random) == 0 {
+          if isFile, Bool.random(using: &changes.random) { try compact(database, &held) }
+          for (old, then) in held { try expect(try then.difference(old), "before reopening") }
+          // In memory, the next handle cannot know what this one's readers hold.
+          if !isFile { held = [] }
+          try database.close()
+          database = try open(options)
+          try expect(try model.difference(database.snapshot()), "reopened in round \(round)")
+        }
+      }
+      for (old, then) in held { try expect(try then.difference(old), "a snapshot at the end") }
+      held = []
+      try database.close()
+    } catch {
+      Issue.record("seed \(seed): \(error)")
+    }
+  }
+
+  private func compact(_ database: Database, _ held: inout [(Snapshot, Model)]) throws {
+    if !held.isEmpty {
+      try expect(
+        try database.compact().decision == .skippedInUse ? nil : "compacted", "snapshots held")
+      for (old, then) in held { try expect(try then.difference(old), "before compaction") }
+      held = []
+    }
+    let result = try database.compact()
+    try expect(result.decision == .compacted ? nil : "\(result)", "compaction")
+    try expect(try database.check().problems.first, "check after compaction")
+  }
+
+  private func expect(_ problem: String?, _ what: String) throws {
+    if let problem { throw EngineError.invalidArgument("\(what): \(problem)") }
+  }
+
+  /// One transaction: committed, or rolled back by an error of the closure's or of a bad value.
+  private func step(
+    _ round: Int, _ changes: inout RandomChanges, _ database: Database, _ model: inout Model
+  ) throws {
+    var next = model
+    let isRolledBack = round > 2 && Int.random(in: 0..<8, using: &changes.random) == 0
+    let durability: Durability =
+      [.full, .group, .none, .none].randomElement(using: &changes.random) ?? .full
+    do {
+      try database.write(durability: durability) { transaction in
+        if round == 0 {
+          try changes.createTable("all", RandomChanges.columns, transaction, &next)
+          try changes.createTable("few", RandomChanges.fewColumns, transaction, &next)
+        }
+        for _ in 0..<Int.random(in: 1...8, using: &changes.random) {
+          try changes.any(transaction, &next)
+        }
+        if isRolledBack {
+          if Bool.random(using: &changes.random) { throw Oops() }
+          try transaction.table("few").insert([.text("x"), .null])
+        }
+        // The transaction sees its own changes.
+        for (name, expected) in next.tables {
+          let table = try transaction.table(name)
+          try expect(try table.count == expected.rows.count ? nil : "count", "in round \(round)")
+          let keys = expected.rows.keys.sorted()
+          for position in [0, keys.count / 2, keys.count - 1] where position < keys.count {
+            let row = try table.row(at: position)
+            let isRight =
+              position < 0 ? row == nil : row?.values == expected.rows[keys[position]]
+            try expect(isRight ? nil : "position \(position)", "in round \(round)")
+          }
+          if let key = keys.randomElement(using: &changes.random) {
+            let row = try table.row(forKey: key)
+            try expect(row?.values == expected.rows[key] ? nil : "key", "in round \(round)")
+          }
+        }
+      }
+      try expect(isRolledBack ? "it was committed" : nil, "a bad transaction")
+      if durability == .group { try database.flush() }
+      model = next
+    } catch is Oops where isRolledBack {
+    } catch EngineError.invalidValue where isRolledBack {
+    }
+  }
+
+  /// Emptying the last inner node and going on in the same transaction keeps the tree's shape.
+  @Test("Insertion after the end of a deep tree was deleted")
+  func emptiedEnd() throws {
+    for openClusters in [0, 1, 3, 64] {
+      for kept in [0, 1, 7, 31] {
+        var options = Database.Options.tiny
+        options.limits.openClusters = openClusters
+        let database = try Database.open(
+          storage: RecordingStorage(isRecording: false), options: options)
+        var changes = RandomChanges(seed: 1)
+        var model = Model()
+        try database.write { transaction in
+          try changes.createTable("a", RandomChanges.fewColumns, transaction, &model)
+          try changes.insert(200, into: "a", transaction, &model)
+        }
+        try database.write { transaction in
+          let table = try transaction.table("a")
+          for key in Int64(kept + 1)...200 {
+            try table.delete(key)
+            model.tables["a"]?.rows[key] = nil
+          }
+          try changes.insert(3, into: "a", transaction, &model)
+          #expect(try table.row(at: kept + 2)?.key == 203)
+          try changes.append(9, to: "a", transaction, &model)
+        }
+        #expect(try database.check().problems == [])
+        #expect(try model.difference(database.snapshot()) == nil, "\(openClusters), \(kept)")
+      }
+    }
+  }
+}
