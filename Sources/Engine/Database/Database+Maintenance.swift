@@ -33,7 +33,8 @@ extension Database {
   public func check() throws -> CheckReport {
     let snapshot = try snapshot()
     return try translatingErrors(path) {
-      Checker.run(snapshot.record, try parts.blocks)
+      // Its own reader, which has not verified anything yet: bytes may have gone bad since.
+      Checker.run(snapshot.record, try BlockReader(storage: try parts.storage))
     }
   }
 
@@ -43,8 +44,8 @@ extension Database {
   public func fileUse() throws -> FileUse {
     let snapshot = try snapshot()
     return try translatingErrors(path) {
-      let held = try coordination.heldVersions().map(\.record)
-      return try FileUse.measure(snapshot.record, held: held, try parts.blocks)
+      let blocks = try parts.blocks
+      return FileUse(try walk(snapshot.record, blocks), total: try blocks.storage.length())
     }
   }
 
@@ -73,7 +74,7 @@ extension Database {
     return try translatingErrors(path) {
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
       defer { NestingGuard.leave(nesting) }
-      let turn = try queue.enter()
+      let turn = try enterQueue()
       do {
         let parts = try parts
         _ = try parts.pipeline.beginTransaction()
@@ -109,7 +110,8 @@ extension Database {
         .skippedInUse, "a snapshot of version \(held.record.version) is held")
     }
     let record = parts.pipeline.visible()
-    let need = try FileUse.measure(record, held: [], parts.blocks).used
+    let space = try SpaceMap.walking(parts.blocks, newest: record, held: [])
+    let need = FileUse(space, total: before).used
     if try System.freeSpace(at: System.directory(of: path)) < need {
       return skipped(.skippedNoSpace, "the copy needs up to \(need) bytes of free disk space")
     }
@@ -138,15 +140,21 @@ extension Database {
       try System.remove(temporary)
       throw error
     }
-    try System.flushDirectory(of: path)
-    let storage = try FileStorage(path: path, mode: .readWrite)
-    let recovered = try Recovery.run(storage)
-    let fresh = try Parts(storage: storage, coordination: coordination, recovered: recovered)
-    parts.pipeline.stop()
-    space = nil
-    install(fresh)
-    coordination.adopt(storage.identity)
-    coordination.visible.store(recovered.record)
+    do {
+      try System.flushDirectory(of: path)
+      let storage = try FileStorage(path: path, mode: .readWrite)
+      let recovered = try Recovery.run(storage)
+      let fresh = try Parts(storage: storage, coordination: coordination, recovered: recovered)
+      parts.pipeline.stop()
+      space = nil
+      install(fresh)
+      coordination.adopt(storage.identity, first: recovered.record.version)
+      coordination.visible.store(recovered.record)
+    } catch {
+      // What this handle has open is no longer the file of that name: nothing may be written to it.
+      parts.pipeline.fail("\(error)")
+      throw error
+    }
   }
 
   /// Writes a compact copy of the newest version to a new file, flushed to disk. Others may read

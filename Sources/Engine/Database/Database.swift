@@ -149,12 +149,17 @@ public final class Database: @unchecked Sendable {
   /// version into both slots, and lets go of the file. Snapshots taken before stay readable.
   /// Closing twice does nothing.
   ///
-  /// - Throws: what `flush` throws; the handle is closed all the same.
+  /// - Throws: what `flush` throws; the handle is closed all the same. `EngineError.nestedTransaction`
+  ///   inside a transaction of the same thread; then it is not.
   public func close() throws {
     try translatingErrors(path) {
-      let (wasClosed, hasWritten) = lock.withLock {
+      let hasWritten = lock.withLock { shared.hasWritten && !shared.isClosed }
+      // Tidying up takes a turn in the writers' queue.
+      let nesting = hasWritten ? try NestingGuard.enter(coordination.identity, path: path) : nil
+      defer { if let nesting { NestingGuard.leave(nesting) } }
+      let wasClosed = lock.withLock {
         defer { shared.isClosed = true }
-        return (shared.isClosed, shared.hasWritten)
+        return shared.isClosed
       }
       if wasClosed { return }
       let parts = try parts
@@ -174,14 +179,19 @@ public final class Database: @unchecked Sendable {
   /// Makes all commits durable and cuts free pages off the end of the file. `close` does it too.
   public func trim() throws {
     try translatingErrors(path) {
-      if lock.withLock({ shared.hasWritten }) { try tidyUp(parts) }
+      guard lock.withLock({ shared.hasWritten }) else { return }
+      let nesting = try NestingGuard.enter(coordination.identity, path: path)
+      defer { NestingGuard.leave(nesting) }
+      try tidyUp(parts)
     }
   }
 
   private func tidyUp(_ parts: Parts) throws {
     try parts.pipeline.makeDurable()
-    let turn = try queue.enter()
+    let turn = try enterQueue()
     do {
+      // A compaction that came first has replaced the parts.
+      let parts = try self.parts
       let (_, isFresh) = try parts.pipeline.beginTransaction()
       do {
         // Before the file is cut: the other slot may name a version that reaches beyond the new end.
@@ -203,6 +213,28 @@ public final class Database: @unchecked Sendable {
       throw error
     }
     try queue.leave(turn)
+  }
+
+  /// Waits for the writer's turn. Commits that are not durable yet become so before it waits for
+  /// another handle, which could not write until then.
+  func enterQueue() throws -> WriterQueue.Turn {
+    try queue.enter { try parts.pipeline.makeDurable() }
+  }
+
+  /// The map of the file's pages, from what the newest and the held versions reach.
+  func walk(_ newest: VersionRecord, _ blocks: BlockReader) throws -> SpaceMap {
+    var attempts = 0
+    while true {
+      let held = try coordination.heldVersions().map(\.record)
+      do {
+        return try SpaceMap.walking(blocks, newest: newest, held: held)
+      } catch let error as BlockError {
+        // A reader that is just taking a version may name one that is gone, for a moment.
+        attempts += 1
+        if attempts == 200 || held.isEmpty { throw error }
+        System.sleep(milliseconds: 1)
+      }
+    }
   }
 
   /// Every version whose pages must stay as they are.

@@ -23,13 +23,14 @@ final class TransactionState {
     let path = database.path
     nesting = try NestingGuard.enter(database.coordination.identity, path: path)
     do {
-      parts = try translatingErrors(path) { try database.parts }
-      if let failure = parts.pipeline.failure {
-        throw EngineError.poisoned(path: path, cause: failure)
-      }
-      let turn = try translatingErrors(path) { try database.queue.enter() }
+      let turn = try translatingErrors(path) { try database.enterQueue() }
       self.turn = turn
       do {
+        // Not before: a compaction that came first has replaced the parts.
+        parts = try translatingErrors(path) { try database.parts }
+        if let failure = parts.pipeline.failure {
+          throw EngineError.poisoned(path: path, cause: failure)
+        }
         (base, space, writer, catalogue) = try translatingErrors(path) { [parts] in
           try Self.begin(database, parts)
         }
@@ -54,11 +55,7 @@ final class TransactionState {
       if let kept = database.space, !isFresh {
         space = kept
       } else {
-        space = try SpaceMap.walking(
-          parts.blocks, newest: VersionRoots(base, parts.blocks),
-          held: try database.coordination.heldVersions().map {
-            try VersionRoots($0.record, parts.blocks)
-          })
+        space = try database.walk(base, parts.blocks)
         database.space = space
       }
       space.reclaim(held: try database.versionsToKeep(parts))
@@ -144,7 +141,10 @@ final class TransactionState {
         switch durability {
         case .full: try parts.pipeline.makeDurable()
         case .group: parts.pipeline.requestDurability()
-        case .none: parts.pipeline.showComplete()
+        case .none:
+          parts.pipeline.showComplete()
+          // Others cannot write before this commit is durable: they shall not wait for ever.
+          if database.queue.othersWait { try parts.pipeline.makeDurable() }
         }
         return version
       }

@@ -9,17 +9,13 @@ public struct FileUse: Sendable, Equatable {
   /// Pages that the next commits will write to.
   public let free: Int
 
-  /// - Throws: `BlockError` or `DecodingFailure` when a node is damaged.
-  package static func measure(
-    _ newest: VersionRecord, held: [VersionRecord], _ blocks: BlockReader
-  ) throws -> FileUse {
-    let space = try SpaceMap.walking(
-      blocks, newest: VersionRoots(newest, blocks),
-      held: held.map { try VersionRoots($0, blocks) })
-    let total = try blocks.storage.length()
-    let pinned = space.pinnedPageCount * Layout.pageBytes
-    let used = (space.pageCount - space.freePageCount) * Layout.pageBytes - pinned
-    return FileUse(
-      total: total, used: used, pinned: pinned, free: max(0, total - used - pinned))
+  /// - Parameters:
+  ///   - space: the map of the file's pages.
+  ///   - total: the file's length.
+  package init(_ space: SpaceMap, total: Int) {
+    self.total = total
+    pinned = space.pinnedPageCount * Layout.pageBytes
+    used = (space.pageCount - space.freePageCount) * Layout.pageBytes - pinned
+    free = max(0, total - used - pinned)
   }
 }

@@ -37,19 +37,32 @@ extension SpaceMap {
   /// The map of a file, from what the newest and the held versions reach.
   ///
   /// - Complexity: O(tree nodes of these versions).
-  /// - Throws: `BlockError` or `DecodingFailure` when a node or catalogue is damaged.
+  /// - Throws: `BlockError` when a node or catalogue is damaged, or a held version is gone.
   package static func walking(
-    _ blocks: BlockReader, newest: VersionRoots, held: [VersionRoots]
+    _ blocks: BlockReader, newest: VersionRecord, held: [VersionRecord]
   ) throws -> SpaceMap {
     let space = SpaceMap()
-    try newest.forEachBlock(blocks) { reference, _, _ in
-      if let pages = reference.pages(within: newest.record.end) { space.countLive(pages) }
+    try VersionRoots(newest, blocks).forEachBlock(blocks) { reference, _, _ in
+      if let pages = reference.pages(within: newest.end) { space.countLive(pages) }
     }
-    for version in held where version.record.version < newest.record.version {
-      try version.forEachBlock(blocks) { reference, _, _ in
-        if let pages = reference.pages(within: version.record.end) {
-          space.countHeld(pages, newest: newest.record.version)
+    let length = try blocks.storage.length()
+    for version in held where version.version < newest.version {
+      // Bytes beyond the file's end must not be looked at.
+      guard version.end <= UInt64(length) else {
+        throw BlockError(
+          path: blocks.storage.path, offset: version.root.offset, length: version.root.length,
+          what: "the held version \(version.version) reaches beyond the file's end")
+      }
+      do {
+        try VersionRoots(version, blocks).forEachBlock(blocks) { reference, _, _ in
+          if let pages = reference.pages(within: version.end) {
+            space.countHeld(pages, newest: newest.version)
+          }
         }
+      } catch let error as DecodingFailure {
+        throw BlockError(
+          path: blocks.storage.path, offset: version.root.offset, length: version.root.length,
+          what: "\(error.what) at byte \(error.offset) of the catalogue")
       }
     }
     return space

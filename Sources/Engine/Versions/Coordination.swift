@@ -12,9 +12,11 @@
 ///     32    8  the next ticket of the writers' queue
 ///     40    8  the next participant's token
 ///     48    8  reader slots used so far (the highest index + 1)
+///     56    8  the first version of the present file; readers of earlier ones look at a file that a
+///              compaction has replaced
 ///     64   64  the newest visible version (`VersionCell`)
 ///     4096     2,048 reader slots of 64 bytes (`ReaderTable`)
-///     135168   256 writer seats of 16 bytes: ticket, process (`WriterQueue`)
+///     135168   256 writer seats of 16 bytes: ticket, owner's token (`WriterQueue`)
 ///
 /// Byte ranges beyond 1 GiB carry the kernel locks; no bytes are stored there.
 ///
@@ -27,6 +29,7 @@ package final class Coordination: @unchecked Sendable {
     static let nextTicket = 32
     static let nextToken = 40
     static let usedReaderSlots = 48
+    static let firstVersion = 56
     static let visible = 64
     static let readers = 4096
     static let readerSlotCount = 2048
@@ -222,7 +225,11 @@ package final class Coordination: @unchecked Sendable {
   }
 
   /// While alone: the database is now another file (compaction has renamed a new one into place).
-  package func adopt(_ identity: FileIdentity) {
+  ///
+  /// - Parameter first: the version it begins with. Snapshots of earlier ones read the earlier file, which
+  ///   lives as long as they do.
+  package func adopt(_ identity: FileIdentity, first: UInt64) {
+    word(Place.firstVersion).store(first)
     word(Place.device).store(identity.device)
     word(Place.inode).store(identity.inode)
   }
@@ -237,7 +244,8 @@ package final class Coordination: @unchecked Sendable {
       descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
     // Without the registration lock somebody may be about to join: then the file stays.
     if registered, try becomeAlone() { try System.remove(path) }
-    for byte in [LockByte.presence, LockByte.registration] {
+    // A handle whose flush failed still holds the right to write.
+    for byte in [LockByte.presence, LockByte.registration, LockByte.writing] {
       _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: true, path: path)
     }
   }

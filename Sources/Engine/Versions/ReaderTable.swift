@@ -64,12 +64,16 @@ extension Coordination {
     readerWord(slot, 1).store(record.version)
   }
 
-  /// Every version that a living reader holds, of any process. Slots of dead ones are freed.
+  /// Every version of the present file that a living reader holds, of any process. Slots of dead ones
+  /// are freed.
+  ///
+  /// A reader that is just taking a version may name one that is gone already, until it looks again.
   ///
   /// - Complexity: O(slots ever used); one system call for each other process that holds something.
   package func heldVersions() throws(SystemError) -> [HeldVersion] {
     var held: [HeldVersion] = []
     var alive: [UInt64: Bool] = [token: true]
+    let first = word(Place.firstVersion).load()
     for slot in 0..<min(Int(clamping: word(Place.usedReaderSlots).load()), Place.readerSlotCount) {
       let owner = readerWord(slot, 0).load()
       if owner == 0 { continue }
@@ -79,8 +83,9 @@ extension Coordination {
         continue
       }
       let version = readerWord(slot, 1).load()
-      // Being set up: the reader has yet to look whether its version is still the newest.
-      if version == 0 { continue }
+      // Being set up: the reader has yet to look whether its version is still the newest. Or it
+      // reads a file that has been replaced.
+      if version == 0 || version < first { continue }
       let record = VersionRecord(
         version: version,
         root: BlockReference(

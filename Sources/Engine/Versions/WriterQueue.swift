@@ -28,7 +28,10 @@ package final class WriterQueue: @unchecked Sendable {
   }
 
   /// Waits until all who asked before have finished.
-  package func enter() throws -> Turn {
+  ///
+  /// - Parameter makeWay: called once before waiting for a writer of another handle, who may be
+  ///   waiting for this one's commits to become durable.
+  package func enter(makeWay: () throws -> Void = {}) throws -> Turn {
     guard coordination.descriptor != nil else {
       lock.withLock {
         lastTicket += 1
@@ -40,8 +43,8 @@ package final class WriterQueue: @unchecked Sendable {
     let descriptor = try takeDescriptor()
     do {
       let (seat, ticket) = try takeSeat(descriptor)
-      let turn = Turn(descriptor: descriptor, seat: seat)
       do {
+        if hasOthers(before: ticket) { try makeWay() }
         while let before = try seatAhead(of: ticket, descriptor) {
           // Waits in the kernel until that writer has left or died, then looks again.
           _ = try System.lock(
@@ -50,13 +53,25 @@ package final class WriterQueue: @unchecked Sendable {
             descriptor, .none, at: Self.byte(before), length: 1, wait: true, path: path)
         }
       } catch {
-        try leave(turn)
+        // Closing the descriptor gives the seat up.
+        ticketWord(seat).store(0)
         throw error
       }
-      return turn
+      return Turn(descriptor: descriptor, seat: seat)
     } catch {
       System.close(descriptor)
       throw error
+    }
+  }
+
+  /// True when a writer of another handle has asked for its turn.
+  package var othersWait: Bool { hasOthers(before: .max) }
+
+  private func hasOthers(before ticket: UInt64) -> Bool {
+    guard coordination.descriptor != nil else { return false }
+    return (0..<Coordination.Place.seatCount).contains { seat in
+      let other = ticketWord(seat).load()
+      return other != 0 && other < ticket && ownerWord(seat).load() != coordination.token
     }
   }
 
@@ -83,6 +98,10 @@ package final class WriterQueue: @unchecked Sendable {
     coordination.word(Coordination.Place.seats + seat * 16)
   }
 
+  private func ownerWord(_ seat: Int) -> AtomicWord {
+    coordination.word(Coordination.Place.seats + seat * 16 + 8)
+  }
+
   private func takeDescriptor() throws(SystemError) -> Int32 {
     if let descriptor = lock.withLock({ idle.popLast() }) { return descriptor }
     return try System.open(path, .readWrite)
@@ -98,11 +117,17 @@ package final class WriterQueue: @unchecked Sendable {
       _ = try? System.lock(
         descriptor, .none, at: registration, length: 1, wait: true, path: path)
     }
-    for seat in 0..<Coordination.Place.seatCount
-    where try System.lock(
-      descriptor, .exclusive, at: Self.byte(seat), length: 1, wait: false, path: path)
-    {
-      let ticket = coordination.word(Coordination.Place.nextTicket).increment()
+    let ticket = coordination.word(Coordination.Place.nextTicket).increment()
+    let count = UInt64(Coordination.Place.seatCount)
+    // Round and round: a seat that was just left is what the next writer is about to wake up from. Taken
+    // at once by one who comes later, that writer would wait for it, and it for that writer.
+    for step in 0..<count {
+      let seat = Int((ticket &+ step) % count)
+      guard
+        try System.lock(
+          descriptor, .exclusive, at: Self.byte(seat), length: 1, wait: false, path: path)
+      else { continue }
+      ownerWord(seat).store(coordination.token)
       ticketWord(seat).store(ticket)
       return (seat, ticket)
     }
