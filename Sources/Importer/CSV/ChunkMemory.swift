@@ -44,7 +44,8 @@ final class ChunkMemoryPool: @unchecked Sendable {
     let reused = lock.withLock { () -> (base: UnsafeMutableRawPointer, capacity: Int)? in
       // Not much larger either: chunks in it would hold on to the rest.
       guard
-        let index = free.lastIndex(where: { $0.capacity >= capacity && $0.capacity / 4 <= capacity })
+        let index = free.lastIndex(where: { $0.capacity >= capacity && $0.capacity / 4 <= capacity }
+        )
       else { return nil }
       freeBytes -= free[index].capacity
       return free.remove(at: index)
