@@ -107,7 +107,7 @@ import Testing
       }
       if reader.rowCount < 1000 {
         try? reader.validate()
-        var buffer = RowBuffer(columnIDs: (1...22).map { UInt32($0) })
+        var buffer = RowBuffer(columnIDs: (1...ColumnGenerator.kinds).map { UInt32($0) })
         try? buffer.append(reader, firstKey: Int64.max - 5)
       }
       return isReadable && length >= 0

@@ -35,7 +35,7 @@ func encode(
 struct ColumnGenerator {
   var random: SplitMix64
 
-  static let kinds = 22
+  static let kinds = 24
 
   /// A column of one kind, sometimes with nulls and with a few spellings of another kind.
   mutating func column(kind: Int, rows: Int) -> [Spelling] {
@@ -86,6 +86,10 @@ struct ColumnGenerator {
     case 15: return Self.nearDates.pick(&random)
     case 16: return ["true", "false", "True", "FALSE", "TRUE", "False"].pick(&random)
     case 17: return ["FAMILY", "GAME", "TOOLS", "Varies with device", "", "3.4.5"].pick(&random)
+    case 22:
+      let digits = (0..<number(14...18)).map { _ in "\(number(1...9))" }.joined()
+      return "\(number(1...9)).\(digits)"
+    case 23: return ["0.0", "0", "-0", "-0.0", "-1", "0.5", "-0.5", "1"].pick(&random)
     case 20: return ["true", "true", "true", "false"].pick(&random)
     default: return "App \(number(0...100_000)) 📱 \(number(0...9))"
     }

@@ -24,7 +24,8 @@ import Testing
     let fitting: [(String, Double)] = [
       ("0", 0), ("5", 5), ("-5.25", -5.25), ("+5", 5), (".5", 0.5), ("-.5", -0.5), ("1e3", 1000),
       ("1E+3", 1000), ("1.5e-3", 0.0015), ("0.1", 0.1), ("9223372036854775808", 0x1p63),
-      ("5e-324", .leastNonzeroMagnitude), ("1.7976931348623157e308", .greatestFiniteMagnitude), ("1e23", 1e23),
+      ("5e-324", .leastNonzeroMagnitude), ("1.7976931348623157e308", .greatestFiniteMagnitude),
+      ("1e23", 1e23),
     ]
     for (text, value) in fitting {
       #expect(Value(spelling: text, type: .double) == .double(value), "\(text)")
