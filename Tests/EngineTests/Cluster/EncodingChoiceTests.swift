@@ -58,7 +58,13 @@ import Testing
       let rows = Int.random(in: 1...300, using: &generator.random)
       let column = generator.column(kind: kind, rows: rows)
       let chosen = try encode([column], with: builder).columns[0]
-      for (name, size) in SlowSizes.candidates(column) {
+      let candidates = SlowSizes.candidates(column)
+      if candidates[0].0 == "constant" {
+        // Always taken: reading it is the least work, even where a long number packs better.
+        #expect(chosen.encoding == .constant, "seed \(seed) kind \(kind)")
+        continue
+      }
+      for (name, size) in candidates {
         #expect(
           chosen.byteCount <= size + 4,
           "seed \(seed) kind \(kind): \(chosen.encoding) has \(chosen.byteCount), \(name) \(size)")
