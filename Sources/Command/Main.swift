@@ -1,4 +1,10 @@
+import Engine
+
 @main
 enum Main {
-  static func main() {}
+  static func main() {
+    System.ignoreClosedPipes()
+    let status = Shell.run(Array(CommandLine.arguments.dropFirst()))
+    System.exit(status.rawValue)
+  }
 }

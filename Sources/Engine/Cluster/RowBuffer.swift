@@ -19,6 +19,19 @@ package struct RowBuffer: Sendable {
   /// Bytes of all spellings, those no longer used included.
   package var byteCount: Int { arena.count }
 
+  /// The row of a key; nil when there is none.
+  ///
+  /// - Complexity: O(log rows).
+  package func row(ofKey key: Int64) -> Int? {
+    var low = 0
+    var high = keys.count
+    while low < high {
+      let middle = (low + high) / 2
+      if keys[middle] < key { low = middle + 1 } else { high = middle }
+    }
+    return low < keys.count && keys[low] == key ? low : nil
+  }
+
   /// Makes the buffer empty and keeps its memory.
   package mutating func removeAll() {
     keys.removeAll(keepingCapacity: true)
@@ -55,16 +68,33 @@ package struct RowBuffer: Sendable {
     try append(key: key, values: spellings.map { $0.map { Value.data($0) } ?? .null })
   }
 
-  /// Puts a row in front of row `row`.
+  /// Adds a row of spellings, straight from a parser's span matrix.
   ///
-  /// - Precondition: 0 <= `row` <= `rowCount`.
-  package mutating func insert(key: Int64, values: [Value], at row: Int) throws(ClusterError) {
-    precondition(row >= 0 && row <= rowCount, "row \(row) of \(rowCount)")
-    try append(key: key, values: values)
-    let last = Array(spans[(spans.count - columnCount)...])
-    spans.removeLast(columnCount)
-    spans.insert(contentsOf: last, at: row * columnCount)
-    keys.insert(keys.removeLast(), at: row)
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - row: a span for each column.
+  /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
+  package mutating func append(
+    key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>
+  ) throws(ClusterError) {
+    var length = 0
+    for column in 0..<columnCount { length += Int(row[column].length) }
+    guard arena.count + length <= ClusterFormat.maximumBytes else {
+      throw .tooLarge(bytes: arena.count + length)
+    }
+    for column in 0..<columnCount {
+      let span = row[column]
+      if span.isNull {
+        spans.append(.null)
+        continue
+      }
+      spans.append(
+        TextSpan(offset: UInt32(truncatingIfNeeded: arena.count), length: span.length))
+      arena.append(
+        contentsOf: UnsafeRawBufferPointer(
+          start: base + Int(span.offset), count: Int(span.length)))
+    }
+    keys.append(key)
   }
 
   /// Replaces one field.
@@ -120,6 +150,22 @@ package struct RowBuffer: Sendable {
     let span = spans[index(row, column)]
     if span.isNull { return nil }
     return Array(arena[Int(span.offset)..<Int(span.offset) + Int(span.length)])
+  }
+
+  /// A checksum over all keys and fields, the same for equal rows however they are stored.
+  package func digest() -> UInt64 {
+    arena.withUnsafeBytes { bytes in
+      var digest = keys.withUnsafeBytes { Checksum.of($0) }
+      for span in spans {
+        let field =
+          span.isNull
+          ? UnsafeRawBufferPointer(rebasing: bytes[0..<0])
+          : UnsafeRawBufferPointer(
+            rebasing: bytes[Int(span.offset)..<Int(span.offset) + Int(span.length)])
+        digest = Checksum.of(field, seed: digest) &+ (span.isNull ? 1 : 0)
+      }
+      return digest
+    }
   }
 
   // MARK: Clusters

@@ -37,6 +37,16 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
   /// True when a file or a folder on the way to it does not exist.
   public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+  /// True when the file or its folder may not be written by this user, or not at all.
+  public var isReadOnly: Bool { code == EACCES || code == EPERM || code == EROFS }
+  /// The error of opening a folder as if it were a file.
+  package static func isADirectory(_ path: String) -> SystemError {
+    SystemError(operation: "open", path: path, code: EISDIR)
+  }
+  /// The error of there being no memory or address space for an operation.
+  package static func noMemory(_ operation: String, _ path: String) -> SystemError {
+    SystemError(operation: operation, path: path, code: ENOMEM)
+  }
   /// True when the reader of a pipe has gone away.
   public var isClosedPipe: Bool { code == EPIPE }
 }
@@ -146,6 +156,24 @@ package enum System {
       done += count
     }
     return done
+  }
+
+  /// Moves the descriptor's position to `offset` bytes from the start; fails for pipes.
+  package static func seek(_ descriptor: Int32, to offset: Int, path: String)
+    throws(SystemError)
+  {
+    if lseek(descriptor, off_t(offset), SEEK_SET) < 0 {
+      throw SystemError(operation: "seek", path: path, code: errno)
+    }
+  }
+
+  /// Tells the system that the file will be read once, from the front; a mere hint.
+  package static func adviseSequential(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      _ = fcntl(descriptor, F_RDAHEAD, 1)
+    #else
+      _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
+    #endif
   }
 
   /// Writes all of `buffer` at `offset`.
@@ -331,6 +359,15 @@ package enum System {
     kill(identifier, 0) == 0 || errno == EPERM
   }
 
+  /// A number that tells the present thread from all others that are alive.
+  package static var currentThread: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
+  }
+
   package static var processorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
   /// Nanoseconds of a clock that never goes backwards.
@@ -383,5 +420,46 @@ extension FileStatus {
       modified = Int64(raw.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtim.tv_nsec)
     #endif
     permissions = UInt32(raw.st_mode) & 0o7777
+  }
+}
+
+// MARK: Signals, the end of the process, the terminal
+
+extension System {
+  /// What `handle` runs: a plain function, because only async-signal-safe code may run there.
+  package typealias SignalHandler = @convention(c) (Int32) -> Void
+
+  /// The interrupt key of a terminal.
+  package static let interruptSignal: Int32 = SIGINT
+  /// A polite request to end.
+  package static let terminationSignal: Int32 = SIGTERM
+
+  /// Lets a write to a closed pipe fail with `EPIPE` instead of killing the process.
+  package static func ignoreClosedPipes() {
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Runs `handler` whenever `number` arrives. System calls it interrupts go on by themselves.
+  package static func handle(signal number: Int32, _ handler: @escaping SignalHandler) {
+    signal(number, handler)
+  }
+
+  /// Ends the process after the C library's own clean-up.
+  package static func exit(_ status: Int32) -> Never {
+    #if canImport(Darwin)
+      Darwin.exit(status)
+    #else
+      Glibc.exit(status)
+    #endif
+  }
+
+  /// Ends the process with nothing run in between; safe in a signal handler.
+  package static func exitAtOnce(_ status: Int32) -> Never { _exit(status) }
+
+  /// Columns of the terminal behind a descriptor; nil when it is no terminal or does not say.
+  package static func terminalColumns(_ descriptor: Int32) -> Int? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
   }
 }

@@ -1,0 +1,36 @@
+/// A command: all that its help prints and its parser checks, and what it runs.
+struct CommandDefinition: Sendable {
+  /// An argument without a name, such as the files to import.
+  struct Positional: Sendable {
+    let name: String
+    let help: String
+    var isRequired = true
+    /// True when the last argument may come more than once.
+    var isRepeatable = false
+
+    /// As the usage line writes it.
+    var shown: String {
+      let repeated = isRepeatable ? name + "..." : name
+      return isRequired ? repeated : "[\(repeated)]"
+    }
+  }
+
+  struct Example: Sendable {
+    let command: String
+    let meaning: String
+  }
+
+  let name: String
+  /// One line, without a full stop.
+  let summary: String
+  /// What follows `sheaf NAME` in the usage line.
+  let usage: String
+  var positionals: [Positional] = []
+  var options: [any OptionEntry] = []
+  var examples: [Example] = []
+  let run: @Sendable (ParsedArguments, BufferedOutput) throws -> ExitStatus
+
+  func option(named name: String) -> (any OptionEntry)? {
+    options.first { $0.name == name }
+  }
+}

@@ -1,0 +1,77 @@
+/// One option of a command as the parser and the help see it: everything both need is here, so the
+/// two cannot disagree.
+protocol OptionEntry: Sendable {
+  /// The name, without the dashes.
+  var name: String { get }
+  /// What stands for the value in the help; nil for a flag, which takes none.
+  var placeholder: String? { get }
+  /// What a value may be, in words that fit after "expected".
+  var allowed: String { get }
+  var isRepeatable: Bool { get }
+  var isRequired: Bool { get }
+  /// The default as the help shows it.
+  var defaultText: String? { get }
+  var help: String { get }
+  /// The heading of the help under which the option stands.
+  var group: String { get }
+  /// True when the text is a value of this option.
+  func accepts(_ text: String) -> Bool
+}
+
+/// The group of options that name none.
+let generalOptions = "Options"
+
+/// An option with a value of a known type.
+struct Option<Value: Sendable>: OptionEntry {
+  let name: String
+  let kind: ValueKind<Value>
+  let isRepeatable: Bool
+  let isRequired: Bool
+  /// The value, as it would be written, when the option is not given.
+  let defaultValue: String?
+  let defaultText: String?
+  let help: String
+  let group: String
+
+  /// - Parameters:
+  ///   - default: the value when the option is not given, written as a person would.
+  ///   - defaultNote: shown as the default where it is not a value but a rule.
+  init(
+    _ name: String, _ kind: ValueKind<Value>, default: String? = nil, defaultNote: String? = nil,
+    required: Bool = false, repeatable: Bool = false, group: String = generalOptions,
+    help: String
+  ) {
+    self.name = name
+    self.kind = kind
+    self.isRepeatable = repeatable
+    self.isRequired = required
+    self.defaultValue = `default`
+    self.defaultText = defaultNote ?? `default`
+    self.help = help
+    self.group = group
+  }
+
+  var placeholder: String? { kind.placeholder }
+  var allowed: String { kind.allowed }
+  func accepts(_ text: String) -> Bool { kind.parse(text) != nil }
+}
+
+/// An option that is there or not.
+struct Flag: OptionEntry {
+  let name: String
+  let help: String
+  let group: String
+
+  init(_ name: String, group: String = generalOptions, help: String) {
+    self.name = name
+    self.help = help
+    self.group = group
+  }
+
+  var placeholder: String? { nil }
+  var allowed: String { "no value" }
+  var isRepeatable: Bool { false }
+  var isRequired: Bool { false }
+  var defaultText: String? { nil }
+  func accepts(_ text: String) -> Bool { false }
+}

@@ -1,0 +1,57 @@
+/// What a person asked of a command, checked against its definition.
+struct ParsedArguments: Sendable {
+  /// The arguments without a name, in order.
+  let positionals: [String]
+  /// The texts given for each option, by its name; a flag has an empty one.
+  private let given: [String: [String]]
+
+  init(positionals: [String], given: [String: [String]]) {
+    self.positionals = positionals
+    self.given = given
+  }
+
+  /// True when the option stands on the command line, whatever its default.
+  func isGiven(_ option: some OptionEntry) -> Bool { given[option.name] != nil }
+
+  func isSet(_ flag: Flag) -> Bool { given[flag.name] != nil }
+
+  /// The option's value, or its default, or nil when it has neither.
+  ///
+  /// - Throws: a usage error when the text is no value of the option.
+  func value<Value>(_ option: Option<Value>) throws(CommandError) -> Value? {
+    guard let text = given[option.name]?.last ?? option.defaultValue else { return nil }
+    return try parse(text, option)
+  }
+
+  /// Like `value`, for options that are required or have a default.
+  ///
+  /// - Throws: a usage error also when the option is missing.
+  func required<Value>(_ option: Option<Value>) throws(CommandError) -> Value {
+    guard let value = try value(option) else { throw .missing(option) }
+    return value
+  }
+
+  /// All values of a repeatable option, in the order given.
+  func values<Value>(_ option: Option<Value>) throws(CommandError) -> [Value] {
+    var values: [Value] = []
+    for text in given[option.name] ?? [] {
+      values.append(try parse(text, option))
+    }
+    return values
+  }
+
+  private func parse<Value>(_ text: String, _ option: Option<Value>) throws(CommandError) -> Value {
+    guard let value = option.kind.parse(text) else { throw .wrongValue(text, of: option) }
+    return value
+  }
+}
+
+extension CommandError {
+  static func missing(_ option: some OptionEntry) -> CommandError {
+    .usage("--\(option.name) \(option.placeholder ?? "") is required")
+  }
+
+  static func wrongValue(_ text: String, of option: some OptionEntry) -> CommandError {
+    .usage("--\(option.name): \"\(text)\" is not allowed; expected \(option.allowed)")
+  }
+}

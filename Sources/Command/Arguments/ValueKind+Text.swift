@@ -1,0 +1,164 @@
+// Kinds of values that are words: paths, names, characters, choices.
+
+extension ValueKind where Value == String {
+  /// A file; any text but an empty one.
+  static var path: ValueKind {
+    ValueKind(placeholder: "FILE", allowed: "the path of a file") { $0.isEmpty ? nil : $0 }
+  }
+
+  /// A name; any text but an empty one.
+  static var name: ValueKind {
+    ValueKind(placeholder: "NAME", allowed: "a name") { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Any text, an empty one included.
+  static var text: ValueKind {
+    ValueKind(placeholder: "TEXT", allowed: "a text") { $0 }
+  }
+}
+
+extension ValueKind where Value == [String] {
+  /// Names separated by commas; a name that holds a comma stands in double quotes.
+  static var nameList: ValueKind {
+    ValueKind(placeholder: "NAME,...", allowed: "names separated by commas", parse: parseNames)
+  }
+}
+
+/// The names of a list, or nil when one is empty or a quote is left open.
+@Sendable private func parseNames(_ text: String) -> [String]? {
+  var list: [String] = []
+  var rest = text[...]
+  while true {
+    var name = ""
+    if rest.first == "\"" {
+      rest.removeFirst()
+      while let end = rest.firstIndex(of: "\"") {
+        name += rest[..<end]
+        rest = rest[rest.index(after: end)...]
+        guard rest.first == "\"" else {
+          guard rest.isEmpty || rest.first == "," else { return nil }
+          list.append(name)
+          break
+        }
+        name += "\""
+        rest.removeFirst()
+      }
+      guard rest.isEmpty || rest.first == ",", list.last == name else { return nil }
+    } else {
+      name = String(rest.prefix { $0 != "," })
+      rest = rest.dropFirst(name.count)
+      list.append(name)
+    }
+    if name.isEmpty { return nil }
+    guard rest.first == "," else { return list }
+    rest.removeFirst()
+  }
+}
+
+// MARK: One character
+
+extension ValueKind where Value == UInt8 {
+  /// One ASCII character, or `\t`. Line ends are refused: they end records.
+  static var character: ValueKind {
+    ValueKind(
+      placeholder: "CHAR", allowed: "one ASCII character, or \\t for a tab", parse: asciiByte)
+  }
+}
+
+extension ValueKind where Value == UInt8? {
+  /// One ASCII character, `\t`, or `none`.
+  static var characterOrNone: ValueKind {
+    ValueKind(
+      placeholder: "CHAR|none", allowed: "one ASCII character, \\t for a tab, or \"none\""
+    ) { text in
+      if text == "none" { return .some(nil) }
+      return asciiByte(text).map { .some($0) }
+    }
+  }
+}
+
+@Sendable private func asciiByte(_ text: String) -> UInt8? {
+  if text == "\\t" { return 0x09 }
+  guard text.utf8.count == 1, let byte = text.utf8.first, byte != 0x0A, byte != 0x0D else {
+    return nil
+  }
+  return byte
+}
+
+// MARK: Choices
+
+extension ValueKind
+where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
+  /// One of the words of an enumeration.
+  static var choice: ValueKind {
+    let words = Value.allCases.map(\.rawValue)
+    return ValueKind(
+      placeholder: words.joined(separator: "|"),
+      allowed: words.dropLast().joined(separator: ", ") + " or " + (words.last ?? ""),
+      parse: { Value(rawValue: $0) })
+  }
+}
+
+// MARK: What only an import asks for
+
+/// Where the names of the columns come from.
+enum HeaderChoice: Sendable, Equatable {
+  case firstRecord
+  case absent
+  case names([String])
+}
+
+extension ValueKind where Value == HeaderChoice {
+  static var header: ValueKind {
+    ValueKind(
+      placeholder: "yes|no|NAME,...", allowed: "yes, no, or names separated by commas"
+    ) { text in
+      switch text {
+      case "yes": .firstRecord
+      case "no": .absent
+      default: parseNames(text).map { .names($0) }
+      }
+    }
+  }
+}
+
+/// A type that can be asked for by name.
+enum TypeName: String, Sendable, CaseIterable {
+  case int, double, bool, date, datetime, text
+}
+
+/// A column and the type it must have.
+struct NamedType: Sendable, Equatable {
+  let column: String
+  let type: TypeName
+}
+
+/// How the types of the columns are found.
+enum TypesChoice: Sendable, Equatable {
+  case infer
+  case text
+  /// The named columns are strict; the others are inferred.
+  case named([NamedType])
+}
+
+extension ValueKind where Value == TypesChoice {
+  static var types: ValueKind {
+    ValueKind(
+      placeholder: "infer|text|NAME:TYPE,...",
+      allowed: "infer, text, or a list of NAME:TYPE with the types "
+        + TypeName.allCases.map(\.rawValue).joined(separator: ", ")
+    ) { text in
+      if text == "infer" { return .infer }
+      if text == "text" { return .text }
+      guard let list = parseNames(text) else { return nil }
+      var types: [NamedType] = []
+      for entry in list {
+        guard let colon = entry.lastIndex(of: ":"), colon != entry.startIndex,
+          let type = TypeName(rawValue: String(entry[entry.index(after: colon)...]))
+        else { return nil }
+        types.append(NamedType(column: String(entry[..<colon]), type: type))
+      }
+      return .named(types)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Engine
+
+/// Why a command ended early: what is printed after `sheaf COMMAND: `, and the exit status.
+///
+/// The message is one line that says what, where, and what to do about it.
+struct CommandError: Error, Sendable, Equatable, CustomStringConvertible {
+  let status: ExitStatus
+  let message: String
+
+  init(_ status: ExitStatus, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+
+  var description: String { message }
+
+  static func usage(_ message: String) -> CommandError { CommandError(.usage, message) }
+
+  /// The reader of standard output has gone away: the command ends quietly, with status 0, as
+  /// ripgrep does. The person who closed the pipe has seen all there was to see.
+  static let closedPipe = CommandError(.done, "standard output was closed")
+}
+
+// MARK: From the errors of the system
+
+extension CommandError {
+  /// An input that cannot be opened or read.
+  static func input(_ error: SystemError) -> CommandError {
+    CommandError(.inputMissing, error.description)
+  }
+
+  /// An output that cannot be created.
+  static func creation(_ error: SystemError) -> CommandError {
+    CommandError(error.isNoSpace ? .inputOutput : .cannotCreate, error.description)
+  }
+
+  /// A write, read or flush that failed on a file already open.
+  static func transfer(_ error: SystemError) -> CommandError {
+    let advice = error.isNoSpace ? "; free some space and run the command again" : ""
+    return CommandError(.inputOutput, error.description + advice)
+  }
+
+  /// What to report for an error that no command has turned into one of its own.
+  init(unexpected error: any Error) {
+    switch error {
+    case let error as CommandError: self = error
+    case let error as SystemError: self = .transfer(error)
+    default:
+      self.init(.bug, "unexpected error: \(error); this is a bug in Sheaf, please report it")
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/// Every command of `sheaf`, in the order in which the help lists them.
+enum CommandTable {
+  static let all: [CommandDefinition] = [
+    ImportCommand.definition,
+    CompactCommand.definition,
+    InfoCommand.definition,
+    CheckCommand.definition,
+    ExportCommand.definition,
+    SampleCommand.definition,
+    HelpCommand.definition,
+  ]
+
+  /// - Throws: a usage error with the nearest name when there is no such command.
+  static func command(named name: String) throws(CommandError) -> CommandDefinition {
+    if let definition = all.first(where: { $0.name == name }) { return definition }
+    let phrase = Suggestion.phrase(for: name, among: all.map(\.name), prefix: "sheaf ")
+    throw .usage("unknown command \"\(name)\"\(phrase.isEmpty ? " (see sheaf help)" : phrase)")
+  }
+}

@@ -1,0 +1,16 @@
+/// How a command reports on standard output.
+enum ReportFormat: String, Sendable, CaseIterable {
+  case text, json
+}
+
+/// Options that several commands share, so that they are written the same everywhere.
+enum CommonOptions {
+  static let report = Option<ReportFormat>(
+    "report", .choice, default: "text", help: "How to report on standard output")
+  static let quiet = Flag("quiet", help: "Print nothing but errors")
+  static let table = Option<String>(
+    "table", .name, defaultNote: "the only table",
+    help: "The table; needed when the file has several")
+
+  static let database = CommandDefinition.Positional(name: "FILE", help: "The database file")
+}

@@ -1,0 +1,57 @@
+/// From the words after `sheaf` to an exit status.
+enum Shell {
+  /// Runs one command and reports its failure, if any, in one line on standard error.
+  ///
+  /// Everything written to standard output has left the process when this returns.
+  static func run(_ arguments: [String]) -> ExitStatus {
+    let output = BufferedOutput.standard()
+    var prefix = Version.program
+    do {
+      let status = try dispatch(arguments, output, &prefix)
+      try output.flush()
+      return status
+    } catch {
+      let failure = CommandError(unexpected: error)
+      if failure == .closedPipe { return failure.status }
+      // What came before the failure is still the command's answer: print it first, and if that
+      // fails too, the first failure is the one to tell.
+      try? output.flush()
+      StandardError.line("\(prefix): \(failure.message)")
+      return failure.status
+    }
+  }
+
+  /// - Parameter prefix: set to the name of the command, once it is known, for error messages.
+  private static func dispatch(
+    _ arguments: [String], _ output: BufferedOutput, _ prefix: inout String
+  ) throws -> ExitStatus {
+    let help = HelpText(commands: CommandTable.all, styled: TerminalPolicy.standardOutput.isRich)
+    guard let first = arguments.first else {
+      StandardError.text(HelpText(commands: CommandTable.all, styled: false).overview)
+      return .usage
+    }
+    switch first {
+    case "-h", "--help":
+      try output.write(help.overview)
+      return .done
+    case "--version", "-V":
+      try output.write(Version.line)
+      return .done
+    default: break
+    }
+    if first.hasPrefix("-") {
+      throw CommandError.usage(
+        "unknown option \"\(first)\"; a command comes first (see sheaf --help)")
+    }
+    let definition = try CommandTable.command(named: first)
+    prefix = "\(Version.program) \(definition.name)"
+    let parser = ArgumentParser(definition: definition)
+    switch try parser.parse(Array(arguments.dropFirst())) {
+    case .help:
+      try output.write(help.page(of: definition))
+      return .done
+    case .arguments(let parsed):
+      return try definition.run(parsed, output)
+    }
+  }
+}

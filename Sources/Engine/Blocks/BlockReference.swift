@@ -1,0 +1,62 @@
+/// Where a block lies and what its bytes must sum up to.
+///
+/// The checksum sits in the parent, so that the commit slot vouches for the whole tree below it
+/// (Merkle). For a cluster it covers the cluster's header, which holds its columns' checksums.
+package struct BlockReference: Sendable, Hashable {
+  package var offset: UInt64
+  package var length: UInt32
+  package var checksum: UInt64
+
+  package init(offset: UInt64, length: UInt32, checksum: UInt64) {
+    self.offset = offset
+    self.length = length
+    self.checksum = checksum
+  }
+
+  /// Bytes of an encoded reference: offset 8, length 4, reserved zero 4, checksum 8.
+  package static let encodedBytes = 24
+
+  package func encode(into writer: inout ByteWriter) {
+    writer.append(offset)
+    writer.append(length)
+    writer.append(UInt32(0))
+    writer.append(checksum)
+  }
+
+  package init(from reader: inout ByteReader) throws(DecodingFailure) {
+    offset = try reader.read(UInt64.self, "block offset")
+    length = try reader.read(UInt32.self, "block length")
+    let at = reader.offset
+    guard try reader.read(UInt32.self, "reserved") == 0 else {
+      throw DecodingFailure(what: "reserved bytes of a reference are not zero", offset: at)
+    }
+    checksum = try reader.read(UInt64.self, "block checksum")
+  }
+
+  /// The pages the block touches; nil when it does not lie between the slots and `end`.
+  package func pages(within end: UInt64) -> Range<Int>? {
+    let (last, overflow) = offset.addingReportingOverflow(UInt64(length))
+    guard !overflow, length > 0, offset >= UInt64(Layout.firstBlockOffset), last <= end,
+      last <= UInt64(Int.max)
+    else { return nil }
+    return Int(offset) / Layout.pageBytes..<(Int(last) + Layout.pageBytes - 1) / Layout.pageBytes
+  }
+}
+
+/// The fixed measures of the file; everything else is derived from them.
+package enum Layout {
+  /// The unit of reuse.
+  package static let pageBytes = 4096
+  package static let slotCount = 2
+  package static let firstBlockOffset = slotCount * pageBytes
+  /// A slot's meaning lies within one sector, which disks write whole or not at all.
+  package static let sectorBytes = 512
+  /// No block may be longer: a length read from a file is never trusted further than this.
+  package static let maximumBlockBytes = 1 << 30
+  /// A tree deeper than this is damaged (capacity to the power of 16 exceeds any file).
+  package static let maximumDepth = 16
+
+  package static func pages(holding bytes: Int) -> Int {
+    bytes / pageBytes + (bytes % pageBytes == 0 ? 0 : 1)
+  }
+}

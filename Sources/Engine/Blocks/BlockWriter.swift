@@ -1,0 +1,118 @@
+/// Packs a transaction's new blocks back to back into pages that no living version uses, and writes
+/// them with few, large writes.
+///
+/// Blocks with a long life (clusters) and short-lived ones (nodes, the catalogue, rewritten by
+/// every commit) fill runs of their own, so that the latter's pages come free together; a
+/// short-lived block also fills what is left of the last page of the long-lived ones.
+///
+/// Thread rule: used by the thread that holds the writer's place only.
+package final class BlockWriter {
+  /// A row of adjacent pages being filled.
+  private struct Run {
+    /// Offset of the first byte that is buffered and not yet written.
+    var start = 0
+    var buffer: [UInt8] = []
+    /// End of the pages taken.
+    var limit = 0
+    var cursor: Int { start + buffer.count }
+    var room: Int { limit - cursor }
+  }
+
+  private static let writeBytes = 1 << 20
+
+  package let storage: any Storage
+  private let space: SpaceMap
+  private var clusters = Run()
+  private var nodes = Run()
+  /// The storage's length; every block placed so far and written lies before it.
+  private(set) package var length: Int
+  private(set) package var added: [Range<Int>] = []
+  private(set) package var dropped: [Range<Int>] = []
+  /// Bytes handed to the storage so far.
+  private(set) package var bytesWritten = 0
+
+  /// - Parameter length: the storage's present length.
+  package init(storage: any Storage, space: SpaceMap, length: Int) {
+    self.storage = storage
+    self.space = space
+    self.length = length
+  }
+
+  /// Places a block that is likely to stay.
+  ///
+  /// - Parameter checked: how many of its first bytes the reference's checksum covers.
+  /// - Throws: `SystemError` when writing fails.
+  package func append(cluster bytes: [UInt8], checksum: UInt64) throws
+    -> BlockReference
+  {
+    try makeRoom(in: &clusters, for: bytes.count)
+    return put(bytes, checksum: checksum, into: &clusters)
+  }
+
+  /// Places a block that the next commits will replace.
+  package func append(node bytes: [UInt8]) throws -> BlockReference {
+    let checksum = Checksum.of(bytes)
+    if bytes.count <= clusters.room { return put(bytes, checksum: checksum, into: &clusters) }
+    try makeRoom(in: &nodes, for: bytes.count)
+    return put(bytes, checksum: checksum, into: &nodes)
+  }
+
+  /// A block that the transaction no longer refers to, its own or an older version's.
+  package func drop(_ reference: BlockReference) {
+    if let pages = reference.pages(within: .max) { dropped.append(pages) }
+  }
+
+  /// Hands everything buffered to the storage; nothing is durable before a flush.
+  package func writeOut() throws {
+    try write(&clusters)
+    try write(&nodes)
+  }
+
+  private func put(_ bytes: [UInt8], checksum: UInt64, into run: inout Run) -> BlockReference {
+    let reference = BlockReference(
+      offset: UInt64(run.cursor), length: UInt32(bytes.count), checksum: checksum)
+    run.buffer.append(contentsOf: bytes)
+    if let pages = reference.pages(within: .max) { added.append(pages) }
+    return reference
+  }
+
+  private func makeRoom(in run: inout Run, for count: Int) throws {
+    if run.room >= count {
+      if run.buffer.count >= Self.writeBytes { try write(&run) }
+      return
+    }
+    let missing = Layout.pages(holding: count - run.room)
+    if run.limit > 0, space.takeIfFree(at: run.limit / Layout.pageBytes, missing) {
+      run.limit += missing * Layout.pageBytes
+      if run.buffer.count >= Self.writeBytes { try write(&run) }
+      return
+    }
+    try write(&run)
+    let pages = space.take(Layout.pages(holding: count))
+    run.start = pages.lowerBound * Layout.pageBytes
+    run.limit = pages.upperBound * Layout.pageBytes
+  }
+
+  private func write(_ run: inout Run) throws {
+    guard !run.buffer.isEmpty else { return }
+    let end = Layout.pages(holding: run.cursor) * Layout.pageBytes
+    if end > length { try grow(to: end) }
+    let start = run.start
+    let storage = storage
+    try run.buffer.withUnsafeBytes { bytes in
+      try storage.write(bytes, at: start)
+    }
+    bytesWritten += run.buffer.count
+    run.start = run.cursor
+    run.buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Grows by an eighth at least, so that the number of growths stays logarithmic; the flush of the
+  /// commit makes the new length durable before a slot names it.
+  private func grow(to end: Int) throws {
+    let step = min(max(length / 8, 1 << 18), 1 << 28)
+    let wanted = Layout.pages(holding: max(end, length + step)) * Layout.pageBytes
+    try storage.resize(to: wanted)
+    length = wanted
+  }
+}

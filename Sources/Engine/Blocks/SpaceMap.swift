@@ -1,0 +1,184 @@
+/// Which pages are in use, by which versions, and which may be written.
+///
+/// Free space is derived, never stored: the map is built by walking the references of the newest
+/// version and of every held one, and kept current by each commit. A page is written again only
+/// when no version that is durable, about to become so, or held by a reader has a block in it.
+///
+/// A page is born at the version whose commit filled it and dies at the version that dropped its
+/// last block; it is reachable from the versions in between, birth included, death not. So an old
+/// snapshot held through thousands of commits keeps just the pages it can see, not all since.
+///
+/// Thread rule: used by the thread that holds the writer's place only.
+package final class SpaceMap {
+  private struct Retired {
+    let page: Int
+    let birth: UInt64
+    let death: UInt64
+  }
+
+  /// Blocks of the newest version that touch the page.
+  private var blocks: [UInt32] = []
+  private var birth: [UInt64] = []
+  private var free = PageSet()
+  /// Pages that died and have not been compared with the held versions yet.
+  private var retired: [Retired] = []
+  /// Pages that a held version, the key, keeps from reuse.
+  private var blocked: [UInt64: [Retired]] = [:]
+  /// Taken by the open transaction.
+  private var taken: [Range<Int>] = []
+
+  /// Pages under management; the two slots' pages are never free.
+  package var pageCount: Int { blocks.count }
+  package var freePageCount: Int { free.count }
+  /// Pages kept only for versions older than the newest.
+  package var pinnedPageCount: Int {
+    blocked.values.reduce(retired.count) { $0 + $1.count }
+  }
+
+  /// An empty file's map: the slots, and nothing else.
+  package init() {
+    extend(to: Layout.slotCount)
+    for page in 0..<Layout.slotCount { blocks[page] = 1 }
+    free = PageSet()
+  }
+
+  /// Rebuilding from a file: counts a block of the newest version.
+  package func countLive(_ pages: Range<Int>) {
+    extend(to: pages.upperBound)
+    for page in pages {
+      blocks[page] &+= 1
+      free.remove(page)
+    }
+  }
+
+  /// Rebuilding from a file, after all `countLive`: a block that some held version still reaches.
+  ///
+  /// Its birth is unknown: every version held from before `newest` keeps it.
+  package func countHeld(_ pages: Range<Int>, newest: UInt64) {
+    extend(to: pages.upperBound)
+    for page in pages where free.contains(page) {
+      free.remove(page)
+      retired.append(Retired(page: page, birth: 0, death: newest))
+    }
+  }
+
+  /// Frees what no version keeps any more.
+  ///
+  /// - Parameter held: every version that must stay readable, the newest included, in any order.
+  package func reclaim(held: [UInt64]) {
+    let held = held.sorted()
+    for version in blocked.keys where !held.contains(version) {
+      retired.append(contentsOf: blocked.removeValue(forKey: version) ?? [])
+    }
+    for page in retired {
+      let position = held.partition(from: page.birth)
+      if position < held.count, held[position] < page.death {
+        blocked[held[position], default: []].append(page)
+      } else if blocks[page.page] == 0 {
+        free.insert(page.page)
+      }
+    }
+    retired.removeAll(keepingCapacity: true)
+  }
+
+  /// Takes `count` adjacent pages: the first hole that is large enough, else new ones at the end.
+  package func take(_ count: Int) -> Range<Int> {
+    if let start = free.firstRun(of: count, within: pageCount) {
+      return take(at: start, count)
+    }
+    var start = pageCount
+    while start > 0, free.contains(start - 1) { start -= 1 }
+    return take(at: start, count)
+  }
+
+  /// Takes the `count` pages from `start` on if all of them are free or lie beyond the end.
+  package func takeIfFree(at start: Int, _ count: Int) -> Bool {
+    for page in start..<start + count where page < pageCount && !free.contains(page) {
+      return false
+    }
+    guard start <= pageCount else { return false }
+    _ = take(at: start, count)
+    return true
+  }
+
+  private func take(at start: Int, _ count: Int) -> Range<Int> {
+    let pages = start..<start + count
+    extend(to: pages.upperBound)
+    for page in pages { free.remove(page) }
+    taken.append(pages)
+    return pages
+  }
+
+  /// The open transaction became `version`: its new blocks count, what it dropped retires, and what
+  /// it took and did not fill is free.
+  package func commit(version: UInt64, added: [Range<Int>], dropped: [Range<Int>]) {
+    for pages in added {
+      for page in pages {
+        if blocks[page] == 0 { birth[page] = version }
+        blocks[page] &+= 1
+      }
+    }
+    for pages in dropped {
+      for page in pages where blocks[page] > 0 {
+        blocks[page] -= 1
+        guard blocks[page] == 0 else { continue }
+        if birth[page] == version {
+          free.insert(page)
+        } else {
+          retired.append(Retired(page: page, birth: birth[page], death: version))
+        }
+      }
+    }
+    giveBackTaken()
+  }
+
+  /// The open transaction came to nothing.
+  package func rollBack() { giveBackTaken() }
+
+  private func giveBackTaken() {
+    for pages in taken {
+      for page in pages where blocks[page] == 0 { free.insert(page) }
+    }
+    taken.removeAll(keepingCapacity: true)
+  }
+
+  /// The end of the last page that the newest version uses, in pages.
+  package var liveEnd: Int {
+    var end = pageCount
+    while end > 0, blocks[end - 1] == 0 { end -= 1 }
+    return end
+  }
+
+  /// Forgets free pages at the end; the file may be cut to the returned number of pages.
+  package func trim() -> Int {
+    var end = pageCount
+    while end > Layout.slotCount, free.contains(end - 1) {
+      end -= 1
+      free.remove(end)
+    }
+    blocks.removeLast(pageCount - end)
+    birth.removeLast(birth.count - end)
+    return end
+  }
+
+  private func extend(to count: Int) {
+    let old = pageCount
+    guard count > old else { return }
+    blocks.append(contentsOf: repeatElement(0, count: count - old))
+    birth.append(contentsOf: repeatElement(0, count: count - old))
+    for page in old..<count { free.insert(page) }
+  }
+}
+
+extension Array where Element == UInt64 {
+  /// In a sorted array: the first index whose element is not less than `value`.
+  fileprivate func partition(from value: UInt64) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < value { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

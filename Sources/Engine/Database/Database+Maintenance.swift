@@ -1,0 +1,170 @@
+/// What became of a wish to compact.
+public struct CompactionResult: Sendable, Equatable {
+  public enum Decision: String, Sendable {
+    case compacted
+    /// The policy said no.
+    case notNeeded
+    /// The caller said no.
+    case disabled
+    /// Another process has the file open, or a snapshot is held.
+    case skippedInUse
+    /// The disk has no room for the copy.
+    case skippedNoSpace
+  }
+  public let decision: Decision
+  /// The file's length before and after, in bytes.
+  public let before: Int
+  public let after: Int
+  /// Why it was skipped, in words; nil when it was not.
+  public let reason: String?
+
+  public init(decision: Decision, before: Int, after: Int, reason: String? = nil) {
+    self.decision = decision
+    self.before = before
+    self.after = after
+    self.reason = reason
+  }
+}
+
+extension Database {
+  /// Verifies every block, reference and invariant of the newest version.
+  ///
+  /// Reads the whole file; writers go on meanwhile.
+  public func check() throws -> CheckReport {
+    let snapshot = try snapshot()
+    return try translatingErrors(path) {
+      Checker.run(snapshot.record, try parts.blocks)
+    }
+  }
+
+  /// Where the file's bytes are.
+  ///
+  /// - Complexity: O(tree nodes).
+  public func fileUse() throws -> FileUse {
+    let snapshot = try snapshot()
+    return try translatingErrors(path) {
+      let held = try coordination.heldVersions().map(\.record)
+      return try FileUse.measure(snapshot.record, held: held, try parts.blocks)
+    }
+  }
+
+  /// The versions that readers hold, of any process: the process, and the version.
+  public func heldVersions() throws -> [(process: Int32, version: UInt64)] {
+    try translatingErrors(path) {
+      try coordination.heldVersions().map { ($0.process, $0.record.version) }
+    }
+  }
+
+  /// Where a table's bytes are, column by column.
+  public func tableUse(_ name: String) throws -> TableUse {
+    try TableUse(try snapshot().table(name))
+  }
+
+  /// Rewrites the file without its free space, in large clusters: into a temporary file beside it,
+  /// flushed, read back, then renamed into place. A crash at any moment leaves the old file or the
+  /// new one.
+  ///
+  /// Skipped, with the reason, when another process or handle has the file open, when a snapshot is
+  /// held, or when the disk has no room. Waits for the writers who asked before.
+  ///
+  /// - Throws: `EngineError` when reading or writing fails for other reasons; the file is unchanged.
+  public func compact() throws -> CompactionResult {
+    guard options.access != .readOnly else { throw EngineError.readOnly(path: path) }
+    return try translatingErrors(path) {
+      let nesting = try NestingGuard.enter(coordination.identity, path: path)
+      defer { NestingGuard.leave(nesting) }
+      let turn = try queue.enter()
+      do {
+        let parts = try parts
+        _ = try parts.pipeline.beginTransaction()
+        let result: CompactionResult
+        do {
+          result = try compactAlone(parts)
+        } catch {
+          try parts.pipeline.endTransaction()
+          throw error
+        }
+        try parts.pipeline.endTransaction()
+        try queue.leave(turn)
+        return result
+      } catch {
+        try queue.leave(turn)
+        throw error
+      }
+    }
+  }
+
+  private func compactAlone(_ parts: Parts) throws -> CompactionResult {
+    try parts.pipeline.makeDurable()
+    let before = try parts.storage.length()
+    func skipped(_ decision: CompactionResult.Decision, _ reason: String) -> CompactionResult {
+      CompactionResult(decision: decision, before: before, after: before, reason: reason)
+    }
+    guard try coordination.becomeAlone() else {
+      return skipped(.skippedInUse, "another process or handle has the file open")
+    }
+    defer { try? coordination.shareAgain() }
+    if let held = try coordination.heldVersions().first {
+      return skipped(
+        .skippedInUse, "a snapshot of version \(held.record.version) is held")
+    }
+    let record = parts.pipeline.visible()
+    let need = try FileUse.measure(record, held: [], parts.blocks).used
+    if try System.freeSpace(at: System.directory(of: path)) < need {
+      return skipped(.skippedNoSpace, "the copy needs up to \(need) bytes of free disk space")
+    }
+    do {
+      try replace(parts, record)
+    } catch let error as SystemError where error.isNoSpace {
+      return skipped(.skippedNoSpace, "\(error)")
+    }
+    return CompactionResult(
+      decision: .compacted, before: before, after: try self.parts.storage.length())
+  }
+
+  /// The path of the file that a compaction writes.
+  static func temporaryPath(_ path: String) -> String { path + "-temporary" }
+
+  private func replace(_ parts: Parts, _ record: VersionRecord) throws {
+    let temporary = Self.temporaryPath(path)
+    let identity = try Recovery.run(parts.storage).identity
+    try System.remove(temporary)
+    do {
+      let permissions = try System.status(path: path).permissions
+      let copy = try FileStorage(path: temporary, mode: .createNew, permissions: permissions)
+      _ = try Compactor.copy(record, parts.blocks, to: copy, identity: identity)
+      try System.rename(temporary, to: path)
+    } catch {
+      try System.remove(temporary)
+      throw error
+    }
+    try System.flushDirectory(of: path)
+    let storage = try FileStorage(path: path, mode: .readWrite)
+    let recovered = try Recovery.run(storage)
+    let fresh = try Parts(storage: storage, coordination: coordination, recovered: recovered)
+    parts.pipeline.stop()
+    space = nil
+    install(fresh)
+    coordination.adopt(storage.identity)
+    coordination.visible.store(recovered.record)
+  }
+
+  /// Writes a compact copy of the newest version to a new file, flushed to disk. Others may read
+  /// and write meanwhile.
+  ///
+  /// - Throws: `EngineError.system` when the destination exists or cannot be written.
+  public func writeCopy(to destination: String) throws {
+    let snapshot = try snapshot()
+    try translatingErrors(destination) {
+      let parts = try parts
+      let copy = try FileStorage(path: destination, mode: .createNew)
+      do {
+        _ = try Compactor.copy(snapshot.record, parts.blocks, to: copy, identity: .random())
+        try System.flushDirectory(of: destination)
+      } catch {
+        try System.remove(destination)
+        throw error
+      }
+    }
+  }
+}

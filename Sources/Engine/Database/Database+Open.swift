@@ -1,0 +1,114 @@
+extension Database {
+  /// Opens a database file, and creates it when `options.access` says so.
+  ///
+  /// Beside the file a small lock file, `PATH-lock`, exists while the database is open; the last
+  /// one to close removes it.
+  ///
+  /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot or
+  ///   block; the file is left as it is), `.busy`, `.system`.
+  public static func open(_ path: String, options: Options = Options()) throws -> Database {
+    try translatingErrors(path) {
+      if options.access != .create {
+        do {
+          if try System.status(path: path).isDirectory { throw SystemError.isADirectory(path) }
+        } catch let error as SystemError where error.isMissing {
+          throw EngineError.missing(path: path)
+        }
+      }
+      var storage: FileStorage?
+      var recovered: Recovery?
+      let coordination = try joined(path, options) { alone, visible in
+        let opened = try FileStorage(path: path, mode: options.systemMode)
+        storage = opened
+        let found = try recover(opened, options: options, alone: alone)
+        recovered = found
+        if alone { visible.store(found.record) }
+        return opened.identity
+      }
+      guard let storage, let recovered else { throw EngineError.missing(path: path) }
+      let database = try Database(
+        path: path, options: options, coordination: coordination, storage: storage,
+        recovered: recovered)
+      if let ask = options.shouldCompact, options.access != .readOnly {
+        let use = try database.fileUse()
+        if ask(use.total, use.used) { database.compactionAtOpen = try database.compact() }
+      }
+      return database
+    }
+  }
+
+  /// Opens a database on a storage of the caller's, shared with no other process.
+  package static func open(storage: any Storage, options: Options = Options()) throws -> Database {
+    try translatingErrors(storage.path) {
+      let coordination = try Coordination(privateFor: storage.path)
+      let recovered = try recover(storage, options: options, alone: true)
+      coordination.visible.store(recovered.record)
+      return try Database(
+        path: storage.path, options: options, coordination: coordination, storage: storage,
+        recovered: recovered)
+    }
+  }
+
+  /// Joins those who have the file open. A reader who may not write in the folder goes without: then
+  /// a writer who comes later cannot see it, and it may meet reused pages, which throw.
+  private static func joined(
+    _ path: String, _ options: Options,
+    _ open: (Bool, VersionCell) throws -> FileIdentity
+  ) throws -> Coordination {
+    do {
+      return try Coordination(path: path + "-lock", open: open)
+    } catch let error as SystemError
+      where options.access == .readOnly && error.isReadOnly && error.path == path + "-lock"
+    {
+      let coordination = try Coordination(privateFor: path + "-lock")
+      _ = try open(true, coordination.visible)
+      return coordination
+    }
+  }
+
+  private static func recover(_ storage: any Storage, options: Options, alone: Bool) throws
+    -> Recovery
+  {
+    if alone, try Recovery.isUnborn(storage) {
+      guard options.access == .create else {
+        throw EngineError.notADatabase(path: storage.path, reason: "it is empty")
+      }
+      return try create(storage)
+    }
+    // A slot that another process is writing just now can be read half old and half new.
+    for _ in 0..<(alone ? 0 : 20) {
+      if let found = try? Recovery.run(storage), found.fallback == nil { return found }
+      System.sleep(milliseconds: 1)
+    }
+    return try Recovery.run(storage)
+  }
+
+  /// Writes version 1, an empty catalogue: the root block, flushed, then the first slot, flushed.
+  private static func create(_ storage: any Storage) throws -> Recovery {
+    let catalogue = Catalogue().encode()
+    let end = Layout.firstBlockOffset + Layout.pageBytes
+    try storage.resize(to: end)
+    try catalogue.withUnsafeBytes { try storage.write($0, at: Layout.firstBlockOffset) }
+    try storage.flush()
+    let root = BlockReference(
+      offset: UInt64(Layout.firstBlockOffset), length: UInt32(catalogue.count),
+      checksum: Checksum.of(catalogue))
+    let record = VersionRecord(version: 1, root: root, end: UInt64(end))
+    let identity = DatabaseIdentity.random()
+    let page = CommitSlot(record: record, identity: identity).page()
+    try page.withUnsafeBytes { try storage.write($0, at: 0) }
+    try storage.flush()
+    if storage is FileStorage { try System.flushDirectory(of: storage.path) }
+    return Recovery(record: record, slot: 0, identity: identity, fallback: nil)
+  }
+}
+
+extension Database.Options {
+  var systemMode: System.OpenMode {
+    switch access {
+    case .create: .readWriteCreate
+    case .existing: .readWrite
+    case .readOnly: .readOnly
+    }
+  }
+}

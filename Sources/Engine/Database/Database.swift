@@ -1,0 +1,212 @@
+/// An open database file.
+///
+/// Thread rule: `Sendable`; every method may be called from any thread. Reading goes through
+/// `snapshot()`, which never waits and takes no lock. Writing goes through `write` or `beginWrite`:
+/// one writer at a time among all threads and processes, in the order of asking.
+///
+/// Close the database when done: `close` makes everything durable, gives free space at the file's
+/// end back, and reports what failed. Releasing it without `close` loses no durable commit.
+public final class Database: @unchecked Sendable {
+  // @unchecked: `current` is an atomic pointer to an immutable object; `shared` is guarded by
+  // `lock`; `space` belongs to whoever has the writer's turn.
+
+  /// How a file is opened.
+  public struct Options: Sendable {
+    public enum Access: Sendable {
+      /// For reading and writing; created where missing.
+      case create
+      /// For reading and writing; `EngineError.missing` where there is none.
+      case existing
+      /// For reading; the file is not changed in any way.
+      case readOnly
+    }
+    public var access: Access
+    /// What `write` and `commit` do when not told otherwise.
+    public var durability: Durability
+    /// Asked when a file is opened for writing, with its length and the bytes in use: true compacts
+    /// it, unless somebody else uses it. See `compactionAtOpen`.
+    public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
+    /// Sizes that tests make tiny.
+    package var limits = TreeEditor.Limits()
+
+    public init(access: Access = .create, durability: Durability = .full) {
+      self.access = access
+      self.durability = durability
+    }
+  }
+
+  /// The parts that a compaction replaces together.
+  final class Parts: Sendable {
+    let storage: any Storage
+    let blocks: BlockReader
+    let pipeline: CommitPipeline
+
+    init(storage: any Storage, coordination: Coordination, recovered: Recovery) throws {
+      self.storage = storage
+      blocks = try BlockReader(storage: storage)
+      pipeline = CommitPipeline(
+        storage: storage, coordination: coordination, recovered: recovered)
+    }
+  }
+
+  struct Shared {
+    /// Every set of parts so far: earlier ones stay for the snapshots that look at them.
+    var parts: [Parts] = []
+    var isClosed = false
+    var hasWritten = false
+    var bytesWritten = 0
+  }
+
+  public let path: String
+  public let options: Options
+  /// What was wrong with one of the two commit slots when the file was opened; nil when all was
+  /// well. The database was opened at the version that the other slot names.
+  public let recoveryNote: String?
+
+  let coordination: Coordination
+  let queue: WriterQueue
+  let lock = Lock()
+  var shared = Shared()
+  /// What became of the question `options.shouldCompact` when the file was opened.
+  public internal(set) var compactionAtOpen: CompactionResult?
+  private let current: UnsafeMutableRawPointer
+  /// The map of free pages, kept between transactions while nobody else writes.
+  var space: SpaceMap?
+
+  init(
+    path: String, options: Options, coordination: Coordination, storage: any Storage,
+    recovered: Recovery
+  ) throws {
+    self.path = path
+    self.options = options
+    self.coordination = coordination
+    recoveryNote = recovered.fallback
+    queue = WriterQueue(coordination)
+    let parts = try Parts(storage: storage, coordination: coordination, recovered: recovered)
+    current = .allocate(byteCount: 8, alignment: 8)
+    current.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
+    install(parts)
+  }
+
+  deinit {
+    for parts in shared.parts { parts.pipeline.stop() }
+    current.deallocate()
+  }
+
+  /// Makes these the parts that everything uses from now on.
+  func install(_ parts: Parts) {
+    lock.withLock {
+      shared.parts.append(parts)
+      let pointer = Unmanaged.passUnretained(parts).toOpaque()
+      AtomicWord(current).store(UInt64(UInt(bitPattern: pointer)))
+    }
+  }
+
+  /// The present parts, without a lock: `shared.parts` keeps every set alive.
+  var parts: Parts {
+    get throws {
+      guard let pointer = UnsafeRawPointer(bitPattern: UInt(AtomicWord(current).load())) else {
+        throw EngineError.closed(path: path)
+      }
+      return Unmanaged<Parts>.fromOpaque(pointer).takeUnretainedValue()
+    }
+  }
+
+  // MARK: Reading
+
+  /// The newest version, held until the snapshot is released.
+  ///
+  /// Never waits, whatever a writer is doing. Cost: a few atomic stores.
+  ///
+  /// - Throws: `EngineError.closed`, `.busy` when 2,048 snapshots are held already, `.damaged`.
+  public func snapshot() throws -> Snapshot {
+    try translatingErrors(path) {
+      while true {
+        let parts = try parts
+        let (slot, record) = try coordination.hold { parts.pipeline.visible() }
+        let hold = VersionHold(record: record, slot: slot, coordination: coordination)
+        // A compaction may have put another file in place between the two.
+        if parts === (try self.parts) { return try Snapshot(hold: hold, blocks: parts.blocks) }
+      }
+    }
+  }
+
+  /// Bytes that this handle has written to the file's blocks since it was opened.
+  public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }
+
+  func bytesWritten(_ count: Int) { lock.withLock { shared.bytesWritten += count } }
+
+  // MARK: Durability
+
+  /// Makes every commit so far durable before it returns.
+  ///
+  /// - Throws: `EngineError.poisoned` or `.system` when a flush fails or has failed.
+  public func flush() throws {
+    try translatingErrors(path) { try parts.pipeline.makeDurable() }
+  }
+
+  /// Makes all commits durable, gives free pages at the end of the file back, writes the newest
+  /// version into both slots, and lets go of the file. Snapshots taken before stay readable.
+  /// Closing twice does nothing.
+  ///
+  /// - Throws: what `flush` throws; the handle is closed all the same.
+  public func close() throws {
+    try translatingErrors(path) {
+      let (wasClosed, hasWritten) = lock.withLock {
+        defer { shared.isClosed = true }
+        return (shared.isClosed, shared.hasWritten)
+      }
+      if wasClosed { return }
+      let parts = try parts
+      var failure: (any Error)?
+      do {
+        if hasWritten { try tidyUp(parts) }
+      } catch {
+        failure = error
+      }
+      parts.pipeline.stop()
+      AtomicWord(current).store(0)
+      try coordination.leave()
+      if let failure { throw failure }
+    }
+  }
+
+  /// Makes all commits durable and cuts free pages off the end of the file. `close` does it too.
+  public func trim() throws {
+    try translatingErrors(path) {
+      if lock.withLock({ shared.hasWritten }) { try tidyUp(parts) }
+    }
+  }
+
+  private func tidyUp(_ parts: Parts) throws {
+    try parts.pipeline.makeDurable()
+    let turn = try queue.enter()
+    do {
+      let (_, isFresh) = try parts.pipeline.beginTransaction()
+      do {
+        if !isFresh, let space {
+          space.reclaim(held: try versionsToKeep(parts))
+          let end = space.trim() * Layout.pageBytes
+          if try parts.storage.length() > end { try parts.storage.resize(to: end) }
+        } else {
+          space = nil
+        }
+        try parts.pipeline.mirrorSlot()
+      } catch {
+        try parts.pipeline.endTransaction()
+        throw error
+      }
+      try parts.pipeline.endTransaction()
+    } catch {
+      try queue.leave(turn)
+      throw error
+    }
+    try queue.leave(turn)
+  }
+
+  /// Every version whose pages must stay as they are.
+  func versionsToKeep(_ parts: Parts) throws -> [UInt64] {
+    Array(
+      Set(parts.pipeline.keptVersions() + (try coordination.heldVersions()).map(\.record.version)))
+  }
+}

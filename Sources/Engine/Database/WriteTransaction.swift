@@ -1,0 +1,76 @@
+/// A change to the database, all or nothing.
+///
+/// Everything read through it is the newest version with its own changes. Nobody else sees a change
+/// before `commit`. Leaving its scope without a commit rolls everything back.
+///
+/// Thread rule: belongs to the thread that began it; not `Sendable`, not copyable. One transaction at
+/// a time may be open on a file, among all threads and processes.
+public struct WriteTransaction: ~Copyable {
+  let state: TransactionState
+
+  deinit { state.abandon() }
+
+  /// The version this transaction began from.
+  public var baseVersion: UInt64 { state.base.version }
+
+  /// Ends the transaction and makes its changes a version.
+  ///
+  /// - Parameters:
+  ///   - durability: when the version survives a power cut; the database's own choice by default.
+  ///   - completion: called once the version is durable (with nil) or when that failed (with the
+  ///     reason), on another thread; with `.none` it is called by the flush that comes later.
+  /// - Returns: the number of the new version, or of the old one when nothing had changed.
+  /// - Throws: `EngineError`; the transaction has then been rolled back, unless the error is
+  ///   `.poisoned`: then it is unknown until the file is opened anew.
+  @discardableResult
+  public consuming func commit(
+    durability: Durability? = nil, completion: (@Sendable (String?) -> Void)? = nil
+  ) throws -> UInt64 {
+    try state.commit(durability, completion)
+  }
+
+  /// Ends the transaction and forgets its changes.
+  public consuming func rollBack() { state.abandon() }
+
+  // MARK: Tables
+
+  public var tableNames: [String] { state.catalogue.tables.map(\.name) }
+
+  /// Creates an empty table.
+  ///
+  /// - Throws: `EngineError.tableExists`, `.invalidSchema`, `.transactionEnded`.
+  public func createTable(_ name: String, columns: [Column]) throws {
+    try state.createTable(name, columns)
+  }
+
+  /// The table, for reading and changing within this transaction.
+  ///
+  /// - Throws: `EngineError.noSuchTable`, `.transactionEnded`.
+  public func table(_ name: String) throws -> WritableTable {
+    WritableTable(try state.editor(name))
+  }
+}
+
+extension Database {
+  /// Begins a write transaction, waiting for those who asked before.
+  ///
+  /// - Throws: `EngineError.nestedTransaction` when this thread has one open on this file,
+  ///   `.poisoned`, `.readOnly`, `.closed`, `.system`, `.damaged`.
+  public func beginWrite() throws -> WriteTransaction {
+    WriteTransaction(state: try TransactionState(self))
+  }
+
+  /// Runs `body` in a write transaction and commits it; an error thrown by `body` rolls everything
+  /// back and is thrown on.
+  ///
+  /// - Throws: what `beginWrite`, `commit` and `body` throw.
+  @discardableResult
+  public func write<Result>(
+    durability: Durability? = nil, _ body: (borrowing WriteTransaction) throws -> Result
+  ) throws -> Result {
+    let transaction = try beginWrite()
+    let result = try body(transaction)
+    try transaction.commit(durability: durability)
+    return result
+  }
+}

@@ -1,0 +1,182 @@
+/// The one verifier, for people, tests, crash tests and fuzzers: every reference verified, no byte
+/// reached twice, keys in order, counts true, every column decodable and of its type.
+///
+/// Thread rule: any thread, while the version is held.
+package struct Checker {
+  private let roots: VersionRoots?
+  private let record: VersionRecord
+  private let blocks: BlockReader
+  private var report: CheckReport
+  /// Where each block lies: start, end, what.
+  private var extents: [(start: UInt64, end: UInt64, what: String)] = []
+
+  /// Checks a version and both commit slots.
+  ///
+  /// - Complexity: O(file).
+  package static func run(_ record: VersionRecord, _ blocks: BlockReader) -> CheckReport {
+    var checker = Checker(record, blocks)
+    checker.checkSlots()
+    checker.checkTables()
+    checker.checkExtents()
+    return checker.report
+  }
+
+  private init(_ record: VersionRecord, _ blocks: BlockReader) {
+    self.record = record
+    self.blocks = blocks
+    report = CheckReport(version: record.version)
+    do {
+      roots = try VersionRoots(record, blocks)
+    } catch {
+      roots = nil
+      report.problems.append(Self.describe(error, "the catalogue"))
+    }
+    note(record.root, "the catalogue")
+  }
+
+  private static func describe(_ error: any Error, _ what: String) -> String {
+    switch error {
+    case let error as BlockError:
+      "\(what): block at offset \(error.offset), length \(error.length): \(error.what)"
+    case let error as DecodingFailure: "\(what): \(error.what) (byte \(error.offset) of its block)"
+    default: "\(what): \(error)"
+    }
+  }
+
+  private mutating func note(_ reference: BlockReference, _ what: String) {
+    report.blocks += 1
+    extents.append((reference.offset, reference.offset &+ UInt64(reference.length), what))
+  }
+
+  // MARK: Slots
+
+  private mutating func checkSlots() {
+    var problems: [String] = []
+    // Another process may be writing a slot just now: a problem that passes is none.
+    for _ in 0..<20 {
+      problems = slotProblems()
+      if problems.isEmpty { return }
+      System.sleep(milliseconds: 1)
+    }
+    report.problems += problems
+  }
+
+  private func slotProblems() -> [String] {
+    do {
+      var problems: [String] = []
+      var pages = [UInt8](repeating: 0, count: Layout.firstBlockOffset)
+      _ = try pages.withUnsafeMutableBytes { try blocks.storage.read(into: $0, at: 0) }
+      for (index, reading) in try Recovery.read(blocks.storage).enumerated() {
+        switch reading {
+        case .valid:
+          let page = pages[index * Layout.pageBytes..<(index + 1) * Layout.pageBytes]
+          if !page.dropFirst(CommitSlot.encodedBytes).allSatisfy({ $0 == 0 }) {
+            problems.append("slot \(index): bytes behind the slot are not zero")
+          }
+        case .empty: break
+        case .damaged(let reason): problems.append("slot \(index): \(reason)")
+        case .otherFormat(let format): problems.append("slot \(index): format \(format)")
+        case .foreign: problems.append("slot \(index): it is not a commit slot")
+        }
+      }
+      if problems.isEmpty, let fallback = try Recovery.run(blocks.storage).fallback {
+        problems.append(fallback)
+      }
+      return problems
+    } catch {
+      return ["\(error)"]
+    }
+  }
+
+  // MARK: Tables
+
+  private mutating func checkTables() {
+    guard let roots else { return }
+    for table in roots.catalogue.tables {
+      report.tables += 1
+      do {
+        note(table.schema, "the schema of table '\(table.name)'")
+        let bytes = try blocks.block(table.schema, end: record.end)
+        try checkTree(table, TableSchema(decoding: bytes))
+      } catch {
+        report.problems.append(Self.describe(error, "table '\(table.name)'"))
+      }
+      if table.number >= roots.catalogue.nextTableNumber {
+        report.problems.append("table '\(table.name)': its number is out of range")
+      }
+    }
+  }
+
+  /// Visits a tree node by node; a damaged part does not keep the rest from being checked.
+  private mutating func checkTree(_ table: Catalogue.Table, _ schema: TableSchema) throws {
+    guard table.root.level > 0 else { return }
+    let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
+    var pending: [(entry: NodeEntry, level: Int)] = [(table.root.entry, table.root.level)]
+    var budget = record.end
+    var lastKey: Int64?
+    while let (entry, level) = pending.popLast() {
+      guard budget >= UInt64(entry.reference.length) else {
+        report.problems.append(
+          "table '\(table.name)': its tree refers to more bytes than the file has")
+        return
+      }
+      budget -= UInt64(entry.reference.length)
+      note(entry.reference, level == 0 ? "a cluster of table '\(table.name)'" : "a tree node")
+      do {
+        if level == 0 {
+          try checkCluster(entry, table, schema, &lastKey)
+        } else {
+          let node = try tree.node(entry, level: level)
+          for index in (0..<node.entryCount).reversed() {
+            pending.append((node.entry(index), level - 1))
+          }
+        }
+      } catch {
+        let what = level == 0 ? "the cluster of keys from \(entry.firstKey)" : "a tree node"
+        report.problems.append(
+          Self.describe(
+            error, "table '\(table.name)', \(what) at offset \(entry.reference.offset)"))
+      }
+    }
+  }
+
+  private mutating func checkCluster(
+    _ entry: NodeEntry, _ table: Catalogue.Table, _ schema: TableSchema, _ lastKey: inout Int64?
+  ) throws {
+    func problem(_ what: String) {
+      report.problems.append(
+        "table '\(table.name)', cluster at offset \(entry.reference.offset): \(what)")
+    }
+    let cluster = try blocks.cluster(entry, end: record.end)
+    report.clusters += 1
+    report.objects += cluster.rowCount
+    try cluster.validate()
+    let keys = try cluster.keys()
+    if keys.offset(0) != 0 { problem("its first key is not the tree's") }
+    if let lastKey, entry.firstKey <= lastKey { problem("its keys are not above the last one's") }
+    let (last, overflow) = entry.firstKey.addingReportingOverflow(
+      keys.offset(cluster.rowCount - 1))
+    if overflow || last >= table.nextKey { problem("a key is not below the table's next key") }
+    lastKey = last
+    for (column, identifier) in zip(schema.columns, schema.columnIDs) {
+      let values = try cluster.open(id: identifier)
+      if !column.isNullable, values.nullCount > 0 {
+        problem("column '\(column.name)' may not be null, and is")
+      }
+      // Text reads any bytes that were let in; other types must parse.
+      guard column.type != .text, column.type != .data else { continue }
+      for row in 0..<cluster.rowCount { _ = try values.value(row, as: column.type) }
+    }
+  }
+
+  // MARK: Space
+
+  /// No byte may belong to two blocks.
+  private mutating func checkExtents() {
+    extents.sort { $0.start < $1.start }
+    for (before, after) in zip(extents, extents.dropFirst()) where before.end > after.start {
+      report.problems.append(
+        "\(before.what) at offset \(before.start) overlaps \(after.what) at \(after.start)")
+    }
+  }
+}

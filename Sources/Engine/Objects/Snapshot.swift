@@ -1,0 +1,37 @@
+/// One version of the database, unchanging for as long as the snapshot lives.
+///
+/// Holding a snapshot keeps the pages that its version uses from being written again; release it
+/// when done, so that the file stays small.
+///
+/// Thread rule: `Sendable`; any thread, any number at once. Stays readable after the database has
+/// been closed.
+public final class Snapshot: Sendable {
+  let hold: VersionHold
+  let blocks: BlockReader
+  let catalogue: Catalogue
+
+  /// - Throws: `BlockError` or `DecodingFailure` when the version's root block is damaged.
+  package init(hold: VersionHold, blocks: BlockReader) throws {
+    self.hold = hold
+    self.blocks = blocks
+    catalogue = try VersionRoots(hold.record, blocks).catalogue
+  }
+
+  /// The version's number; each commit adds one.
+  public var version: UInt64 { hold.record.version }
+
+  /// The names of the tables, oldest first.
+  public var tableNames: [String] { catalogue.tables.map(\.name) }
+
+  /// A table as it is in this version.
+  ///
+  /// - Throws: `EngineError.noSuchTable`, `.damaged`.
+  public func table(_ name: String) throws -> Table {
+    guard let entry = catalogue.tables.first(where: { $0.name == name }) else {
+      throw EngineError.noSuchTable(name: name, known: tableNames)
+    }
+    return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
+  }
+
+  package var record: VersionRecord { hold.record }
+}

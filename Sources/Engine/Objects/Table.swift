@@ -1,0 +1,101 @@
+/// A table in one version, for reading.
+///
+/// Thread rule: `Sendable`; any thread. Keeps its snapshot alive.
+public struct Table: Sendable {
+  private let snapshot: Snapshot
+  private let entry: Catalogue.Table
+  public let schema: TableSchema
+  package let tree: TreeReader
+
+  init(snapshot: Snapshot, entry: Catalogue.Table) throws {
+    self.snapshot = snapshot
+    self.entry = entry
+    let end = snapshot.record.end
+    schema = try TableSchema(decoding: try snapshot.blocks.block(entry.schema, end: end))
+    tree = TreeReader(blocks: snapshot.blocks, root: entry.root, end: end)
+  }
+
+  public var name: String { entry.name }
+  public var columns: [Column] { schema.columns }
+
+  /// How many objects the table has. Cost: none, the number is kept.
+  public var count: Int { Int(clamping: tree.root.count) }
+
+  /// A small value that was stored with the table, such as an import's checkpoint.
+  package func note(_ name: String) -> [UInt8]? { entry.notes[name] }
+
+  /// The object with a key; nil when there is none.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.damaged` when a block on the way is damaged.
+  public func row(forKey key: Int64) throws -> Row? {
+    try translatingErrors(snapshot.blocks.storage.path) {
+      guard let place = try tree.location(ofKey: key) else { return nil }
+      let cluster = try tree.blocks.cluster(place.entry, end: tree.end)
+      guard let row = try cluster.keys().row(key &- place.entry.firstKey) else { return nil }
+      return try RowReader(cluster, schema).row(row, key: key)
+    }
+  }
+
+  /// The object at a position in the order of keys, from 0; nil beyond the last.
+  ///
+  /// - Complexity: O(log n).
+  public func row(at position: Int) throws -> Row? {
+    try translatingErrors(snapshot.blocks.storage.path) {
+      guard position >= 0, let place = try tree.location(ofPosition: UInt64(position)) else {
+        return nil
+      }
+      let cluster = try tree.blocks.cluster(place.entry, end: tree.end)
+      let row = position - Int(clamping: place.position)
+      guard row < cluster.rowCount else { return nil }
+      let key = place.entry.firstKey &+ (try cluster.keys().offset(row))
+      return try RowReader(cluster, schema).row(row, key: key)
+    }
+  }
+
+  /// Calls `body` with every object, in the order of keys.
+  ///
+  /// - Throws: `EngineError.damaged`, and what `body` throws.
+  public func forEachRow(_ body: (Row) throws -> Void) throws {
+    try forEachCluster { location, cluster in
+      let keys = try cluster.keys()
+      let rows = try RowReader(cluster, schema)
+      for row in 0..<cluster.rowCount {
+        try body(rows.row(row, key: location.entry.firstKey &+ keys.offset(row)))
+      }
+    }
+  }
+
+  /// Calls `body` with every cluster, in the order of keys.
+  package func forEachCluster(
+    _ body: (TreeReader.Location, ClusterReader) throws -> Void
+  ) throws {
+    try translatingErrors(snapshot.blocks.storage.path) {
+      var cursor = tree.clusters()
+      while let location = try cursor.next() {
+        try body(location, try tree.blocks.cluster(location.entry, end: tree.end))
+      }
+    }
+  }
+}
+
+/// Reads whole rows of a cluster: every column of the table opened once.
+package struct RowReader {
+  private let columns: [ColumnReader]
+  private let schema: TableSchema
+
+  package init(_ cluster: ClusterReader, _ schema: TableSchema) throws {
+    columns = try schema.columnIDs.map { try cluster.open(id: $0) }
+    self.schema = schema
+  }
+
+  /// A row's values; a column that the cluster does not have is null.
+  package func row(_ row: Int, key: Int64) throws -> Row {
+    var values: [Value] = []
+    values.reserveCapacity(columns.count)
+    for (column, reader) in zip(schema.columns, columns) {
+      values.append(try reader.value(row, as: column.type))
+    }
+    return Row(key: key, values: values, schema: schema)
+  }
+}

@@ -1,0 +1,242 @@
+/// A table inside a write transaction.
+///
+/// Thread rule: used by the transaction's thread only.
+package final class TableEditor {
+  private var table: Catalogue.Table
+  private(set) package var schema: TableSchema
+  private let tree: TreeEditor
+  private let store: ClusterStore
+  private let path: String
+  private var appended = 0
+  private var schemaIsChanged: Bool
+  private var notesAreChanged = false
+  /// Set when the transaction has ended; every further use throws.
+  package var isEnded = false
+
+  package init(
+    _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
+    tree: TreeEditor, path: String
+  ) {
+    self.table = table
+    self.schema = schema
+    self.store = store
+    self.tree = tree
+    self.path = path
+    schemaIsChanged = isNew
+    store.columnIDs = schema.columnIDs
+  }
+
+  package var name: String { table.name }
+  package var isChanged: Bool { schemaIsChanged || notesAreChanged || tree.isChanged }
+
+  private func use<Result>(_ body: () throws -> Result) throws -> Result {
+    if isEnded { throw EngineError.transactionEnded }
+    return try translatingErrors(path, body)
+  }
+
+  // MARK: Reading
+
+  package func count() throws -> Int { try use { Int(clamping: tree.count) } }
+
+  package func row(forKey key: Int64) throws -> Row? {
+    try use {
+      switch try tree.place(ofKey: key) {
+      case nil: return nil
+      case .open(let cluster, _):
+        guard let row = cluster.rows.row(ofKey: key) else { return nil }
+        return try copy(cluster, row)
+      case .stored(let entry, _):
+        let cluster = try store.reader(entry)
+        guard let row = try cluster.keys().row(key &- entry.firstKey) else { return nil }
+        return try RowReader(cluster, schema).row(row, key: key)
+      }
+    }
+  }
+
+  package func row(at position: Int) throws -> Row? {
+    try use {
+      guard position >= 0 else { return nil }
+      switch try tree.place(ofPosition: UInt64(position)) {
+      case nil: return nil
+      case .open(let cluster, let before):
+        return try copy(cluster, position - Int(clamping: before))
+      case .stored(let entry, let before):
+        let cluster = try store.reader(entry)
+        let row = position - Int(clamping: before)
+        let key = entry.firstKey &+ (try cluster.keys().offset(row))
+        return try RowReader(cluster, schema).row(row, key: key)
+      }
+    }
+  }
+
+  private func copy(_ cluster: OpenCluster, _ row: Int) throws -> Row {
+    let values = try schema.columns.enumerated().map { index, column in
+      guard let spelling = cluster.rows.spelling(row: row, column: index) else { return Value.null }
+      guard let value = Value(spelling: spelling, type: column.type) else {
+        throw EngineError.damaged(
+          path: path, where: "table '\(name)', column '\(column.name)'",
+          reason: "a stored value is not of the column's type")
+      }
+      return value
+    }
+    return Row(key: cluster.rows.keys[row], values: values, schema: schema)
+  }
+
+  // MARK: Changing objects
+
+  /// Adds an object and returns its key.
+  package func insert(_ values: [Value]) throws -> Int64 {
+    try use {
+      guard values.count == schema.columns.count else {
+        throw EngineError.invalidArgument(
+          "table '\(name)' has \(schema.columns.count) columns; \(values.count) values were given")
+      }
+      for (index, value) in values.enumerated() { try check(value, column: index) }
+      let key = table.nextKey
+      try withTail { try $0.rows.append(key: key, values: values) }
+      try advance(by: 1)
+      return key
+    }
+  }
+
+  private func withTail(_ body: (OpenCluster) throws -> Void) throws {
+    try tree.withTail(nextKey: table.nextKey, appended: appended, body)
+    appended += 1
+    if appended & 63 == 0 { try tree.limitMemory() }
+  }
+
+  private func advance(by count: Int) throws {
+    let (next, overflow) = table.nextKey.addingReportingOverflow(Int64(count))
+    guard !overflow else { throw EngineError.tooLarge(what: "a key", limit: "2^63") }
+    table.nextKey = next
+  }
+
+  /// Adds objects given as spellings, row by row, into small clusters that later ones fill up.
+  ///
+  /// The caller has made sure that every spelling fits its column.
+  package func append(
+    arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int
+  ) throws {
+    try use {
+      guard let base = arena.baseAddress ?? UnsafeRawPointer(spans.baseAddress),
+        let first = spans.baseAddress, spans.count == rowCount * schema.columns.count
+      else {
+        if rowCount == 0 { return }
+        throw EngineError.invalidArgument("rows without as many spans as columns")
+      }
+      for row in 0..<rowCount {
+        let key = table.nextKey
+        try withTail {
+          try $0.rows.append(key: key, base: base, row: first + row * schema.columns.count)
+        }
+        try advance(by: 1)
+      }
+    }
+  }
+
+  /// Adds an encoded cluster's objects.
+  package func append(_ cluster: EncodedCluster) throws {
+    try use {
+      guard cluster.rowCount > 0 else { return }
+      try tree.append(try store.write(cluster, firstKey: table.nextKey))
+      appended += cluster.rowCount
+      try advance(by: cluster.rowCount)
+    }
+  }
+
+  /// Changes some values of an object.
+  package func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws {
+    try use {
+      for change in changes { try check(change.value, column: change.column) }
+      let found = try tree.withOpenCluster(holding: key) { cluster in
+        guard let row = cluster.rows.row(ofKey: key) else { return false }
+        for change in changes {
+          try cluster.rows.set(row: row, column: change.column, to: change.value)
+        }
+        return true
+      }
+      guard found == true else { throw EngineError.noSuchObject(table: name, key: key) }
+      try tree.limitMemory()
+    }
+  }
+
+  /// Removes an object; false when there is none with that key.
+  package func delete(_ key: Int64) throws -> Bool {
+    try use {
+      guard try row(forKey: key) != nil else { return false }
+      let found = try tree.withOpenCluster(holding: key) { cluster in
+        guard let row = cluster.rows.row(ofKey: key) else { return false }
+        cluster.rows.removeRows { $0 == row }
+        return true
+      }
+      try tree.limitMemory()
+      return found == true
+    }
+  }
+
+  package func deleteAll() throws { try use { try tree.removeAll() } }
+
+  private func check(_ value: Value, column index: Int) throws {
+    let column = schema.columns[index]
+    if case .null = value {
+      guard column.isNullable else {
+        throw EngineError.invalidValue(
+          table: name, column: column.name, value: "null", expected: "allowed there")
+      }
+      return
+    }
+    guard value.fits(column.type) else {
+      throw EngineError.invalidValue(
+        table: name, column: column.name, value: "\(value)", expected: "\(column.type.article)")
+    }
+  }
+
+  // MARK: Changing the table
+
+  /// Gives a column another type; stored spellings stay as they are.
+  ///
+  /// The caller has made sure that every stored spelling reads as the new type.
+  package func widen(column index: Int, to type: ColumnType) throws {
+    try use {
+      schema.setType(type, at: index)
+      schemaIsChanged = true
+    }
+  }
+
+  /// Adds a nullable column at the end.
+  package func addColumn(_ column: Column) throws {
+    try use {
+      try schema.add(column, table: name)
+      schemaIsChanged = true
+      try tree.closeAll()
+      store.columnIDs = schema.columnIDs
+    }
+  }
+
+  package func note(_ name: String) -> [UInt8]? { table.notes[name] }
+
+  /// Stores a small value with the table, or removes it.
+  package func setNote(_ name: String, _ value: [UInt8]?) throws {
+    try use {
+      table.notes[name] = value
+      notesAreChanged = true
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes everything that has changed and returns the table's entry for the catalogue.
+  package func seal() throws -> Catalogue.Table {
+    table.root = try tree.seal()
+    if schemaIsChanged {
+      if table.schema.length > 0 { store.drop(table.schema) }
+      table.schema = try store.write(node: schema.encode())
+    }
+    return table
+  }
+}
+
+extension ColumnType {
+  /// The type with its article, for messages.
+  var article: String { self == .int ? "an int" : "a \(name)" }
+}

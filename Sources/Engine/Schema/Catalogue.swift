@@ -1,0 +1,109 @@
+/// The root block of a version: every table with its schema, its tree, and what goes with it.
+///
+///     0  1  kind, 'C'
+///     1  3  zero
+///     4  4  the number the next new table gets
+///     8  4  number of tables
+///     12    tables: number 4 · name (length 4, UTF-8) · schema reference 24 ·
+///           tree level 4 · tree entry 40 (first key, count, reference; zeros at level 0) ·
+///           next key 8 · number of notes 4 · notes: name (length 4, UTF-8), value (length 4, bytes)
+package struct Catalogue: Sendable, Equatable {
+  static let kind: UInt8 = 0x43
+
+  package struct Table: Sendable, Equatable {
+    package var number: UInt32
+    package var name: String
+    package var schema: BlockReference
+    package var root: TreeRoot
+    /// The key the next object gets; keys are never used again.
+    package var nextKey: Int64
+    /// Small values kept with the table in the same transaction, such as an import's checkpoint.
+    package var notes: [String: [UInt8]]
+
+    package init(number: UInt32, name: String) {
+      self.number = number
+      self.name = name
+      schema = BlockReference(offset: 0, length: 0, checksum: 0)
+      root = .empty
+      nextKey = 1
+      notes = [:]
+    }
+  }
+
+  package var nextTableNumber: UInt32 = 1
+  package var tables: [Table] = []
+
+  package init() {}
+
+  package func encode() -> [UInt8] {
+    var writer = ByteWriter(capacity: 256)
+    writer.append(Self.kind)
+    writer.append([0, 0, 0])
+    writer.append(nextTableNumber)
+    writer.append(UInt32(tables.count))
+    for table in tables {
+      writer.append(table.number)
+      writer.append(table.name)
+      table.schema.encode(into: &writer)
+      writer.append(UInt32(table.root.level))
+      writer.append(UInt64(bitPattern: table.root.entry.firstKey))
+      writer.append(table.root.entry.count)
+      table.root.entry.reference.encode(into: &writer)
+      writer.append(UInt64(bitPattern: table.nextKey))
+      writer.append(UInt32(table.notes.count))
+      for (name, value) in table.notes.sorted(by: { $0.key < $1.key }) {
+        writer.append(name)
+        writer.append(UInt32(value.count))
+        writer.append(value)
+      }
+    }
+    return writer.bytes
+  }
+
+  package init(decoding bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
+    var reader = ByteReader(bytes)
+    guard try reader.read(UInt8.self, "kind") == Self.kind else {
+      throw DecodingFailure(what: "it is not a catalogue", offset: 0)
+    }
+    _ = try reader.readBytes(3, "catalogue")
+    nextTableNumber = try reader.read(UInt32.self, "next table number")
+    let count = try reader.read(UInt32.self, "number of tables")
+    var names: Set<String> = []
+    for _ in 0..<count {
+      let table = try Self.readTable(&reader)
+      guard names.insert(table.name).inserted else {
+        throw DecodingFailure(what: "a table name stands twice", offset: reader.offset)
+      }
+      tables.append(table)
+    }
+    guard reader.remaining == 0 else {
+      throw DecodingFailure(what: "bytes are left over", offset: reader.offset)
+    }
+  }
+
+  private static func readTable(_ reader: inout ByteReader) throws(DecodingFailure) -> Table {
+    let number = try reader.read(UInt32.self, "table number")
+    var table = Table(number: number, name: try reader.readText("table name"))
+    table.schema = try BlockReference(from: &reader)
+    let level = try reader.read(UInt32.self, "tree level")
+    guard level <= UInt32(Layout.maximumDepth) else {
+      throw DecodingFailure(what: "the tree is too deep", offset: reader.offset)
+    }
+    let firstKey = Int64(bitPattern: try reader.read(UInt64.self, "first key"))
+    let objects = try reader.read(UInt64.self, "object count")
+    let reference = try BlockReference(from: &reader)
+    table.root = TreeRoot(
+      level: Int(level),
+      entry: NodeEntry(firstKey: firstKey, count: objects, reference: reference))
+    guard level > 0 || table.root == .empty, objects <= UInt64(Int64.max) else {
+      throw DecodingFailure(what: "an empty tree has objects", offset: reader.offset)
+    }
+    table.nextKey = Int64(bitPattern: try reader.read(UInt64.self, "next key"))
+    for _ in 0..<(try reader.read(UInt32.self, "number of notes")) {
+      let name = try reader.readText("note name")
+      let length = try reader.read(UInt32.self, "note length")
+      table.notes[name] = Array(try reader.readBytes(Int(length), "note"))
+    }
+    return table
+  }
+}

@@ -1,0 +1,57 @@
+/// Everything a version's root block names: the way to all its blocks.
+package struct VersionRoots {
+  package let record: VersionRecord
+  package let catalogue: Catalogue
+
+  /// - Throws: `BlockError` or `DecodingFailure` when the root block is damaged.
+  package init(_ record: VersionRecord, _ blocks: BlockReader) throws {
+    self.record = record
+    catalogue = try Catalogue(decoding: try blocks.block(record.root, end: record.end))
+  }
+
+  /// Calls `visit` with every block of the version: what it is, where, and its table.
+  ///
+  /// - Complexity: O(tree nodes); clusters are not read.
+  package func forEachBlock(
+    _ blocks: BlockReader, _ visit: (BlockReference, BlockKind, Catalogue.Table?) throws -> Void
+  ) throws {
+    try visit(record.root, .catalogue, nil)
+    for table in catalogue.tables {
+      try visit(table.schema, .schema, table)
+      try TreeReader(blocks: blocks, root: table.root, end: record.end).walk { entry, level in
+        try visit(entry.reference, level == 0 ? .cluster : .node, table)
+      }
+    }
+  }
+}
+
+/// What a block is for.
+package enum BlockKind: String, Sendable {
+  case catalogue
+  case schema
+  case node
+  case cluster
+}
+
+extension SpaceMap {
+  /// The map of a file, from what the newest and the held versions reach.
+  ///
+  /// - Complexity: O(tree nodes of these versions).
+  /// - Throws: `BlockError` or `DecodingFailure` when a node or catalogue is damaged.
+  package static func walking(
+    _ blocks: BlockReader, newest: VersionRoots, held: [VersionRoots]
+  ) throws -> SpaceMap {
+    let space = SpaceMap()
+    try newest.forEachBlock(blocks) { reference, _, _ in
+      if let pages = reference.pages(within: newest.record.end) { space.countLive(pages) }
+    }
+    for version in held where version.record.version < newest.record.version {
+      try version.forEachBlock(blocks) { reference, _, _ in
+        if let pages = reference.pages(within: version.record.end) {
+          space.countHeld(pages, newest: newest.record.version)
+        }
+      }
+    }
+    return space
+  }
+}

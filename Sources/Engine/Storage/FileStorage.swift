@@ -1,0 +1,94 @@
+/// A database file: `pwrite` to write, `fdatasync` to flush, a read-only shared mapping to read.
+///
+/// The mapping covers a large range of addresses from the start, longer than the file: when the file
+/// grows, its new pages appear in place and nothing that readers look at moves.
+package final class FileStorage: Storage, @unchecked Sendable {
+  // @unchecked: `mappings` is guarded by `lock`; everything else never changes.
+  package let path: String
+  package let isWritable: Bool
+  /// Which file this is, so that a replaced one is noticed.
+  package let identity: FileIdentity
+  private let descriptor: Int32
+  private let lock = Lock()
+  private var mappings: [(address: UnsafeMutableRawPointer, length: Int)] = []
+
+  private static let reservedBytes = 1 << 40
+
+  package init(path: String, mode: System.OpenMode, permissions: UInt32 = 0o644)
+    throws(SystemError)
+  {
+    self.path = path
+    isWritable = if case .readOnly = mode { false } else { true }
+    descriptor = try System.open(path, mode, permissions: permissions)
+    do throws(SystemError) {
+      let status = try System.status(descriptor, path: path)
+      if status.isDirectory { throw SystemError.isADirectory(path) }
+      identity = FileIdentity(device: status.device, inode: status.inode)
+    } catch {
+      System.close(descriptor)
+      throw error
+    }
+  }
+
+  deinit {
+    for mapping in mappings { System.unmap(mapping.address, length: mapping.length) }
+    System.close(descriptor)
+  }
+
+  package func length() throws(SystemError) -> Int {
+    try System.status(descriptor, path: path).size
+  }
+
+  package func resize(to length: Int) throws(SystemError) {
+    try System.resize(descriptor, to: length, path: path)
+  }
+
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+    try System.write(descriptor, at: offset, bytes, path: path)
+  }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int)
+    throws(SystemError) -> Int
+  {
+    try System.read(descriptor, at: offset, into: buffer, path: path)
+  }
+
+  package func flush() throws(SystemError) {
+    try System.flush(descriptor, path: path)
+  }
+
+  package func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
+    let (end, overflow) = offset.addingReportingOverflow(count)
+    guard offset >= 0, count >= 0, !overflow, let base = mapping(covering: end) else { return nil }
+    return UnsafeRawBufferPointer(start: base + offset, count: count)
+  }
+
+  /// The present mapping, made at the first use; replaced by a larger one when the file outgrew it
+  /// (earlier ones stay, since readers may be looking at them).
+  private func mapping(covering end: Int) -> UnsafeMutableRawPointer? {
+    lock.withLock {
+      if let last = mappings.last, end <= last.length { return last.address }
+      var length = Self.reservedBytes
+      while length < end { length = length.multipliedReportingOverflow(by: 2).partialValue }
+      while length >= end, length > 0 {
+        if let address = System.map(descriptor, length: length, writable: false) {
+          mappings.append((address, length))
+          return address
+        }
+        length /= 2
+      }
+      return nil
+    }
+  }
+}
+
+/// Names a file independently of its path.
+package struct FileIdentity: Sendable, Hashable {
+  package let device: UInt64
+  package let inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+}

@@ -1,0 +1,32 @@
+/// The bytes under a database: the only door to the disk, so that tests can own the disk.
+///
+/// A storage makes one promise: after `flush` has returned, everything written and resized before it
+/// survives a power cut. Between flushes any subset of the writes may survive, torn at 512 bytes.
+///
+/// Thread rule: `view` from any thread; the others from the thread that holds the writer's place,
+/// except `flush` and the commit slots' `write`, which the flusher thread may call meanwhile.
+package protocol Storage: AnyObject, Sendable {
+  /// The file's path, for messages.
+  var path: String { get }
+
+  /// The present length in bytes.
+  func length() throws(SystemError) -> Int
+
+  /// Grows (with zeros) or shortens the file.
+  func resize(to length: Int) throws(SystemError)
+
+  /// Writes all bytes at an offset within the file's length.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError)
+
+  /// Reads up to `buffer.count` bytes at an offset; fewer at the end of the file.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
+
+  /// Makes all that was written and resized so far durable.
+  func flush() throws(SystemError)
+
+  /// The bytes in place, valid until the storage is released; nil when they cannot be mapped.
+  ///
+  /// The caller answers for the range lying inside the file: touching bytes beyond its end would
+  /// end the process.
+  func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer?
+}

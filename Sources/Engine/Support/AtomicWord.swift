@@ -1,0 +1,37 @@
+import Synchronization
+
+/// An atomic 64-bit word in memory that outlives it: in a mapping shared by processes, or allocated.
+package struct AtomicWord: @unchecked Sendable {
+  // @unchecked: the word is only ever reached through atomic operations.
+  private let pointer: UnsafeMutablePointer<Atomic<UInt64>>
+
+  /// - Parameter memory: 8 aligned, initialised bytes.
+  package init(_ memory: UnsafeMutableRawPointer) {
+    pointer = memory.assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+
+  package func load() -> UInt64 {
+    pointer.pointee.load(ordering: .sequentiallyConsistent)
+  }
+
+  package func store(_ value: UInt64) {
+    pointer.pointee.store(value, ordering: .sequentiallyConsistent)
+  }
+
+  /// Adds one and returns the new value.
+  package func increment() -> UInt64 {
+    pointer.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+  }
+
+  /// Stores `value` if the word is `expected`; false, and nothing stored, if it is not.
+  package func exchange(_ expected: UInt64, with value: UInt64) -> Bool {
+    pointer.pointee.compareExchange(
+      expected: expected, desired: value, ordering: .sequentiallyConsistent
+    ).exchanged
+  }
+
+  /// Stores `value` if it is larger than the word.
+  package func raise(to value: UInt64) {
+    pointer.pointee.max(value, ordering: .sequentiallyConsistent)
+  }
+}

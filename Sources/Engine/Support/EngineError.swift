@@ -1,0 +1,87 @@
+/// What the engine refuses or cannot do. Every case says what, where, and what to do about it.
+public enum EngineError: Error, Sendable, Equatable {
+  /// The operating system refused something (no space, no permission, an unreadable disk).
+  case system(SystemError)
+  /// The file is there, and it is not a Sheaf database.
+  case notADatabase(path: String, reason: String)
+  /// The file was written by a later Sheaf.
+  case newerFormat(path: String, format: UInt32)
+  /// Bytes of the file do not match their checksum or contradict each other.
+  case damaged(path: String, where: String, reason: String)
+  /// The path names nothing.
+  case missing(path: String)
+  /// Another process or handle has the file in a way that excludes this.
+  case busy(path: String, reason: String)
+  /// An earlier flush failed: what the disk holds is unknown until the file is opened anew.
+  case poisoned(path: String, cause: String)
+  case closed(path: String)
+  case readOnly(path: String)
+  /// A transaction was begun on a thread that is inside one already.
+  case nestedTransaction(path: String)
+  /// A transaction was used after it had ended.
+  case transactionEnded
+  case noSuchTable(name: String, known: [String])
+  case tableExists(name: String)
+  case noSuchColumn(table: String, column: String, known: [String])
+  case noSuchObject(table: String, key: Int64)
+  case invalidSchema(table: String, reason: String)
+  /// A value that does not fit its column.
+  case invalidValue(table: String, column: String, value: String, expected: String)
+  /// Too much for one object, cluster or file.
+  case tooLarge(what: String, limit: String)
+  case invalidArgument(String)
+}
+
+extension EngineError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .system(let error):
+      return error.isNoSpace
+        ? "\(error) (free some space and go on: what was committed is safe)" : "\(error)"
+    case .notADatabase(let path, let reason):
+      return "\(path): not a Sheaf database (\(reason)); it was left as it is"
+    case .newerFormat(let path, let format):
+      return "\(path): file format \(format) is newer than this Sheaf reads (1); use a newer Sheaf"
+    case .damaged(let path, let place, let reason):
+      return "\(path): damaged at \(place): \(reason); run 'sheaf check' and restore a copy"
+    case .missing(let path):
+      return "\(path): there is no such file"
+    case .busy(let path, let reason):
+      return "\(path): in use: \(reason)"
+    case .poisoned(let path, let cause):
+      return "\(path): nothing is written through this handle any more, since a flush failed "
+        + "(\(cause)); close it, look after the disk, and open the file again"
+    case .closed(let path):
+      return "\(path): the database has been closed"
+    case .readOnly(let path):
+      return "\(path): opened for reading only; open it for writing to change it"
+    case .nestedTransaction(let path):
+      return "\(path): this thread is inside a write transaction already; pass that transaction "
+        + "on instead of beginning another"
+    case .transactionEnded:
+      return "the transaction has been committed or rolled back; begin a new one"
+    case .noSuchTable(let name, let known):
+      return "there is no table '\(name)'; " + Self.list("tables", known)
+    case .tableExists(let name):
+      return "there is a table '\(name)' already"
+    case .noSuchColumn(let table, let column, let known):
+      return "table '\(table)' has no column '\(column)'; " + Self.list("columns", known)
+    case .noSuchObject(let table, let key):
+      return "table '\(table)' has no object with key \(key)"
+    case .invalidSchema(let table, let reason):
+      return "table '\(table)': \(reason)"
+    case .invalidValue(let table, let column, let value, let expected):
+      return "table '\(table)', column '\(column)': \(value) is not \(expected)"
+    case .tooLarge(let what, let limit):
+      return "\(what) is too large (at most \(limit))"
+    case .invalidArgument(let reason):
+      return reason
+    }
+  }
+
+  private static func list(_ what: String, _ names: [String]) -> String {
+    if names.isEmpty { return "there are no \(what)" }
+    let shown = names.prefix(20).joined(separator: ", ")
+    return "its \(what): \(shown)\(names.count > 20 ? ", …" : "")"
+  }
+}

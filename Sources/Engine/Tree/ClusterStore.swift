@@ -1,0 +1,100 @@
+/// Reads and writes a transaction's clusters of one table.
+///
+/// Thread rule: used by the transaction's thread only.
+package final class ClusterStore {
+  private let writer: BlockWriter
+  private let blocks: BlockReader
+  private let baseEnd: UInt64
+  private let builder = ClusterBuilder()
+  /// The table's columns as clusters know them; set before the first cluster is opened.
+  package var columnIDs: [UInt32] = []
+
+  package init(writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64) {
+    self.writer = writer
+    self.blocks = blocks
+    self.baseEnd = baseEnd
+  }
+
+  /// Blocks of the transaction itself lie beyond its base's end.
+  private func end() throws -> UInt64 {
+    try writer.writeOut()
+    return max(baseEnd, UInt64(writer.length))
+  }
+
+  /// A cluster for reading, one of this transaction included.
+  package func reader(_ entry: NodeEntry) throws -> ClusterReader {
+    try blocks.cluster(entry, end: end())
+  }
+
+  /// A cluster's rows for changing.
+  package func open(_ entry: NodeEntry) throws -> OpenCluster {
+    let reader = try reader(entry)
+    var rows = RowBuffer(columnIDs: columnIDs)
+    try rows.append(reader, firstKey: entry.firstKey)
+    return OpenCluster(rows)
+  }
+
+  package func newCluster() -> OpenCluster { OpenCluster(RowBuffer(columnIDs: columnIDs)) }
+
+  /// Writes open rows as one or more clusters; none when there are no rows.
+  package func close(_ cluster: OpenCluster, limits: TreeEditor.Limits) throws -> [NodeEntry] {
+    var entries: [NodeEntry] = []
+    let pieces = max(1, (cluster.count + limits.clusterRows - 1) / limits.clusterRows)
+    let size = max(1, (cluster.count + pieces - 1) / pieces)
+    for start in stride(from: 0, to: cluster.count, by: size) {
+      let rows = start..<min(start + size, cluster.count)
+      let encoded = try cluster.rows.encode(with: builder, rows: rows)
+      entries.append(try write(encoded, firstKey: cluster.rows.keys[start]))
+    }
+    return entries
+  }
+
+  /// Places an encoded cluster.
+  package func write(_ cluster: EncodedCluster, firstKey: Int64) throws -> NodeEntry {
+    NodeEntry(
+      firstKey: firstKey, count: UInt64(cluster.rowCount),
+      reference: try writer.append(cluster: cluster.bytes, checksum: cluster.headerChecksum))
+  }
+
+  package func write(node bytes: [UInt8]) throws -> BlockReference {
+    try writer.append(node: bytes)
+  }
+
+  package func drop(_ reference: BlockReference) { writer.drop(reference) }
+}
+
+extension BlockReader {
+  /// A cluster in place: its header is verified here, each column when it is first read.
+  package func cluster(_ entry: NodeEntry, end: UInt64) throws -> ClusterReader {
+    let bytes = try extent(entry.reference, end: end)
+    let offset = Int(entry.reference.offset)
+    guard let header = ClusterReader.header(of: bytes) else {
+      throw BlockError(
+        path: storage.path, offset: entry.reference.offset, length: entry.reference.length,
+        what: "it is no cluster")
+    }
+    try verify(header, offset: offset, checksum: entry.reference.checksum)
+    let reader = try ClusterReader(bytes, verifier: ExtentVerifier(blocks: self, offset: offset))
+    guard UInt64(reader.rowCount) == entry.count else {
+      throw BlockError(
+        path: storage.path, offset: entry.reference.offset, length: entry.reference.length,
+        what: "the cluster has \(reader.rowCount) rows where the tree counts \(entry.count)")
+    }
+    return reader
+  }
+}
+
+/// Remembers a cluster's verified segments in the block reader's table.
+private struct ExtentVerifier: SegmentVerifier {
+  let blocks: BlockReader
+  /// Where the cluster begins in the file.
+  let offset: Int
+
+  func isVerified(offset: Int, checksum: UInt64) -> Bool {
+    blocks.isVerified(offset: self.offset + offset, checksum: checksum)
+  }
+
+  func markVerified(offset: Int, checksum: UInt64) {
+    blocks.markVerified(offset: self.offset + offset, checksum: checksum)
+  }
+}

@@ -1,0 +1,411 @@
+/// Changes a B+ tree inside a write transaction, copy on write: nodes on the way to a change are
+/// taken into memory, and `seal` writes them anew. Clusters that are being changed are open rows;
+/// everything else stays where it is.
+///
+/// Nodes in memory may hold more children than a block can; `seal` splits them.
+///
+/// Thread rule: used by the transaction's thread only.
+package final class TreeEditor {
+  /// A node in memory.
+  final class EditNode {
+    let level: Int
+    var children: [Child]
+    /// The block it was read from; nil for a new node.
+    let origin: NodeEntry?
+    var isChanged: Bool
+
+    init(level: Int, children: [Child], origin: NodeEntry?) {
+      self.level = level
+      self.children = children
+      self.origin = origin
+      isChanged = origin == nil
+    }
+  }
+
+  /// A child with the first key and the number of objects below it.
+  struct Child {
+    enum Content {
+      case stored(BlockReference)
+      case node(EditNode)
+      case open(OpenCluster)
+    }
+    var firstKey: Int64
+    var count: UInt64
+    var content: Content
+  }
+
+  /// Sizes that tests make tiny so that splits happen early.
+  package struct Limits: Sendable {
+    package var nodeCapacity = Node.standardCapacity
+    /// Rows a cluster holds at most when written by a transaction.
+    package var clusterRows = 1024
+    /// Small transactions fill the last cluster up to this many rows.
+    package var tailRows = 256
+    /// A cluster is closed early when its values take this many bytes.
+    package var clusterBytes = 4 << 20
+    /// Clusters a transaction keeps open before it writes them.
+    package var openClusters = 64
+
+    package init() {}
+  }
+
+  private let reader: TreeReader
+  private let clusters: ClusterStore
+  private let limits: Limits
+  private var root: EditNode?
+  private var openCount = 0
+  private(set) package var count: UInt64
+  private(set) package var isChanged = false
+
+  /// - Parameters:
+  ///   - reader: the tree of the version that the transaction began from.
+  ///   - clusters: reads and writes the transaction's clusters.
+  package init(reader: TreeReader, clusters: ClusterStore, limits: Limits) throws {
+    self.reader = reader
+    self.clusters = clusters
+    self.limits = limits
+    count = reader.root.count
+    if reader.root.level > 0 {
+      root = try load(reader.root.entry, level: reader.root.level)
+    }
+  }
+
+  private func load(_ entry: NodeEntry, level: Int) throws -> EditNode {
+    let node = try reader.node(entry, level: level)
+    let children = (0..<node.entryCount).map { index in
+      let child = node.entry(index)
+      return Child(
+        firstKey: child.firstKey, count: child.count, content: .stored(child.reference))
+    }
+    return EditNode(level: level, children: children, origin: entry)
+  }
+
+  // MARK: Finding
+
+  /// The way from the root to a cluster's place: nodes, and the index taken in each.
+  private typealias Path = [(node: EditNode, index: Int)]
+
+  private func path(choosing choose: (EditNode) -> Int?) throws -> Path? {
+    var path: Path = []
+    var current = root
+    while let node = current, let index = choose(node) {
+      path.append((node, index))
+      if node.level == 1 { return path }
+      switch node.children[index].content {
+      case .node(let child): current = child
+      case .stored(let reference):
+        let child = node.children[index]
+        let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
+        let loaded = try load(entry, level: node.level - 1)
+        node.children[index].content = .node(loaded)
+        current = loaded
+      case .open: return nil
+      }
+    }
+    return nil
+  }
+
+  private func path(toKey key: Int64) throws -> Path? {
+    try path { node in
+      var low = 0
+      var high = node.children.count
+      while low < high {
+        let middle = (low + high) / 2
+        if node.children[middle].firstKey <= key { low = middle + 1 } else { high = middle }
+      }
+      return low == 0 ? nil : low - 1
+    }
+  }
+
+  private func pathToLast() throws -> Path? {
+    try path { $0.children.isEmpty ? nil : $0.children.count - 1 }
+  }
+
+  /// A cluster as it is in the transaction, and how many objects come before it.
+  package enum Place {
+    case stored(NodeEntry, position: UInt64)
+    case open(OpenCluster, position: UInt64)
+  }
+
+  /// The cluster that may hold a key.
+  package func place(ofKey key: Int64) throws -> Place? {
+    try path(toKey: key).flatMap(Self.place)
+  }
+
+  /// The cluster that holds the object at a position.
+  package func place(ofPosition wanted: UInt64) throws -> Place? {
+    guard wanted < count else { return nil }
+    var position: UInt64 = 0
+    let path = try path { node in
+      var index = 0
+      while index < node.children.count - 1, position + node.children[index].count <= wanted {
+        position += node.children[index].count
+        index += 1
+      }
+      return index
+    }
+    return path.flatMap(Self.place)
+  }
+
+  private static func place(_ path: Path) -> Place? {
+    guard let last = path.last else { return nil }
+    var position: UInt64 = 0
+    for step in path {
+      for before in 0..<step.index { position += step.node.children[before].count }
+    }
+    let child = last.node.children[last.index]
+    switch child.content {
+    case .open(let cluster): return .open(cluster, position: position)
+    case .stored(let reference):
+      let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
+      return .stored(entry, position: position)
+    case .node: return nil
+    }
+  }
+
+  // MARK: Changing
+
+  /// Runs `body` on the open rows of the cluster that may hold the key, and corrects the counts.
+  ///
+  /// - Returns: nil when no cluster can hold the key.
+  package func withOpenCluster<Result>(
+    holding key: Int64, _ body: (OpenCluster) throws -> Result
+  ) throws -> Result? {
+    guard let path = try path(toKey: key) else { return nil }
+    return try change(path, body)
+  }
+
+  /// Runs `body` on the open rows of the last cluster, or of a new one when that is full.
+  ///
+  /// - Parameters:
+  ///   - nextKey: the first key of a new cluster.
+  ///   - appended: rows the transaction has appended so far; many make for larger clusters.
+  package func withTail<Result>(
+    nextKey: Int64, appended: Int, _ body: (OpenCluster) throws -> Result
+  ) throws -> Result {
+    let limit = max(limits.tailRows, min(limits.clusterRows, appended))
+    if let path = try pathToLast(), hasRoom(path, limit: limit) { return try change(path, body) }
+    let cluster = clusters.newCluster()
+    openCount += 1
+    try append(Child(firstKey: nextKey, count: 0, content: .open(cluster)))
+    guard let path = try pathToLast() else {
+      throw EngineError.invalidArgument("a cluster that was just added is not there")
+    }
+    return try change(path, body)
+  }
+
+  private func hasRoom(_ path: Path, limit: Int) -> Bool {
+    guard let last = path.last else { return false }
+    let child = last.node.children[last.index]
+    guard child.count < UInt64(limit) else { return false }
+    switch child.content {
+    case .open(let cluster): return cluster.bytes < limits.clusterBytes
+    // Decoded, a cluster is a few times its size in the file.
+    case .stored(let reference): return Int(reference.length) < limits.clusterBytes / 4
+    case .node: return false
+    }
+  }
+
+  private func change<Result>(
+    _ path: Path, _ body: (OpenCluster) throws -> Result
+  ) throws -> Result {
+    guard let last = path.last else {
+      throw EngineError.invalidArgument("a change needs a cluster")
+    }
+    let cluster = try openCluster(at: last.node, last.index)
+    let before = UInt64(cluster.count)
+    defer {
+      let after = UInt64(cluster.count)
+      for step in path {
+        step.node.children[step.index].count += after
+        step.node.children[step.index].count -= before
+        step.node.isChanged = true
+      }
+      count = count + after - before
+      isChanged = true
+    }
+    return try body(cluster)
+  }
+
+  private func openCluster(at node: EditNode, _ index: Int) throws -> OpenCluster {
+    let child = node.children[index]
+    switch child.content {
+    case .open(let cluster): return cluster
+    case .node: throw EngineError.invalidArgument("level 1 refers to clusters")
+    case .stored(let reference):
+      let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
+      let cluster = try clusters.open(entry)
+      clusters.drop(reference)
+      node.children[index].content = .open(cluster)
+      openCount += 1
+      return cluster
+    }
+  }
+
+  /// Adds a cluster that is written already behind all others.
+  package func append(_ entry: NodeEntry) throws {
+    try append(
+      Child(firstKey: entry.firstKey, count: entry.count, content: .stored(entry.reference)))
+  }
+
+  private func append(_ child: Child) throws {
+    if root == nil { root = EditNode(level: 1, children: [], origin: nil) }
+    isChanged = true
+    count += child.count
+    guard let path = try pathToLast() else {
+      root?.children.append(child)
+      return
+    }
+    for step in path {
+      step.node.isChanged = true
+      if step.node.level == 1 {
+        step.node.children.append(child)
+      } else {
+        step.node.children[step.index].count += child.count
+      }
+    }
+  }
+
+  /// Writes open clusters when there are many, so that a large transaction needs little memory.
+  /// Call between changes.
+  package func limitMemory() throws {
+    guard openCount > limits.openClusters, let root else { return }
+    try closeClusters(below: root)
+  }
+
+  /// Writes all open clusters.
+  package func closeAll() throws {
+    if let root { try closeClusters(below: root) }
+  }
+
+  private func closeClusters(below node: EditNode) throws {
+    var children: [Child] = []
+    children.reserveCapacity(node.children.count)
+    for child in node.children {
+      switch child.content {
+      case .stored: children.append(child)
+      case .node(let inner):
+        try closeClusters(below: inner)
+        children.append(child)
+      case .open(let cluster):
+        openCount -= 1
+        for entry in try clusters.close(cluster, limits: limits) {
+          children.append(
+            Child(
+              firstKey: entry.firstKey, count: entry.count, content: .stored(entry.reference)))
+        }
+      }
+    }
+    node.children = children
+  }
+
+  /// Removes everything.
+  ///
+  /// - Complexity: O(nodes): clusters are dropped without being read.
+  package func removeAll() throws {
+    if let root { try dropAll(root) }
+    root = nil
+    openCount = 0
+    count = 0
+    isChanged = true
+  }
+
+  private func dropAll(_ node: EditNode) throws {
+    if let origin = node.origin { clusters.drop(origin.reference) }
+    for child in node.children {
+      switch child.content {
+      case .open: continue
+      case .node(let inner): try dropAll(inner)
+      case .stored(let reference):
+        let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
+        let subtree = TreeReader(
+          blocks: reader.blocks, root: TreeRoot(level: node.level, entry: entry), end: reader.end)
+        if node.level == 1 {
+          clusters.drop(reference)
+        } else {
+          try subtree.walk(below: entry, level: node.level - 1) { entry, _ in
+            clusters.drop(entry.reference)
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes what has changed, bottom up, and returns the new tree's top.
+  package func seal() throws -> TreeRoot {
+    guard isChanged else { return reader.root }
+    guard let root else { return .empty }
+    if let origin = root.origin { clusters.drop(origin.reference) }
+    var level = root.level
+    var entries = try sealedChildren(of: root, isLast: true)
+    while true {
+      if entries.isEmpty { return .empty }
+      // A node with one child is not needed: the child is the top.
+      if entries.count == 1, level > 1 { return TreeRoot(level: level - 1, entry: entries[0]) }
+      let nodes = try write(entries, level: level, isLast: true)
+      if nodes.count == 1 { return TreeRoot(level: level, entry: nodes[0]) }
+      entries = nodes
+      level += 1
+    }
+  }
+
+  /// A node's children as entries, after writing those that changed.
+  private func sealedChildren(of node: EditNode, isLast: Bool) throws -> [NodeEntry] {
+    var entries: [NodeEntry] = []
+    entries.reserveCapacity(node.children.count)
+    // Children of neighbouring changed nodes, written together so that small nodes merge.
+    var merging: [NodeEntry] = []
+    func writeMerging(isLast: Bool) throws {
+      if merging.isEmpty { return }
+      entries += try write(merging, level: node.level - 1, isLast: isLast)
+      merging = []
+    }
+    for (index, child) in node.children.enumerated() {
+      let isLastChild = isLast && index == node.children.count - 1
+      switch child.content {
+      case .open(let cluster):
+        entries += try clusters.close(cluster, limits: limits)
+        openCount -= 1
+      case .node(let inner) where inner.isChanged:
+        if let origin = inner.origin { clusters.drop(origin.reference) }
+        merging += try sealedChildren(of: inner, isLast: isLastChild)
+      case .node(let inner):
+        if let origin = inner.origin { try keep(origin) }
+      case .stored(let reference):
+        try keep(
+          NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference))
+      }
+    }
+    /// An unchanged child: taken into its small left neighbour, or kept as it is.
+    func keep(_ entry: NodeEntry) throws {
+      if !merging.isEmpty, merging.count < limits.nodeCapacity / 4 {
+        let neighbour = try reader.node(entry, level: node.level - 1)
+        if neighbour.entryCount + merging.count <= limits.nodeCapacity {
+          clusters.drop(entry.reference)
+          merging += (0..<neighbour.entryCount).map(neighbour.entry)
+          return
+        }
+      }
+      try writeMerging(isLast: false)
+      entries.append(entry)
+    }
+    try writeMerging(isLast: isLast)
+    return entries
+  }
+
+  /// Writes nodes for the entries: full ones at the right edge, where appends go on, else even ones.
+  private func write(_ entries: [NodeEntry], level: Int, isLast: Bool) throws -> [NodeEntry] {
+    let capacity = limits.nodeCapacity
+    let pieces = (entries.count + capacity - 1) / capacity
+    let size = isLast ? capacity : (entries.count + pieces - 1) / max(pieces, 1)
+    return try stride(from: 0, to: entries.count, by: max(size, 1)).map { start in
+      let slice = entries[start..<min(start + size, entries.count)]
+      let reference = try clusters.write(node: Node.encode(level: level, slice))
+      return NodeEntry(
+        firstKey: entries[start].firstKey, count: slice.reduce(0) { $0 + $1.count },
+        reference: reference)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/// Reads a B+ tree of one version: by key, by position, in order.
+///
+/// Thread rule: any thread, while the version is held.
+package struct TreeReader: Sendable {
+  package let blocks: BlockReader
+  package let root: TreeRoot
+  /// The version's end: no reference may point beyond it.
+  package let end: UInt64
+
+  package init(blocks: BlockReader, root: TreeRoot, end: UInt64) {
+    self.blocks = blocks
+    self.root = root
+    self.end = end
+  }
+
+  /// A cluster, and how many objects come before it.
+  package struct Location: Sendable, Equatable {
+    package let entry: NodeEntry
+    package let position: UInt64
+  }
+
+  package func node(_ entry: NodeEntry, level: Int) throws(BlockError) -> Node {
+    let bytes = try blocks.block(entry.reference, end: end)
+    return try Node(bytes, of: entry, level: level, path: blocks.storage.path)
+  }
+
+  /// The cluster that may hold the key; nil when none can.
+  ///
+  /// - Complexity: O(log n).
+  package func location(ofKey key: Int64) throws(BlockError) -> Location? {
+    guard root.level > 0 else { return nil }
+    var entry = root.entry
+    var position: UInt64 = 0
+    for level in stride(from: root.level, to: 0, by: -1) {
+      let node = try node(entry, level: level)
+      guard let index = node.index(ofKey: key) else { return nil }
+      for before in 0..<index { position &+= node.count(before) }
+      entry = node.entry(index)
+    }
+    return Location(entry: entry, position: position)
+  }
+
+  /// The cluster that holds the object at a position; nil beyond the last.
+  ///
+  /// - Complexity: O(log n).
+  package func location(ofPosition wanted: UInt64) throws(BlockError) -> Location? {
+    guard root.level > 0, wanted < root.count else { return nil }
+    var entry = root.entry
+    var position: UInt64 = 0
+    for level in stride(from: root.level, to: 0, by: -1) {
+      let node = try node(entry, level: level)
+      var index = 0
+      while index < node.entryCount - 1, position &+ node.count(index) <= wanted {
+        position &+= node.count(index)
+        index += 1
+      }
+      entry = node.entry(index)
+    }
+    return Location(entry: entry, position: position)
+  }
+
+  /// All clusters, in order of key.
+  package func clusters() -> ClusterCursor { ClusterCursor(self) }
+
+  /// Calls `visit` with every block of the tree: nodes with their level, clusters with level 0.
+  ///
+  /// Reads nodes only, never clusters. A hostile tree cannot keep it busy: the blocks visited may
+  /// not add up to more bytes than the version has.
+  package func walk(_ visit: (NodeEntry, _ level: Int) throws -> Void) throws {
+    guard root.level > 0 else { return }
+    try walk(below: root.entry, level: root.level, visit)
+  }
+
+  /// `walk` for the part of the tree below one entry, that entry included.
+  package func walk(
+    below entry: NodeEntry, level: Int, _ visit: (NodeEntry, _ level: Int) throws -> Void
+  ) throws {
+    var budget = end
+    try walk(entry, level, &budget, visit)
+  }
+
+  private func walk(
+    _ entry: NodeEntry, _ level: Int, _ budget: inout UInt64,
+    _ visit: (NodeEntry, Int) throws -> Void
+  ) throws {
+    let (rest, overflow) = budget.subtractingReportingOverflow(UInt64(entry.reference.length))
+    guard !overflow else {
+      throw BlockError(
+        path: blocks.storage.path, offset: entry.reference.offset,
+        length: entry.reference.length, what: "the tree refers to more bytes than the file has")
+    }
+    budget = rest
+    guard entry.reference.pages(within: end) != nil else {
+      throw BlockError(
+        path: blocks.storage.path, offset: entry.reference.offset,
+        length: entry.reference.length, what: "the reference points outside the version's pages")
+    }
+    try visit(entry, level)
+    guard level > 0 else { return }
+    let node = try node(entry, level: level)
+    for index in 0..<node.entryCount {
+      try walk(node.entry(index), level - 1, &budget, visit)
+    }
+  }
+}
+
+/// Goes through a tree's clusters in order of key.
+package struct ClusterCursor {
+  private let tree: TreeReader
+  private var stack: [(node: Node, next: Int)] = []
+  private var position: UInt64 = 0
+  private var started = false
+
+  init(_ tree: TreeReader) { self.tree = tree }
+
+  /// The next cluster; nil after the last.
+  package mutating func next() throws(BlockError) -> TreeReader.Location? {
+    if !started {
+      started = true
+      if tree.root.level > 0 {
+        stack.append((try tree.node(tree.root.entry, level: tree.root.level), 0))
+      }
+    }
+    while let top = stack.last {
+      guard top.next < top.node.entryCount else {
+        stack.removeLast()
+        continue
+      }
+      stack[stack.count - 1].next += 1
+      let entry = top.node.entry(top.next)
+      if top.node.level == 1 {
+        defer { position &+= entry.count }
+        return TreeReader.Location(entry: entry, position: position)
+      }
+      stack.append((try tree.node(entry, level: top.node.level - 1), 0))
+    }
+    return nil
+  }
+}

@@ -1,0 +1,102 @@
+/// A commit slot: the first sector of page 0 or page 1. Each commit writes the slot that does not
+/// hold the durable version; the slot is the commit.
+///
+///     0   8  magic "SheafDB\n"
+///     8   4  format (1)
+///     12  4  page size (4096)
+///     16  8  version
+///     24  8  end: no block of the version lies at or beyond it
+///     32  24 root reference: offset 8, length 4, zero 4, checksum 8
+///     56  16 identity of the database, random, the same in both slots
+///     72  8  XXH64 of bytes 0..<72
+///     80     zeros to the end of the page
+package struct CommitSlot: Sendable, Equatable {
+  package static let magic: [UInt8] = Array("SheafDB\n".utf8)
+  package static let format: UInt32 = 1
+  package static let encodedBytes = 80
+  private static let checkedBytes = 72
+
+  package var record: VersionRecord
+  package var identity: DatabaseIdentity
+
+  package init(record: VersionRecord, identity: DatabaseIdentity) {
+    self.record = record
+    self.identity = identity
+  }
+
+  /// The slot's whole page.
+  package func page() -> [UInt8] {
+    var writer = ByteWriter(capacity: Layout.pageBytes)
+    writer.append(Self.magic)
+    writer.append(Self.format)
+    writer.append(UInt32(Layout.pageBytes))
+    writer.append(record.version)
+    writer.append(record.end)
+    record.root.encode(into: &writer)
+    writer.append(identity.high)
+    writer.append(identity.low)
+    writer.append(Checksum.of(writer.bytes))
+    return writer.bytes + [UInt8](repeating: 0, count: Layout.pageBytes - writer.count)
+  }
+
+  /// What a slot's page turned out to be.
+  package enum Reading: Sendable, Equatable {
+    /// Never written: all zeros.
+    case empty
+    case valid(CommitSlot)
+    /// A checksum that fits, of a format this code does not know.
+    case otherFormat(UInt32)
+    case damaged(String)
+    case foreign
+  }
+
+  package static func read(_ page: UnsafeRawBufferPointer) -> Reading {
+    if page.allSatisfy({ $0 == 0 }) { return .empty }
+    guard page.starts(with: magic) else { return .foreign }
+    guard page.count == Layout.pageBytes else { return .damaged("the page is cut short") }
+    let sum = Checksum.of(UnsafeRawBufferPointer(rebasing: page[0..<checkedBytes]))
+    do throws(DecodingFailure) {
+      var reader = ByteReader(page, offset: magic.count)
+      let format = try reader.read(UInt32.self, "format")
+      let pageBytes = try reader.read(UInt32.self, "page size")
+      let version = try reader.read(UInt64.self, "version")
+      let end = try reader.read(UInt64.self, "end")
+      let root = try BlockReference(from: &reader)
+      let high = try reader.read(UInt64.self, "identity")
+      let low = try reader.read(UInt64.self, "identity")
+      guard try reader.read(UInt64.self, "checksum") == sum else {
+        return .damaged("the checksum does not fit")
+      }
+      guard format == Self.format else { return .otherFormat(format) }
+      guard pageBytes == UInt32(Layout.pageBytes), version > 0,
+        end % UInt64(Layout.pageBytes) == 0, root.pages(within: end) != nil
+      else { return .damaged("the values contradict each other") }
+      return .valid(
+        CommitSlot(
+          record: VersionRecord(version: version, root: root, end: end),
+          identity: DatabaseIdentity(high: high, low: low)))
+    } catch {
+      return .damaged(error.what)
+    }
+  }
+
+  /// True when a valid slot's page holds nothing but the slot.
+  package static func restIsZero(_ page: UnsafeRawBufferPointer) -> Bool {
+    page.dropFirst(encodedBytes).allSatisfy { $0 == 0 }
+  }
+}
+
+/// A random name given to a database when it is created.
+package struct DatabaseIdentity: Sendable, Hashable {
+  package var high: UInt64
+  package var low: UInt64
+
+  package init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  package static func random() -> DatabaseIdentity {
+    DatabaseIdentity(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
+  }
+}

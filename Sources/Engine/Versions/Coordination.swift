@@ -1,0 +1,289 @@
+/// What the processes that have one database open share: the newest visible version, the versions
+/// held by readers, and the writers' queue. Kept in a mapped lock file (`FILE-lock`), or in private
+/// memory where no other process can take part (tests, read-only folders).
+///
+/// Liveness comes from the kernel: every participant holds a lock on a byte of its own, released
+/// when its process ends, however it ends. So a killed reader pins nothing and a killed writer
+/// blocks nobody.
+///
+///     0     8  magic "SheafLck"
+///     8     8  layout version (1)
+///     16   16  device and inode of the database file
+///     32    8  the next ticket of the writers' queue
+///     40    8  the next participant's token
+///     48    8  reader slots used so far (the highest index + 1)
+///     64   64  the newest visible version (`VersionCell`)
+///     4096     2,048 reader slots of 64 bytes (`ReaderTable`)
+///     135168   256 writer seats of 16 bytes: ticket, process (`WriterQueue`)
+///
+/// Byte ranges beyond 1 GiB carry the kernel locks; no bytes are stored there.
+///
+/// Thread rule: any thread.
+package final class Coordination: @unchecked Sendable {
+  // @unchecked: the memory is used through atomics; the descriptor and indices never change.
+  enum Place {
+    static let device = 16
+    static let inode = 24
+    static let nextTicket = 32
+    static let nextToken = 40
+    static let usedReaderSlots = 48
+    static let visible = 64
+    static let readers = 4096
+    static let readerSlotCount = 2048
+    static let seats = readers + readerSlotCount * 64
+    static let seatCount = 256
+    static let bytes = seats + seatCount * 16
+  }
+
+  enum LockByte {
+    static let base = 1 << 30
+    /// Shared: the database is open. Exclusive: alone, for setting up and for compaction.
+    static let presence = base
+    /// Held for the moment of joining, or of taking a place in the writers' queue.
+    static let registration = base + 1
+    /// Held by the process that has commits which are not durable yet, or is writing.
+    static let writing = base + 2
+    static let participants = base + 1024
+    static let participantCount = 1024
+    static let seats = base + 4096
+  }
+
+  private static let magic: UInt64 = 0x6B63_4C66_6165_6853  // "SheafLck", little-endian
+  private static let layoutVersion: UInt64 = 1
+
+  /// The newest version that readers may take; durable unless the storage is private.
+  package let visible: VersionCell
+  let memory: UnsafeMutableRawPointer
+  /// The lock file, or nil for private memory.
+  let descriptor: Int32?
+  package let path: String
+  /// The lock file itself, the same for every handle on one database.
+  package let identity: FileIdentity
+  /// This participant's byte and its token in the reader slots.
+  let participant: Int
+  let token: UInt64
+
+  /// Private memory: nobody else takes part.
+  package init(privateFor path: String) throws(SystemError) {
+    guard let memory = System.reserve(length: Place.bytes) else {
+      throw SystemError.noMemory("reserve lock memory", path)
+    }
+    self.memory = memory
+    self.path = path
+    descriptor = nil
+    identity = FileIdentity(device: .max, inode: UInt64(UInt(bitPattern: memory)))
+    participant = 0
+    token = 1 << 16 | 1
+    visible = VersionCell(memory + Place.visible)
+  }
+
+  /// Joins the participants of a database file, waiting while one of them is compacting it.
+  ///
+  /// - Parameter open: opens (or creates) the database file and says which file it is. Called with the
+  ///   presence lock held, so that a compaction that just finished is seen; when `alone`, nobody
+  ///   else can join before it returns, and it stores the newest version in the cell.
+  /// - Throws: `CoordinationError.replaced` when others have another file open under this name.
+  package init(
+    path: String, open: (_ alone: Bool, _ visible: VersionCell) throws -> FileIdentity
+  ) throws {
+    let (descriptor, alone) = try Self.enter(path)
+    do {
+      self.path = path
+      self.descriptor = descriptor
+      guard let memory = System.map(descriptor, length: Place.bytes, writable: true) else {
+        throw SystemError.noMemory("map", path)
+      }
+      self.memory = memory
+      let status = try System.status(descriptor, path: path)
+      self.identity = FileIdentity(device: status.device, inode: status.inode)
+      do {
+        visible = VersionCell(memory + Place.visible)
+        if alone {
+          // Nobody else is here: whatever a crash left in the file means nothing any more.
+          memory.initializeMemory(as: UInt8.self, repeating: 0, count: Place.bytes)
+        }
+        let identity = try open(alone, visible)
+        if alone {
+          Self.word(memory, Place.device).store(identity.device)
+          Self.word(memory, Place.inode).store(identity.inode)
+          Self.word(memory, 8).store(Self.layoutVersion)
+          Self.word(memory, 0).store(Self.magic)
+        } else {
+          try Self.verifyHeader(memory, path: path, identity: identity)
+        }
+        (participant, token) = try Self.takePlace(descriptor, memory, path: path)
+        _ = try System.lock(
+          descriptor, .shared, at: LockByte.presence, length: 1, wait: true, path: path)
+        _ = try System.lock(
+          descriptor, .none, at: LockByte.registration, length: 1, wait: true, path: path)
+      } catch {
+        System.unmap(memory, length: Place.bytes)
+        throw error
+      }
+    } catch {
+      // Nobody else has seen the file, and there is nothing to coordinate.
+      if alone { try? System.remove(path) }
+      System.close(descriptor)
+      throw error
+    }
+  }
+
+  deinit {
+    System.unmap(memory, length: Place.bytes)
+    if let descriptor { System.close(descriptor) }
+  }
+
+  /// Opens the lock file and takes the registration and presence locks; true when nobody else has
+  /// the database open.
+  private static func enter(_ path: String) throws(SystemError) -> (Int32, alone: Bool) {
+    while true {
+      let descriptor = try System.open(path, .readWriteCreate)
+      do throws(SystemError) {
+        _ = try System.lock(
+          descriptor, .exclusive, at: LockByte.registration, length: 1, wait: true, path: path)
+        let alone = try System.lock(
+          descriptor, .exclusive, at: LockByte.presence, length: 1, wait: false, path: path)
+        if !alone {
+          _ = try System.lock(
+            descriptor, .shared, at: LockByte.presence, length: 1, wait: true, path: path)
+        }
+        // The last one to leave removes the file; if that happened meanwhile, begin again.
+        let held = try System.status(descriptor, path: path)
+        if let named = try? System.status(path: path), named.inode == held.inode,
+          named.device == held.device
+        {
+          if held.size < Place.bytes {
+            try System.resize(descriptor, to: Place.bytes, path: path)
+          }
+          return (descriptor, alone)
+        }
+      } catch {
+        System.close(descriptor)
+        throw error
+      }
+      System.close(descriptor)
+    }
+  }
+
+  private static func verifyHeader(
+    _ memory: UnsafeMutableRawPointer, path: String, identity: FileIdentity
+  ) throws {
+    guard word(memory, 0).load() == magic,
+      word(memory, 8).load() == layoutVersion
+    else { throw CoordinationError.foreignLockFile(path) }
+    guard word(memory, Place.device).load() == identity.device,
+      word(memory, Place.inode).load() == identity.inode
+    else { throw CoordinationError.replaced(path) }
+  }
+
+  /// Finds a participant's byte that nobody holds, and clears what its last owner left.
+  private static func takePlace(
+    _ descriptor: Int32, _ memory: UnsafeMutableRawPointer, path: String
+  ) throws -> (Int, UInt64) {
+    for index in 0..<LockByte.participantCount
+    where try System.lock(
+      descriptor, .exclusive, at: LockByte.participants + index, length: 1, wait: false,
+      path: path)
+    {
+      // What a participant killed here held is nobody's: without this the newcomer's byte would
+      // make it look alive.
+      for slot in 0..<Place.readerSlotCount {
+        let owner = word(memory, Place.readers + slot * 64)
+        let left = owner.load()
+        if left & 0xFFFF == UInt64(index + 1) { _ = owner.exchange(left, with: 0) }
+      }
+      let number = word(memory, Place.nextToken).increment()
+      return (index, number << 16 | UInt64(index + 1))
+    }
+    throw CoordinationError.tooManyParticipants(path, LockByte.participantCount)
+  }
+
+  static func word(_ memory: UnsafeMutableRawPointer, _ offset: Int) -> AtomicWord {
+    AtomicWord(memory + offset)
+  }
+
+  func word(_ offset: Int) -> AtomicWord { Self.word(memory, offset) }
+
+  // MARK: Being alone
+
+  /// Takes the database for this participant alone; false when another process or another handle
+  /// has it open. Opening waits until `shareAgain`.
+  package func becomeAlone() throws(SystemError) -> Bool {
+    guard let descriptor else { return true }
+    return try System.lock(
+      descriptor, .exclusive, at: LockByte.presence, length: 1, wait: false, path: path)
+  }
+
+  /// Ends `becomeAlone`.
+  package func shareAgain() throws(SystemError) {
+    guard let descriptor else { return }
+    _ = try System.lock(
+      descriptor, .shared, at: LockByte.presence, length: 1, wait: true, path: path)
+  }
+
+  /// While alone: the database is now another file (compaction has renamed a new one into place).
+  package func adopt(_ identity: FileIdentity) {
+    word(Place.device).store(identity.device)
+    word(Place.inode).store(identity.inode)
+  }
+
+  /// Stops taking part, and removes the lock file if nobody else does. Call once, when no
+  /// transaction is open.
+  package func leave() throws(SystemError) {
+    // A version that is still held here must stay visible to whoever comes next; then the place is
+    // given up when the last snapshot lets go of this object.
+    guard let descriptor, !holdsVersions else { return }
+    let registered = try System.lock(
+      descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
+    // Without the registration lock somebody may be about to join: then the file stays.
+    if registered, try becomeAlone() { try System.remove(path) }
+    for byte in [LockByte.presence, LockByte.registration] {
+      _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: true, path: path)
+    }
+  }
+
+  private var holdsVersions: Bool {
+    let used = min(Int(clamping: word(Place.usedReaderSlots).load()), Place.readerSlotCount)
+    return (0..<used).contains { word(Place.readers + $0 * 64).load() == token }
+  }
+
+  // MARK: The process that writes
+
+  /// Waits until no other process is writing or has commits that are not durable.
+  package func beginWriting(wait: Bool) throws(SystemError) -> Bool {
+    guard let descriptor else { return true }
+    return try System.lock(
+      descriptor, .exclusive, at: LockByte.writing, length: 1, wait: wait, path: path)
+  }
+
+  package func endWriting() throws(SystemError) {
+    guard let descriptor else { return }
+    _ = try System.lock(
+      descriptor, .none, at: LockByte.writing, length: 1, wait: true, path: path)
+  }
+}
+
+/// Why a database's participants could not be joined.
+package enum CoordinationError: Error, Equatable, CustomStringConvertible {
+  case foreignLockFile(String)
+  case replaced(String)
+  case tooManyParticipants(String, Int)
+  case tooManyReaders(String, Int)
+  case tooManyWriters(String, Int)
+
+  package var description: String {
+    switch self {
+    case .foreignLockFile(let path):
+      "\(path) is not a lock file of this Sheaf; close the program that uses the database"
+    case .replaced(let path):
+      "the database file was replaced while others have the earlier one open (\(path)); "
+        + "close them first"
+    case .tooManyParticipants(_, let limit):
+      "it is open \(limit) times already; close some"
+    case .tooManyReaders(_, let limit):
+      "\(limit) snapshots are held already; release some"
+    case .tooManyWriters(_, let limit):
+      "\(limit) writers are waiting already; try again later"
+    }
+  }
+}

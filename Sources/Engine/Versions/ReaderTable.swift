@@ -1,0 +1,109 @@
+/// A version somebody holds.
+package struct HeldVersion: Sendable, Equatable {
+  package let process: Int32
+  package let record: VersionRecord
+}
+
+/// The reader slots: 64 bytes each in the memory the participants share.
+///
+///     0  owner's token (0: the slot is free)
+///     8  version held (0: being set up)
+///     16 root offset   24 root length   32 root checksum   40 end   48 process
+///
+/// Holding a version takes a few atomic stores: no lock, no waiting, no system call. The order is what makes
+/// it safe: a reader publishes the version it is about to use and then looks whether it is still the
+/// newest; a writer publishes a new version and then looks at the slots. Whoever comes second sees
+/// the other.
+extension Coordination {
+  /// Holds the newest version that `newest` gives, until `release`.
+  ///
+  /// - Throws: `CoordinationError.tooManyReaders` when every slot is taken.
+  package func hold(_ newest: () throws -> VersionRecord) throws -> (slot: Int, VersionRecord) {
+    let slot = try claimSlot()
+    do {
+      var record = try newest()
+      while true {
+        publish(record, in: slot)
+        let again = try newest()
+        if again.version == record.version { return (slot, record) }
+        record = again
+      }
+    } catch {
+      release(slot)
+      throw error
+    }
+  }
+
+  /// Gives a held version back.
+  package func release(_ slot: Int) {
+    readerWord(slot, 1).store(0)
+    readerWord(slot, 0).store(0)
+  }
+
+  private func readerWord(_ slot: Int, _ index: Int) -> AtomicWord {
+    word(Place.readers + slot * 64 + index * 8)
+  }
+
+  private func claimSlot() throws -> Int {
+    for slot in 0..<Place.readerSlotCount where readerWord(slot, 0).load() == 0 {
+      if readerWord(slot, 0).exchange(0, with: token) {
+        readerWord(slot, 6).store(UInt64(UInt32(bitPattern: System.processIdentifier)))
+        word(Place.usedReaderSlots).raise(to: UInt64(slot + 1))
+        return slot
+      }
+    }
+    throw CoordinationError.tooManyReaders(path, Place.readerSlotCount)
+  }
+
+  private func publish(_ record: VersionRecord, in slot: Int) {
+    readerWord(slot, 1).store(0)
+    readerWord(slot, 2).store(record.root.offset)
+    readerWord(slot, 3).store(UInt64(record.root.length))
+    readerWord(slot, 4).store(record.root.checksum)
+    readerWord(slot, 5).store(record.end)
+    readerWord(slot, 1).store(record.version)
+  }
+
+  /// Every version that a living reader holds, of any process. Slots of dead ones are freed.
+  ///
+  /// - Complexity: O(slots ever used); one system call for each other process that holds something.
+  package func heldVersions() throws(SystemError) -> [HeldVersion] {
+    var held: [HeldVersion] = []
+    var alive: [UInt64: Bool] = [token: true]
+    for slot in 0..<min(Int(clamping: word(Place.usedReaderSlots).load()), Place.readerSlotCount) {
+      let owner = readerWord(slot, 0).load()
+      if owner == 0 { continue }
+      if alive[owner] == nil { alive[owner] = try isAlive(owner) }
+      guard alive[owner] == true else {
+        _ = readerWord(slot, 0).exchange(owner, with: 0)
+        continue
+      }
+      let version = readerWord(slot, 1).load()
+      // Being set up: the reader has yet to look whether its version is still the newest.
+      if version == 0 { continue }
+      let record = VersionRecord(
+        version: version,
+        root: BlockReference(
+          offset: readerWord(slot, 2).load(),
+          length: UInt32(truncatingIfNeeded: readerWord(slot, 3).load()),
+          checksum: readerWord(slot, 4).load()),
+        end: readerWord(slot, 5).load())
+      // Taken again meanwhile: the new holder looks at the newest version after this.
+      guard readerWord(slot, 1).load() == version, readerWord(slot, 0).load() == owner else {
+        continue
+      }
+      let process = Int32(truncatingIfNeeded: readerWord(slot, 6).load())
+      held.append(HeldVersion(process: process, record: record))
+    }
+    return held
+  }
+
+  private func isAlive(_ owner: UInt64) throws(SystemError) -> Bool {
+    let index = Int(owner & 0xFFFF) - 1
+    guard let descriptor, index >= 0, index < LockByte.participantCount else { return false }
+    // Whoever takes a dead participant's byte over clears its slots first, so a locked byte is alive.
+    if index == participant { return owner == token }
+    return try System.isLocked(
+      descriptor, at: LockByte.participants + index, length: 1, path: path)
+  }
+}

@@ -1,0 +1,100 @@
+/// Finds the newest valid version of a file.
+package struct Recovery: Sendable {
+  package let record: VersionRecord
+  /// The slot that holds it.
+  package let slot: Int
+  package let identity: DatabaseIdentity
+  /// What is wrong with the other slot; nil when it is fine. An earlier version may have been lost.
+  package let fallback: String?
+
+  /// Reads both slots and takes the newest whose root block is sound.
+  ///
+  /// A slot lies within one sector, which a power cut leaves old or new but never mixed: a slot that
+  /// is neither valid nor empty was damaged by something else, and `fallback` says so.
+  ///
+  /// - Throws: `EngineError.notADatabase`, `.newerFormat`, `.damaged` naming the slots, or `.system`.
+  package static func run(_ storage: any Storage) throws -> Recovery {
+    let readings = try read(storage)
+    let length = try storage.length()
+    var problems: [String?] = [nil, nil]
+    var candidates: [(slot: Int, value: CommitSlot)] = []
+    for (index, reading) in readings.enumerated() {
+      switch reading {
+      case .valid(let slot):
+        if slot.record.end > UInt64(length) {
+          problems[index] = "slot \(index): the file is cut short (\(length) bytes of "
+            + "\(slot.record.end))"
+        } else {
+          candidates.append((index, slot))
+        }
+      case .otherFormat(let format):
+        throw EngineError.newerFormat(path: storage.path, format: format)
+      case .damaged(let reason): problems[index] = "slot \(index): \(reason)"
+      case .foreign: problems[index] = "slot \(index): it is not a commit slot"
+      case .empty: break
+      }
+    }
+    candidates.sort { $0.value.record.version > $1.value.record.version }
+    for candidate in candidates {
+      if let problem = try rootProblem(candidate.value.record, storage) {
+        problems[candidate.slot] = "slot \(candidate.slot): \(problem)"
+        continue
+      }
+      return Recovery(
+        record: candidate.value.record, slot: candidate.slot, identity: candidate.value.identity,
+        fallback: problems[candidate.slot ^ 1])
+    }
+    if readings.allSatisfy({ $0 == .foreign || $0 == .empty }) {
+      throw EngineError.notADatabase(path: storage.path, reason: "it has no commit slot")
+    }
+    throw EngineError.damaged(
+      path: storage.path, where: "both commit slots",
+      reason: problems.compactMap { $0 }.joined(separator: "; "))
+  }
+
+  /// True for a file in which no version was ever committed: nothing there, or the zeros and the
+  /// loose blocks of a creation that a crash interrupted.
+  package static func isUnborn(_ storage: any Storage) throws -> Bool {
+    let length = try storage.length()
+    if length == 0 { return true }
+    guard length <= creationBytes else { return false }
+    return try read(storage).allSatisfy { $0 == .empty }
+  }
+
+  /// Creation needs the two slots, the empty catalogue, and a first growth at most.
+  private static let creationBytes = 1 << 19
+
+  package init(record: VersionRecord, slot: Int, identity: DatabaseIdentity, fallback: String?) {
+    self.record = record
+    self.slot = slot
+    self.identity = identity
+    self.fallback = fallback
+  }
+
+  package static func read(_ storage: any Storage) throws -> [CommitSlot.Reading] {
+    var pages = [UInt8](repeating: 0, count: Layout.firstBlockOffset)
+    let count = try pages.withUnsafeMutableBytes { try storage.read(into: $0, at: 0) }
+    return pages.withUnsafeBytes { bytes in
+      (0..<Layout.slotCount).map { index in
+        let start = index * Layout.pageBytes
+        let end = max(start, min(count, start + Layout.pageBytes))
+        return CommitSlot.read(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+      }
+    }
+  }
+
+  private static func rootProblem(_ record: VersionRecord, _ storage: any Storage) throws
+    -> String?
+  {
+    guard Int(record.root.length) <= Layout.maximumBlockBytes else { return "root too large" }
+    var root = [UInt8](repeating: 0, count: Int(record.root.length))
+    let count = try root.withUnsafeMutableBytes {
+      try storage.read(into: $0, at: Int(record.root.offset))
+    }
+    guard count == root.count, Checksum.of(root) == record.root.checksum else {
+      return "the root block at offset \(record.root.offset) of version \(record.version) "
+        + "does not fit its checksum"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,16 @@
+/// Holds a version: while it lives, no page of the version is written.
+///
+/// Thread rule: any thread.
+package final class VersionHold: Sendable {
+  package let record: VersionRecord
+  private let slot: Int
+  private let coordination: Coordination
+
+  package init(record: VersionRecord, slot: Int, coordination: Coordination) {
+    self.record = record
+    self.slot = slot
+    self.coordination = coordination
+  }
+
+  deinit { coordination.release(slot) }
+}

@@ -1,0 +1,127 @@
+/// The writers' queue: one writer at a time, in the order of asking, across threads and processes.
+///
+/// A writer takes a ticket and a seat (a byte of the lock file that it locks in the kernel), then
+/// waits on the seat of the writer just before it, as in a CLH queue lock. A seat's lock ends with
+/// its owner, so a killed writer lets the next one through.
+package final class WriterQueue: @unchecked Sendable {
+  // @unchecked: everything that changes is guarded by `lock` or lives in shared atomics.
+  private let coordination: Coordination
+  private let lock = Lock()
+  /// Descriptors whose seats are free for the next writer of this process.
+  private var idle: [Int32] = []
+  /// In private memory: the tickets given out and served.
+  private var lastTicket: UInt64 = 0
+  private var served: UInt64 = 0
+
+  package init(_ coordination: Coordination) {
+    self.coordination = coordination
+  }
+
+  deinit {
+    for descriptor in idle { System.close(descriptor) }
+  }
+
+  /// A writer's place at the head of the queue.
+  package struct Turn: Sendable {
+    fileprivate let descriptor: Int32?
+    fileprivate let seat: Int
+  }
+
+  /// Waits until all who asked before have finished.
+  package func enter() throws -> Turn {
+    guard coordination.descriptor != nil else {
+      lock.withLock {
+        lastTicket += 1
+        let ticket = lastTicket
+        while served + 1 != ticket { lock.wait() }
+      }
+      return Turn(descriptor: nil, seat: 0)
+    }
+    let descriptor = try takeDescriptor()
+    do {
+      let (seat, ticket) = try takeSeat(descriptor)
+      let turn = Turn(descriptor: descriptor, seat: seat)
+      do {
+        while let before = try seatAhead(of: ticket, descriptor) {
+          // Waits in the kernel until that writer has left or died, then looks again.
+          _ = try System.lock(
+            descriptor, .exclusive, at: Self.byte(before), length: 1, wait: true, path: path)
+          _ = try System.lock(
+            descriptor, .none, at: Self.byte(before), length: 1, wait: true, path: path)
+        }
+      } catch {
+        try leave(turn)
+        throw error
+      }
+      return turn
+    } catch {
+      System.close(descriptor)
+      throw error
+    }
+  }
+
+  /// Lets the next writer through.
+  package func leave(_ turn: Turn) throws(SystemError) {
+    guard let descriptor = turn.descriptor else {
+      lock.withLock {
+        served += 1
+        lock.wakeAll()
+      }
+      return
+    }
+    ticketWord(turn.seat).store(0)
+    _ = try System.lock(
+      descriptor, .none, at: Self.byte(turn.seat), length: 1, wait: true, path: path)
+    lock.withLock { idle.append(descriptor) }
+  }
+
+  private var path: String { coordination.path }
+
+  private static func byte(_ seat: Int) -> Int { Coordination.LockByte.seats + seat }
+
+  private func ticketWord(_ seat: Int) -> AtomicWord {
+    coordination.word(Coordination.Place.seats + seat * 16)
+  }
+
+  private func takeDescriptor() throws(SystemError) -> Int32 {
+    if let descriptor = lock.withLock({ idle.popLast() }) { return descriptor }
+    return try System.open(path, .readWrite)
+  }
+
+  /// Takes a free seat and the next ticket, in one step as others see it.
+  private func takeSeat(_ descriptor: Int32) throws -> (Int, UInt64) {
+    let registration = Coordination.LockByte.registration
+    _ = try System.lock(
+      descriptor, .exclusive, at: registration, length: 1, wait: true, path: path)
+    defer {
+      // Unlocking a byte that this descriptor holds does not fail.
+      _ = try? System.lock(
+        descriptor, .none, at: registration, length: 1, wait: true, path: path)
+    }
+    for seat in 0..<Coordination.Place.seatCount
+    where try System.lock(
+      descriptor, .exclusive, at: Self.byte(seat), length: 1, wait: false, path: path)
+    {
+      let ticket = coordination.word(Coordination.Place.nextTicket).increment()
+      ticketWord(seat).store(ticket)
+      return (seat, ticket)
+    }
+    throw CoordinationError.tooManyWriters(path, Coordination.Place.seatCount)
+  }
+
+  /// The living writer that comes last before this ticket; nil when it is this one's turn.
+  private func seatAhead(of ticket: UInt64, _ descriptor: Int32) throws(SystemError) -> Int? {
+    var found: (seat: Int, ticket: UInt64)?
+    for seat in 0..<Coordination.Place.seatCount {
+      let other = ticketWord(seat).load()
+      guard other != 0, other < ticket, other > found?.ticket ?? 0 else { continue }
+      if try System.isLocked(descriptor, at: Self.byte(seat), length: 1, path: path) {
+        found = (seat, other)
+      } else {
+        // Its owner died: the ticket is void.
+        _ = ticketWord(seat).exchange(other, with: 0)
+      }
+    }
+    return found?.seat
+  }
+}

@@ -1,0 +1,82 @@
+/// A run of whole records, as bytes.
+///
+/// Thread rule: handed from the splitter to one parser thread. The bytes never change; the scratch
+/// area belongs to whoever parses the chunk. Its memory is reused once the chunk is released, so
+/// pointers and spans into it must not be kept longer.
+package final class Chunk: @unchecked Sendable {
+  // @unchecked: everything is constant but the scratch area, which has one user at a time.
+
+  /// 0 for the first chunk of an input.
+  package let index: Int
+  /// Where the first byte lies in the input.
+  package let byteOffset: Int
+  /// Number of the first record; a header is record 0.
+  package let firstRecord: Int
+  /// 1-based line of the first byte.
+  package let firstLine: Int
+  /// Records in the chunk. Blank lines do not count unless `blankLinesAreRecords`; 0 is possible
+  /// for a chunk that holds nothing else.
+  package let recordCount: Int
+  /// Line ends in the chunk, those inside quotes too.
+  package let lineBreaks: Int
+  /// True when the input ends with this chunk.
+  package let isLast: Bool
+  package let blankLinesAreRecords: Bool
+
+  /// The chunk's bytes, and the scratch area at `scratchOffset`. Raw, because parser threads read
+  /// them 64 bytes at a time; both are `byteCount` long.
+  let memory: UnsafeMutableRawPointer
+  let scratchOffset: Int
+  package let byteCount: Int
+  private let owner: ChunkMemory
+
+  init(
+    _ owner: ChunkMemory, start: Int, byteCount: Int, summary: Summary
+  ) {
+    self.owner = owner
+    memory = owner.base + start
+    scratchOffset = owner.capacity
+    self.byteCount = byteCount
+    index = summary.index
+    byteOffset = summary.byteOffset
+    firstRecord = summary.firstRecord
+    firstLine = summary.firstLine
+    recordCount = summary.recordCount
+    lineBreaks = summary.lineBreaks
+    isLast = summary.isLast
+    blankLinesAreRecords = summary.blankLinesAreRecords
+  }
+
+  /// What the splitter knows of a chunk besides its bytes.
+  struct Summary {
+    let index: Int
+    let byteOffset: Int
+    let firstRecord: Int
+    let firstLine: Int
+    let recordCount: Int
+    let lineBreaks: Int
+    let isLast: Bool
+    let blankLinesAreRecords: Bool
+  }
+
+  /// Calls `body` with the chunk's input bytes, valid until it returns.
+  package func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(start: memory, count: byteCount))
+  }
+
+  /// Calls `body` with everything that spans of this chunk may point at: the input, and the scratch
+  /// area far behind it. Valid until it returns.
+  package func withMemory<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(start: memory, count: scratchOffset + byteCount))
+  }
+
+  /// The bytes of the input from `start` to `end`, copied; empty when the range is not in the chunk.
+  package func copy(from start: Int, to end: Int) -> [UInt8] {
+    guard start >= 0, start <= end, end <= byteCount else { return [] }
+    return withBytes { Array($0[start..<end]) }
+  }
+}

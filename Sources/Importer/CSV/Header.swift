@@ -1,0 +1,123 @@
+import Engine
+
+/// The names of a table's columns.
+///
+/// Spaces and tabs around a name are dropped. An empty name becomes `column` and its position from
+/// 1. A name that occurred before gets `_2`, `_3` and so on, the first that no other column has; the
+/// first column of a name keeps it. Names that differ in case differ.
+package struct Header: Sendable, Equatable {
+  /// More columns than this are refused: they are more likely a delimiter gone wrong, and every
+  /// column takes memory in every batch.
+  package static let maximumColumns = 65_536
+
+  /// What was changed in a name, for the report.
+  package enum Note: Sendable, Equatable, CustomStringConvertible {
+    /// `column` counts from 1.
+    case emptyName(column: Int, became: String)
+    case duplicateName(String, column: Int, became: String)
+
+    package var description: String {
+      switch self {
+      case .emptyName(let column, let name): "column \(column) has no name: it is called \(name)"
+      case .duplicateName(let old, let column, let name):
+        "column \(column) is named \(old) as an earlier one is: it is called \(name)"
+      }
+    }
+  }
+
+  /// Unique and not empty.
+  package let names: [String]
+  package let notes: [Note]
+
+  /// Names as they were given or read.
+  ///
+  /// - Complexity: O(names).
+  package init(_ given: [String]) {
+    let trimmed = given.map(Self.trimmed)
+    // Columns that keep their name come first, so that no made-up name takes it from them.
+    var taken = Set<String>()
+    let keeps = trimmed.map { !$0.isEmpty && taken.insert($0).inserted }
+    var names = trimmed
+    var notes: [Note] = []
+    var nextSuffix: [String: Int] = [:]
+    for index in names.indices where !keeps[index] {
+      let old = names[index]
+      let base = old.isEmpty ? "column\(index + 1)" : old
+      var name = base
+      // Counting on from the last suffix keeps ten thousand equal names linear.
+      var suffix = nextSuffix[base] ?? 2
+      if !old.isEmpty || taken.contains(name) {
+        repeat {
+          name = "\(base)_\(suffix)"
+          suffix += 1
+        } while taken.contains(name)
+        nextSuffix[base] = suffix
+      }
+      taken.insert(name)
+      names[index] = name
+      notes.append(
+        old.isEmpty
+          ? .emptyName(column: index + 1, became: name)
+          : .duplicateName(old, column: index + 1, became: name))
+    }
+    self.names = names
+    self.notes = notes
+  }
+
+  /// `column1`, `column2` and so on, for an input without a header.
+  package init(columnCount: Int) {
+    names = (0..<max(0, columnCount)).map { "column\($0 + 1)" }
+    notes = []
+  }
+
+  /// The names in the first record of a chunk.
+  ///
+  /// - Parameter file: how errors name the input.
+  /// - Throws: `ImportError.malformedHeader`.
+  package init(_ chunk: Chunk, dialect: Dialect, file: String) throws(ImportError) {
+    let records = try Self.records(chunk, dialect: dialect, file: file, limit: 1)
+    self.init((records.first ?? []).map { $0 ?? "" })
+  }
+
+  /// The first records of a chunk as text, of whatever number of fields; nil for null. Malformed
+  /// ones are an error when they come first, and left out otherwise.
+  ///
+  /// - Throws: `ImportError.malformedHeader`.
+  package static func records(
+    _ chunk: Chunk, dialect: Dialect, file: String, limit: Int
+  ) throws(ImportError) -> [[String?]] {
+    let parser = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend)
+    let parsed = parser.parse(chunk)
+    if let problem = parsed.malformed.first, problem.record == 0 {
+      let reason =
+        if case .tooManyFields(_, let found) = problem.reason {
+          "it has \(found) fields, more than \(maximumColumns)"
+        } else {
+          problem.reason.description
+        }
+      throw ImportError.malformedHeader(
+        position: SourcePosition(
+          file: file, line: problem.line, column: problem.column, byteOffset: problem.byteOffset),
+        reason: reason)
+    }
+    let count = min(limit, parsed.rowCount)
+    var records = (0..<count).map { [Self.string(parsed, parsed.span(row: $0, column: 0))] }
+    for field in parsed.surplus where field.row < count {
+      records[field.row].append(Self.string(parsed, field.span))
+    }
+    return records
+  }
+
+  private static func string(_ parsed: ParsedChunk, _ span: TextSpan) -> String? {
+    parsed.text(span).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private static func trimmed(_ name: String) -> String {
+    let bytes = name.utf8
+    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+    guard let first = bytes.firstIndex(where: { !isBlank($0) }),
+      let last = bytes.lastIndex(where: { !isBlank($0) })
+    else { return "" }
+    return String(name[first...last])
+  }
+}

@@ -1,0 +1,69 @@
+import Engine
+
+/// What to do with records that have another number of fields than there are columns.
+package enum RaggedPolicy: Sendable, Equatable {
+  /// Both short and long records are malformed.
+  case reject
+  /// Short records are filled with nulls; long ones are malformed.
+  case pad
+  /// Short records are filled with nulls; the surplus fields of long ones are kept aside.
+  /// Records of more than `Header.maximumColumns` fields are malformed.
+  case extend
+}
+
+/// Why a record is not a row.
+package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
+  case tooFewFields(expected: Int, found: Int)
+  case tooManyFields(expected: Int, found: Int)
+  case textAfterClosingQuote
+  case unterminatedQuote
+  case invalidUTF8
+
+  package var description: String {
+    switch self {
+    case .tooFewFields(let expected, let found):
+      "too few fields: \(found) where \(expected) are expected"
+    case .tooManyFields(let expected, let found):
+      "too many fields: \(found) where \(expected) are expected"
+    case .textAfterClosingQuote: "text after a closing quote"
+    case .unterminatedQuote: "a quote is opened and never closed"
+    case .invalidUTF8: "bytes that are not valid UTF-8"
+    }
+  }
+}
+
+/// A record that is not a row, and where it goes wrong.
+///
+/// The place is that of the record for too few fields, of the first surplus field for too many, of
+/// the first byte after the closing quote, of the opening quote, or of the first byte of the
+/// ill-formed sequence. When several things are wrong, quotes are reported before encoding, and
+/// encoding before the number of fields.
+package struct MalformedRecord: Sendable, Equatable {
+  /// Index among the records of its chunk, malformed ones included.
+  package let record: Int
+  package let reason: MalformedReason
+  /// From the start of the input.
+  package let byteOffset: Int
+  /// 1-based.
+  package let line: Int
+  /// 1-based, in bytes.
+  package let column: Int
+}
+
+/// A field of a long record, kept under `RaggedPolicy.extend`.
+package struct SurplusField: Sendable, Equatable {
+  private let rowNumber: UInt32
+  private let fieldNumber: UInt32
+  package let span: TextSpan
+
+  // Half the size of two Int: there may be millions of them in a chunk.
+  init(row: Int, index: Int, span: TextSpan) {
+    rowNumber = UInt32(truncatingIfNeeded: row)
+    fieldNumber = UInt32(truncatingIfNeeded: index)
+    self.span = span
+  }
+
+  package var row: Int { Int(rowNumber) }
+  /// 0 for the first field beyond the columns.
+  package var index: Int { Int(fieldNumber) }
+}

@@ -1,0 +1,209 @@
+import Engine
+
+/// Finds the fields of chunks.
+///
+/// The common record is parsed with masks over 64 bytes, as in `RecordScan`: field ends are the
+/// delimiters and newlines outside quotes. A record with text after a closing quote is parsed byte
+/// by byte (`RecordParser+Careful.swift`), and so are the last bytes of a chunk.
+///
+/// An empty unquoted field is null, a quoted empty one an empty string. Blanks are kept.
+///
+/// Thread rule: one parser per thread; it reuses its buffers.
+package final class RecordParser {
+  package let dialect: Dialect
+  package let columnCount: Int
+  package let ragged: RaggedPolicy
+  let parsed: ParsedChunk
+  let quote: UInt16
+  private let scanner: BlockScanner
+
+  /// - Parameter columnCount: fields of a well-formed record, at least 1.
+  package init(dialect: Dialect, columnCount: Int, ragged: RaggedPolicy = .reject) {
+    self.dialect = dialect
+    self.columnCount = max(1, columnCount)
+    self.ragged = ragged
+    parsed = ParsedChunk(columnCount: columnCount)
+    quote = dialect.quote.map(UInt16.init) ?? .max
+    scanner = BlockScanner(dialect)
+  }
+
+  /// Where the parser stands. Positions are relative to the chunk.
+  struct Cursor {
+    var recordStart = 0
+    var fieldStart = 0
+    /// Index of the next field.
+    var field = 0
+    /// The first field beyond the columns, when there is one.
+    var surplusStart = 0
+    /// Index of the current record.
+    var record = 0
+    var row = 0
+    /// Line of the record's first byte.
+    var line = 0
+    /// Line ends inside quotes in this record.
+    var breaksInside = 0
+    /// The next ill-formed UTF-8, or the number of bytes.
+    var invalid = 0
+    /// Used bytes of the scratch area: all of them, and when the record began.
+    var scratch = 0
+    var scratchAtRecord = 0
+  }
+
+  /// Parses a chunk. The result is valid until the next call.
+  ///
+  /// - Complexity: O(bytes of the chunk).
+  package func parse(_ chunk: Chunk) -> ParsedChunk {
+    parsed.begin(chunk)
+    let bytes = UnsafeRawPointer(chunk.memory)
+    var cursor = Cursor()
+    cursor.invalid = UTF8Validation.firstInvalid(bytes, from: 0, count: chunk.byteCount)
+    parseBlocks(chunk, &cursor)
+    while cursor.recordStart < chunk.byteCount { parseCarefully(chunk, &cursor) }
+    parsed.rowCount = cursor.row
+    parsed.recordCount = cursor.record
+    return parsed
+  }
+
+  /// What one block leaves for the next.
+  private struct Carry {
+    /// All ones inside quotes.
+    var inside: UInt64 = 0
+    /// 1 when a quote in the next byte would open a field, or double the one before it.
+    var mayOpen: UInt64 = 1
+    var closing: UInt64 = 0
+    var carriageReturn: UInt64 = 0
+    /// Not zero when the current field may hold doubled quotes.
+    var doubled: UInt64 = 0
+  }
+
+  private func parseBlocks(_ chunk: Chunk, _ cursor: inout Cursor) {
+    let bytes = UnsafeRawPointer(chunk.memory)
+    let count = chunk.byteCount
+    var carry = Carry()
+    var position = 0
+    while count - position >= 64 {
+      var marks = scanner.marks(bytes + position)
+      let newlines = marks.lineFeeds | marks.carriageReturns
+      var inside = BlockScanner.parity(marks.quotes) ^ carry.inside
+      let boundaries = marks.delimiters | newlines | marks.quotes
+      if marks.quotes & inside & ~((boundaries &<< 1) | carry.mayOpen) != 0 {
+        marks.quotes = BlockScanner.structuralQuotes(
+          marks, isInside: carry.inside != 0, mayOpen: carry.mayOpen)
+        inside = BlockScanner.parity(marks.quotes) ^ carry.inside
+      }
+      let opening = marks.quotes & inside
+      let closing = marks.quotes & ~inside
+      let separators = marks.delimiters | newlines
+      let afterReturn = (marks.carriageReturns &<< 1) | carry.carriageReturn
+      let lineEnds = marks.carriageReturns | (marks.lineFeeds & ~afterReturn)
+      var ends = (marks.delimiters | lineEnds) & ~inside
+      // Text after a closing quote. Before it the masks are right.
+      let uncommon = ((closing &<< 1) | carry.closing) & ~(separators | marks.quotes)
+      if uncommon != 0 { ends &= (uncommon & (0 &- uncommon)) &- 1 }
+      let doubled = opening & ((marks.quotes &<< 1) | carry.closing)
+      finishFields(
+        chunk, &cursor, position: position, ends: ends, lineEnds: lineEnds,
+        breaksInside: lineEnds & inside,
+        mayBeDoubled: doubled | carry.doubled != 0)
+      if uncommon != 0 {
+        parseCarefully(chunk, &cursor)
+        position = cursor.recordStart
+        carry = Carry()
+        continue
+      }
+      carry.inside = 0 &- (inside >> 63)
+      carry.mayOpen = (separators | closing) >> 63
+      carry.closing = closing >> 63
+      carry.carriageReturn = marks.carriageReturns >> 63
+      carry.doubled = ends == 0 ? doubled | carry.doubled : doubled
+      position += 64
+    }
+  }
+
+  /// Stores the fields that end in a block, and finishes the records that do.
+  @inline(__always)
+  private func finishFields(
+    _ chunk: Chunk, _ cursor: inout Cursor, position: Int, ends: UInt64, lineEnds: UInt64,
+    breaksInside: UInt64, mayBeDoubled: Bool
+  ) {
+    let bytes = UnsafeRawPointer(chunk.memory)
+    var breaks = breaksInside
+    var remaining = ends
+    var row = parsed.fields + cursor.row * columnCount
+    while remaining != 0 {
+      let bit = UInt64(remaining.trailingZeroBitCount)
+      remaining &= remaining &- 1
+      let start = cursor.fieldStart
+      let end = position &+ Int(bit)
+      var span = TextSpan(
+        offset: end == start ? .max : UInt32(truncatingIfNeeded: start),
+        length: UInt32(truncatingIfNeeded: end &- start))
+      if UInt16(bytes.load(fromByteOffset: start, as: UInt8.self)) == quote {
+        span = TextSpan(offset: span.offset &+ 1, length: span.length &- 2)
+        if mayBeDoubled { span = unescaped(span, chunk, &cursor) }
+      }
+      if cursor.field < columnCount {
+        row[cursor.field] = span
+      } else {
+        addSurplus(span, start: start, &cursor)
+      }
+      cursor.field &+= 1
+      cursor.fieldStart = end &+ 1
+      if (lineEnds &>> bit) & 1 != 0 {
+        let before = breaks & ((1 &<< bit) &- 1)
+        breaks ^= before
+        cursor.breaksInside &+= before.nonzeroBitCount
+        finishRecord(chunk, &cursor, end: end)
+        row = parsed.fields + cursor.row * columnCount
+      }
+    }
+    cursor.breaksInside &+= breaks.nonzeroBitCount
+  }
+
+  /// Finishes the record whose last field ends at `end`, and begins the next behind the record end.
+  @inline(__always)
+  func finishRecord(
+    _ chunk: Chunk, _ cursor: inout Cursor, end: Int, problem: Problem? = nil
+  ) {
+    var next = end &+ 1
+    let bytes = UnsafeRawPointer(chunk.memory)
+    if next < chunk.byteCount, bytes.load(fromByteOffset: end, as: UInt8.self) == 0x0D,
+      bytes.load(fromByteOffset: next, as: UInt8.self) == 0x0A
+    {
+      next &+= 1
+    }
+    if end > cursor.recordStart || chunk.blankLinesAreRecords {
+      let isCommon = problem == nil && cursor.field == columnCount && cursor.invalid >= end
+      let isRow = isCommon || acceptsUncommon(chunk, &cursor, end: end, problem: problem)
+      store(&cursor, end: end, isRow: isRow)
+    }
+    cursor.line &+= 1 &+ cursor.breaksInside
+    cursor.breaksInside = 0
+    cursor.scratchAtRecord = cursor.scratch
+    cursor.recordStart = next
+    cursor.fieldStart = next
+    cursor.field = 0
+  }
+
+  @inline(__always)
+  private func store(_ cursor: inout Cursor, end: Int, isRow: Bool) {
+    parsed.records[cursor.record] = RecordInfo(
+      start: UInt32(truncatingIfNeeded: cursor.recordStart),
+      end: UInt32(truncatingIfNeeded: end),
+      line: UInt32(truncatingIfNeeded: cursor.line),
+      fieldCount: UInt32(truncatingIfNeeded: cursor.field),
+      row: isRow ? UInt32(truncatingIfNeeded: cursor.row) : .max)
+    if isRow {
+      parsed.recordOfRow[cursor.row] = UInt32(truncatingIfNeeded: cursor.record)
+      cursor.row &+= 1
+    }
+    cursor.record &+= 1
+    if cursor.row >= parsed.rowCapacity { parsed.growRows(to: 2 * parsed.rowCapacity) }
+    if cursor.record >= parsed.recordCapacity {
+      parsed.growRecords(to: 2 * parsed.recordCapacity)
+    }
+  }
+}
+
+@available(*, unavailable)
+extension RecordParser: Sendable {}

@@ -1,0 +1,174 @@
+/// Where a byte stands in its field. Between bytes, this is all the memory that CSV needs.
+enum FieldState {
+  /// At the start of a record, or right after a delimiter: a quote opens a quoted field here only.
+  case fieldStart
+  /// In an unquoted field, or in text after a closing quote: quotes are literal.
+  case unquoted
+  case quoted
+  /// Right after a quote in a quoted field: it was the closing one unless another follows.
+  case afterQuote
+}
+
+/// Finds the end of a chunk: a state machine over the bytes of one chunk, without input or output.
+///
+/// It goes over every byte once, however the bytes arrive. Blocks of 64 bytes are done with masks,
+/// in which "inside quotes" is the parity of the quotes so far. That is right as long as every quote
+/// which opens stands at the start of a field (or doubles the one before it); quotes that do not
+/// are taken out of the mask first.
+struct RecordScan {
+  enum Outcome: Equatable {
+    /// All bytes given were looked at; the chunk goes on.
+    case needsMore
+    /// The chunk ends before the byte at this position, or after it when it is the line feed of a
+    /// record end `\r\n`: that byte may not have been there yet.
+    case cut(Int)
+    /// The record that starts at `recordStart` is too long.
+    case recordTooLong
+  }
+
+  private let scanner: BlockScanner
+  private let quote: UInt16
+  private let delimiter: UInt8
+  private let recordLimit: Int
+  private let byteLimit: Int
+  private let maximumRecordBytes: Int
+  private let blankLinesAreRecords: Bool
+
+  // All positions are relative to the chunk's first byte.
+  private(set) var position = 0
+  private(set) var recordStart = 0
+  private(set) var records = 0
+  /// Line ends before `position`; before the cut once there is one.
+  private(set) var lineBreaks = 0
+  private(set) var state = FieldState.fieldStart
+  private var previousIsReturn = false
+
+  /// - Parameters:
+  ///   - recordLimit: the chunk ends after so many records, at least 1.
+  ///   - byteLimit: the chunk ends after the record in which it reaches so many bytes.
+  ///   - maximumRecordBytes: at least 64, so that a block ends at most one record too long.
+  init(
+    dialect: Dialect, recordLimit: Int, byteLimit: Int, maximumRecordBytes: Int,
+    blankLinesAreRecords: Bool
+  ) {
+    scanner = BlockScanner(dialect)
+    quote = dialect.quote.map(UInt16.init) ?? .max
+    delimiter = dialect.delimiter
+    self.recordLimit = max(1, recordLimit)
+    self.byteLimit = byteLimit
+    self.maximumRecordBytes = max(64, maximumRecordBytes)
+    self.blankLinesAreRecords = blankLinesAreRecords
+  }
+
+  /// Goes on from `position` to `count`, the number of bytes of the chunk that are there so far.
+  mutating func advance(_ bytes: UnsafeRawPointer, count: Int) -> Outcome {
+    while count - position >= 64 {
+      if let outcome = block(bytes) { return outcome }
+    }
+    while position < count {
+      if let outcome = step(bytes) { return outcome }
+    }
+    return position - recordStart > maximumRecordBytes ? .recordTooLong : .needsMore
+  }
+
+  @inline(__always)
+  private mutating func block(_ bytes: UnsafeRawPointer) -> Outcome? {
+    var marks = scanner.marks(bytes + position)
+    let newlines = marks.lineFeeds | marks.carriageReturns
+    let carriedInside: UInt64 = state == .quoted ? .max : 0
+    let mayOpen: UInt64 = state == .unquoted ? 0 : 1
+    var inside = BlockScanner.parity(marks.quotes) ^ carriedInside
+    let mayOpenAfter = marks.delimiters | newlines | marks.quotes
+    if marks.quotes & inside & ~((mayOpenAfter &<< 1) | mayOpen) != 0 {
+      marks.quotes = BlockScanner.structuralQuotes(
+        marks, isInside: carriedInside != 0, mayOpen: mayOpen)
+      inside = BlockScanner.parity(marks.quotes) ^ carriedInside
+    }
+
+    // A line feed after a carriage return belongs to the line end before it.
+    let afterReturn = (marks.carriageReturns &<< 1) | (previousIsReturn ? 1 : 0)
+    let lineEnds = marks.carriageReturns | (marks.lineFeeds & ~afterReturn)
+    let outside = newlines & ~inside
+    let ends = lineEnds & ~inside
+    if outside != 0 {
+      if position + outside.trailingZeroBitCount - recordStart > maximumRecordBytes {
+        state = .unquoted
+        return .recordTooLong
+      }
+      let blank = ends & ((outside &<< 1) | (recordStart == position ? 1 : 0))
+      let counted = blankLinesAreRecords ? ends : ends & ~blank
+      if counted.nonzeroBitCount >= recordLimit - records || position + 64 >= byteLimit,
+        let end = cut(ends: ends, counted: counted, lineEnds: lineEnds)
+      {
+        return .cut(end)
+      }
+      records += counted.nonzeroBitCount
+      recordStart = position + 64 - outside.leadingZeroBitCount
+    }
+    lineBreaks += lineEnds.nonzeroBitCount
+    previousIsReturn = marks.carriageReturns >> 63 != 0
+    let last: UInt64 = 1 << 63
+    if inside & last != 0 {
+      state = .quoted
+    } else if marks.quotes & last != 0 {
+      state = .afterQuote
+    } else {
+      state = (marks.delimiters | newlines) & last != 0 ? .fieldStart : .unquoted
+    }
+    position += 64
+    return nil
+  }
+
+  /// The first record end of a block that ends the chunk; then `records` and `lineBreaks` are those
+  /// of the chunk. Otherwise nil, and nothing is changed.
+  private mutating func cut(ends: UInt64, counted: UInt64, lineEnds: UInt64) -> Int? {
+    var remaining = ends
+    var found = records
+    while remaining != 0 {
+      let bit = remaining.trailingZeroBitCount
+      let mark: UInt64 = 1 << UInt64(bit)
+      remaining &= ~mark
+      if counted & mark != 0 { found += 1 }
+      if found >= recordLimit || position + bit + 1 >= byteLimit {
+        records = found
+        lineBreaks += (lineEnds & (mark | (mark &- 1))).nonzeroBitCount
+        return position + bit + 1
+      }
+    }
+    return nil
+  }
+
+  /// One byte: the same, for what does not fill a block.
+  private mutating func step(_ bytes: UnsafeRawPointer) -> Outcome? {
+    let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
+    let afterReturn = previousIsReturn
+    previousIsReturn = byte == 0x0D
+    let isNewline = byte == 0x0D || byte == 0x0A
+    let isLineEnd = isNewline && !(byte == 0x0A && afterReturn)
+    if isLineEnd { lineBreaks += 1 }
+    position += 1
+    if state == .quoted {
+      if UInt16(byte) == quote { state = .afterQuote }
+      return nil
+    }
+    if isNewline {
+      let length = position - 1 - recordStart
+      if length > maximumRecordBytes {
+        // Not part of the record; the splitter counts the line ends before it anew.
+        position -= 1
+        return .recordTooLong
+      }
+      state = .fieldStart
+      recordStart = position
+      if !isLineEnd { return nil }
+      if length > 0 || blankLinesAreRecords { records += 1 }
+      return records >= recordLimit || position >= byteLimit ? .cut(position) : nil
+    }
+    if UInt16(byte) == quote {
+      state = state == .unquoted ? .unquoted : .quoted
+    } else {
+      state = byte == delimiter ? .fieldStart : .unquoted
+    }
+    return nil
+  }
+}

@@ -1,0 +1,245 @@
+/// Cuts an input into chunks of whole records.
+///
+/// Record ends are `\n`, `\r\n` and `\r`, mixed freely, outside quotes. A quote opens a quoted field
+/// only at the start of a field. A last record needs no record end. A UTF-8 byte-order mark at the
+/// start of the input is skipped: the first chunk's `byteOffset` is then 3. Blank lines are skipped
+/// unless `blankLinesAreRecords`.
+///
+/// The chunks lie in the input back to back and cover all of it. Memory is bounded by the chunks
+/// that are held, `chunkBytes`, and `maximumRecordBytes`.
+///
+/// Thread rule: used by one thread at a time; may be handed from the thread that looks at the header
+/// to the one that reads the rest.
+package final class RecordSplitter: @unchecked Sendable {
+  // @unchecked: a reader's private state, handed over but never shared.
+
+  /// Where an import begins, or goes on.
+  package struct Start: Sendable, Equatable {
+    /// First byte of a record, from the start of the input.
+    package var byteOffset: Int
+    /// 1-based line of that byte.
+    package var line: Int
+    /// Number of that record; 0 for a header.
+    package var record: Int
+
+    package init(byteOffset: Int = 0, line: Int = 1, record: Int = 0) {
+      self.byteOffset = byteOffset
+      self.line = line
+      self.record = record
+    }
+  }
+
+  /// Limits that bound memory. Values outside sensible bounds are moved to the nearest.
+  package struct Limits: Sendable {
+    /// A chunk ends with the record in which it reaches so many bytes: 1 byte to 256 MiB.
+    package var chunkBytes: Int
+    /// A longer record is an error: 64 bytes to 1 GiB.
+    package var maximumRecordBytes: Int
+    /// Most bytes asked of the source at once. Small enough to be still in the processor's cache
+    /// when they are scanned.
+    package var readBytes: Int
+
+    package init(
+      chunkBytes: Int = 4 << 20, maximumRecordBytes: Int = 64 << 20, readBytes: Int = 256 << 10
+    ) {
+      // Spans are 32 bits wide: input and scratch together must stay below 4 GiB.
+      self.chunkBytes = min(max(1, chunkBytes), 256 << 20)
+      self.maximumRecordBytes = min(max(64, maximumRecordBytes), 1 << 30)
+      self.readBytes = min(max(1, readBytes), 16 << 20)
+    }
+  }
+
+  /// May be changed until the first chunk is taken, and between chunks.
+  package var dialect: Dialect
+  /// Whether a blank line is a record (of one null): so in a table of one column. May be changed
+  /// between chunks.
+  package var blankLinesAreRecords = false
+  /// Number of the next record. May be changed between chunks: to 1 when there is no header.
+  package var nextRecord: Int
+  /// Where the next chunk begins. Behind a byte-order mark only once the input has been looked at.
+  package private(set) var byteOffset: Int
+  package private(set) var line: Int
+
+  private let source: any ByteSource
+  private let limits: Limits
+  private let pool = ChunkMemoryPool()
+  private var memory: ChunkMemory?
+  /// The bytes at hand are `start..<filled` of the memory; the next chunk begins at `start`.
+  private var start = 0
+  private var filled = 0
+  private var atEnd = false
+  private var begun = false
+  private var nextIndex = 0
+  private var lastChunkBytes = 0
+
+  package init(
+    source: any ByteSource, dialect: Dialect = .rfc4180, limits: Limits = Limits(),
+    start: Start = Start()
+  ) {
+    self.source = source
+    self.dialect = dialect
+    self.limits = limits
+    nextRecord = start.record
+    byteOffset = start.byteOffset
+    line = start.line
+  }
+
+  /// The most records a chunk should be given, so that the spans of its fields stay within some
+  /// tens of megabytes even where short records are padded to many columns.
+  package static func maximumRecords(columnCount: Int) -> Int {
+    max(1, (4 << 20) / (max(1, columnCount) + 4))
+  }
+
+  /// The next chunk; nil at the end of the input.
+  ///
+  /// It ends after `recordLimit` records, or with the record in which it reaches `chunkBytes`,
+  /// whichever comes first.
+  ///
+  /// - Throws: what reading throws; `ImportError.recordTooLong`, once the records before the long
+  ///   one have been returned; `ImportError.outOfMemory`; `ImportError.notSeekable`.
+  /// - Complexity: O(bytes of the chunk).
+  package func next(recordLimit: Int) throws(ImportError) -> Chunk? {
+    try begin()
+    while filled == start && !atEnd { try fill() }
+    guard filled > start else { return nil }
+    var scan = RecordScan(
+      dialect: dialect, recordLimit: recordLimit, byteLimit: limits.chunkBytes,
+      maximumRecordBytes: limits.maximumRecordBytes, blankLinesAreRecords: blankLinesAreRecords)
+    while true {
+      guard let base = memory?.base else { return nil }
+      switch scan.advance(base + start, count: filled - start) {
+      case .cut(let end):
+        return try chunk(end, records: scan.records, lineBreaks: scan.lineBreaks)
+      case .recordTooLong:
+        guard scan.recordStart > 0 else { throw tooLong(scan) }
+        let lineBreaks = lineBreaks(base + start, count: scan.recordStart)
+        return try chunk(scan.recordStart, records: scan.records, lineBreaks: lineBreaks)
+      case .needsMore:
+        if !atEnd {
+          try fill()
+          continue
+        }
+        let isUnfinished = filled - start > scan.recordStart
+        return try chunk(
+          filled - start, records: scan.records + (isUnfinished ? 1 : 0),
+          lineBreaks: scan.lineBreaks)
+      }
+    }
+  }
+
+  /// Copies up to `count` of the bytes that the next chunks will hold, without taking them: enough
+  /// to sniff the dialect and the header of a pipe. Fewer only at the end of the input.
+  ///
+  /// - Throws: what reading throws.
+  package func peek(_ count: Int) throws(ImportError) -> [UInt8] {
+    try begin()
+    while filled - start < count && !atEnd { try fill() }
+    guard let memory else { return [] }
+    return Array(
+      UnsafeRawBufferPointer(start: memory.base + start, count: min(count, filled - start)))
+  }
+
+  // MARK: Cutting
+
+  private func chunk(_ cut: Int, records: Int, lineBreaks: Int) throws(ImportError) -> Chunk? {
+    var end = cut
+    // Whether a line feed completes the record end, and whether this is the last chunk, takes one
+    // more byte to know.
+    try fillBeyond(end)
+    if endsBetweenReturnAndLineFeed(end) {
+      end += 1
+      try fillBeyond(end)
+    }
+    guard let memory else { return nil }
+    let chunk = Chunk(
+      memory, start: start, byteCount: end,
+      summary: Chunk.Summary(
+        index: nextIndex, byteOffset: byteOffset, firstRecord: nextRecord, firstLine: line,
+        recordCount: records, lineBreaks: lineBreaks, isLast: atEnd && start + end == filled,
+        blankLinesAreRecords: blankLinesAreRecords))
+    start += end
+    // A start that was read from a damaged checkpoint may be any number.
+    byteOffset &+= end
+    line &+= lineBreaks
+    nextRecord &+= records
+    nextIndex += 1
+    lastChunkBytes = end
+    return chunk
+  }
+
+  private func fillBeyond(_ end: Int) throws(ImportError) {
+    while filled - start == end && !atEnd { try fill() }
+  }
+
+  private func endsBetweenReturnAndLineFeed(_ end: Int) -> Bool {
+    guard let memory, end > 0, filled - start > end else { return false }
+    let bytes = memory.base + start + end
+    return bytes.load(fromByteOffset: -1, as: UInt8.self) == 0x0D
+      && bytes.load(as: UInt8.self) == 0x0A
+  }
+
+  private func tooLong(_ scan: RecordScan) -> ImportError {
+    .recordTooLong(
+      position: position, limit: limits.maximumRecordBytes, insideQuotes: scan.state == .quoted)
+  }
+
+  private var position: SourcePosition {
+    SourcePosition(file: source.name, line: line, column: 1, byteOffset: byteOffset)
+  }
+
+  private func lineBreaks(_ bytes: UnsafeRawPointer, count: Int) -> Int {
+    var found = 0
+    var previous: UInt8 = 0
+    for byte in UnsafeRawBufferPointer(start: bytes, count: count) {
+      if byte == 0x0D || (byte == 0x0A && previous != 0x0D) { found += 1 }
+      previous = byte
+    }
+    return found
+  }
+
+  // MARK: Reading
+
+  private func begin() throws(ImportError) {
+    if begun { return }
+    begun = true
+    if byteOffset > 0 {
+      try source.seek(to: byteOffset)
+      return
+    }
+    if try peek(3) == [0xEF, 0xBB, 0xBF] {
+      start += 3
+      byteOffset = 3
+    }
+  }
+
+  /// Reads once, behind the bytes at hand.
+  private func fill() throws(ImportError) {
+    let memory = try roomyMemory()
+    let room = min(memory.capacity - filled, limits.readBytes)
+    let count = try source.read(
+      into: UnsafeMutableRawBufferPointer(start: memory.base + filled, count: room))
+    if count == 0 { atEnd = true }
+    filled += count
+  }
+
+  /// The memory, with room for at least one more byte. When it is full, the bytes at hand move to
+  /// the front of another: of the usual size for chunks like the last one, or else twice as large as
+  /// they are, so that each byte of a long record is moved about once.
+  private func roomyMemory() throws(ImportError) -> ChunkMemory {
+    if let memory, filled < memory.capacity { return memory }
+    let held = filled - start
+    // Whole megabytes, so that memory is asked for in the same size again and again.
+    let usual = (lastChunkBytes + limits.readBytes + (1 << 20) - 1) & ~((1 << 20) - 1)
+    let most = limits.chunkBytes + limits.maximumRecordBytes + limits.readBytes + 64
+    let wanted = held + limits.readBytes <= usual ? usual : 2 * held
+    let capacity = max(min(wanted, most), held + 64)
+    guard let larger = pool.take(capacity: capacity) else {
+      throw ImportError.outOfMemory(bytes: capacity, position: position)
+    }
+    if let memory { larger.base.copyMemory(from: memory.base + start, byteCount: held) }
+    memory = larger
+    start = 0
+    filled = held
+    return larger
+  }
+}

@@ -1,0 +1,86 @@
+/// A place in an input.
+///
+/// - `file`: the path as it was given, or `standard input`.
+/// - `line`, `column`: 1-based; the column counts bytes, so that it is exact for any encoding.
+/// - `byteOffset`: 0-based, from the start of the input, a byte-order mark included.
+public struct SourcePosition: Sendable, Equatable, CustomStringConvertible {
+  public let file: String
+  public let line: Int
+  public let column: Int
+  public let byteOffset: Int
+
+  public init(file: String, line: Int, column: Int, byteOffset: Int) {
+    self.file = file
+    self.line = line
+    self.column = column
+    self.byteOffset = byteOffset
+  }
+
+  /// `file:line:column (byte N)`.
+  public var description: String { "\(file):\(line):\(column) (byte \(byteOffset))" }
+}
+
+/// Why an import could not go on. `description` is one line: what, where, and what to do.
+public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The input is missing, a directory, or not permitted to be read.
+  case unreadableInput(path: String, reason: String)
+  /// The input was opened, but reading it failed on the way.
+  case readFailed(path: String, byteOffset: Int, reason: String)
+  /// The input cannot be positioned (a pipe), but an import is to go on in its middle.
+  case notSeekable(path: String)
+  /// A single record exceeds what may be held in memory.
+  case recordTooLong(position: SourcePosition, limit: Int, insideQuotes: Bool)
+  /// The system gave no memory for the bytes of one chunk.
+  case outOfMemory(bytes: Int, position: SourcePosition)
+  /// Delimiter and quote cannot be told apart, or from a record end.
+  case invalidDialect(reason: String)
+  /// The record that should name the columns is malformed.
+  case malformedHeader(position: SourcePosition, reason: String)
+  /// More records were rejected than allowed.
+  case tooManyRejects(
+    count: Int, first: Reject?, path: String, committedBatches: Int, committedObjects: Int)
+  /// The input has no record at all to name columns after.
+  case emptyInput(path: String)
+  /// `--resume` with an input or options that do not allow it.
+  case cannotResume(path: String, reason: String)
+  /// A column named in the options is not in the input.
+  case noSuchColumn(name: String, known: [String])
+  case invalidOption(String)
+
+  public var description: String {
+    switch self {
+    case .tooManyRejects(let count, let first, let path, let batches, let objects):
+      "\(first.map { "\($0.position): \($0.reason); " } ?? "")"
+        + "\(count) record\(count == 1 ? "" : "s") rejected, more than --max-rejects allows; "
+        + "committed so far: \(batches) batches, \(objects) objects; the rejected records are in "
+        + "\(path): mend the input and start anew, or go on with --resume and a higher --max-rejects"
+    case .emptyInput(let path):
+      "\(path): the input is empty: there is no header and no record; "
+        + "check that it is the right file"
+    case .cannotResume(let path, let reason):
+      "\(path): cannot resume: \(reason)"
+    case .noSuchColumn(let name, let known):
+      "the input has no column '\(name)'; it has: \(known.prefix(20).joined(separator: ", "))"
+        + (known.count > 20 ? ", ..." : "")
+    case .invalidOption(let reason): reason
+    case .unreadableInput(let path, let reason):
+      "\(path): cannot read the input: \(reason); check the path and its permissions"
+    case .readFailed(let path, let offset, let reason):
+      "\(path): reading failed at byte \(offset): \(reason); "
+        + "what was committed stays, --resume goes on from there"
+    case .notSeekable(let path):
+      "\(path): cannot go on in the middle of a pipe; save the input to a file and import that"
+    case .recordTooLong(let position, let limit, let insideQuotes):
+      "\(position): the record that starts here is longer than \(limit) bytes; "
+        + (insideQuotes
+          ? "a quoted field in it seems never to be closed: close it, or choose another --quote"
+          : "check the record ends and the --quote of the input")
+    case .outOfMemory(let bytes, let position):
+      "\(position): no memory for a chunk of \(bytes) bytes; use a smaller --batch-size"
+    case .invalidDialect(let reason):
+      "\(reason); choose another --delimiter or --quote"
+    case .malformedHeader(let position, let reason):
+      "\(position): the header cannot be used: \(reason); mend it, or give names with --header"
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/// Bytes that are in memory already: a prefix to sniff, or a test's input.
+///
+/// Thread rule: see `ByteSource`.
+package final class MemorySource: ByteSource, @unchecked Sendable {
+  // @unchecked: `position` and `reads` are touched by the one thread that reads; see `ByteSource`.
+  package let name: String
+  package let identity: InputIdentity?
+  private let bytes: [UInt8]
+  private let readSizes: [Int]
+  private var position = 0
+  private var reads = 0
+
+  /// - Parameter readSizes: the most that each read in turn gives back, the last one repeated;
+  ///   empty for as much as is asked for. Sizes below 1 count as 1.
+  package init(_ bytes: [UInt8], name: String = "memory", readSizes: [Int] = []) {
+    self.bytes = bytes
+    self.name = name
+    self.readSizes = readSizes
+    identity = InputIdentity(size: bytes.count, device: 0, inode: 0, modified: 0)
+  }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {
+    var count = min(buffer.count, bytes.count - position)
+    if !readSizes.isEmpty {
+      count = min(count, max(1, readSizes[min(reads, readSizes.count - 1)]))
+    }
+    reads += 1
+    bytes.withUnsafeBytes {
+      buffer.copyMemory(from: .init(rebasing: $0[position..<position + count]))
+    }
+    position += count
+    return count
+  }
+
+  package func seek(to offset: Int) throws(ImportError) {
+    position = min(max(0, offset), bytes.count)
+  }
+}

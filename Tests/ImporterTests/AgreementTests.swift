@@ -1,0 +1,162 @@
+import Importer
+import Testing
+
+/// The fast splitter and parser agree with the slow, obvious ones.
+@Suite struct AgreementTests {
+  static let cases: [String] = [
+    "", "a", "a\n", "a,b", "a,b\n", "a,b\nc,d", "a,b\nc,d\n", "a,b\r\nc,d\r\n", "a,b\rc,d\r",
+    "a,b\nc,d\r\ne,f\rg,h", "\n", "\r", "\r\n", "\n\n\n", "\r\r\r", "\r\n\r\n", "\n\r\n\r", "\na,b",
+    "a,b\n\n\nc,d\n\n", "a,b\r\r\nc,d", "a,b\r\n\rc,d\r\n\n", ",", ",\n,", ",,", "a,", ",a",
+    "a,\n,b",
+    "\"a\",\"b\"", "\"a\",\"b\"\n", "\"\",\"\"", "\"\",", ",\"\"\n", "\"a,b\",c", "\"a\nb\",c",
+    "\"a\r\nb\",c\n", "\"a\rb\",\"c\nd\"\r\n", "\"\n\n\",\"\r\r\"\r\rx,y", "\"a\r\",\"\nb\"\n",
+    "\"a\"\"b\",c", "\"\"\"a\"\"\",\"\"\"\"", "\"\"\"\",\"\"\"\"\"\"\n", "\"\"\"\"\"\"\"\",x",
+    "\"a\"\"\n\"\"b\",\"\"\"\"\r\n", "a\"b,c\"d", "a\"\"b,\"c\"", "a\",\"b\"\n", "a,b\"\n\"c\",d",
+    " \"a\",b", "a, \"b\"\n", "\"a\" ,b", "\"a\"b,c\nd,e", "\"a\"b\"c,d\ne,f",
+    "\"a\"b\"\"c,\"d\"\n",
+    "\"a\"\"b\"c,d\n\"e\",f", "\"a\"b,\"c\"d\n", "a,\"b\"c", "\"", "\"\n", "a,\"", "a,\"b",
+    "a,\"b\nc,d\n",
+    "\"a\"x,\"b\nc", "\"a\"\"", "\"a\"\"\n", "a,b\n\"c,d\r\n\r\n", "a,b,c", "a", "a,b,c\na\na,b\n",
+    "a,b,\"c\"\"d\",\"e\ne\"\n", "a,b\n,\n\"\"\n", "a\0,\0b\n\0", "\u{FEFF}a,b\nc,d",
+    "\u{FEFF}\"a\",b", "\u{FEFF}", "\u{FEFF}\n", "a,\u{FEFF}b\n\u{FEFF}c,d", "é,美\n😀,\"ñ\"\"ñ\"\n",
+    "a;b\nc;d", "'a','b'", "a\tb\n", "\"a\"\r\n\"b\",c", "\"a\",b\"\r\n\"c\",d\"\n",
+    "x,\"y\"\r\r\n\"",
+  ]
+
+  static let dialects: [Dialect] = {
+    let other = [
+      try? Dialect(delimiter: UInt8(ascii: ";"), quote: UInt8(ascii: "'")),
+      try? Dialect(delimiter: UInt8(ascii: ","), quote: nil),
+      try? Dialect(delimiter: 0x09),
+    ]
+    return [.rfc4180] + other.compactMap { $0 }
+  }()
+
+  @Test func handPickedCasesInEveryDialectAndPolicy() throws {
+    #expect(Self.dialects.count == 4)
+    for text in Self.cases {
+      for dialect in Self.dialects {
+        for isBlankRecord in [false, true] {
+          let reference = ReferenceParser(
+            Array(text.utf8), dialect: dialect, blankLinesAreRecords: isBlankRecord)
+          for ragged in [RaggedPolicy.reject, .pad, .extend] {
+            for columnCount in 1...3 {
+              try expectAgreement(
+                reference,
+                Feed(
+                  dialect: dialect, columnCount: columnCount, ragged: ragged,
+                  blankLinesAreRecords: isBlankRecord))
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test func handPickedCasesAtEverySplitPoint() throws {
+    for text in Self.cases {
+      let reference = ReferenceParser(Array(text.utf8))
+      for split in 0...reference.bytes.count {
+        try expectAgreement(reference, Feed(readSizes: [split, .max]))
+      }
+      for size in 1...3 { try expectAgreement(reference, Feed(readSizes: [size])) }
+    }
+  }
+
+  @Test func handPickedCasesAtEveryChunkCut() throws {
+    for text in Self.cases {
+      let reference = ReferenceParser(Array(text.utf8))
+      for size in 1...max(1, reference.bytes.count) {
+        try expectAgreement(reference, Feed(chunkBytes: size))
+        try expectAgreement(reference, Feed(readSizes: [1], chunkBytes: size))
+      }
+      for limit in [1, 2, 7] {
+        try expectAgreement(reference, Feed(recordLimit: limit))
+        try expectAgreement(reference, Feed(readSizes: [2], recordLimit: limit))
+      }
+    }
+  }
+
+  /// Blocks of 64 bytes begin anywhere within a case.
+  @Test func handPickedCasesAcrossBlockEdges() throws {
+    let tail = String(repeating: "t,\"u\"\n", count: 12)
+    for (number, text) in Self.cases.enumerated() where !text.isEmpty {
+      for before in stride(from: number % 3, to: 68, by: 3) {
+        let head = String(repeating: "h", count: before) + ",\"\"\n"
+        let input = Array((head + text + "\n" + tail).utf8)
+        try expectAgreement(ReferenceParser(input), Feed())
+      }
+    }
+  }
+
+  @Test(arguments: 0..<4 as Range<UInt64>)
+  func generatedInputs(part: UInt64) throws {
+    for seed in (part * 400)..<(part * 400 + 400) {
+      var random = SplitMix64(seed: seed)
+      let input = Self.generated(&random)
+      let isBlankRecord = Bool.random(using: &random)
+      let dialect = Self.dialects[Int.random(in: 0..<Self.dialects.count, using: &random)]
+      let reference = ReferenceParser(
+        input, dialect: dialect, blankLinesAreRecords: isBlankRecord)
+      var feed = Feed(dialect: dialect, blankLinesAreRecords: isBlankRecord)
+      for _ in 0..<3 {
+        feed.columnCount = Int.random(in: 1...4, using: &random)
+        feed.ragged = [.reject, .pad, .extend].randomElement(using: &random) ?? .reject
+        feed.readSizes =
+          [[], [1], [2, 1, 63, 3], [64], [65, .max], [7]]
+          .randomElement(using: &random) ?? []
+        feed.chunkBytes =
+          [1, 2, 30, 64, 100, 1 << 20].randomElement(using: &random) ?? 1
+        feed.recordLimit = [1, 2, 7, .max].randomElement(using: &random) ?? 1
+        try expectAgreement(reference, feed, seed: seed)
+      }
+    }
+  }
+
+  @Test func smallGeneratedInputsAtEverySplitPoint() throws {
+    for seed in 10_000..<(10_000 + 150) as Range<UInt64> {
+      var random = SplitMix64(seed: seed)
+      let input = Array(Self.generated(&random).prefix(Int.random(in: 1...90, using: &random)))
+      let reference = ReferenceParser(input)
+      for split in stride(from: 1, through: input.count, by: 1) {
+        try expectAgreement(reference, Feed(readSizes: [split, .max]), seed: seed)
+      }
+    }
+  }
+
+  /// Text in which everything that matters is frequent; some inputs are well-formed for long
+  /// stretches, so that the fast way is taken as well.
+  static func generated(_ random: inout SplitMix64) -> [UInt8] {
+    let wild: [String] = [
+      "\"", "\"", "\"\"", ",", ",", "\n", "\r", "\r\n", " ", "a", "b", "cd", "é", "美", "😀", ";",
+      "'", "\t",
+      "\0",
+    ]
+    let fields: [String] = [
+      "\"x\"", "\"x,y\"", "\"\"", "\"a\"\"b\"", "\"l1\nl2\"", "\"l1\r\nl2\"", "plain", "",
+      "longer plain text",
+      "1.5", "naïve", "\"美\"",
+    ]
+    let invalid: [[UInt8]] = [
+      [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82], [0xF4, 0x90, 0x80, 0x80], [0x80],
+      [0xF0, 0x9F, 0x98],
+    ]
+    let isWild = Int.random(in: 0..<3, using: &random) == 0
+    let hasInvalid = Int.random(in: 0..<4, using: &random) == 0
+    var bytes: [UInt8] = Int.random(in: 0..<8, using: &random) == 0 ? [0xEF, 0xBB, 0xBF] : []
+    let end = ["\n", "\r\n", "\r"].randomElement(using: &random) ?? "\n"
+    for _ in 0..<Int.random(in: 0..<80, using: &random) {
+      if hasInvalid && Int.random(in: 0..<12, using: &random) == 0 {
+        bytes += invalid.randomElement(using: &random) ?? []
+      }
+      if isWild || Int.random(in: 0..<60, using: &random) == 0 {
+        bytes += Array((wild.randomElement(using: &random) ?? "").utf8)
+      } else {
+        bytes += Array((fields.randomElement(using: &random) ?? "").utf8)
+        let isEnd = Int.random(in: 0..<3, using: &random) == 0
+        bytes += Array((isEnd ? end : ",").utf8)
+      }
+    }
+    return bytes
+  }
+}
