@@ -114,10 +114,23 @@ import Testing
         let key = (model.last?.key ?? 100) + Int64.random(in: 2...4, using: &generator.random)
         try buffer.append(key: key, values: values)
         model.append((key, spellings))
-      case 5 where !model.isEmpty:
-        let key = model[0].key - 1
-        try buffer.insert(key: key, values: values, at: 0)
-        model.insert((key, spellings), at: 0)
+      case 5:
+        // Straight from a parser's spans.
+        let key = (model.last?.key ?? 100) + 1
+        var bytes: [UInt8] = []
+        let spans = spellings.map { spelling -> TextSpan in
+          guard let spelling else { return .null }
+          bytes += spelling
+          let offset = UInt32(bytes.count - spelling.count)
+          return TextSpan(offset: offset, length: UInt32(spelling.count))
+        }
+        let guarded = try GuardedBytes(bytes)
+        try spans.withUnsafeBufferPointer { row in
+          try buffer.append(
+            key: key, base: guarded.readOnly.baseAddress.unsafelyUnwrapped,
+            row: row.baseAddress.unsafelyUnwrapped)
+        }
+        model.append((key, spellings))
       case 6, 7:
         guard !model.isEmpty else { continue }
         let row = Int.random(in: model.indices, using: &generator.random)
@@ -140,6 +153,10 @@ import Testing
         }
       }
       try #require(buffer.keys == model.map(\.key), "seed \(seed) step \(step)")
+      for (row, expected) in model.enumerated().suffix(3) {
+        try #require(buffer.row(ofKey: expected.key) == row)
+      }
+      try #require(buffer.row(ofKey: 99) == nil && buffer.row(ofKey: .max) == nil)
       for (row, expected) in model.enumerated() where step % 10 == 0 || row == model.count - 1 {
         let found = ids.indices.map { buffer.spelling(row: row, column: $0) }
         try #require(found == expected.row, "seed \(seed) step \(step) row \(row)")
