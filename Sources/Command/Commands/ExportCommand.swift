@@ -3,7 +3,8 @@ import Importer
 
 /// `sheaf export`: a table as CSV or JSON Lines.
 enum ExportCommand {
-  static let format = Option<TableExporter.Format>("format", .choice, default: "csv", help: "What to write")
+  static let format = Option<TableExporter.Format>(
+    "format", .choice, default: "csv", help: "What to write")
   static let columns = Option<[String]>(
     "columns", .nameList, defaultNote: "all",
     help: "The columns to write, in this order")

@@ -61,7 +61,9 @@ enum InfoCommand {
       "name": .string(column.column.name), "type": .string(column.column.type.name),
       "bytes": .int(column.bytes), "nulls": .int(column.nulls),
       "encodings": .object(
-        column.encodings.sorted { $0.key < $1.key }.map { .init(key: $0.key, value: .int($0.value)) }
+        column.encodings.sorted { $0.key < $1.key }.map {
+          .init(key: $0.key, value: .int($0.value))
+        }
       ),
     ]
   }

@@ -127,7 +127,8 @@ struct ImportReportPrinter {
         + "\(table); nothing was written"
     }
     if report.resumedAt?.isComplete == true, report.read == 0 {
-      return "nothing to do: \(report.inputs.joined(separator: ", ")) was imported completely before"
+      return
+        "nothing to do: \(report.inputs.joined(separator: ", ")) was imported completely before"
     }
     return "imported \(HumanFormat.count(report.imported, "object", "objects")) into \(table), "
       + "which has \(HumanFormat.count(report.objects)) now"
@@ -156,7 +157,8 @@ struct ImportReportPrinter {
     let result = report.compaction
     switch result.decision {
     case .compacted:
-      return "\(HumanFormat.size(result.before)) before, \(HumanFormat.size(result.after)) after, in "
+      return
+        "\(HumanFormat.size(result.before)) before, \(HumanFormat.size(result.after)) after, in "
         + HumanFormat.duration(seconds: report.compactionSeconds)
     case .notNeeded: return "not needed"
     case .disabled: return "turned off"
@@ -176,7 +178,8 @@ struct ImportReportPrinter {
         || "-_./,:=%+@".utf8.contains(byte)
     }
     if plain, !word.isEmpty { return word }
-    return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+    return "'"
+      + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
       + "'"
   }
 }

@@ -22,7 +22,8 @@ package struct Recovery: Sendable {
       switch reading {
       case .valid(let slot):
         if slot.record.end > UInt64(length) {
-          problems[index] = "slot \(index): the file is cut short (\(length) bytes of "
+          problems[index] =
+            "slot \(index): the file is cut short (\(length) bytes of "
             + "\(slot.record.end))"
         } else {
           candidates.append((index, slot))
