@@ -61,6 +61,9 @@ private struct ImportRun {
       try importAll(nil)
     } else {
       let database = try Database.open(options.database)
+      if let note = database.recoveryNote {
+        report.notes.append("\(options.database) was opened in spite of damage: \(note)")
+      }
       do {
         try importAll(database)
         try finish(database)
@@ -85,55 +88,84 @@ private struct ImportRun {
     _ path: String, _ source: any ByteSource, _ database: Database?, isFirst: Bool
   ) throws {
     let planner = InputPlanner(options: options, path: path)
-    var opened = try planner.open(source)
+    let opened = try planner.open(source)
     if report.dialect == nil { report.dialect = opened.report }
     report.notes += opened.header.notes.map { "\(source.name): \($0)" }
-    let digest = planner.optionsDigest(opened)
-    let table = try existingTable(database)
-    let past = table?.note(Checkpoint.note).flatMap(Checkpoint.decode) ?? []
-    var checkpoint = Checkpoint(
-      input: opened.identity ?? .init(size: -1, digest: 0), options: digest,
-      byteOffset: opened.splitter.byteOffset, line: opened.splitter.line, classes: [])
-    var earlier = past
-    if options.resume, let found = past.lastIndex(where: { $0.input == opened.identity }) {
-      checkpoint = earlier.remove(at: found)
-      report.resumedAt = .init(
-        record: checkpoint.records, byteOffset: checkpoint.byteOffset,
-        isComplete: checkpoint.isComplete)
-      if checkpoint.isComplete { return }
-      guard checkpoint.options == digest else {
-        throw ImportError.cannotResume(
-          path: source.name,
-          reason: "the import was begun with other options for --types, --header, --delimiter, "
-            + "--quote, --null or --ragged; use the same ones")
-      }
-      opened = try goOn(opened, path, checkpoint)
-    }
-    let resumes = checkpoint.records > 0
-    let match = try TableMatch(
-      opened.header, isFirst && !resumes ? options : options.withoutTruncation, table: table)
-    let plan = try makePlan(source.name, opened, match)
-    let types = resumes ? match.types.resuming(checkpoint.classes) : match.types
+    guard
+      let start = try start(
+        path, opened, planner.optionsDigest(opened), try existingTable(database), isFirst: isFirst)
+    else { return }
+    let checkpoint = start.checkpoint
+    let plan = makePlan(source.name, opened, start.match)
     let log = RejectLog(
       path: rejectsPath(path), recordsLength: checkpoint.rejectsLength,
       reasonsLength: checkpoint.reasonsLength)
-    if resumes { try log.cutBack() }
+    if start.resumes { try log.cutBack() }
     let destination: any Destination =
       database.map {
         DatabaseDestination(
           $0, table: tableName, durability: options.durability, plan: plan,
-          expected: table?.schema, earlier: earlier,
-          truncates: options.truncate && isFirst && !resumes)
+          expected: start.schema, earlier: start.earlier,
+          truncates: options.truncate && isFirst && !start.resumes)
       } ?? NoDestination()
     let writer = BatchWriter(
-      options: options, plan: plan, destination: destination, log: log, types: types,
+      options: options, plan: plan, destination: destination, log: log, types: start.types,
       checkpoint: checkpoint, bytesTotal: bytesTotal, bytesBefore: report.bytesRead)
-    let startOffset = resumes ? checkpoint.byteOffset : 0
-    try Pipeline.run(opened.splitter, plan, options, writer: writer)
-    add(writer, plan, bytesRead: writer.checkpoint.byteOffset - startOffset)
+    try Pipeline.run(start.splitter, plan, options, writer: writer)
+    add(writer, plan, bytesRead: writer.checkpoint.byteOffset - start.readBefore)
     if log.isUsed, writer.checkpoint.rejected > 0, !options.dryRun {
       report.rejects = .init(path: log.path, reasonsPath: log.reasonsPath)
     }
+  }
+
+  /// Where an input's import begins, and what it knows of the table: values only, so that no snapshot
+  /// of the table as it was stays held while the import goes on.
+  private struct Start {
+    let checkpoint: Checkpoint
+    let earlier: [Checkpoint]
+    let resumes: Bool
+    let schema: TableSchema?
+    let match: TableMatch
+    let types: ColumnTypes
+    let splitter: RecordSplitter
+    /// Bytes of the input that an earlier run had read.
+    let readBefore: Int
+  }
+
+  /// Nil when the input was imported completely before.
+  private mutating func start(
+    _ path: String, _ opened: InputPlanner.Opened, _ digest: UInt64, _ table: Table?,
+    isFirst: Bool
+  ) throws -> Start? {
+    var earlier = table?.note(Checkpoint.note).flatMap(Checkpoint.decode) ?? []
+    guard options.resume, let found = earlier.lastIndex(where: { $0.input == opened.identity })
+    else {
+      let match = try TableMatch(
+        opened.header, isFirst ? options : options.withoutTruncation, table: table)
+      let checkpoint = Checkpoint(
+        input: opened.identity ?? .init(size: -1, digest: 0), options: digest,
+        byteOffset: opened.splitter.byteOffset, line: opened.splitter.line, classes: [])
+      return Start(
+        checkpoint: checkpoint, earlier: earlier, resumes: false, schema: table?.schema,
+        match: match, types: match.types, splitter: opened.splitter, readBefore: 0)
+    }
+    let checkpoint = earlier.remove(at: found)
+    report.resumedAt = .init(
+      record: checkpoint.records, byteOffset: checkpoint.byteOffset,
+      isComplete: checkpoint.isComplete)
+    if checkpoint.isComplete { return nil }
+    guard checkpoint.options == digest else {
+      throw ImportError.cannotResume(
+        path: opened.source.name,
+        reason: "the import was begun with other options for --types, --header, --delimiter, "
+          + "--quote, --null or --ragged; use the same ones")
+    }
+    let match = try TableMatch(opened.header, options.withoutTruncation, table: table)
+    return Start(
+      checkpoint: checkpoint, earlier: earlier, resumes: true, schema: table?.schema,
+      match: match, types: match.types.resuming(checkpoint.classes),
+      splitter: try splitter(path, opened, goingOnFrom: checkpoint),
+      readBefore: checkpoint.byteOffset)
   }
 
   private func existingTable(_ database: Database?) throws -> Table? {
@@ -144,9 +176,9 @@ private struct ImportRun {
   }
 
   /// The same input, positioned behind what has been committed.
-  private func goOn(_ opened: InputPlanner.Opened, _ path: String, _ checkpoint: Checkpoint) throws
-    -> InputPlanner.Opened
-  {
+  private func splitter(
+    _ path: String, _ opened: InputPlanner.Opened, goingOnFrom checkpoint: Checkpoint
+  ) throws -> RecordSplitter {
     let source = try InputPlanner.source(path)
     try source.seek(to: checkpoint.byteOffset)
     let splitter = RecordSplitter(
@@ -154,12 +186,10 @@ private struct ImportRun {
       start: .init(
         byteOffset: checkpoint.byteOffset, line: checkpoint.line, record: checkpoint.records + 1))
     splitter.blankLinesAreRecords = opened.splitter.blankLinesAreRecords
-    return InputPlanner.Opened(
-      source: source, splitter: splitter, dialect: opened.dialect, hasHeader: opened.hasHeader,
-      header: opened.header, report: opened.report, identity: opened.identity)
+    return splitter
   }
 
-  private func makePlan(_ file: String, _ opened: InputPlanner.Opened, _ match: TableMatch) throws
+  private func makePlan(_ file: String, _ opened: InputPlanner.Opened, _ match: TableMatch)
     -> ImportPlan
   {
     let batchRecords: Int? = if case .records(let size) = options.batchSize { size } else { nil }

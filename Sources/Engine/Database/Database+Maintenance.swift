@@ -32,9 +32,8 @@ extension Database {
   /// Reads the whole file; writers go on meanwhile.
   public func check() throws -> CheckReport {
     let snapshot = try snapshot()
-    return try translatingErrors(path) {
-      Checker.run(snapshot.record, try parts.blocks)
-    }
+    // The version must stay held to the end, not only until its record has been read.
+    return withExtendedLifetime(snapshot) { Checker.run(snapshot.record, snapshot.blocks) }
   }
 
   /// Where the file's bytes are.
@@ -42,9 +41,11 @@ extension Database {
   /// - Complexity: O(tree nodes).
   public func fileUse() throws -> FileUse {
     let snapshot = try snapshot()
-    return try translatingErrors(path) {
-      let held = try coordination.heldVersions().map(\.record)
-      return try FileUse.measure(snapshot.record, held: held, try parts.blocks)
+    return try withExtendedLifetime(snapshot) {
+      try translatingErrors(path) {
+        let held = try coordination.heldVersions().map(\.record)
+        return try FileUse.measure(snapshot.record, held: held, snapshot.blocks)
+      }
     }
   }
 
@@ -155,11 +156,11 @@ extension Database {
   /// - Throws: `EngineError.system` when the destination exists or cannot be written.
   public func writeCopy(to destination: String) throws {
     let snapshot = try snapshot()
+    defer { withExtendedLifetime(snapshot) {} }
     try translatingErrors(destination) {
-      let parts = try parts
       let copy = try FileStorage(path: destination, mode: .createNew)
       do {
-        _ = try Compactor.copy(snapshot.record, parts.blocks, to: copy, identity: .random())
+        _ = try Compactor.copy(snapshot.record, snapshot.blocks, to: copy, identity: .random())
         try System.flushDirectory(of: destination)
       } catch {
         try System.remove(destination)
