@@ -1,4 +1,5 @@
 import Engine
+import Importer
 
 /// Why a command ended early: what is printed after `sheaf COMMAND: `, and the exit status.
 ///
@@ -45,8 +46,45 @@ extension CommandError {
     switch error {
     case let error as CommandError: self = error
     case let error as SystemError: self = .transfer(error)
+    case let error as EngineError: self.init(Self.status(error), "\(error)")
+    case let error as ImportError: self.init(Self.status(error), "\(error)")
     default:
       self.init(.bug, "unexpected error: \(error); this is a bug in Sheaf, please report it")
+    }
+  }
+
+  /// The same for a command that writes a database: one that cannot be opened cannot be created.
+  init(writing error: any Error) {
+    if case EngineError.system(let system) = error, system.operation == "open" {
+      self = .creation(system)
+    } else if let system = error as? SystemError, system.operation == "open" {
+      self = .creation(system)
+    } else {
+      self.init(unexpected: error)
+    }
+  }
+
+  private static func status(_ error: EngineError) -> ExitStatus {
+    switch error {
+    case .system(let error):
+      error.operation == "open" && !error.isNoSpace ? .inputMissing : .inputOutput
+    case .missing: .inputMissing
+    case .notADatabase, .newerFormat, .damaged, .invalidValue, .tooLarge: .dataRefused
+    case .poisoned: .inputOutput
+    case .busy: .busy
+    case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
+      .noSuchObject:
+      .usage
+    case .closed, .nestedTransaction, .transactionEnded: .bug
+    }
+  }
+
+  private static func status(_ error: ImportError) -> ExitStatus {
+    switch error {
+    case .unreadableInput: .inputMissing
+    case .readFailed, .outOfMemory: .inputOutput
+    case .recordTooLong, .malformedHeader, .tooManyRejects, .emptyInput: .dataRefused
+    case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage
     }
   }
 }

@@ -36,9 +36,33 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case invalidDialect(reason: String)
   /// The record that should name the columns is malformed.
   case malformedHeader(position: SourcePosition, reason: String)
+  /// More records were rejected than allowed.
+  case tooManyRejects(
+    count: Int, first: Reject?, path: String, committedBatches: Int, committedObjects: Int)
+  /// The input has no record at all to name columns after.
+  case emptyInput(path: String)
+  /// `--resume` with an input or options that do not allow it.
+  case cannotResume(path: String, reason: String)
+  /// A column named in the options is not in the input.
+  case noSuchColumn(name: String, known: [String])
+  case invalidOption(String)
 
   public var description: String {
     switch self {
+    case .tooManyRejects(let count, let first, let path, let batches, let objects):
+      "\(first.map { "\($0.position): \($0.reason); " } ?? "")"
+        + "\(count) record\(count == 1 ? "" : "s") rejected, more than --max-rejects allows; "
+        + "committed so far: \(batches) batches, \(objects) objects; the rejected records are in "
+        + "\(path): mend the input and start anew, or go on with --resume and a higher --max-rejects"
+    case .emptyInput(let path):
+      "\(path): the input is empty: there is no header and no record; "
+        + "check that it is the right file"
+    case .cannotResume(let path, let reason):
+      "\(path): cannot resume: \(reason)"
+    case .noSuchColumn(let name, let known):
+      "the input has no column '\(name)'; it has: \(known.prefix(20).joined(separator: ", "))"
+        + (known.count > 20 ? ", ..." : "")
+    case .invalidOption(let reason): reason
     case .unreadableInput(let path, let reason):
       "\(path): cannot read the input: \(reason); check the path and its permissions"
     case .readFailed(let path, let offset, let reason):

@@ -6,17 +6,21 @@ import Testing
   static let cases: [String] = [
     "", "a", "a\n", "a,b", "a,b\n", "a,b\nc,d", "a,b\nc,d\n", "a,b\r\nc,d\r\n", "a,b\rc,d\r",
     "a,b\nc,d\r\ne,f\rg,h", "\n", "\r", "\r\n", "\n\n\n", "\r\r\r", "\r\n\r\n", "\n\r\n\r", "\na,b",
-    "a,b\n\n\nc,d\n\n", "a,b\r\r\nc,d", "a,b\r\n\rc,d\r\n\n", ",", ",\n,", ",,", "a,", ",a", "a,\n,b",
+    "a,b\n\n\nc,d\n\n", "a,b\r\r\nc,d", "a,b\r\n\rc,d\r\n\n", ",", ",\n,", ",,", "a,", ",a",
+    "a,\n,b",
     "\"a\",\"b\"", "\"a\",\"b\"\n", "\"\",\"\"", "\"\",", ",\"\"\n", "\"a,b\",c", "\"a\nb\",c",
     "\"a\r\nb\",c\n", "\"a\rb\",\"c\nd\"\r\n", "\"\n\n\",\"\r\r\"\r\rx,y", "\"a\r\",\"\nb\"\n",
     "\"a\"\"b\",c", "\"\"\"a\"\"\",\"\"\"\"", "\"\"\"\",\"\"\"\"\"\"\n", "\"\"\"\"\"\"\"\",x",
     "\"a\"\"\n\"\"b\",\"\"\"\"\r\n", "a\"b,c\"d", "a\"\"b,\"c\"", "a\",\"b\"\n", "a,b\"\n\"c\",d",
-    " \"a\",b", "a, \"b\"\n", "\"a\" ,b", "\"a\"b,c\nd,e", "\"a\"b\"c,d\ne,f", "\"a\"b\"\"c,\"d\"\n",
-    "\"a\"\"b\"c,d\n\"e\",f", "\"a\"b,\"c\"d\n", "a,\"b\"c", "\"", "\"\n", "a,\"", "a,\"b", "a,\"b\nc,d\n",
+    " \"a\",b", "a, \"b\"\n", "\"a\" ,b", "\"a\"b,c\nd,e", "\"a\"b\"c,d\ne,f",
+    "\"a\"b\"\"c,\"d\"\n",
+    "\"a\"\"b\"c,d\n\"e\",f", "\"a\"b,\"c\"d\n", "a,\"b\"c", "\"", "\"\n", "a,\"", "a,\"b",
+    "a,\"b\nc,d\n",
     "\"a\"x,\"b\nc", "\"a\"\"", "\"a\"\"\n", "a,b\n\"c,d\r\n\r\n", "a,b,c", "a", "a,b,c\na\na,b\n",
     "a,b,\"c\"\"d\",\"e\ne\"\n", "a,b\n,\n\"\"\n", "a\0,\0b\n\0", "\u{FEFF}a,b\nc,d",
     "\u{FEFF}\"a\",b", "\u{FEFF}", "\u{FEFF}\n", "a,\u{FEFF}b\n\u{FEFF}c,d", "é,美\n😀,\"ñ\"\"ñ\"\n",
-    "a;b\nc;d", "'a','b'", "a\tb\n", "\"a\"\r\n\"b\",c", "\"a\",b\"\r\n\"c\",d\"\n", "x,\"y\"\r\r\n\"",
+    "a;b\nc;d", "'a','b'", "a\tb\n", "\"a\"\r\n\"b\",c", "\"a\",b\"\r\n\"c\",d\"\n",
+    "x,\"y\"\r\r\n\"",
   ]
 
   static let dialects: [Dialect] = {
@@ -98,7 +102,8 @@ import Testing
       for _ in 0..<3 {
         feed.columnCount = Int.random(in: 1...4, using: &random)
         feed.ragged = [.reject, .pad, .extend].randomElement(using: &random) ?? .reject
-        feed.readSizes = [[], [1], [2, 1, 63, 3], [64], [65, .max], [7]]
+        feed.readSizes =
+          [[], [1], [2, 1, 63, 3], [64], [65, .max], [7]]
           .randomElement(using: &random) ?? []
         feed.chunkBytes =
           [1, 2, 30, 64, 100, 1 << 20].randomElement(using: &random) ?? 1
@@ -123,11 +128,13 @@ import Testing
   /// stretches, so that the fast way is taken as well.
   static func generated(_ random: inout SplitMix64) -> [UInt8] {
     let wild: [String] = [
-      "\"", "\"", "\"\"", ",", ",", "\n", "\r", "\r\n", " ", "a", "b", "cd", "é", "美", "😀", ";", "'", "\t",
+      "\"", "\"", "\"\"", ",", ",", "\n", "\r", "\r\n", " ", "a", "b", "cd", "é", "美", "😀", ";",
+      "'", "\t",
       "\0",
     ]
     let fields: [String] = [
-      "\"x\"", "\"x,y\"", "\"\"", "\"a\"\"b\"", "\"l1\nl2\"", "\"l1\r\nl2\"", "plain", "", "longer plain text",
+      "\"x\"", "\"x,y\"", "\"\"", "\"a\"\"b\"", "\"l1\nl2\"", "\"l1\r\nl2\"", "plain", "",
+      "longer plain text",
       "1.5", "naïve", "\"美\"",
     ]
     let invalid: [[UInt8]] = [

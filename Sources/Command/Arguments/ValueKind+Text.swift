@@ -1,3 +1,5 @@
+import Engine
+
 // Kinds of values that are words: paths, names, characters, choices.
 
 extension ValueKind where Value == String {
@@ -122,15 +124,13 @@ extension ValueKind where Value == HeaderChoice {
   }
 }
 
-/// A type that can be asked for by name.
-enum TypeName: String, Sendable, CaseIterable {
-  case int, double, bool, date, datetime, text
-}
+/// The types that can be asked for by name: a CSV field has no way to be raw bytes.
+private let namedTypes = ColumnType.allCases.filter { $0 != .data }
 
 /// A column and the type it must have.
 struct NamedType: Sendable, Equatable {
   let column: String
-  let type: TypeName
+  let type: ColumnType
 }
 
 /// How the types of the columns are found.
@@ -146,7 +146,7 @@ extension ValueKind where Value == TypesChoice {
     ValueKind(
       placeholder: "infer|text|NAME:TYPE,...",
       allowed: "infer, text, or a list of NAME:TYPE with the types "
-        + TypeName.allCases.map(\.rawValue).joined(separator: ", ")
+        + namedTypes.map(\.name).joined(separator: ", ")
     ) { text in
       if text == "infer" { return .infer }
       if text == "text" { return .text }
@@ -154,7 +154,8 @@ extension ValueKind where Value == TypesChoice {
       var types: [NamedType] = []
       for entry in list {
         guard let colon = entry.lastIndex(of: ":"), colon != entry.startIndex,
-          let type = TypeName(rawValue: String(entry[entry.index(after: colon)...]))
+          let type = ColumnType(name: String(entry[entry.index(after: colon)...])),
+          namedTypes.contains(type)
         else { return nil }
         types.append(NamedType(column: String(entry[..<colon]), type: type))
       }

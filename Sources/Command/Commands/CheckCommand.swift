@@ -1,3 +1,5 @@
+import Engine
+
 /// `sheaf check`: verifies a whole file.
 enum CheckCommand {
   static let definition = CommandDefinition(
@@ -16,6 +18,45 @@ enum CheckCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    throw CommandError(.bug, "not wired")
+    let path = arguments.positionals[0]
+    let isJSON = try arguments.required(CommonOptions.report) == .json
+    var report: CheckReport?
+    var problems: [String]
+    do {
+      let database = try Database.open(path, options: .init(access: .readOnly))
+      let found = try database.check()
+      report = found
+      problems = found.problems
+      try database.close()
+    } catch let error as EngineError {
+      // A file that cannot even be opened because of what is in it is a finding, not a failure.
+      let failure = CommandError(unexpected: error)
+      guard failure.status == .dataRefused else { throw failure }
+      problems = [failure.message]
+    }
+    if isJSON {
+      try output.write(
+        JSONValue.object([
+          .init(key: "command", value: "check"), .init(key: "ok", value: .bool(problems.isEmpty)),
+          .init(key: "version", value: .optional(report) { .int(Int(clamping: $0.version)) }),
+          .init(key: "tables", value: .optional(report) { .int($0.tables) }),
+          .init(key: "objects", value: .optional(report) { .int($0.objects) }),
+          .init(key: "clusters", value: .optional(report) { .int($0.clusters) }),
+          .init(key: "blocks", value: .optional(report) { .int($0.blocks) }),
+          .init(key: "problems", value: .array(problems.map { .string($0) })),
+        ]).line)
+    } else if let report, problems.isEmpty {
+      try output.write(
+        "\(path): sound: version \(report.version), "
+          + "\(HumanFormat.count(report.tables, "table", "tables")), "
+          + "\(HumanFormat.count(report.objects, "object", "objects")), "
+          + "\(HumanFormat.count(report.blocks, "block", "blocks")) verified\n")
+    } else {
+      for problem in problems { try output.write("\(path): \(problem)\n") }
+      StandardError.line(
+        "sheaf check: \(path): \(HumanFormat.count(problems.count, "problem", "problems")) found; "
+          + "restore a copy, or export what can still be read")
+    }
+    return problems.isEmpty ? .done : .dataRefused
   }
 }

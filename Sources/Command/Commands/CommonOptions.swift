@@ -1,3 +1,5 @@
+import Engine
+
 /// How a command reports on standard output.
 enum ReportFormat: String, Sendable, CaseIterable {
   case text, json
@@ -13,4 +15,17 @@ enum CommonOptions {
     help: "The table; needed when the file has several")
 
   static let database = CommandDefinition.Positional(name: "FILE", help: "The database file")
+
+  /// The table that was asked for, or the only one.
+  static func tableName(_ arguments: ParsedArguments, _ snapshot: Snapshot) throws -> String {
+    if let name = try arguments.value(table) { return name }
+    guard let only = snapshot.tableNames.first, snapshot.tableNames.count == 1 else {
+      throw CommandError.usage(
+        snapshot.tableNames.isEmpty
+          ? "the file has no table"
+          : "the file has several tables, name one with --table: "
+            + snapshot.tableNames.joined(separator: ", "))
+    }
+    return only
+  }
 }

@@ -1,3 +1,6 @@
+import Engine
+import Importer
+
 /// `sheaf compact`: reclaims free space.
 enum CompactCommand {
   static let ifAbove = Option<Int>(
@@ -24,6 +27,69 @@ enum CompactCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    throw CommandError(.bug, "not wired")
+    let path = arguments.positionals[0]
+    let began = System.monotonicNanoseconds
+    var policy = CompactionPolicy()
+    policy.mode = .always
+    if arguments.isGiven(ifAbove) || arguments.isGiven(ifUsedBelow) {
+      policy.mode = .auto
+      policy.above = try arguments.value(ifAbove) ?? -1
+      // Without the second condition any use will do.
+      policy.usedBelow = try arguments.value(ifUsedBelow).map { $0.value / 100 } ?? .infinity
+    }
+    let copy = try arguments.value(into)
+    let database = try Database.open(
+      path, options: .init(access: copy == nil ? .existing : .readOnly))
+    let use = try database.fileUse()
+    var result = CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
+    if policy.shouldCompact(total: use.total, used: use.used) {
+      if let copy {
+        do { try database.writeCopy(to: copy) } catch { throw CommandError(writing: error) }
+        result = CompactionResult(
+          decision: .compacted, before: use.total,
+          after: try Database.open(copy, options: .init(access: .readOnly)).fileUse().total)
+      } else {
+        result = try database.compact()
+      }
+    }
+    try database.close()
+    let seconds = Double(System.monotonicNanoseconds - began) / 1e9
+    if !arguments.isSet(CommonOptions.quiet) {
+      try report(result, path, seconds, arguments, output)
+    }
+    switch result.decision {
+    case .skippedInUse: return .busy
+    case .skippedNoSpace: return .inputOutput
+    default: return .done
+    }
+  }
+
+  private static func report(
+    _ result: CompactionResult, _ path: String, _ seconds: Double, _ arguments: ParsedArguments,
+    _ output: BufferedOutput
+  ) throws {
+    if try arguments.required(CommonOptions.report) == .json {
+      try output.write(
+        JSONValue.object([
+          .init(key: "command", value: "compact"),
+          .init(key: "decision", value: .string(result.decision.rawValue)),
+          .init(key: "before", value: .int(result.before)),
+          .init(key: "after", value: .int(result.after)),
+          .init(key: "seconds", value: .double(seconds)),
+          .init(key: "reason", value: .optional(result.reason) { .string($0) }),
+        ]).line)
+      return
+    }
+    let sizes =
+      "\(HumanFormat.size(result.before)) before, \(HumanFormat.size(result.after)) after"
+    switch result.decision {
+    case .compacted:
+      try output.write(
+        "\(path): compacted: \(sizes), in \(HumanFormat.duration(seconds: seconds))\n")
+    case .notNeeded, .disabled:
+      try output.write("\(path): not needed: \(HumanFormat.size(result.before))\n")
+    case .skippedInUse, .skippedNoSpace:
+      try output.write("\(path): skipped: \(result.reason ?? "")\n")
+    }
   }
 }

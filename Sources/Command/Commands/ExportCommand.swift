@@ -1,8 +1,10 @@
+import Engine
+import Importer
+
 /// `sheaf export`: a table as CSV or JSON Lines.
 enum ExportCommand {
-  enum Format: String, Sendable, CaseIterable { case csv, jsonl }
-
-  static let format = Option<Format>("format", .choice, default: "csv", help: "What to write")
+  static let format = Option<TableExporter.Format>(
+    "format", .choice, default: "csv", help: "What to write")
   static let columns = Option<[String]>(
     "columns", .nameList, defaultNote: "all",
     help: "The columns to write, in this order")
@@ -30,6 +32,26 @@ enum ExportCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    throw CommandError(.bug, "not wired")
+    let path = arguments.positionals[0]
+    let database = try Database.open(path, options: .init(access: .readOnly))
+    if let note = database.recoveryNote {
+      StandardError.line("sheaf export: \(path): opened in spite of damage: \(note)")
+    }
+    let snapshot = try database.snapshot()
+    let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))
+    var exporter = TableExporter()
+    exporter.format = try arguments.required(format)
+    exporter.columns = try arguments.value(columns)
+    exporter.limit = try arguments.value(limit)
+    exporter.hasHeader = !arguments.isSet(noHeader)
+    if let destination = try arguments.value(Self.output) {
+      let file = try BufferedOutput.file(destination)
+      try exporter.run(table) { try file.write($0) }
+      try file.close()
+    } else {
+      try exporter.run(table) { try output.write($0) }
+    }
+    try database.close()
+    return .done
   }
 }

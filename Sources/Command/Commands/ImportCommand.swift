@@ -1,9 +1,8 @@
+import Engine
+import Importer
+
 /// `sheaf import`: CSV files into a database file.
 enum ImportCommand {
-  enum Durability: String, Sendable, CaseIterable { case full, group, none }
-  enum Ragged: String, Sendable, CaseIterable { case reject, pad, extend }
-  enum Compaction: String, Sendable, CaseIterable { case auto, always, never }
-
   // MARK: Database
 
   private static let databaseGroup = "Database"
@@ -58,7 +57,7 @@ enum ImportCommand {
 
   private static let rejectsGroup = "Rejected records"
 
-  static let ragged = Option<Ragged>(
+  static let ragged = Option<ImportOptions.Ragged>(
     "ragged", .choice, default: "reject", group: rejectsGroup,
     help: "Records with too few or too many fields; pad fills short ones with nulls and rejects "
       + "long ones; extend also keeps surplus fields, in added columns extra1, extra2, ...")
@@ -77,7 +76,7 @@ enum ImportCommand {
 
   private static let compactionGroup = "Compaction"
 
-  static let compact = Option<Compaction>(
+  static let compact = Option<CompactionPolicy.Mode>(
     "compact", .choice, default: "auto", group: compactionGroup,
     help: "Compact after the import; auto asks the two options below")
   static let compactAbove = Option<Int>(
@@ -135,6 +134,104 @@ enum ImportCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    throw CommandError(.bug, "not wired")
+    let isQuiet = arguments.isSet(CommonOptions.quiet)
+    var options = try options(arguments)
+    let line = ProgressReporter(isQuiet ? .never : try arguments.required(progress))
+    options.progress = { line.update($0) }
+    if options.dryRun {
+      options.onReject = { reject in
+        line.erase()
+        StandardError.line("\(reject.position): \(reject.reason)")
+      }
+    }
+    Interrupt.install()
+    options.shouldStop = { Interrupt.signal != nil }
+    let report: ImportReport
+    do {
+      report = try Importer.run(options)
+      line.erase()
+    } catch {
+      line.erase()
+      throw CommandError(writing: error)
+    }
+    let printer = ImportReportPrinter(report: report, options: options)
+    if !isQuiet {
+      switch try arguments.required(CommonOptions.report) {
+      case .text: try output.write(printer.text)
+      case .json: try output.write(printer.json.line)
+      }
+    }
+    if report.isInterrupted { return Interrupt.status ?? .interrupted }
+    return report.isDryRun && printer.exceedsRejects ? .dataRefused : .done
   }
+
+  private static func options(_ arguments: ParsedArguments) throws -> ImportOptions {
+    var options = ImportOptions(
+      inputs: arguments.positionals, database: try arguments.required(into))
+    options.table = try arguments.value(table)
+    options.batchSize =
+      switch try arguments.required(batchSize) {
+      case .all: .all
+      case .count(let count): .records(count)
+      }
+    if let count = try arguments.value(parsers) { options.parsers = count }
+    options.queue = try arguments.required(queue)
+    options.durability = try arguments.required(durability)
+    options.delimiter = try arguments.value(delimiter)
+    if arguments.isGiven(quote) { options.quote = try arguments.value(quote) }
+    options.header =
+      switch try arguments.value(header) {
+      case nil: .sniffed
+      case .firstRecord: .firstRecord
+      case .absent: .absent
+      case .names(let names): .names(names)
+      }
+    options.types =
+      switch try arguments.required(types) {
+      case .infer: .infer
+      case .text: .text
+      case .named(let types):
+        .named(Dictionary(types.map { ($0.column, $0.type) }) { _, last in last })
+      }
+    options.nulls = try arguments.values(null)
+    options.limit = try arguments.value(limit)
+    options.ragged = try arguments.required(ragged)
+    options.rejects = try arguments.value(rejects)
+    options.maxRejects =
+      switch try arguments.required(maxRejects) {
+      case .unlimited: .unlimited
+      case .count(let count): .count(count)
+      case .percent(let percent): .share(percent.value / 100)
+      }
+    options.resume = arguments.isSet(resume)
+    options.truncate = arguments.isSet(truncate)
+    options.dryRun = arguments.isSet(dryRun)
+    if options.resume && options.truncate {
+      throw CommandError.usage("--resume and --truncate exclude each other; choose one")
+    }
+    options.compaction.mode = try arguments.required(compact)
+    options.compaction.above = try arguments.required(compactAbove)
+    options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100
+    return options
+  }
+}
+
+/// The progress line, fed from the writer's thread.
+private final class ProgressReporter: @unchecked Sendable {
+  // @unchecked: the line is guarded by `lock`.
+  private let lock = Lock()
+  private var line: ProgressLine
+
+  init(_ mode: ProgressMode) { line = ProgressLine(mode: mode) }
+
+  func update(_ progress: ImportProgress) {
+    lock.withLock {
+      line.update(
+        Progress(
+          bytesRead: progress.bytesRead, bytesTotal: progress.bytesTotal, rows: progress.records,
+          rejects: progress.rejected, fileBytes: progress.bytesWritten))
+    }
+  }
+
+  func erase() { lock.withLock { line.erase() } }
 }

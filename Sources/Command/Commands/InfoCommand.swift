@@ -1,3 +1,5 @@
+import Engine
+
 /// `sheaf info`: what is in a file, how large it is, and why.
 enum InfoCommand {
   static let definition = CommandDefinition(
@@ -11,6 +13,87 @@ enum InfoCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    throw CommandError(.bug, "not wired")
+    let path = arguments.positionals[0]
+    let database = try Database.open(path, options: .init(access: .readOnly))
+    let snapshot = try database.snapshot()
+    let use = try database.fileUse()
+    let readers = try database.heldVersions().filter { $0.process != System.processIdentifier }
+    let tables = try snapshot.tableNames.map { try database.tableUse($0) }
+    if try arguments.required(CommonOptions.report) == .json {
+      try output.write(json(snapshot.version, use, readers, tables).line)
+    } else {
+      try output.write(text(path, snapshot.version, use, readers, tables))
+    }
+    if let note = database.recoveryNote {
+      StandardError.line("sheaf info: \(path): opened in spite of damage: \(note)")
+    }
+    try database.close()
+    return .done
+  }
+
+  private static func json(
+    _ version: UInt64, _ use: FileUse, _ readers: [(process: Int32, version: UInt64)],
+    _ tables: [TableUse]
+  ) -> JSONValue {
+    [
+      "command": "info", "format": 1, "version": .int(Int(clamping: version)),
+      "file": [
+        "total": .int(use.total), "used": .int(use.used), "free": .int(use.free),
+        "pinned": .int(use.pinned),
+      ],
+      "readers": .array(
+        readers.map {
+          ["pid": .int(Int($0.process)), "version": .int(Int(clamping: $0.version))]
+        }),
+      "tables": .array(
+        tables.map { table in
+          [
+            "name": .string(table.name), "objects": .int(table.objects),
+            "clusters": .int(table.clusters), "bytes": .int(table.clusterBytes),
+            "columns": .array(table.columns.map(json)),
+          ]
+        }),
+    ]
+  }
+
+  private static func json(_ column: TableUse.ColumnUse) -> JSONValue {
+    [
+      "name": .string(column.column.name), "type": .string(column.column.type.name),
+      "bytes": .int(column.bytes), "nulls": .int(column.nulls),
+      "encodings": .object(
+        column.encodings.sorted { $0.key < $1.key }.map {
+          .init(key: $0.key, value: .int($0.value))
+        }
+      ),
+    ]
+  }
+
+  private static func text(
+    _ path: String, _ version: UInt64, _ use: FileUse,
+    _ readers: [(process: Int32, version: UInt64)], _ tables: [TableUse]
+  ) -> String {
+    var text =
+      "\(path): \(HumanFormat.size(use.total)), version \(version)\n"
+      + "  used \(HumanFormat.size(use.used)), free \(HumanFormat.size(use.free)), "
+      + "kept for older versions \(HumanFormat.size(use.pinned))\n"
+    for reader in readers {
+      text += "  version \(reader.version) is held by process \(reader.process)\n"
+    }
+    for table in tables {
+      text +=
+        "\ntable \(table.name): \(HumanFormat.count(table.objects, "object", "objects")) in "
+        + "\(HumanFormat.count(table.clusters, "cluster", "clusters")), "
+        + "\(HumanFormat.size(table.clusterBytes))\n"
+      let names = table.columns.map(\.column.name.count).max() ?? 0
+      for column in table.columns {
+        let padding = String(repeating: " ", count: names - column.column.name.count)
+        let encodings = column.encodings.sorted { $0.value > $1.value }
+          .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        text +=
+          "  \(column.column.name)\(padding)  \(column.column.type.name)  "
+          + "\(HumanFormat.size(column.bytes))  (\(encodings))\n"
+      }
+    }
+    return text
   }
 }

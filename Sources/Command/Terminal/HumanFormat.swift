@@ -6,14 +6,18 @@ enum HumanFormat {
     if bytes < 1000 { return "\(bytes) B" }
     var unit = 1000
     for name in ["kB", "MB", "GB", "TB", "PB"] {
-      // In tenths of the unit, rounded half up, without multiplying: `bytes` may be near the limit.
-      let tenth = unit / 10
-      let tenths = bytes / tenth + (bytes % tenth * 2 >= tenth ? 1 : 0)
+      // Rounded half up without multiplying: `bytes` may be near the limit.
+      let tenths = rounded(bytes, unit / 10)
       if tenths < 1000 { return "\(tenths / 10).\(tenths % 10) \(name)" }
-      if tenths < 9995 { return "\((tenths + 5) / 10) \(name)" }
+      let whole = rounded(bytes, unit)
+      if whole < 1000 { return "\(whole) \(name)" }
       unit *= 1000
     }
     return "\(count(bytes / 1_000_000_000_000_000)) PB"
+  }
+
+  private static func rounded(_ bytes: Int, _ unit: Int) -> Int {
+    bytes / unit + (bytes % unit >= unit - unit / 2 ? 1 : 0)
   }
 
   /// `47,472`

@@ -1,3 +1,5 @@
+import Engine
+
 /// A JSON value, for reports: `["command": "compact", "before": .int(bytes)]`.
 ///
 /// The keys of an object keep their order.

@@ -1,10 +1,10 @@
 /// Encodes one column after the other: looks at the spellings, picks the encoding that takes the
 /// fewest bytes, and writes the segment.
 ///
-/// Candidates are sized without being built. A typed encoding (integers, decimals, dates, date-times,
-/// doubles) is one when at most 1 of 16 spellings would be an exception. Its size bounds the
-/// dictionary, which is given up as soon as it cannot be smaller. The order of the comparisons makes
-/// ties go to the simpler encoding.
+/// A column of equal spellings is constant. Otherwise candidates are sized without being built. A
+/// typed encoding (integers, decimals, dates, date-times, doubles) is one when at most 1 of 16
+/// spellings would be an exception. Its size bounds the dictionary, which is given up as soon as it
+/// cannot be smaller. The order of the comparisons makes ties go to the simpler encoding.
 ///
 /// Thread rule: confined; one for each thread. Its memory is kept from column to column.
 struct ColumnEncoder: ~Copyable {

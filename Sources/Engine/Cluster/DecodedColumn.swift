@@ -5,12 +5,14 @@
 ///
 /// Thread rule: confined.
 package final class DecodedColumn {
-  private var arena = OutputBuffer()
-  private var room = Scratch<TextSpan>()
-  private var entryRoom = Scratch<TextSpan>()
-  private var stored: UnsafeRawPointer?
+  // Unchecked: `decode` is the only method that changes anything and calls nothing of a caller's, so
+  // no access can overlap; the checks would cost more than reading a span.
+  @exclusivity(unchecked) private var arena = OutputBuffer()
+  @exclusivity(unchecked) private var room = Scratch<TextSpan>()
+  @exclusivity(unchecked) private var entryRoom = Scratch<TextSpan>()
+  @exclusivity(unchecked) private var stored: UnsafeRawPointer?
   /// Rows decoded.
-  package private(set) var count = 0
+  @exclusivity(unchecked) package private(set) var count = 0
 
   package init() {}
 

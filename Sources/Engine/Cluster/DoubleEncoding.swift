@@ -1,5 +1,5 @@
 /// Encoding 3: IEEE 754 doubles, spelled as Swift's `description` spells them (the shortest digits
-/// that read back as the same double; an exponent below 1e-4 and from 2^54 on).
+/// that read back as the same double; an exponent below 1e-4 and above 2^53).
 ///
 ///     marks               `RowMarks`
 ///     f64  value of each row (bit pattern 0 for nulls and exceptions)

@@ -213,10 +213,20 @@ enum NumberSpelling {
     return scan(spelling)?.int
   }
 
-  /// The finite double a spelling stands for, see `Value.init(spelling:type:)`.
+  /// The double a spelling stands for, see `Value.init(spelling:type:)`.
   static func parseDouble(_ spelling: SpellingView) -> Double? {
-    guard let parts = scan(spelling) else { return nil }
+    guard let parts = scan(spelling) else { return special(spelling) }
     return double(parts, spelling)
+  }
+
+  /// `NaN`, `inf` and `-inf`, spelled just so.
+  static func special(_ spelling: SpellingView) -> Double? {
+    switch (spelling.count, spelling.firstWord) {
+    case (3, 0x4E_614E): .nan
+    case (3, 0x66_6E69): .infinity
+    case (4, 0x666E_692D): -.infinity
+    default: nil
+    }
   }
 
   static func double(_ parts: Parts, _ spelling: SpellingView) -> Double? {

@@ -11,6 +11,10 @@ enum SpellingClass {
     if first &- 0x2B <= 0x0E { return classifyNumberOrDate(spelling) }
     let letter = first | 0x20
     if letter == 0x74 || letter == 0x66, parseBool(spelling) != nil { return .bool }
+    // NaN is what numeric columns call a missing number; infinities only count if somebody says so.
+    if letter == 0x6E || letter == 0x69, let number = NumberSpelling.special(spelling) {
+      return number.isNaN ? .double : .longDecimal
+    }
     return .text
   }
 
@@ -20,7 +24,9 @@ enum SpellingClass {
       if DateSpelling.parseDate(spelling) != nil { return .date }
       return DateSpelling.parseDateTime(spelling) != nil ? .dateTime : .text
     }
-    guard let parts = NumberSpelling.scan(spelling) else { return .text }
+    guard let parts = NumberSpelling.scan(spelling) else {
+      return NumberSpelling.special(spelling) == nil ? .text : .longDecimal
+    }
     if let int = parts.int { return int.magnitude <= 1 << 53 ? .int : .bigInt }
     // The scale alone tells that most numbers are finite; only huge exponents need a closer look.
     let isFinite =

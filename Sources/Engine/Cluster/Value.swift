@@ -19,7 +19,7 @@ public enum Value: Sendable, Equatable {
   /// - int: an optional sign and digits, within 64 bits. No leading zeros: `007` is text. `-0` is
   ///   a double only.
   /// - double: an optional sign, digits, an optional fraction and exponent (`-1.5e-3`, `.5`), with a
-  ///   finite value. No leading zeros, no hexadecimal, no `NaN`, no `inf`.
+  ///   finite value; or `NaN`, `inf`, `-inf`, spelled just so. No leading zeros, no hexadecimal.
   /// - bool: `true`, `True`, `TRUE`, `false`, `False`, `FALSE`.
   /// - date: `YYYY-MM-DD`, a day that exists.
   /// - dateTime: `YYYY-MM-DD`, `T` or a space, `HH:MM`, then optionally `:SS` with up to six digits of
@@ -82,7 +82,8 @@ public enum Value: Sendable, Equatable {
     case .bool(let bool): bytes.append(contentsOf: (bool ? "true" : "false").utf8)
     case .text(let text): bytes.append(contentsOf: text.utf8)
     case .data(let data): bytes.append(contentsOf: data)
-    case .double(let double): bytes.append(contentsOf: double.description.utf8)
+    case .double(let double):
+      bytes.append(contentsOf: (double.isNaN ? "NaN" : double.description).utf8)
     case .int(let int):
       Self.append(to: &bytes) { NumberSpelling.write(int, to: $0) }
     case .date(let date):
@@ -121,7 +122,6 @@ public enum Value: Sendable, Equatable {
   /// True when a column of that type gives this very value back: the types are the same, or the
   /// value is null, and a double is finite.
   public func fits(_ type: ColumnType) -> Bool {
-    if case .double(let double) = self, !double.isFinite { return false }
     return columnType == nil || columnType == type
   }
 }

@@ -34,7 +34,9 @@ extension Database {
     let snapshot = try snapshot()
     return try translatingErrors(path) {
       // Its own reader, which has not verified anything yet: bytes may have gone bad since.
-      Checker.run(snapshot.record, try BlockReader(storage: try parts.storage))
+      let blocks = try BlockReader(storage: snapshot.blocks.storage)
+      // The version must stay held to the end, not only until its record has been read.
+      return withExtendedLifetime(snapshot) { Checker.run(snapshot.record, blocks) }
     }
   }
 
@@ -43,9 +45,11 @@ extension Database {
   /// - Complexity: O(tree nodes).
   public func fileUse() throws -> FileUse {
     let snapshot = try snapshot()
-    return try translatingErrors(path) {
-      let blocks = try parts.blocks
-      return FileUse(try walk(snapshot.record, blocks), total: try blocks.storage.length())
+    return try withExtendedLifetime(snapshot) {
+      try translatingErrors(path) {
+        let space = try walk(snapshot.record, snapshot.blocks)
+        return FileUse(space, total: try snapshot.blocks.storage.length())
+      }
     }
   }
 
@@ -163,11 +167,11 @@ extension Database {
   /// - Throws: `EngineError.system` when the destination exists or cannot be written.
   public func writeCopy(to destination: String) throws {
     let snapshot = try snapshot()
+    defer { withExtendedLifetime(snapshot) {} }
     try translatingErrors(destination) {
-      let parts = try parts
       let copy = try FileStorage(path: destination, mode: .createNew)
       do {
-        _ = try Compactor.copy(snapshot.record, parts.blocks, to: copy, identity: .random())
+        _ = try Compactor.copy(snapshot.record, snapshot.blocks, to: copy, identity: .random())
         try System.flushDirectory(of: destination)
       } catch {
         try System.remove(destination)

@@ -6,8 +6,10 @@ extension Database {
   ///
   /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot or
   ///   block; the file is left as it is), `.busy`, `.system`.
-  public static func open(_ path: String, options: Options = Options()) throws -> Database {
-    try translatingErrors(path) {
+  public static func open(_ given: String, options: Options = Options()) throws -> Database {
+    // Through whatever links a file is reached, its lock file and its temporary are the same.
+    let path = System.resolved(given)
+    return try translatingErrors(path) {
       if options.access != .create {
         do {
           if try System.status(path: path).isDirectory { throw SystemError.isADirectory(path) }
@@ -20,6 +22,8 @@ extension Database {
       let coordination = try joined(path, options) { alone, visible in
         let opened = try FileStorage(path: path, mode: options.systemMode)
         storage = opened
+        // A compaction that was killed leaves its copy behind; while others are here it may be theirs.
+        if alone, options.access != .readOnly { try System.remove(temporaryPath(path)) }
         let found = try recover(opened, options: options, alone: alone)
         recovered = found
         if alone { visible.store(found.record) }

@@ -7,7 +7,7 @@
 /// been closed.
 public final class Snapshot: Sendable {
   let hold: VersionHold
-  let blocks: BlockReader
+  package let blocks: BlockReader
   let catalogue: Catalogue
 
   /// - Throws: `BlockError` or `DecodingFailure` when the version's root block is damaged.

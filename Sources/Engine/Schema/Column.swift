@@ -26,7 +26,8 @@ public struct TableSchema: Sendable, Equatable {
   public private(set) var columns: [Column]
   /// The number under which clusters keep each column; never used again for another.
   package private(set) var columnIDs: [UInt32]
-  private var nextColumnID: UInt32
+  /// The number the next new column gets.
+  package private(set) var nextColumnID: UInt32
   private var indices: [String: Int]
 
   /// - Throws: `EngineError.invalidSchema` when there is no column, or a name is empty or stands

@@ -3,7 +3,8 @@
 /// The mapping covers a large range of addresses from the start, longer than the file: when the file
 /// grows, its new pages appear in place and nothing that readers look at moves.
 package final class FileStorage: Storage, @unchecked Sendable {
-  // @unchecked: `mappings` is guarded by `lock`; everything else never changes.
+  // @unchecked: `mappings` is guarded by `lock`, the present one is read through atomics; everything
+  // else never changes.
   package let path: String
   package let isWritable: Bool
   /// Which file this is, so that a replaced one is noticed.
@@ -11,6 +12,9 @@ package final class FileStorage: Storage, @unchecked Sendable {
   private let descriptor: Int32
   private let lock = Lock()
   private var mappings: [(address: UnsafeMutableRawPointer, length: Int)] = []
+  /// The largest mapping, so that readers take no lock: the address is stored before the length.
+  private let mappedAddress = AtomicWord.allocate()
+  private let mappedLength = AtomicWord.allocate()
 
   private static let reservedBytes = 1 << 40
 
@@ -31,6 +35,8 @@ package final class FileStorage: Storage, @unchecked Sendable {
   }
 
   deinit {
+    mappedAddress.deallocate()
+    mappedLength.deallocate()
     for mapping in mappings { System.unmap(mapping.address, length: mapping.length) }
     System.close(descriptor)
   }
@@ -66,13 +72,18 @@ package final class FileStorage: Storage, @unchecked Sendable {
   /// The present mapping, made at the first use; replaced by a larger one when the file outgrew it
   /// (earlier ones stay, since readers may be looking at them).
   private func mapping(covering end: Int) -> UnsafeMutableRawPointer? {
-    lock.withLock {
+    if UInt64(end) <= mappedLength.load() {
+      return UnsafeMutableRawPointer(bitPattern: UInt(mappedAddress.load()))
+    }
+    return lock.withLock {
       if let last = mappings.last, end <= last.length { return last.address }
       var length = Self.reservedBytes
       while length < end { length = length.multipliedReportingOverflow(by: 2).partialValue }
       while length >= end, length > 0 {
         if let address = System.map(descriptor, length: length, writable: false) {
           mappings.append((address, length))
+          mappedAddress.store(UInt64(UInt(bitPattern: address)))
+          mappedLength.store(UInt64(length))
           return address
         }
         length /= 2

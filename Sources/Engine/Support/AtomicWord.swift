@@ -10,6 +10,15 @@ package struct AtomicWord: @unchecked Sendable {
     pointer = memory.assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
+  /// A word of its own, 0 at first, to be given back with `deallocate`.
+  package static func allocate() -> AtomicWord {
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
+    memory.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
+    return AtomicWord(memory)
+  }
+
+  package func deallocate() { UnsafeMutableRawPointer(pointer).deallocate() }
+
   package func load() -> UInt64 {
     pointer.pointee.load(ordering: .sequentiallyConsistent)
   }

@@ -399,6 +399,13 @@ package enum System {
     return String(cString: value)
   }
 
+  /// The path with all symbolic links followed; the path itself when it names nothing yet.
+  package static func resolved(_ path: String) -> String {
+    guard let buffer = realpath(path, nil) else { return path }
+    defer { free(buffer) }
+    return String(cString: buffer)
+  }
+
   /// The folder part of a path; `.` when it has none.
   package static func directory(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }

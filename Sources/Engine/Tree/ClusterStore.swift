@@ -50,8 +50,15 @@ package final class ClusterStore {
   }
 
   /// Places an encoded cluster.
+  ///
+  /// - Throws: `EngineError.tooLarge`, `SystemError`.
   package func write(_ cluster: EncodedCluster, firstKey: Int64) throws -> NodeEntry {
-    NodeEntry(
+    guard cluster.bytes.count <= Layout.maximumBlockBytes else {
+      throw EngineError.tooLarge(
+        what: "a cluster of \(cluster.rowCount) objects",
+        limit: "\(Layout.maximumBlockBytes) bytes")
+    }
+    return NodeEntry(
       firstKey: firstKey, count: UInt64(cluster.rowCount),
       reference: try writer.append(cluster: cluster.bytes, checksum: cluster.headerChecksum))
   }

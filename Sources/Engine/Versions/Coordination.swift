@@ -65,6 +65,9 @@ package final class Coordination: @unchecked Sendable {
   /// This participant's byte and its token in the reader slots.
   let participant: Int
   let token: UInt64
+  /// 0: taking part. 1: leaves once no version is held. 2: has left.
+  private let wantsToLeave: AtomicWord
+  private let leaving = Lock()
 
   /// Private memory: nobody else takes part.
   package init(privateFor path: String) throws(SystemError) {
@@ -77,6 +80,7 @@ package final class Coordination: @unchecked Sendable {
     identity = FileIdentity(device: .max, inode: UInt64(UInt(bitPattern: memory)))
     participant = 0
     token = 1 << 16 | 1
+    wantsToLeave = .allocate()
     visible = VersionCell(memory + Place.visible)
   }
 
@@ -93,6 +97,7 @@ package final class Coordination: @unchecked Sendable {
     do {
       self.path = path
       self.descriptor = descriptor
+      wantsToLeave = .allocate()
       guard let memory = System.map(descriptor, length: Place.bytes, writable: true) else {
         throw SystemError.noMemory("map", path)
       }
@@ -132,6 +137,7 @@ package final class Coordination: @unchecked Sendable {
   }
 
   deinit {
+    wantsToLeave.deallocate()
     System.unmap(memory, length: Place.bytes)
     if let descriptor { System.close(descriptor) }
   }
@@ -234,12 +240,27 @@ package final class Coordination: @unchecked Sendable {
     word(Place.inode).store(identity.inode)
   }
 
-  /// Stops taking part, and removes the lock file if nobody else does. Call once, when no
-  /// transaction is open.
+  /// Stops taking part, and removes the lock file if nobody else does. Call when no transaction is
+  /// open. A version that is still held here must stay visible to whoever comes next: then this
+  /// happens when it is released.
   package func leave() throws(SystemError) {
-    // A version that is still held here must stay visible to whoever comes next; then the place is
-    // given up when the last snapshot lets go of this object.
-    guard let descriptor, !holdsVersions else { return }
+    leaving.lock()
+    defer { leaving.unlock() }
+    wantsToLeave.store(1)
+    try leaveIfUnused()
+  }
+
+  /// Called after a version was released.
+  func releasedVersion() {
+    guard wantsToLeave.load() == 1 else { return }
+    leaving.withLock {
+      // The kernel gives the locks up with the descriptor anyhow; only the file may stay behind.
+      try? leaveIfUnused()
+    }
+  }
+
+  private func leaveIfUnused() throws(SystemError) {
+    guard let descriptor, !holdsVersions, wantsToLeave.exchange(1, with: 2) else { return }
     let registered = try System.lock(
       descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
     // Without the registration lock somebody may be about to join: then the file stays.

@@ -38,6 +38,7 @@ extension Coordination {
   package func release(_ slot: Int) {
     readerWord(slot, 1).store(0)
     readerWord(slot, 0).store(0)
+    releasedVersion()
   }
 
   private func readerWord(_ slot: Int, _ index: Int) -> AtomicWord {

@@ -83,4 +83,28 @@ struct BlockScanner {
     x ^= x &<< 16
     return x ^ (x &<< 32)
   }
+
+  /// The quotes that open, close or double, without those which are literal characters of an
+  /// unquoted field.
+  ///
+  /// - Parameters:
+  ///   - isInside: whether the block begins inside quotes.
+  ///   - mayOpen: 1 when a quote in the first byte may open a field, or double the one before it.
+  @inline(never)
+  static func structuralQuotes(_ marks: BlockMarks, isInside: Bool, mayOpen: UInt64) -> UInt64 {
+    let newlines = marks.lineFeeds | marks.carriageReturns
+    let fieldStarts = ((marks.delimiters | newlines) &<< 1) | mayOpen
+    var isInside = isInside
+    var structural: UInt64 = 0
+    var remaining = marks.quotes
+    while remaining != 0 {
+      let mark = remaining & (0 &- remaining)
+      remaining ^= mark
+      if isInside || (fieldStarts | (structural &<< 1)) & mark != 0 {
+        structural |= mark
+        isInside.toggle()
+      }
+    }
+    return structural
+  }
 }

@@ -33,7 +33,7 @@ final class ChunkMemoryPool: @unchecked Sendable {
   private var freeBytes = 0
   private let maximumFreeBytes: Int
 
-  init(maximumFreeBytes: Int = 32 << 20) { self.maximumFreeBytes = maximumFreeBytes }
+  init(maximumFreeBytes: Int = 16 << 20) { self.maximumFreeBytes = maximumFreeBytes }
 
   deinit {
     for memory in free { System.unmap(memory.base, length: Self.mapped(memory.capacity)) }
@@ -42,10 +42,9 @@ final class ChunkMemoryPool: @unchecked Sendable {
   /// Memory for at least `capacity` bytes of input; nil when the system has none.
   func take(capacity: Int) -> ChunkMemory? {
     let reused = lock.withLock { () -> (base: UnsafeMutableRawPointer, capacity: Int)? in
-      // Not much larger either: chunks in it would hold on to the rest.
-      guard
-        let index = free.lastIndex(where: { $0.capacity >= capacity && $0.capacity / 4 <= capacity })
-      else { return nil }
+      // Not much larger either: all of it is filled, and chunks in it hold on to all of it.
+      let fitting = capacity...(capacity + capacity / 4)
+      guard let index = free.lastIndex(where: { fitting.contains($0.capacity) }) else { return nil }
       freeBytes -= free[index].capacity
       return free.remove(at: index)
     }
@@ -55,13 +54,19 @@ final class ChunkMemoryPool: @unchecked Sendable {
   }
 
   fileprivate func recycle(_ base: UnsafeMutableRawPointer, capacity: Int) {
-    let kept = lock.withLock { () -> Bool in
-      guard capacity <= maximumFreeBytes - freeBytes else { return false }
-      freeBytes += capacity
+    let dropped = lock.withLock { () -> [(base: UnsafeMutableRawPointer, capacity: Int)] in
       free.append((base, capacity))
-      return true
+      freeBytes += capacity
+      // The oldest go first: their size may not be wanted any more.
+      var count = 0
+      while freeBytes > maximumFreeBytes && count < free.count {
+        freeBytes -= free[count].capacity
+        count += 1
+      }
+      defer { free.removeFirst(count) }
+      return Array(free[..<count])
     }
-    if !kept { System.unmap(base, length: Self.mapped(capacity)) }
+    for memory in dropped { System.unmap(memory.base, length: Self.mapped(memory.capacity)) }
   }
 
   private static func mapped(_ capacity: Int) -> Int { 2 * capacity }

@@ -2,8 +2,9 @@
 ///
 /// It does not when one of its cells looks like a number, a date or a time: names rarely do.
 /// Otherwise it does when, in some column, every cell below that is not empty looks like one: then
-/// the first record is the odd one out. In a table of nothing but text, it does when its cells are
-/// all there, all different, and none of them occurs below in its own column.
+/// the first record is the odd one out. In a table of nothing but text, it does unless one of its
+/// cells occurs below in its own column: most files have a header, even one with a name left out or
+/// used twice.
 package enum HeaderSniffer {
   /// More records than this tell nothing new.
   package static let sampleRecords = 200
@@ -17,10 +18,10 @@ package enum HeaderSniffer {
       let cells = below.compactMap { column < $0.count ? $0[column] : nil }.filter { !isEmpty($0) }
       if !cells.isEmpty && cells.allSatisfy(looksTyped) { return true }
     }
-    let names = first.compactMap { isEmpty($0) ? nil : $0 }
-    guard names.count == first.count, Set(names).count == names.count else { return false }
+    if first.allSatisfy(isEmpty) { return false }
     return !first.indices.contains { column in
-      below.contains { column < $0.count && $0[column] == first[column] }
+      !isEmpty(first[column])
+        && below.contains { column < $0.count && $0[column] == first[column] }
     }
   }
 

@@ -6,8 +6,8 @@ package enum RaggedPolicy: Sendable, Equatable {
   case reject
   /// Short records are filled with nulls; long ones are malformed.
   case pad
-  /// Short records are filled with nulls; the surplus fields of long ones are kept aside, up to
-  /// `Header.maximumColumns` of them: longer records are malformed.
+  /// Short records are filled with nulls; the surplus fields of long ones are kept aside.
+  /// Records of more than `Header.maximumColumns` fields are malformed.
   case extend
 }
 

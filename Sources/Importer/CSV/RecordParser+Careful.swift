@@ -145,7 +145,7 @@ extension RecordParser {
       position = cursor.invalid
     } else if cursor.field < columnCount && ragged == .reject {
       reason = .tooFewFields(expected: columnCount, found: cursor.field)
-    } else if cursor.field > columnCount + (ragged == .extend ? Header.maximumColumns : 0) {
+    } else if cursor.field > maximumFields {
       reason = .tooManyFields(expected: columnCount, found: cursor.field)
       position = cursor.surplusStart
     }
@@ -192,10 +192,14 @@ extension RecordParser {
 
   // MARK: Surplus fields
 
+  private var maximumFields: Int {
+    ragged == .extend ? max(columnCount, Header.maximumColumns) : columnCount
+  }
+
   @inline(never)
   func addSurplus(_ span: TextSpan, start: Int, _ cursor: inout Cursor) {
     if cursor.field == columnCount { cursor.surplusStart = start }
-    guard ragged == .extend, cursor.field - columnCount < Header.maximumColumns else { return }
+    guard cursor.field < maximumFields else { return }
     parsed.surplus.append(
       SurplusField(row: cursor.row, index: cursor.field - columnCount, span: span))
   }

@@ -3,9 +3,8 @@ import Engine
 /// Finds the fields of chunks.
 ///
 /// The common record is parsed with masks over 64 bytes, as in `RecordScan`: field ends are the
-/// delimiters and newlines outside quotes. Where the masks meet something uncommon (a quote inside
-/// an unquoted field, text after a closing quote) the record is parsed byte by byte
-/// (`RecordParser+Careful.swift`), and so are the last bytes of a chunk.
+/// delimiters and newlines outside quotes. A record with text after a closing quote is parsed byte
+/// by byte (`RecordParser+Careful.swift`), and so are the last bytes of a chunk.
 ///
 /// An empty unquoted field is null, a quoted empty one an empty string. Blanks are kept.
 ///
@@ -83,19 +82,23 @@ package final class RecordParser {
     var carry = Carry()
     var position = 0
     while count - position >= 64 {
-      let marks = scanner.marks(bytes + position)
-      let inside = BlockScanner.parity(marks.quotes) ^ carry.inside
+      var marks = scanner.marks(bytes + position)
       let newlines = marks.lineFeeds | marks.carriageReturns
+      var inside = BlockScanner.parity(marks.quotes) ^ carry.inside
       let boundaries = marks.delimiters | newlines | marks.quotes
+      if marks.quotes & inside & ~((boundaries &<< 1) | carry.mayOpen) != 0 {
+        marks.quotes = BlockScanner.structuralQuotes(
+          marks, isInside: carry.inside != 0, mayOpen: carry.mayOpen)
+        inside = BlockScanner.parity(marks.quotes) ^ carry.inside
+      }
       let opening = marks.quotes & inside
       let closing = marks.quotes & ~inside
+      let separators = marks.delimiters | newlines
       let afterReturn = (marks.carriageReturns &<< 1) | carry.carriageReturn
       let lineEnds = marks.carriageReturns | (marks.lineFeeds & ~afterReturn)
       var ends = (marks.delimiters | lineEnds) & ~inside
-      let uncommon =
-        opening & ~((boundaries &<< 1) | carry.mayOpen)
-        | ((closing &<< 1) | carry.closing) & ~boundaries
-      // Before the first uncommon byte the masks are right.
+      // Text after a closing quote. Before it the masks are right.
+      let uncommon = ((closing &<< 1) | carry.closing) & ~(separators | marks.quotes)
       if uncommon != 0 { ends &= (uncommon & (0 &- uncommon)) &- 1 }
       let doubled = opening & ((marks.quotes &<< 1) | carry.closing)
       finishFields(
@@ -109,7 +112,7 @@ package final class RecordParser {
         continue
       }
       carry.inside = 0 &- (inside >> 63)
-      carry.mayOpen = boundaries >> 63
+      carry.mayOpen = (separators | closing) >> 63
       carry.closing = closing >> 63
       carry.carriageReturn = marks.carriageReturns >> 63
       carry.doubled = ends == 0 ? doubled | carry.doubled : doubled

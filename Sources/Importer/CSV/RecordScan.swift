@@ -13,8 +13,8 @@ enum FieldState {
 ///
 /// It goes over every byte once, however the bytes arrive. Blocks of 64 bytes are done with masks,
 /// in which "inside quotes" is the parity of the quotes so far. That is right as long as every quote
-/// which opens stands at the start of a field (or doubles the one before it). A block where one
-/// does not is done byte by byte.
+/// which opens stands at the start of a field (or doubles the one before it); quotes that do not
+/// are taken out of the mask first.
 struct RecordScan {
   enum Outcome: Equatable {
     /// All bytes given were looked at; the chunk goes on.
@@ -73,13 +73,17 @@ struct RecordScan {
 
   @inline(__always)
   private mutating func block(_ bytes: UnsafeRawPointer) -> Outcome? {
-    let marks = scanner.marks(bytes + position)
-    let inside =
-      BlockScanner.parity(marks.quotes) ^ (state == .quoted ? UInt64.max : 0)
+    var marks = scanner.marks(bytes + position)
     let newlines = marks.lineFeeds | marks.carriageReturns
+    let carriedInside: UInt64 = state == .quoted ? .max : 0
+    let mayOpen: UInt64 = state == .unquoted ? 0 : 1
+    var inside = BlockScanner.parity(marks.quotes) ^ carriedInside
     let mayOpenAfter = marks.delimiters | newlines | marks.quotes
-    let mayOpen = (mayOpenAfter &<< 1) | (state == .unquoted ? 0 : 1)
-    if marks.quotes & inside & ~mayOpen != 0 { return slowBlock(bytes) }
+    if marks.quotes & inside & ~((mayOpenAfter &<< 1) | mayOpen) != 0 {
+      marks.quotes = BlockScanner.structuralQuotes(
+        marks, isInside: carriedInside != 0, mayOpen: mayOpen)
+      inside = BlockScanner.parity(marks.quotes) ^ carriedInside
+    }
 
     // A line feed after a carriage return belongs to the line end before it.
     let afterReturn = (marks.carriageReturns &<< 1) | (previousIsReturn ? 1 : 0)
@@ -87,8 +91,7 @@ struct RecordScan {
     let outside = newlines & ~inside
     let ends = lineEnds & ~inside
     if outside != 0 {
-      let first = position + outside.trailingZeroBitCount
-      if first - recordStart > maximumRecordBytes {
+      if position + outside.trailingZeroBitCount - recordStart > maximumRecordBytes {
         state = .unquoted
         return .recordTooLong
       }
@@ -135,15 +138,7 @@ struct RecordScan {
     return nil
   }
 
-  @inline(never)
-  private mutating func slowBlock(_ bytes: UnsafeRawPointer) -> Outcome? {
-    for _ in 0..<64 {
-      if let outcome = step(bytes) { return outcome }
-    }
-    return nil
-  }
-
-  /// One byte.
+  /// One byte: the same, for what does not fill a block.
   private mutating func step(_ bytes: UnsafeRawPointer) -> Outcome? {
     let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
     let afterReturn = previousIsReturn

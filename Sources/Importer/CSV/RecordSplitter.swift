@@ -223,14 +223,16 @@ package final class RecordSplitter: @unchecked Sendable {
   }
 
   /// The memory, with room for at least one more byte. When it is full, the bytes at hand move to
-  /// the front of another; twice as large whenever they fill it, so that each byte of a long record
-  /// is moved about once.
+  /// the front of another: of the usual size for chunks like the last one, or else twice as large as
+  /// they are, so that each byte of a long record is moved about once.
   private func roomyMemory() throws(ImportError) -> ChunkMemory {
     if let memory, filled < memory.capacity { return memory }
     let held = filled - start
-    let usual = max(1 << 20, lastChunkBytes + limits.readBytes)
+    // Whole megabytes, so that memory is asked for in the same size again and again.
+    let usual = (lastChunkBytes + limits.readBytes + (1 << 20) - 1) & ~((1 << 20) - 1)
     let most = limits.chunkBytes + limits.maximumRecordBytes + limits.readBytes + 64
-    let capacity = max(min(max(usual, 2 * held), most), held + 64)
+    let wanted = held + limits.readBytes <= usual ? usual : 2 * held
+    let capacity = max(min(wanted, most), held + 64)
     guard let larger = pool.take(capacity: capacity) else {
       throw ImportError.outOfMemory(bytes: capacity, position: position)
     }

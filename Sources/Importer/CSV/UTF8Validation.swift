@@ -28,6 +28,13 @@ enum UTF8Validation {
       if (a | b | c | d) & 0x8080_8080_8080_8080 != 0 { break }
       position += 32
     }
+    while count - position >= 8 {
+      let word = UInt64(
+        littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+      let high = word & 0x8080_8080_8080_8080
+      if high != 0 { return position + high.trailingZeroBitCount / 8 }
+      position += 8
+    }
     while position < count, bytes.load(fromByteOffset: position, as: UInt8.self) < 0x80 {
       position += 1
     }

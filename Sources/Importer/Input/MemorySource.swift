@@ -25,7 +25,9 @@ package final class MemorySource: ByteSource, @unchecked Sendable {
       count = min(count, max(1, readSizes[min(reads, readSizes.count - 1)]))
     }
     reads += 1
-    bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[position..<position + count])) }
+    bytes.withUnsafeBytes {
+      buffer.copyMemory(from: .init(rebasing: $0[position..<position + count]))
+    }
     position += count
     return count
   }

@@ -2,80 +2,80 @@
 ///
 /// The caller writes the structure (`beginObject`, `key`, values, `end`); the commas are put in
 /// here. Thread rule: one thread at a time.
-struct JSONWriter {
-  private(set) var bytes: [UInt8] = []
+package struct JSONWriter {
+  package private(set) var bytes: [UInt8] = []
   /// For every open object or array: its closing byte, and whether it has an element yet.
   private var open: [(close: UInt8, hasElement: Bool)] = []
   private var followsKey = false
 
-  init() {}
+  package init() {}
 
   /// Starts over, keeping the buffer's room.
-  mutating func removeAll() {
+  package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     open.removeAll(keepingCapacity: true)
     followsKey = false
   }
 
-  mutating func beginObject() {
+  package mutating func beginObject() {
     separate()
     bytes.append(UInt8(ascii: "{"))
     open.append((UInt8(ascii: "}"), false))
   }
 
-  mutating func beginArray() {
+  package mutating func beginArray() {
     separate()
     bytes.append(UInt8(ascii: "["))
     open.append((UInt8(ascii: "]"), false))
   }
 
   /// Closes the innermost object or array.
-  mutating func end() {
+  package mutating func end() {
     guard let last = open.popLast() else { return }
     bytes.append(last.close)
   }
 
-  mutating func key(_ name: String) {
+  package mutating func key(_ name: String) {
     separate()
     appendQuoted(name.utf8)
     bytes.append(UInt8(ascii: ":"))
     followsKey = true
   }
 
-  mutating func string(_ text: String) {
+  package mutating func string(_ text: String) {
     separate()
     appendQuoted(text.utf8)
   }
 
   /// A string from bytes that are valid UTF-8.
-  mutating func string(utf8: some Collection<UInt8>) {
+  package mutating func string(utf8: some Collection<UInt8>) {
     separate()
     appendQuoted(utf8)
   }
 
-  mutating func integer(_ number: some BinaryInteger) {
+  package mutating func integer(_ number: some BinaryInteger) {
     separate()
     bytes.append(contentsOf: String(number).utf8)
   }
 
   /// The shortest text that reads back as the same number; null for what JSON has no number for
   /// (infinities and not-a-number).
-  mutating func double(_ number: Double) {
+  package mutating func double(_ number: Double) {
     separate()
     bytes.append(contentsOf: number.isFinite ? number.description.utf8 : "null".utf8)
   }
 
-  mutating func bool(_ value: Bool) {
+  package mutating func bool(_ value: Bool) {
     separate()
     bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
   }
 
-  mutating func null() {
+  package mutating func null() {
     separate()
     bytes.append(contentsOf: "null".utf8)
   }
 
-  mutating func newline() {
+  package mutating func newline() {
     bytes.append(UInt8(ascii: "\n"))
   }
 

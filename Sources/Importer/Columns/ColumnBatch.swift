@@ -1,0 +1,56 @@
+import Engine
+
+/// The records of one chunk, parsed, typed and encoded: a plain value that goes from a parser thread
+/// to the writer.
+struct ColumnBatch: Sendable {
+  enum Rows: Sendable {
+    case none
+    case encoded(EncodedCluster)
+    case spelled(SpelledRows)
+  }
+
+  /// Where the writer may end a transaction inside or at the end of the chunk.
+  struct Boundary: Sendable, Equatable {
+    /// Records of the chunk before it, malformed ones included.
+    let records: Int
+    let byteOffset: Int
+    let line: Int
+  }
+
+  /// What a column's values look like.
+  struct ColumnSummary: Sendable {
+    let nulls: Int
+    /// For each class seen: where it was seen first.
+    let sightings: [Sighting]
+  }
+
+  struct Sighting: Sendable, Equatable {
+    let type: TypeSet
+    let record: Int
+    let line: Int
+  }
+
+  /// Number of the first record, from 1.
+  let firstRecord: Int
+  let recordCount: Int
+  let rows: Rows
+  let rowCount: Int
+  /// One for each of the plan's columns, then one for each extra column.
+  let columns: [ColumnSummary]
+  let rejects: [Reject]
+  /// Ascending; the last is the chunk's end.
+  let boundaries: [Boundary]
+  let byteCount: Int
+  /// True for the input's last chunk.
+  let isLast: Bool
+}
+
+/// Rows as spellings, for batches too small to have clusters of their own.
+struct SpelledRows: Sendable {
+  let arena: [UInt8]
+  /// Row by row, `columnCount` each.
+  let spans: [TextSpan]
+  let columnCount: Int
+  /// Which record of the chunk each row is.
+  let records: [Int]
+}

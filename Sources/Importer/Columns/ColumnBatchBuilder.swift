@@ -1,0 +1,279 @@
+import Engine
+
+/// A parser thread's work on one chunk: parse, put null spellings in place, check types, encode.
+///
+/// Thread rule: confined; one for each parser thread. Its memory is used again for every chunk.
+final class ColumnBatchBuilder {
+  private let plan: ImportPlan
+  private let parser: RecordParser
+  private let builder = ClusterBuilder()
+  private let hasRules: Bool
+
+  init(_ plan: ImportPlan) {
+    self.plan = plan
+    parser = RecordParser(
+      dialect: plan.dialect, columnCount: plan.columns.count, ragged: plan.ragged)
+    hasRules = plan.columns.contains { $0.strictType != nil || !$0.isNullable }
+  }
+
+  /// The rows being built: the parser's own matrix, or a changed copy of it.
+  private struct Matrix {
+    var columnCount: Int
+    var rowCount: Int
+    /// nil: the parser's spans as they are.
+    var copy: [TextSpan]?
+    /// The parser's row for each row; nil: the same.
+    var parsedRows: [Int]?
+
+    func parsedRow(_ row: Int) -> Int { parsedRows?[row] ?? row }
+  }
+
+  func build(_ chunk: Chunk) throws -> ColumnBatch {
+    let parsed = parser.parse(chunk)
+    defer { parsed.release() }
+    var rejects = parsed.malformed.map { reject($0, parsed) }
+    var matrix = Matrix(columnCount: plan.columns.count, rowCount: parsed.rowCount)
+    if !parsed.surplus.isEmpty { addSurplus(to: &matrix, parsed) }
+    if !plan.nulls.isEmpty { putNulls(in: &matrix, parsed, chunk) }
+    var encoded = try encode(matrix, parsed, chunk)
+    if hasRules, let cluster = encoded, breaksRules(cluster) {
+      rejects += removeMisfits(from: &matrix, parsed, chunk, cluster)
+      rejects.sort { $0.record < $1.record }
+      encoded = try encode(matrix, parsed, chunk)
+    }
+    return ColumnBatch(
+      firstRecord: chunk.firstRecord, recordCount: parsed.recordCount,
+      rows: try rows(encoded, matrix, parsed, chunk), rowCount: matrix.rowCount,
+      columns: summaries(encoded, matrix, parsed, chunk), rejects: rejects,
+      boundaries: boundaries(parsed, chunk), byteCount: chunk.byteCount, isLast: chunk.isLast)
+  }
+
+  // MARK: Encoding
+
+  private func identifiers(_ columnCount: Int) -> [UInt32] {
+    plan.columns.map(\.identifier)
+      + (plan.columns.count..<max(plan.columns.count, columnCount)).map {
+        plan.extras.identifier($0 - plan.columns.count)
+      }
+  }
+
+  private func withSpans<Result>(
+    _ matrix: Matrix, _ parsed: ParsedChunk, _ body: (UnsafePointer<TextSpan>) throws -> Result
+  ) throws -> Result? {
+    if let copy = matrix.copy {
+      return try copy.withUnsafeBufferPointer { try $0.baseAddress.map(body) }
+    }
+    return try parsed.spans.baseAddress.map(body)
+  }
+
+  private func encode(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) throws
+    -> EncodedCluster?
+  {
+    guard matrix.rowCount > 0 else { return nil }
+    return try withSpans(matrix, parsed) { spans in
+      try chunk.withMemory { arena in
+        try builder.encode(
+          arena: arena, spans: spans, rowCount: matrix.rowCount,
+          columnCount: matrix.columnCount, columnIDs: identifiers(matrix.columnCount))
+      }
+    }
+  }
+
+  private func rows(
+    _ encoded: EncodedCluster?, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
+  ) throws -> ColumnBatch.Rows {
+    guard let encoded else { return .none }
+    if plan.encodes { return .encoded(encoded) }
+    var arena: [UInt8] = []
+    var spans: [TextSpan] = []
+    spans.reserveCapacity(matrix.rowCount * matrix.columnCount)
+    _ = try withSpans(matrix, parsed) { source in
+      chunk.withMemory { memory in
+        for index in 0..<matrix.rowCount * matrix.columnCount {
+          let span = source[index]
+          if span.isNull {
+            spans.append(.null)
+            continue
+          }
+          spans.append(TextSpan(offset: UInt32(clamping: arena.count), length: span.length))
+          let start = Int(span.offset)
+          arena.append(
+            contentsOf: UnsafeRawBufferPointer(
+              rebasing: memory[start..<start + Int(span.length)]))
+        }
+      }
+    }
+    return .spelled(
+      SpelledRows(
+        arena: arena, spans: spans, columnCount: matrix.columnCount,
+        records: (0..<matrix.rowCount).map {
+          parsed.recordIndex(ofRow: matrix.parsedRow($0))
+        }))
+  }
+
+  private func summaries(
+    _ encoded: EncodedCluster?, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
+  ) -> [ColumnBatch.ColumnSummary] {
+    guard let encoded else {
+      return (0..<matrix.columnCount).map { _ in .init(nulls: 0, sightings: []) }
+    }
+    return encoded.columns.map { column in
+      var sightings: [ColumnBatch.Sighting] = []
+      for bit in 0..<8 {
+        let type = TypeSet(rawValue: 1 << UInt8(bit))
+        guard column.observation.classes.contains(type),
+          let row = column.observation.firstRow(of: type)
+        else { continue }
+        let record = parsed.recordIndex(ofRow: matrix.parsedRow(row))
+        sightings.append(
+          ColumnBatch.Sighting(
+            type: type, record: chunk.firstRecord + record, line: parsed.line(ofRecord: record)))
+      }
+      return ColumnBatch.ColumnSummary(nulls: column.nullCount, sightings: sightings)
+    }
+  }
+
+  /// A batch ends every so many records, counted from the input's first.
+  private func boundaries(_ parsed: ParsedChunk, _ chunk: Chunk) -> [ColumnBatch.Boundary] {
+    var boundaries: [ColumnBatch.Boundary] = []
+    let end = ColumnBatch.Boundary(
+      records: parsed.recordCount, byteOffset: chunk.byteOffset + chunk.byteCount,
+      line: chunk.firstLine + chunk.lineBreaks)
+    if !plan.encodes, let size = plan.batchRecords {
+      // Records before the chunk's first one: a batch ends where their number is a multiple.
+      let before = chunk.firstRecord - 1
+      var next = size - before % size
+      while next < parsed.recordCount {
+        boundaries.append(
+          ColumnBatch.Boundary(
+            records: next, byteOffset: parsed.byteOffset(ofRecord: next),
+            line: parsed.line(ofRecord: next)))
+        next += size
+      }
+    }
+    return boundaries + [end]
+  }
+
+  // MARK: Changing the matrix
+
+  private func copied(_ matrix: Matrix, _ parsed: ParsedChunk) -> [TextSpan] {
+    matrix.copy ?? Array(parsed.spans)
+  }
+
+  /// Widens the rows by the surplus fields of long records.
+  private func addSurplus(to matrix: inout Matrix, _ parsed: ParsedChunk) {
+    let own = matrix.columnCount
+    let wide = own + (parsed.surplus.map(\.index).max() ?? -1) + 1
+    var spans = [TextSpan](repeating: .null, count: matrix.rowCount * wide)
+    for row in 0..<matrix.rowCount {
+      for column in 0..<own { spans[row * wide + column] = parsed.span(row: row, column: column) }
+    }
+    for field in parsed.surplus { spans[field.row * wide + own + field.index] = field.span }
+    matrix.copy = spans
+    matrix.columnCount = wide
+  }
+
+  private func putNulls(in matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) {
+    var spans = copied(matrix, parsed)
+    chunk.withMemory { memory in
+      for index in spans.indices where !spans[index].isNull {
+        let start = Int(spans[index].offset)
+        let field = memory[start..<start + Int(spans[index].length)]
+        if plan.nulls.contains(where: { $0.count == field.count && field.elementsEqual($0) }) {
+          spans[index] = .null
+        }
+      }
+    }
+    matrix.copy = spans
+  }
+
+  // MARK: Rules
+
+  private func breaksRules(_ cluster: EncodedCluster) -> Bool {
+    zip(plan.columns, cluster.columns).contains { column, seen in
+      (!column.isNullable && seen.nullCount > 0)
+        || column.strictType.map { !seen.observation.classes.fits($0) } == true
+    }
+  }
+
+  /// Takes out the rows whose values do not fit, and says why for each.
+  private func removeMisfits(
+    from matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
+  ) -> [Reject] {
+    let suspects = plan.columns.indices.filter { index in
+      let seen = cluster.columns[index]
+      return (!plan.columns[index].isNullable && seen.nullCount > 0)
+        || plan.columns[index].strictType.map { !seen.observation.classes.fits($0) } == true
+    }
+    var rejects: [Reject] = []
+    var kept: [TextSpan] = []
+    var rows: [Int] = []
+    let spans = copied(matrix, parsed)
+    for row in 0..<matrix.rowCount {
+      let fields = row * matrix.columnCount..<(row + 1) * matrix.columnCount
+      var isKept = true
+      for index in suspects {
+        let span = spans[fields.lowerBound + index]
+        guard let (value, reason) = misfit(span, index, parsed) else { continue }
+        rejects.append(
+          reject(
+            parsed.recordIndex(ofRow: matrix.parsedRow(row)), parsed, chunk, span,
+            plan.columns[index].name, value, reason))
+        isKept = false
+        break
+      }
+      if isKept {
+        kept += spans[fields]
+        rows.append(matrix.parsedRow(row))
+      }
+    }
+    matrix.copy = kept
+    matrix.parsedRows = rows
+    matrix.rowCount = rows.count
+    return rejects
+  }
+
+  private func misfit(_ span: TextSpan, _ index: Int, _ parsed: ParsedChunk)
+    -> (value: String?, reason: String)?
+  {
+    let column = plan.columns[index]
+    guard let bytes = parsed.text(span) else {
+      return column.isNullable ? nil : (nil, "null where column '\(column.name)' allows none")
+    }
+    guard let type = column.strictType, Value(spelling: bytes, type: type) == nil else {
+      return nil
+    }
+    let text = String(decoding: bytes.prefix(200), as: UTF8.self)
+    return (text, "not \(type == .int ? "an int" : "a \(type.name)")")
+  }
+
+  // MARK: Rejects
+
+  private func reject(_ malformed: MalformedRecord, _ parsed: ParsedChunk) -> Reject {
+    Reject(
+      record: (parsed.chunk?.firstRecord ?? 1) + malformed.record,
+      position: SourcePosition(
+        file: plan.file, line: malformed.line, column: malformed.column,
+        byteOffset: malformed.byteOffset),
+      column: nil, value: nil, reason: malformed.reason.description,
+      original: parsed.originalBytes(ofRecord: malformed.record))
+  }
+
+  private func reject(
+    _ record: Int, _ parsed: ParsedChunk, _ chunk: Chunk, _ span: TextSpan, _ column: String,
+    _ value: String?, _ reason: String
+  ) -> Reject {
+    let start = parsed.byteOffset(ofRecord: record)
+    // A field that was unescaped, or is null, no longer says where it stood: then the record's start.
+    let offset =
+      span.isNull || Int(span.offset) >= chunk.byteCount
+      ? start : chunk.byteOffset + Int(span.offset)
+    return Reject(
+      record: chunk.firstRecord + record,
+      position: SourcePosition(
+        file: plan.file, line: parsed.line(ofRecord: record), column: offset - start + 1,
+        byteOffset: offset),
+      column: column, value: value, reason: reason,
+      original: parsed.originalBytes(ofRecord: record))
+  }
+}

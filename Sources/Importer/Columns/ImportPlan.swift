@@ -1,0 +1,63 @@
+import Engine
+
+/// What is known of an input before its records are parsed: which field becomes which column.
+///
+/// Thread rule: `Sendable`; the parser threads share one.
+struct ImportPlan: Sendable {
+  struct PlannedColumn: Sendable, Equatable {
+    let name: String
+    /// The number under which clusters keep the column.
+    let identifier: UInt32
+    /// The type given by name; values that do not fit are rejected. Nil: inferred.
+    let strictType: ColumnType?
+    let isNullable: Bool
+    /// True for a column that the table does not have yet.
+    let isNew: Bool
+  }
+
+  let file: String
+  let dialect: Dialect
+  let ragged: RaggedPolicy
+  let nulls: [[UInt8]]
+  /// One for each field of a record, in the order of the input.
+  let columns: [PlannedColumn]
+  /// The columns for surplus fields, numbered on as they are needed.
+  let extras: ExtraColumns
+  /// Whether parsers encode clusters, or hand over rows that fill up shared ones.
+  let encodes: Bool
+  /// Records in a batch; nil: all in one.
+  let batchRecords: Int?
+}
+
+/// Names and numbers of the columns that take the surplus fields of long records.
+struct ExtraColumns: Sendable, Equatable {
+  /// `extra` columns that the table has already, in order.
+  let existing: [(name: String, identifier: UInt32)]
+  /// The number of the first one that is not there yet.
+  let nextIdentifier: UInt32
+  /// Names that are taken otherwise.
+  let taken: Set<String>
+
+  static func == (left: ExtraColumns, right: ExtraColumns) -> Bool {
+    left.nextIdentifier == right.nextIdentifier && left.taken == right.taken
+      && left.existing.map(\.name) == right.existing.map(\.name)
+  }
+
+  /// The number of the column for surplus field `index`, from 0.
+  func identifier(_ index: Int) -> UInt32 {
+    index < existing.count
+      ? existing[index].identifier : nextIdentifier &+ UInt32(index - existing.count)
+  }
+
+  /// Its name: `extra1`, `extra2` and so on, with a suffix where the input has such a column itself.
+  func name(_ index: Int) -> String {
+    if index < existing.count { return existing[index].name }
+    var name = "extra\(index + 1)"
+    var suffix = 2
+    while taken.contains(name) {
+      name = "extra\(index + 1)_\(suffix)"
+      suffix += 1
+    }
+    return name
+  }
+}

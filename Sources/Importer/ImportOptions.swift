@@ -1,0 +1,153 @@
+import Engine
+
+/// What to import, from where, and how. The command line's options, as values.
+public struct ImportOptions: Sendable {
+  /// The most records whose values a cluster of an import holds.
+  static let clusterRecords = 1024
+  /// Batches smaller than this fill up shared clusters instead of making one each.
+  static let smallBatch = 256
+
+  public enum BatchSize: Sendable, Equatable {
+    /// So many records a transaction.
+    case records(Int)
+    /// The whole input in one transaction.
+    case all
+  }
+
+  public enum HeaderRule: Sendable, Equatable {
+    /// Decided from the first records.
+    case sniffed
+    case firstRecord
+    case absent
+    case names([String])
+  }
+
+  public enum TypeRule: Sendable, Equatable {
+    /// The narrowest type that loses nothing, widened when a later value does not fit.
+    case infer
+    /// Every column is text.
+    case text
+    /// These columns have these types, strictly; the others are inferred.
+    case named([String: ColumnType])
+  }
+
+  public enum Ragged: String, Sendable, CaseIterable {
+    case reject
+    case pad
+    case extend
+  }
+
+  /// How many records may be rejected before the import ends.
+  public enum RejectLimit: Sendable, Equatable {
+    case count(Int)
+    /// Of the records read, from 0 to 1; looked at from the 1,000th record on and at the end.
+    case share(Double)
+    case unlimited
+  }
+
+  /// Paths of the inputs, in order; `-` is standard input.
+  public var inputs: [String]
+  /// The database file.
+  public var database: String
+  /// The table; nil: the first input's file name without its extensions.
+  public var table: String?
+  public var batchSize = BatchSize.records(1000)
+  /// Parser threads.
+  public var parsers = max(1, System.processorCount - 1)
+  /// Chunks that may wait between the parsers and the writer.
+  public var queue = 8
+  public var durability = Durability.group
+  /// nil: found in the input.
+  public var delimiter: UInt8?
+  /// nil: found in the input; `.some(nil)`: none.
+  public var quote: UInt8??
+  public var header = HeaderRule.sniffed
+  public var types = TypeRule.infer
+  /// Spellings of null besides the empty unquoted field.
+  public var nulls: [String] = []
+  public var ragged = Ragged.reject
+  /// Where rejected records go; nil: beside the database, named after the input.
+  public var rejects: String?
+  public var maxRejects = RejectLimit.count(0)
+  /// Read at most so many records of each input.
+  public var limit: Int?
+  /// Go on after the last committed batch of this very input.
+  public var resume = false
+  /// Empty the table first, in the first batch's transaction.
+  public var truncate = false
+  /// Read everything, write nothing.
+  public var dryRun = false
+  public var compaction = CompactionPolicy()
+  /// Limits that bound memory, and that tests make tiny.
+  package var limits = RecordSplitter.Limits()
+  /// Asked after every batch: true ends the import there, committed.
+  public var shouldStop: @Sendable () -> Bool = { false }
+  /// Called after every batch, on the writer's thread.
+  public var progress: @Sendable (ImportProgress) -> Void = { _ in }
+  /// Called for every rejected record, in the order of the input, on the writer's thread.
+  public var onReject: @Sendable (Reject) -> Void = { _ in }
+
+  public init(inputs: [String], database: String) {
+    self.inputs = inputs
+    self.database = database
+  }
+
+  var policy: RaggedPolicy {
+    switch ragged {
+    case .reject: .reject
+    case .pad: .pad
+    case .extend: .extend
+    }
+  }
+}
+
+/// When a file is compacted after an import.
+public struct CompactionPolicy: Sendable, Equatable {
+  public enum Mode: String, Sendable, CaseIterable {
+    /// When the file is larger than `above` and less than `usedBelow` of it is used.
+    case auto
+    case always
+    case never
+  }
+  public var mode = Mode.auto
+  /// Bytes.
+  public var above = 70_000_000
+  /// From 0 to 1.
+  public var usedBelow = 0.5
+
+  public init() {}
+
+  /// The question that `Database.Options.shouldCompact` asks too.
+  public func shouldCompact(total: Int, used: Int) -> Bool {
+    switch mode {
+    case .always: true
+    case .never: false
+    case .auto: total > above && Double(used) < usedBelow * Double(total)
+    }
+  }
+}
+
+/// How far an import has come.
+public struct ImportProgress: Sendable, Equatable {
+  public var bytesRead = 0
+  /// Bytes in all inputs; nil when one of them is a pipe.
+  public var bytesTotal: Int?
+  public var records = 0
+  public var rejected = 0
+  /// Bytes written to the database so far.
+  public var bytesWritten = 0
+}
+
+/// A record that was not imported, and why.
+public struct Reject: Sendable, Equatable {
+  /// Its number in the input, from 1.
+  public let record: Int
+  public let position: SourcePosition
+  /// The column's name, when one field is at fault.
+  public let column: String?
+  /// The field's text, when one field is at fault.
+  public let value: String?
+  public let reason: String
+  /// The record as it stands in the input, without its record end.
+  public let original: [UInt8]
+}

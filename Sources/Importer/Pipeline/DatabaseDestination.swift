@@ -1,0 +1,137 @@
+import Engine
+
+/// Writes batches into a table of a Sheaf database.
+final class DatabaseDestination: Destination {
+  private let database: Database
+  private let tableName: String
+  private let durability: Durability
+  private let plan: ImportPlan
+  /// Checkpoints of other imports into the table, the newest last.
+  private let earlier: [Checkpoint]
+  private let truncates: Bool
+  /// The table's schema when the import was planned; nil: there was no table.
+  private var expected: TableSchema?
+  private var transaction: WriteTransaction?
+  private var table: WritableTable?
+  private var isFirst = true
+
+  init(
+    _ database: Database, table: String, durability: Durability, plan: ImportPlan,
+    expected: TableSchema?, earlier: [Checkpoint], truncates: Bool
+  ) {
+    self.database = database
+    tableName = table
+    self.durability = durability
+    self.plan = plan
+    self.expected = expected
+    self.earlier = earlier
+    self.truncates = truncates
+  }
+
+  var bytesWritten: Int { database.bytesWritten }
+
+  func begin() throws {
+    transaction = try database.beginWrite()
+    if isFirst, expected == nil {
+      try transaction?.createTable(
+        tableName, columns: plan.columns.map { Column($0.name, $0.strictType ?? .text) })
+    }
+    let table = try transaction?.table(tableName)
+    self.table = table
+    guard let editor = table?.editor else { return }
+    if !isFirst || expected != nil, editor.schema != expected {
+      throw EngineError.busy(
+        path: database.path,
+        reason: "table '\(tableName)' was changed by somebody else during the import; "
+          + "run it again with --resume")
+    }
+    if isFirst {
+      if truncates { try editor.deleteAll() }
+      if expected != nil {
+        for column in plan.columns where column.isNew {
+          try editor.addColumn(Column(column.name, column.strictType ?? .text))
+        }
+      }
+    }
+  }
+
+  func append(_ rows: BatchRows) throws {
+    guard let editor = table?.editor else { return }
+    switch rows {
+    case .encoded(let cluster): try editor.append(cluster)
+    case .spelled(let rows, let range):
+      try addColumns(rows.columnCount, editor)
+      try editor.append(
+        rows, range, order: columnOrder(rows.columnCount, editor.schema))
+    }
+  }
+
+  /// Where each of the table's columns lies in a row of the input; nil: nowhere.
+  private func columnOrder(_ columnCount: Int, _ schema: TableSchema) -> [Int?] {
+    var positions: [UInt32: Int] = [:]
+    for index in 0..<columnCount { positions[identifier(index)] = index }
+    return schema.columnIDs.map { positions[$0] }
+  }
+
+  private func identifier(_ index: Int) -> UInt32 {
+    index < plan.columns.count
+      ? plan.columns[index].identifier : plan.extras.identifier(index - plan.columns.count)
+  }
+
+  private func name(_ index: Int) -> String {
+    index < plan.columns.count
+      ? plan.columns[index].name : plan.extras.name(index - plan.columns.count)
+  }
+
+  /// Adds the columns for surplus fields that have come up.
+  private func addColumns(_ columnCount: Int, _ editor: TableEditor) throws {
+    for index in plan.columns.count..<max(plan.columns.count, columnCount)
+    where editor.schema.index(of: name(index)) == nil {
+      try editor.addColumn(Column(name(index), .text))
+    }
+  }
+
+  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws {
+    guard let editor = table?.editor else { return }
+    try addColumns(types.states.count, editor)
+    for (index, state) in types.states.enumerated() {
+      guard let column = editor.schema.index(of: name(index)) else { continue }
+      if editor.schema.columns[column].type != state.type {
+        try editor.widen(column: column, to: state.type)
+      }
+    }
+    try editor.setNote(Checkpoint.note, Checkpoint.encode(earlier + [checkpoint]))
+    let schema = editor.schema
+    table = nil
+    try transaction.take()?.commit(durability: durability)
+    expected = schema
+    isFirst = false
+  }
+
+  func rollBack() {
+    table = nil
+    transaction.take()?.rollBack()
+  }
+
+  func finish() throws {
+    try database.flush()
+  }
+}
+
+extension TableEditor {
+  /// Adds rows of spellings whose columns stand in another order than the table's.
+  fileprivate func append(_ rows: SpelledRows, _ range: Range<Int>, order: [Int?]) throws {
+    var spans: [TextSpan] = []
+    spans.reserveCapacity(range.count * order.count)
+    for row in range {
+      for column in order {
+        spans.append(column.map { rows.spans[row * rows.columnCount + $0] } ?? .null)
+      }
+    }
+    try rows.arena.withUnsafeBytes { arena in
+      try spans.withUnsafeBufferPointer { spans in
+        try append(arena: arena, spans: spans, rowCount: range.count)
+      }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import Engine
+
+/// Where batches go. The embedded engine is the default one; nothing before the writer knows which.
+///
+/// A batch is `begin`, any number of `append`, `commit`: all of it and its checkpoint become one
+/// version, or nothing does. Thread rule: used by the writer's thread only.
+protocol Destination: AnyObject {
+  /// Starts a batch.
+  func begin() throws
+  /// Adds rows to the batch.
+  func append(_ rows: BatchRows) throws
+  /// Makes the batch and its checkpoint one version.
+  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws
+  /// Forgets the batch.
+  func rollBack()
+  /// Returns once all batches are as durable as the options ask.
+  func finish() throws
+  /// Bytes written so far.
+  var bytesWritten: Int { get }
+}
+
+/// A part of a batch.
+enum BatchRows {
+  case encoded(EncodedCluster)
+  /// Some rows of a chunk's spellings.
+  case spelled(SpelledRows, Range<Int>)
+}
+
+/// Where a dry run's batches go: nowhere.
+final class NoDestination: Destination {
+  let bytesWritten = 0
+  func begin() {}
+  func append(_ rows: BatchRows) {}
+  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) {}
+  func rollBack() {}
+  func finish() {}
+}

@@ -1,0 +1,101 @@
+import Engine
+
+/// The bounded queue between the reader, the parser threads and the writer.
+///
+/// Chunks go in numbered, parsers take them in any order and hand results back, the writer receives
+/// the results in the order of the chunks. At most `window` chunks are between `put` and `next` at
+/// once: the reader waits for the writer (back-pressure), so that memory is bounded whatever the
+/// size of the input.
+///
+/// Thread rule: any thread; one reader, any number of parsers, one writer.
+final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable {
+  // @unchecked: everything is guarded by `lock`.
+  private let lock = Lock()
+  private let window: Int
+  private var waiting: [(index: Int, input: Input)] = []
+  private var results: [Int: Result<Output, any Error>] = [:]
+  private var putCount = 0
+  private var nextIndex = 0
+  private var inputHasEnded = false
+  private var failure: (any Error)?
+  private var isStopped = false
+
+  init(window: Int) {
+    self.window = max(1, window)
+  }
+
+  /// Adds an input, waiting while the window is full.
+  ///
+  /// - Returns: false when the queue was stopped; the reader should end.
+  func put(_ input: Input) -> Bool {
+    lock.withLock {
+      while !isStopped && putCount - nextIndex >= window { lock.wait() }
+      if isStopped { return false }
+      waiting.append((putCount, input))
+      putCount += 1
+      lock.wakeAll()
+      return true
+    }
+  }
+
+  /// Says that no input follows, because it ended or failed; a failure reaches the writer after
+  /// everything put before it.
+  func end(_ failure: (any Error)? = nil) {
+    lock.withLock {
+      inputHasEnded = true
+      self.failure = failure
+      lock.wakeAll()
+    }
+  }
+
+  /// The next input for a parser; nil when there is none any more.
+  func take() -> (index: Int, input: Input)? {
+    lock.withLock {
+      while true {
+        if isStopped { return nil }
+        if !waiting.isEmpty { return waiting.removeFirst() }
+        if inputHasEnded { return nil }
+        lock.wait()
+      }
+    }
+  }
+
+  /// Hands back what became of an input.
+  func deliver(_ index: Int, _ result: Result<Output, any Error>) {
+    lock.withLock {
+      results[index] = result
+      lock.wakeAll()
+    }
+  }
+
+  /// The next result in order; nil after the last.
+  ///
+  /// - Throws: what a parser or the reader failed with, in its place in the order.
+  func next() throws -> Output? {
+    try lock.withLock {
+      while true {
+        if isStopped { return nil }
+        if let result = results.removeValue(forKey: nextIndex) {
+          nextIndex += 1
+          lock.wakeAll()
+          return try result.get()
+        }
+        if inputHasEnded && nextIndex == putCount {
+          if let failure { throw failure }
+          return nil
+        }
+        lock.wait()
+      }
+    }
+  }
+
+  /// Ends everything: waiting threads return, later calls do nothing.
+  func stop() {
+    lock.withLock {
+      isStopped = true
+      waiting.removeAll()
+      results.removeAll()
+      lock.wakeAll()
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import Engine
+
+/// Matches the columns of an input with those of the table it goes into, by name.
+struct TableMatch {
+  let plannedColumns: [ImportPlan.PlannedColumn]
+  let extras: ExtraColumns
+  let types: ColumnTypes
+
+  /// - Parameter table: the table as it is; nil when it is to be created.
+  /// - Throws: `ImportError.noSuchColumn` for a type given to a column that is not there,
+  ///   `.invalidOption` when the table's own types or nulls do not allow the input.
+  init(_ header: Header, _ options: ImportOptions, table: Table?) throws {
+    let names = header.names
+    if case .named(let types) = options.types {
+      for name in types.keys where !names.contains(name) {
+        throw ImportError.noSuchColumn(name: name, known: names)
+      }
+    }
+    let schema = table?.schema
+    var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
+    var columns: [ImportPlan.PlannedColumn] = []
+    var states: [ColumnTypes.State] = []
+    // An emptied table takes any type.
+    let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
+    for name in names {
+      let strict: ColumnType? =
+        switch options.types {
+        case .infer: nil
+        case .text: .text
+        case .named(let types): types[name]
+        }
+      var state = ColumnTypes.State(strictType: strict)
+      if let schema, let index = schema.index(of: name) {
+        let column = schema.columns[index]
+        if keepsValues {
+          if let strict, strict != column.type, strict != .text {
+            throw ImportError.invalidOption(
+              "column '\(name)' of the table is \(column.type.name), not \(strict.name): "
+                + "leave it out of --types, or use --truncate")
+          }
+          if strict == nil {
+            state.classes = try table?.classes(ofColumn: index) ?? []
+            state.sampled = state.classes
+          }
+        }
+        columns.append(
+          ImportPlan.PlannedColumn(
+            name: name, identifier: schema.columnIDs[index], strictType: strict,
+            isNullable: column.isNullable, isNew: false))
+      } else {
+        columns.append(
+          ImportPlan.PlannedColumn(
+            name: name, identifier: nextIdentifier, strictType: strict, isNullable: true,
+            isNew: true))
+        nextIdentifier &+= 1
+      }
+      states.append(state)
+    }
+    if let missing = schema?.columns.first(where: { !$0.isNullable && !names.contains($0.name) }) {
+      throw ImportError.invalidOption(
+        "the table's column '\(missing.name)' may not be null, and the input does not have it")
+    }
+    plannedColumns = columns
+    types = ColumnTypes(states)
+    extras = Self.extras(names, schema, nextIdentifier)
+  }
+
+  private static func extras(_ names: [String], _ schema: TableSchema?, _ next: UInt32)
+    -> ExtraColumns
+  {
+    var existing: [(name: String, identifier: UInt32)] = []
+    if let schema {
+      while let index = schema.index(of: "extra\(existing.count + 1)"),
+        !names.contains("extra\(existing.count + 1)")
+      {
+        existing.append(("extra\(existing.count + 1)", schema.columnIDs[index]))
+      }
+    }
+    let taken = Set(names).union(schema?.columns.map(\.name) ?? [])
+    return ExtraColumns(existing: existing, nextIdentifier: next, taken: taken)
+  }
+}
+
+extension Table {
+  /// What a column's stored values look like, from its type and the clusters' minima and maxima.
+  fileprivate func classes(ofColumn index: Int) throws -> TypeSet {
+    let column = schema.columns[index]
+    switch column.type {
+    case .bool: return .bool
+    case .date: return .date
+    case .dateTime: return .dateTime
+    case .text, .data: return .text
+    case .double: return .double
+    case .int:
+      var classes: TypeSet = []
+      let limit: Int64 = 1 << 53
+      try forEachCluster { _, cluster in
+        guard let stored = try cluster.column(id: schema.columnIDs[index]),
+          stored.nullCount < cluster.rowCount
+        else { return }
+        classes.formUnion(.int)
+        guard let bounds = stored.statistics.integers, bounds.lowerBound >= -limit,
+          bounds.upperBound <= limit
+        else {
+          classes.formUnion(.bigInt)
+          return
+        }
+      }
+      return classes
+    }
+  }
+}

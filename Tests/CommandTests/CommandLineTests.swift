@@ -1,0 +1,86 @@
+import Engine
+import Testing
+
+@testable import Command
+
+/// The built program, run as a person would.
+@Suite struct CommandLineTests {
+  @Test func versionAndHelp() throws {
+    #expect(try SheafProcess.run(["--version"]).outputText == "sheaf 0.1.0\n")
+    let help = try SheafProcess.run(["--help"])
+    #expect(help.status == 0 && help.error.isEmpty)
+    #expect(try SheafProcess.run(["help"]).output == help.output)
+    #expect(try SheafProcess.run(["-h"]).output == help.output)
+    let page = try SheafProcess.run(["help", "import"])
+    #expect(page.status == 0)
+    #expect(page.outputText.contains("--batch-size N|all"))
+    #expect(try SheafProcess.run(["import", "--bogus", "--help"]).output == page.output)
+  }
+
+  @Test func nothingAskedIsWrongUsage() throws {
+    let result = try SheafProcess.run([])
+    #expect(result.status == ExitStatus.usage.rawValue)
+    #expect(result.output.isEmpty)
+    #expect(result.errorText.contains("Commands:"))
+  }
+
+  @Test(arguments: [
+    (["imprt"], "sheaf: unknown command \"imprt\"; did you mean sheaf import?\n"),
+    (["--versoin"], "sheaf: unknown option \"--versoin\"; a command comes first"),
+    (["help", "smaple"], "sheaf help: unknown command \"smaple\"; did you mean sheaf sample?\n"),
+    (["sample", "--rows", "many"], "sheaf sample: --rows: \"many\" is not allowed; expected"),
+    (["sample", "a\nb"], "sheaf sample: unexpected argument \"a\\nb\";"),
+    (["import", "a.csv"], "sheaf import: --into FILE is missing;"),
+  ])
+  func wrongUsageIsOneLine(arguments: [String], beginning: String) throws {
+    let result = try SheafProcess.run(arguments)
+    #expect(result.status == ExitStatus.usage.rawValue)
+    #expect(result.output.isEmpty)
+    #expect(result.errorText.hasPrefix(beginning), "\(result.errorText)")
+    #expect(result.errorText.split(separator: "\n").count == 1)
+  }
+
+  @Test func aSampleToOutputAndToAFile() throws {
+    let folder = try TemporaryFolder()
+    let printed = try SheafProcess.run(["sample", "--rows", "500", "--seed=9"])
+    #expect(printed.status == 0 && printed.error.isEmpty)
+    let file = try SheafProcess.run(
+      ["sample", "--rows", "500", "--seed", "9", "--output", folder.path("s.csv")])
+    #expect(file.status == 0 && file.output.isEmpty && file.error.isEmpty)
+    #expect(try folder.read("s.csv") == printed.output)
+    #expect(printed.output.count > 50_000)
+  }
+
+  @Test func anOutputThatCannotBeCreated() throws {
+    let result = try SheafProcess.run(["sample", "--output", "/nowhere/at/all.csv"])
+    #expect(result.status == ExitStatus.cannotCreate.rawValue)
+    #expect(
+      result.errorText
+        == "sheaf sample: /nowhere/at/all.csv: open: No such file or directory\n")
+  }
+
+  #if os(Linux)
+    @Test func aFullDisk() throws {
+      let result = try SheafProcess.run(["sample", "--rows", "5000", "--output", "/dev/full"])
+      #expect(result.status == ExitStatus.inputOutput.rawValue)
+      #expect(result.errorText.hasPrefix("sheaf sample: /dev/full: write: "))
+      #expect(result.errorText.split(separator: "\n").count == 1)
+    }
+  #endif
+
+  @Test func aClosedPipeEndsQuietly() throws {
+    let process = try SheafProcess(["sample", "--rows", "100000000"])
+    process.closeOutput(after: 100_000)
+    let result = process.finish()
+    #expect(result.status == 0)
+    #expect(result.error.isEmpty)
+  }
+
+  @Test func aSignalEndsASample() throws {
+    let process = try SheafProcess(["sample", "--rows", "100000000", "--output", "/dev/null"])
+    System.sleep(milliseconds: 100)
+    process.signal(2)
+    let result = process.finish()
+    #expect(result.signal == 2)
+  }
+}

@@ -1,0 +1,265 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+import Engine
+import Synchronization
+
+/// Runs the built `sheaf` and collects what it prints.
+///
+/// Made on `posix_spawn` rather than Foundation's `Process`: its pipes are closed on exec, so that
+/// tests that run at the same time do not hold each other's pipes open.
+///
+///     let result = try SheafProcess.run(["import", path, "--into", file])
+///     let process = try SheafProcess(["import", "-", "--into", file])
+///     try process.send("a,b\n1,2\n")
+///     process.signal(SIGINT)
+///     let result = process.finish()
+///
+/// Thread rule: one thread at a time.
+final class SheafProcess {
+  struct Result: Sendable {
+    /// The exit status; nil when a signal ended the process.
+    let status: Int32?
+    /// The signal that ended the process.
+    let signal: Int32?
+    let output: [UInt8]
+    let error: [UInt8]
+
+    var outputText: String { String(decoding: output, as: UTF8.self) }
+    var errorText: String { String(decoding: error, as: UTF8.self) }
+  }
+
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  let identifier: pid_t
+  private var input: Int32?
+  private var isFinished = false
+  private let output: Collector
+  private let error: Collector
+
+  /// Runs to the end, with nothing, or `input`, on standard input.
+  static func run(
+    _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:]
+  ) throws -> Result {
+    let process = try SheafProcess(arguments, environment: environment)
+    try process.send(input)
+    return process.finish()
+  }
+
+  /// Starts the program.
+  ///
+  /// - Parameter environment: added to this process's own.
+  init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    // A child that ends early must not end the tests with it.
+    System.ignoreClosedPipes()
+    let program = try Self.program()
+    Self.spawning.lock()
+    defer { Self.spawning.unlock() }
+    let (inputRead, inputWrite) = try Self.pipe()
+    let (outputRead, outputWrite) = try Self.pipe()
+    let (errorRead, errorWrite) = try Self.pipe()
+    defer { for descriptor in [inputRead, outputWrite, errorWrite] { close(descriptor) } }
+
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
+    #else
+      var actions = posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, inputRead, 0)
+    posix_spawn_file_actions_adddup2(&actions, outputWrite, 1)
+    posix_spawn_file_actions_adddup2(&actions, errorWrite, 2)
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // The child starts with the signals as a shell would give them: none ignored, and none blocked
+    // as they are on the threads that run tests.
+    var defaults = sigset_t()
+    sigemptyset(&defaults)
+    for number in [SIGPIPE, SIGINT, SIGTERM] { sigaddset(&defaults, number) }
+    posix_spawnattr_setsigdefault(&attributes, &defaults)
+    var blocked = sigset_t()
+    sigemptyset(&blocked)
+    posix_spawnattr_setsigmask(&attributes, &blocked)
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
+
+    let words = ([program] + arguments).map { strdup($0) } + [nil]
+    let variables = Self.variables(adding: environment).map { strdup($0) } + [nil]
+    defer { for pointer in words + variables { free(pointer) } }
+    var started: pid_t = 0
+    let code = posix_spawn(&started, program, &actions, &attributes, words, variables)
+    guard code == 0 else {
+      for descriptor in [inputWrite, outputRead, errorRead] { close(descriptor) }
+      throw Failure(description: "cannot start \(program): \(code)")
+    }
+    identifier = started
+    input = inputWrite
+    output = try Collector(outputRead)
+    error = try Collector(errorRead)
+  }
+
+  deinit {
+    if isFinished { return }
+    signal(SIGKILL)
+    _ = finish()
+  }
+
+  /// Writes to standard input. A program that has stopped reading is no error.
+  func send(_ bytes: [UInt8]) throws {
+    guard let input else { return }
+    try bytes.withUnsafeBytes { raw in
+      do throws(SystemError) {
+        try System.write(input, raw, path: "standard input of sheaf")
+      } catch {
+        if !error.isClosedPipe { throw error }
+      }
+    }
+  }
+
+  func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+  /// Ends standard input.
+  func closeInput() {
+    if let input { close(input) }
+    input = nil
+  }
+
+  /// Stops reading standard output, as `head` does after its last line.
+  func closeOutput(after count: Int) { output.close(after: count) }
+
+  func signal(_ number: Int32) { kill(identifier, number) }
+
+  /// Waits until standard error holds `text`, for at most about ten seconds.
+  func waitForError(containing text: String) -> Bool {
+    for _ in 0..<1000 {
+      if String(decoding: error.bytes, as: UTF8.self).contains(text) { return true }
+      System.sleep(milliseconds: 10)
+    }
+    return false
+  }
+
+  /// Ends standard input, waits for the end, and returns all there is to know.
+  ///
+  /// A program that has not ended after `seconds` is killed: a test then fails on the signal it
+  /// finds in the result, instead of waiting for ever.
+  func finish(within seconds: Int = 60) -> Result {
+    closeInput()
+    var raw: Int32 = 0
+    var waited = 0
+    while waitpid(identifier, &raw, WNOHANG) == 0 {
+      System.sleep(milliseconds: 2)
+      waited += 2
+      if waited == seconds * 1000 { signal(SIGKILL) }
+    }
+    isFinished = true
+    output.finish()
+    error.finish()
+    let ending = raw & 0x7F
+    return Result(
+      status: ending == 0 ? (raw >> 8) & 0xFF : nil, signal: ending == 0 ? nil : ending,
+      output: output.bytes, error: error.bytes)
+  }
+
+  // MARK: The program
+
+  /// The `sheaf` that was built with the tests: in the folder of the test bundle, or above it.
+  private static func program() throws -> String {
+    let bundle = try bundlePath()
+    var folder = System.directory(of: bundle)
+    for _ in 0..<5 {
+      let path = folder + "/sheaf"
+      if let status = try? System.status(path: path), status.isRegular { return path }
+      folder = System.directory(of: folder)
+    }
+    throw Failure(description: "there is no sheaf beside \(bundle)")
+  }
+
+  /// The file that holds the code of these tests.
+  private static func bundlePath() throws -> String {
+    #if canImport(Darwin)
+      var information = Dl_info()
+      let found = dladdr(#dsohandle, &information) != 0 ? information.dli_fname : nil
+      let resolved = found.flatMap { realpath($0, nil) }
+    #else
+      let resolved = realpath("/proc/self/exe", nil)
+    #endif
+    guard let resolved else { throw Failure(description: "cannot tell where the tests are") }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  private static func variables(adding added: [String: String]) -> [String] {
+    var variables: [String] = []
+    var next = environ
+    while let entry = next.pointee {
+      let text = String(cString: entry)
+      let name = String(text.prefix { $0 != "=" })
+      if added[name] == nil { variables.append(text) }
+      next += 1
+    }
+    return variables + added.map { "\($0.key)=\($0.value)" }
+  }
+
+  /// A pipe whose ends no other child inherits: `spawning` is held until they are marked.
+  private static func pipe() throws -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [0, 0]
+    #if canImport(Darwin)
+      let failed = Darwin.pipe(&ends) != 0
+    #else
+      let failed = Glibc.pipe(&ends) != 0
+    #endif
+    if failed { throw Failure(description: "no pipe: error \(errno)") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+
+  private static let spawning = Lock()
+}
+
+/// Reads one pipe to its end on a thread of its own.
+private final class Collector {
+  private final class State: Sendable {
+    let bytes = LockedBytes()
+    /// Stop after so many bytes.
+    let limit = Atomic<Int>(.max)
+  }
+
+  private let state = State()
+  private let thread: Thread
+
+  init(_ descriptor: Int32) throws {
+    let state = self.state
+    thread = try Thread(name: "collector") {
+      var piece = [UInt8](repeating: 0, count: 64 << 10)
+      while state.bytes.count < state.limit.load(ordering: .relaxed) {
+        let count = piece.withUnsafeMutableBytes {
+          (try? System.read(descriptor, into: $0, path: "pipe")) ?? 0
+        }
+        if count == 0 { break }
+        state.bytes.append(piece[..<count])
+      }
+      System.close(descriptor)
+    }
+  }
+
+  var bytes: [UInt8] { state.bytes.all }
+  func close(after count: Int) { state.limit.store(count, ordering: .relaxed) }
+  func finish() { thread.join() }
+}
+
+private final class LockedBytes: @unchecked Sendable {
+  // @unchecked: every access holds the lock.
+  private let lock = Lock()
+  private var bytes: [UInt8] = []
+
+  var count: Int { lock.withLock { bytes.count } }
+  var all: [UInt8] { lock.withLock { bytes } }
+  func append(_ piece: ArraySlice<UInt8>) { lock.withLock { bytes.append(contentsOf: piece) } }
+}

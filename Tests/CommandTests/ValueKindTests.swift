@@ -1,0 +1,116 @@
+import Testing
+
+@testable import Command
+
+@Suite struct ValueKindTests {
+  @Test(arguments: [
+    ("0", 0), ("7", 7), ("1B", 1), ("70MB", 70_000_000), ("70mb", 70_000_000),
+    ("512KiB", 524_288), ("1GiB", 1_073_741_824), ("1.5GB", 1_500_000_000), ("1.5KiB", 1536),
+    ("2TB", 2_000_000_000_000), ("0.001kB", 1), ("10 MB", 10_000_000),
+    ("9223372036854775807", Int.max),
+  ])
+  func sizes(text: String, bytes: Int) {
+    #expect(ValueKind<Int>.size.parse(text) == bytes)
+  }
+
+  @Test(arguments: [
+    "", "MB", "-1", "+1", "1e6", "1_000", "70M", "70 parsecs", "1.MB", ".5MB", "1.5", "1.5B",
+    "1.2.3MB", "1.0001MB", "9223372036854775808", "9999999999TB", "9223372036.999GB", "٣MB", "1MB2",
+  ])
+  func noSizes(text: String) {
+    #expect(ValueKind<Int>.size.parse(text) == nil)
+  }
+
+  @Test func counts() {
+    #expect(ValueKind<Int>.count.parse("0") == 0)
+    #expect(ValueKind<Int>.positiveCount.parse("0") == nil)
+    #expect(ValueKind<Int>.positiveCount.parse("12") == 12)
+    for text in ["", "-1", "+1", " 1", "1.0", "٣", "99999999999999999999"] {
+      #expect(ValueKind<Int>.count.parse(text) == nil, "\(text)")
+    }
+    #expect(ValueKind<CountOrAll>.countOrAll.parse("all") == .all)
+    #expect(ValueKind<CountOrAll>.countOrAll.parse("5") == .count(5))
+    #expect(ValueKind<CountOrAll>.countOrAll.parse("0") == nil)
+    #expect(ValueKind<Tolerance>.tolerance.parse("unlimited") == .unlimited)
+    #expect(ValueKind<Tolerance>.tolerance.parse("3") == .count(3))
+    #expect(ValueKind<Tolerance>.tolerance.parse("0.5%") == .percent(Percent(value: 0.5)))
+    #expect(ValueKind<Tolerance>.tolerance.parse("some") == nil)
+  }
+
+  @Test func percentages() {
+    let kind = ValueKind<Percent>.percent
+    #expect(kind.parse("50%") == Percent(value: 50))
+    #expect(kind.parse("0%") == Percent(value: 0))
+    #expect(kind.parse("100%") == Percent(value: 100))
+    for text in ["50", "%", "101%", "-1%", "nan%", "inf%", "1e1%", "0x1%", ".5%", "5.%%", "1.2.3%"]
+    {
+      #expect(kind.parse(text) == nil, "\(text)")
+    }
+  }
+
+  @Test func characters() {
+    #expect(ValueKind<UInt8>.character.parse(",") == UInt8(ascii: ","))
+    #expect(ValueKind<UInt8>.character.parse("\\t") == 9)
+    #expect(ValueKind<UInt8>.character.parse("\t") == 9)
+    for text in ["", "none", "ab", "é", "\n", "\r", "\r\n"] {
+      #expect(ValueKind<UInt8>.character.parse(text) == nil, "\(text)")
+    }
+    #expect(ValueKind<UInt8?>.characterOrNone.parse("none") == .some(nil))
+    #expect(ValueKind<UInt8?>.characterOrNone.parse("'") == .some(UInt8(ascii: "'")))
+    #expect(ValueKind<UInt8?>.characterOrNone.parse("''") == nil)
+  }
+
+  @Test func nameLists() {
+    let kind = ValueKind<[String]>.nameList
+    #expect(kind.parse("a") == ["a"])
+    #expect(kind.parse("a,b c,é") == ["a", "b c", "é"])
+    #expect(kind.parse("\"a,b\",c") == ["a,b", "c"])
+    #expect(kind.parse("c,\"a \"\"b\"\"\"") == ["c", "a \"b\""])
+    for text in ["", ",", "a,", ",a", "a,,b", "\"a", "\"a\"b", "\"\"", "\"a\",", "\"a\"\"", "\""] {
+      #expect(kind.parse(text) == nil, "\(text)")
+    }
+  }
+
+  @Test func headersAndTypes() {
+    #expect(ValueKind<HeaderChoice>.header.parse("yes") == .firstRecord)
+    #expect(ValueKind<HeaderChoice>.header.parse("no") == .absent)
+    #expect(ValueKind<HeaderChoice>.header.parse("a,b") == .names(["a", "b"]))
+    let kind = ValueKind<TypesChoice>.types
+    #expect(kind.parse("infer") == .infer)
+    #expect(kind.parse("text") == .text)
+    #expect(
+      kind.parse("a:int,x:y:date")
+        == .named([NamedType(column: "a", type: .int), NamedType(column: "x:y", type: .date)]))
+    for text in ["", "int", "a:", ":int", "a:integer", "a:int,", "a:INT"] {
+      #expect(kind.parse(text) == nil, "\(text)")
+    }
+  }
+
+  @Test func choicesNameWhatIsAllowed() {
+    let kind = ValueKind<ImportCommand.Durability>.choice
+    #expect(kind.parse("full") == .full)
+    #expect(kind.parse("FULL") == nil)
+    #expect(kind.placeholder == "full|group|none")
+    #expect(kind.allowed == "full, group or none")
+  }
+}
+
+@Suite struct SuggestionTests {
+  @Test func distances() {
+    #expect(Suggestion.editDistance("", "") == 0)
+    #expect(Suggestion.editDistance("", "abc") == 3)
+    #expect(Suggestion.editDistance("kitten", "sitting") == 3)
+    #expect(Suggestion.editDistance("imprt", "import") == 1)
+    #expect(Suggestion.editDistance("ipmort", "import") == 1)
+  }
+
+  @Test func onlyNearNamesAreOffered() {
+    let names = ["import", "info", "into", "batch-size", "compact", "compact-above"]
+    #expect(Suggestion.nearest(to: "imprt", among: names) == "import")
+    #expect(Suggestion.nearest(to: "batchsize", among: names) == "batch-size")
+    #expect(Suggestion.nearest(to: "batch", among: names) == "batch-size")
+    #expect(Suggestion.nearest(to: "xyz", among: names) == nil)
+    #expect(Suggestion.nearest(to: "", among: names) == nil)
+    #expect(Suggestion.nearest(to: String(repeating: "i", count: 5000), among: names) == nil)
+  }
+}

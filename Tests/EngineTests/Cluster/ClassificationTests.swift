@@ -1,0 +1,69 @@
+import Testing
+
+@testable import Engine
+
+@Suite struct ClassificationTests {
+  private func classify(_ bytes: [UInt8]) -> TypeSet {
+    bytes.withUnsafeBytes { SpellingClass.classify(SpellingView($0)) }
+  }
+
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func agreesWithTheSlowClassifier(seed: UInt64) {
+    var generator = ColumnGenerator(random: SplitMix64(seed: seed))
+    for text in ColumnGenerator.nearNumbers + ColumnGenerator.nearDates {
+      let bytes = Array(text.utf8)
+      #expect(classify(bytes) == SlowClassifier.classify(bytes), "\(text)")
+    }
+    for _ in 0..<3000 {
+      let kind = Int.random(in: 0..<ColumnGenerator.kinds, using: &generator.random)
+      var bytes = generator.spelling(kind: kind)
+      // One changed byte makes the near misses.
+      if !bytes.isEmpty, Int.random(in: 0..<3, using: &generator.random) == 0 {
+        let byte = Array("0123456789.-+eETZ: :x".utf8).randomElement(using: &generator.random)
+        bytes[Int.random(in: bytes.indices, using: &generator.random)] = byte ?? 0
+      }
+      #expect(classify(bytes) == SlowClassifier.classify(bytes), "seed \(seed): \(bytes)")
+    }
+  }
+
+  /// What a class promises about a type is what reading as that type does.
+  @Test(arguments: [5, 6] as [UInt64])
+  func classesSayWhatFits(seed: UInt64) {
+    var generator = ColumnGenerator(random: SplitMix64(seed: seed))
+    for _ in 0..<3000 {
+      let kind = Int.random(in: 0..<ColumnGenerator.kinds, using: &generator.random)
+      let bytes = generator.spelling(kind: kind)
+      let set = classify(bytes)
+      for type in [ColumnType.int, .double, .bool, .date, .dateTime] {
+        let fits = Value(spelling: bytes, type: type) != nil
+        #expect(set.fits(type) == fits, "seed \(seed): \(bytes) as \(type)")
+      }
+    }
+  }
+
+  @Test func inference() {
+    let cases: [(TypeSet, ColumnType?)] = [
+      ([], nil), (.bool, .bool), (.int, .int), ([.int, .bigInt], .int), (.bigInt, .int),
+      ([.int, .double], .double), (.double, .double), ([.int, .double, .bigInt], .text),
+      (.longDecimal, .text), (.date, .date), (.dateTime, .dateTime), ([.date, .dateTime], .text),
+      ([.bool, .int], .text), (.text, .text), ([.int, .text], .text),
+    ]
+    for (set, type) in cases { #expect(set.inferredType == type) }
+  }
+
+  @Test func observationsKeepFirstRows() {
+    var first = TypeObservation()
+    first.insert(.int, row: 3)
+    first.insert(.int, row: 7)
+    var second = TypeObservation()
+    second.insert(.int, row: 0)
+    second.insert(.text, row: 2)
+    first.formUnion(second, rowOffset: 100)
+    #expect(first.firstRow(of: .int) == 3)
+    #expect(first.firstRow(of: .text) == 102)
+    #expect(first.firstRow(of: .date) == nil)
+    #expect(first.firstMisfit(of: .int) == 102)
+    #expect(first.firstMisfit(of: .text) == nil)
+    #expect(first.inferredType == .text)
+  }
+}

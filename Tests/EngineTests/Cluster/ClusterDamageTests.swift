@@ -1,0 +1,151 @@
+import Testing
+
+@testable import Engine
+
+@Suite struct ClusterDamageTests {
+  private func sample(_ seed: UInt64, rows: Int) throws -> [UInt8] {
+    var generator = ColumnGenerator(random: SplitMix64(seed: seed))
+    let columns = (0..<ColumnGenerator.kinds).map { generator.column(kind: $0, rows: rows) }
+    var key: Int64 = -1
+    let keys = (0..<rows).map { _ in
+      key += Int64.random(in: 1...3, using: &generator.random)
+      return key
+    }
+    return try encode(columns, keyOffsets: keys).bytes
+  }
+
+  /// Every single changed byte is noticed, except in the padding.
+  @Test func checksumsNoticeEveryByte() throws {
+    let cluster = try encode([
+      (0..<20).map { Array("\($0 * 3)".utf8) }, (0..<20).map { Array("t\($0 % 3)".utf8) },
+    ])
+    let guarded = try GuardedBytes(cluster.bytes)
+    for index in 0..<cluster.bytes.count - ClusterFormat.padding {
+      guarded.bytes[index] ^= 0x10
+      let isNoticed: Bool
+      if ClusterReader.verifyHeader(guarded.readOnly, checksum: cluster.headerChecksum) {
+        isNoticed = (try? ClusterReader(guarded.readOnly).validate()) == nil
+      } else {
+        isNoticed = true
+      }
+      #expect(isNoticed, "byte \(index)")
+      guarded.bytes[index] ^= 0x10
+    }
+  }
+
+  /// Bytes that lie and have the right checksums: reading throws or gives something, and never leaves
+  /// the cluster (which ends at a guarded page).
+  @Test(arguments: Array(1...12) as [UInt64])
+  func hostileBytesWithRightChecksums(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let bytes = try sample(seed, rows: Int.random(in: 1...40, using: &random))
+    let guarded = try GuardedBytes(bytes)
+    let headerLength = ClusterFormat.headerLength(columns: ColumnGenerator.kinds)
+    var accepted = 0
+    for _ in 0..<120 {
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        // Half of the changes hit the small header and the beginnings of segments.
+        let position =
+          Bool.random(using: &random)
+          ? Int.random(in: 0..<headerLength, using: &random)
+          : Int.random(in: bytes.indices, using: &random)
+        let change: UInt8 = [0, 1, 0x7F, 0x80, 0xFF].randomElement(using: &random) ?? 0
+        guarded.bytes[position] =
+          Bool.random(using: &random) ? change : guarded.bytes[position] &+ 1
+      }
+      correctChecksums(guarded.bytes)
+      if readEverything(guarded.readOnly) { accepted += 1 }
+      guarded.bytes.copyBytes(from: bytes)
+    }
+    // The test is worth something only if much of it gets past the checks.
+    #expect(accepted > 10, "seed \(seed)")
+  }
+
+  /// Makes every checksum right whose segment lies inside the cluster.
+  private func correctChecksums(_ bytes: UnsafeMutableRawBufferPointer) {
+    func number(_ offset: Int) -> Int {
+      Int(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+    func correct(offset: Int, length: Int, at place: Int) {
+      guard offset + length <= bytes.count else { return }
+      let sum = Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length]))
+      bytes.storeBytes(of: sum, toByteOffset: place, as: UInt64.self)
+    }
+    correct(offset: number(16), length: number(20), at: 24)
+    for column in 0..<ColumnGenerator.kinds {
+      let entry = ClusterFormat.headerLength(columns: column)
+      correct(offset: number(entry + 8), length: number(entry + 12), at: entry + 16)
+    }
+  }
+
+  /// True when all of it could be read.
+  private func readEverything(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    do {
+      let reader = try ClusterReader(bytes)
+      var isReadable = true
+      let rows = min(reader.rowCount, 200)
+      if let keys = try? reader.keys() {
+        for row in 0..<rows { _ = keys.offset(row) }
+        _ = keys.row(17)
+      }
+      let decoded = DecodedColumn()
+      var length = 0
+      for position in 0..<min(reader.columnCount, 40) {
+        guard let column = try? reader.open(reader.column(at: position)) else {
+          isReadable = false
+          continue
+        }
+        decoded.decode(column, rows: 0..<rows)
+        for row in 0..<rows {
+          length += decoded[row]?.reduce(0) { $0 | Int($1) } ?? 0
+          length += column.withSpelling(row) { $0?.reduce(0) { $0 | Int($1) } ?? 0 }
+          _ = column.int(row)
+          _ = column.double(row)
+          _ = try? column.value(row, as: .dateTime)
+          _ = try? column.value(row, as: .text)
+        }
+      }
+      if reader.rowCount < 1000 {
+        try? reader.validate()
+        var buffer = RowBuffer(columnIDs: (1...ColumnGenerator.kinds).map { UInt32($0) })
+        try? buffer.append(reader, firstKey: Int64.max - 5)
+      }
+      return isReadable && length >= 0
+    } catch {
+      return false
+    }
+  }
+
+  @Test func shortAndEmptyInputs() throws {
+    let bytes = try sample(3, rows: 5)
+    for length in 0..<min(bytes.count, 1200) {
+      let guarded = try GuardedBytes(bytes[..<length])
+      #expect(throws: (any Error).self) { try ClusterReader(guarded.readOnly).validate() }
+      _ = ClusterReader.verifyHeader(guarded.readOnly, checksum: 0)
+    }
+  }
+
+  @Test func verifierIsAskedOnce() throws {
+    final class Memory: SegmentVerifier {
+      var known: [Int: UInt64] = [:]
+      var hits = 0
+      func isVerified(offset: Int, checksum: UInt64) -> Bool {
+        let isKnown = known[offset] == checksum
+        if isKnown { hits += 1 }
+        return isKnown
+      }
+      func markVerified(offset: Int, checksum: UInt64) { known[offset] = checksum }
+    }
+    let cluster = try encode([[[65], [66]]], keyOffsets: [0, 9])
+    let memory = Memory()
+    try cluster.bytes.withUnsafeBytes { bytes in
+      let reader = try ClusterReader(bytes, verifier: memory)
+      _ = try reader.open(id: 1)
+      _ = try reader.keys()
+      #expect(memory.known.count == 2 && memory.hits == 0)
+      _ = try reader.open(id: 1)
+      _ = try reader.keys()
+      #expect(memory.hits == 2)
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import Testing
+
+@testable import Engine
+
+@Suite struct ClusterRoundTripTests {
+  /// Everything a cluster says about a column must be what a slow look at the spellings says.
+  private func expect(
+    _ cluster: EncodedCluster, holds columns: [[Spelling]], _ note: String
+  ) throws {
+    let guarded = try GuardedBytes(cluster.bytes)
+    #expect(ClusterReader.verifyHeader(guarded.readOnly, checksum: cluster.headerChecksum))
+    let reader = try ClusterReader(guarded.readOnly)
+    try reader.validate()
+    let decoded = DecodedColumn()
+    for (index, column) in columns.enumerated() {
+      let opened = try reader.open(id: UInt32(index + 1))
+      decoded.decode(opened, rows: 0..<column.count)
+      var observation = TypeObservation()
+      var nulls = 0
+      for (row, spelling) in column.enumerated() {
+        let single = opened.withSpelling(row) { $0.map(Array.init) }
+        try #require(single == spelling, "\(note) column \(index) row \(row)")
+        try #require(decoded[row].map(Array.init) == spelling, "\(note) column \(index) row \(row)")
+        #expect(opened.isNull(row) == (spelling == nil))
+        guard let spelling else {
+          nulls += 1
+          continue
+        }
+        observation.insert(SlowClassifier.classify(spelling), row: row)
+        for type in ColumnType.allCases {
+          let expected = Value(spelling: spelling, type: type)
+          #expect((try? opened.value(row, as: type)) == expected, "\(note) \(spelling) as \(type)")
+        }
+        #expect(Value.int(opened.int(row) ?? 0) == Value(spelling: spelling, type: .int) ?? .int(0))
+        #expect(
+          Value.double(opened.double(row) ?? 0)
+            == Value(spelling: spelling, type: .double) ?? .double(0))
+      }
+      #expect(opened.nullCount == nulls && cluster.columns[index].nullCount == nulls)
+      #expect(cluster.columns[index].observation == observation, "\(note) column \(index)")
+      expectBounds(opened.statistics, observation.classes, column, "\(note) column \(index)")
+    }
+  }
+
+  /// Statistics against a slow minimum and maximum.
+  private func expectBounds(
+    _ statistics: ColumnStatistics, _ classes: TypeSet, _ column: [Spelling], _ note: String
+  ) {
+    let spellings = column.compactMap { $0 }
+    func values(_ type: ColumnType) -> [Value] {
+      spellings.compactMap { Value(spelling: $0, type: type) }
+    }
+    if spellings.isEmpty {
+      #expect(statistics == .none, "\(note)")
+    } else if classes.isSubset(of: [.int, .bigInt]) {
+      let ints = values(.int).compactMap { if case .int(let int) = $0 { int } else { nil } }
+      #expect(statistics.kind == .integers && statistics.integers == bounds(ints), "\(note)")
+    } else if classes.fits(.double) {
+      let doubles = values(.double).compactMap { if case .double(let x) = $0 { x } else { nil } }
+      #expect(statistics.kind == .doubles && statistics.numbers == bounds(doubles), "\(note)")
+    } else if classes == .date {
+      let days = values(.date).compactMap {
+        if case .date(let date) = $0 { Int64(date.daysSince1970) } else { nil }
+      }
+      #expect(statistics.kind == .days && statistics.integers == bounds(days), "\(note)")
+    } else if classes == .dateTime {
+      let moments = values(.dateTime).compactMap {
+        if case .dateTime(let moment) = $0 { moment.microsecondsSince1970 } else { nil }
+      }
+      #expect(statistics.kind == .moments && statistics.integers == bounds(moments), "\(note)")
+    } else {
+      let prefixes = spellings.map { spelling in
+        (0..<8).reduce(0 as UInt64) { $0 << 8 | UInt64($1 < spelling.count ? spelling[$1] : 0) }
+      }
+      #expect(statistics.textPrefixes == bounds(prefixes), "\(note)")
+    }
+  }
+
+  private func bounds<Element: Comparable>(_ values: [Element]) -> ClosedRange<Element>? {
+    guard let low = values.min(), let high = values.max() else { return nil }
+    return low...high
+  }
+
+  @Test(arguments: Array(1...24) as [UInt64])
+  func generatedColumns(seed: UInt64) throws {
+    var generator = ColumnGenerator(random: SplitMix64(seed: seed))
+    let builder = ClusterBuilder()
+    for _ in 0..<2 {
+      let rows = Int.random(in: 0...150, using: &generator.random)
+      let columns = (0..<ColumnGenerator.kinds).map { generator.column(kind: $0, rows: rows) }
+      let cluster = try encode(columns, with: builder)
+      try expect(cluster, holds: columns, "seed \(seed), \(rows) rows,")
+    }
+  }
+
+  @Test func manyRowsGrowTheTables() throws {
+    var generator = ColumnGenerator(random: SplitMix64(seed: 99))
+    let builder = ClusterBuilder()
+    let rows = 9000
+    let columns: [[Spelling]] = [
+      (0..<rows).map { Array("row \($0 % 4999) of many".utf8) },
+      generator.column(kind: 3, rows: rows),
+      (0..<rows).map { $0 % 100 == 0 ? nil : Array("\($0)".utf8) },
+    ]
+    for _ in 0..<2 {
+      let cluster = try encode(columns, with: builder)
+      let guarded = try GuardedBytes(cluster.bytes)
+      let reader = try ClusterReader(guarded.readOnly)
+      let decoded = DecodedColumn()
+      for (index, column) in columns.enumerated() {
+        decoded.decode(try reader.open(id: UInt32(index + 1)), rows: 0..<rows)
+        for row in stride(from: 0, to: rows, by: 7) {
+          try #require(decoded[row].map(Array.init) == column[row], "column \(index) row \(row)")
+        }
+      }
+    }
+  }
+
+  @Test func partsOfAColumn() throws {
+    var generator = ColumnGenerator(random: SplitMix64(seed: 7))
+    let columns = (0..<ColumnGenerator.kinds).map { generator.column(kind: $0, rows: 90) }
+    let cluster = try encode(columns)
+    let guarded = try GuardedBytes(cluster.bytes)
+    let reader = try ClusterReader(guarded.readOnly)
+    let decoded = DecodedColumn()
+    for (index, column) in columns.enumerated() {
+      let opened = try reader.open(id: UInt32(index + 1))
+      for range in [0..<0, 0..<1, 5..<37, 16..<48, 89..<90, 33..<500] {
+        decoded.decode(opened, rows: range)
+        let expected = Array(column[range.clamped(to: 0..<90)])
+        #expect(decoded.count == expected.count)
+        for row in expected.indices { #expect(decoded[row].map(Array.init) == expected[row]) }
+      }
+      #expect(opened.isNull(90) && opened.isNull(-1) && opened.int(Int.max) == nil)
+    }
+  }
+
+  @Test func nullAndEmptyDiffer() throws {
+    let columns: [[Spelling]] = [[nil, [], nil, []], [[], [], [], []], [nil, nil, nil, nil]]
+    try expect(try encode(columns), holds: columns, "empty")
+  }
+
+  @Test func absentColumnsAreNull() throws {
+    let cluster = try encode([[[65]]])
+    try cluster.bytes.withUnsafeBytes { bytes in
+      let reader = try ClusterReader(bytes)
+      #expect(try reader.column(id: 9) == nil)
+      let absent = try reader.open(id: 9)
+      #expect(absent.isNull(0) && absent.nullCount == 1)
+      #expect(try absent.value(0, as: .int) == .null)
+    }
+  }
+}
+
+@Suite struct ClusterKeyTests {
+  @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+  func generatedKeys(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let largest: Int64 = [1, 2, 9, 1000, 1 << 40, 1 << 55].randomElement(using: &random) ?? 1
+    var offsets: [Int64] = [0]
+    for _ in 0..<100 {
+      offsets.append(offsets[offsets.count - 1] + Int64.random(in: 1...largest, using: &random))
+    }
+    let cluster = try encode([offsets.map { _ in [65] }], keyOffsets: offsets)
+    let guarded = try GuardedBytes(cluster.bytes)
+    let keys = try ClusterReader(guarded.readOnly).keys()
+    #expect(keys.isDense == (largest == 1), "seed \(seed)")
+    for (row, offset) in offsets.enumerated() {
+      #expect(keys.offset(row) == offset, "seed \(seed)")
+      #expect(keys.row(offset) == row, "seed \(seed)")
+      let next = row + 1 < offsets.count ? offsets[row + 1] : Int64.max
+      if offset + 1 < next { #expect(keys.row(offset + 1) == nil, "seed \(seed)") }
+      #expect(keys.firstRow(notBelow: offset + 1) == row + 1, "seed \(seed)")
+    }
+    #expect(keys.row(-1) == nil && keys.firstRow(notBelow: -5) == 0)
+  }
+
+  @Test func keysMustAscend() {
+    let column: [[Spelling]] = [[[65], [66]]]
+    for offsets in [[0], [1, 1], [1, 0], [-1, 0], [0, 1, 2]] as [[Int64]] {
+      #expect(throws: ClusterError.invalidKeys) { try encode(column, keyOffsets: offsets) }
+    }
+  }
+}

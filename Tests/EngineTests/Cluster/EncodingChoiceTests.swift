@@ -1,0 +1,153 @@
+import Testing
+
+@testable import Engine
+
+@Suite struct EncodingChoiceTests {
+  private func column(_ texts: some Sequence<String>) -> [Spelling] { texts.map { Array($0.utf8) } }
+
+  private func encoding(_ column: [Spelling]) throws -> ColumnEncoding {
+    try encode([column]).columns[0].encoding
+  }
+
+  @Test func eachEncodingIsChosen() throws {
+    #expect(try encoding(column((0..<50).map { _ in "same" })) == .constant)
+    #expect(try encoding((0..<50).map { _ in nil }) == .constant)
+    #expect(try encoding(column((0..<99).map { "\($0 * 37)" })) == .integers)
+    #expect(try encoding(column((0..<99).map { "\($0 * 7).\($0 % 10)" })) == .decimals)
+    #expect(try encoding(column((0..<99).map { "\($0 * 7).\($0 % 90 + 10)e-7" })) != .doubles)
+    #expect(try encoding(column((1..<99).map { "\(Double($0) * 1.0123456789e-7)" })) == .doubles)
+    #expect(try encoding(column((0..<99).map { ["GAME", "TOOLS"][$0 % 2] })) == .dictionary)
+    #expect(try encoding(column((0..<99).map { "name \($0)" })) == .packedText)
+    #expect(try encoding(column((10..<99).map { "2018-01-\($0 % 20 + 10)" })) == .dates)
+    #expect(
+      try encoding(column((10..<99).map { "2018-01-02 03:04:\($0 % 49 + 10)" })) == .dateTimes)
+  }
+
+  @Test func aFewMisfitsAreExceptions() throws {
+    var numbers = column((0..<200).map { "\($0 * 37)" })
+    numbers[17] = Array("NaN".utf8)
+    numbers[80] = Array("+5".utf8)
+    #expect(try encoding(numbers) == .integers)
+    for row in 0..<20 { numbers[row * 3] = Array("Varies with device".utf8) }
+    #expect(try encoding(numbers) != .integers)
+  }
+
+  /// A single huge number must not widen all the others.
+  @Test func outliersAreExceptions() throws {
+    let small = column((0..<400).map { "\(($0 * 7919) % 1000)" })
+    var outlier = small
+    outlier[100] = Array("9007199254740991".utf8)
+    let sizes = try [small, outlier].map { try encode([$0]).columns[0].byteCount }
+    #expect(sizes[1] < sizes[0] + 60)
+  }
+
+  @Test func decimalScales() throws {
+    let mixed = column(
+      (0..<99).map { ["4", "4.5", "4.25"][$0 % 3] + "\($0 % 7 + 1)" + "\($0 % 9)" })
+    #expect(try encoding(mixed) == .decimals)
+    let uniform = column((0..<99).map { "\($0).\($0 % 90 + 10)" })
+    #expect(try encode([uniform]).columns[0].byteCount < encode([mixed]).columns[0].byteCount)
+  }
+
+  /// The chosen encoding is not larger than any other that could have been used.
+  @Test(arguments: Array(1...40) as [UInt64])
+  func choiceIsTheSmallest(seed: UInt64) throws {
+    var generator = ColumnGenerator(random: SplitMix64(seed: seed))
+    let builder = ClusterBuilder()
+    for kind in 0..<ColumnGenerator.kinds {
+      let rows = Int.random(in: 1...300, using: &generator.random)
+      let column = generator.column(kind: kind, rows: rows)
+      let chosen = try encode([column], with: builder).columns[0]
+      let candidates = SlowSizes.candidates(column)
+      if candidates[0].0 == "constant" {
+        // Always taken: reading it is the least work, even where a long number packs better.
+        #expect(chosen.encoding == .constant, "seed \(seed) kind \(kind)")
+        continue
+      }
+      for (name, size) in candidates {
+        #expect(
+          chosen.byteCount <= size + 4,
+          "seed \(seed) kind \(kind): \(chosen.encoding) has \(chosen.byteCount), \(name) \(size)")
+      }
+    }
+  }
+}
+
+/// The sizes of the encodings that fit a column, from the format's tables: the twin of the choice.
+enum SlowSizes {
+  static func candidates(_ column: [Spelling]) -> [(String, Int)] {
+    let values = column.compactMap { $0 }
+    var result: [(String, Int)] = []
+    if values.isEmpty { return [("constant", 1)] }
+    if values.count == column.count, Set(values).count == 1 {
+      result.append(("constant", 1 + values[0].count))
+    }
+    let nulls = values.count < column.count ? (column.count + 7) / 8 : 0
+    result.append(("packed text", nulls + strings(column.map { $0?.count ?? 0 })))
+    let distinct = Set(values)
+    let width = bits(UInt64(distinct.count - (nulls > 0 ? 0 : 1)))
+    result.append(("dictionary", 5 + strings(distinct.map(\.count)) + packed(column.count, width)))
+    for (name, header, number) in [
+      ("integers", 9, integer), ("dates", 9, date), ("doubles", 0, double),
+    ] as [(String, Int, ([UInt8]) -> Int64?)] {
+      let fitting = values.compactMap(number)
+      let misfits = values.filter { number($0) == nil }.map(\.count)
+      guard misfits.count <= values.count / 16, let low = fitting.min(), let high = fitting.max()
+      else { continue }
+      // Doubles are only tried where decimals do not fit.
+      let isDecimal = values.filter { isCanonical($0) }.count >= values.count - values.count / 16
+      if name == "doubles" && isDecimal { continue }
+      let width = name == "doubles" ? 64 : bits(UInt64(bitPattern: high &- low))
+      var size = nulls + header + packed(column.count, width)
+      if !misfits.isEmpty {
+        size += 5 + packed(misfits.count, bits(UInt64(column.count - 1))) + strings(misfits)
+        // The planner prices exceptions before it knows their shortest length.
+        size += packed(misfits.count, bits(UInt64(column.map { $0?.count ?? 0 }.max() ?? 0)))
+      }
+      result.append((name, size))
+    }
+    return result
+  }
+
+  private static func bits(_ maximum: UInt64) -> Int { 64 - maximum.leadingZeroBitCount }
+  private static func packed(_ count: Int, _ width: Int) -> Int { (count * width + 7) / 8 }
+
+  private static func strings(_ lengths: [Int]) -> Int {
+    let total = lengths.reduce(0, +)
+    let width = bits(UInt64((lengths.max() ?? 0) - (lengths.min() ?? 0)))
+    let starts = width == 0 || lengths.isEmpty ? 0 : (lengths.count - 1) / 16
+    return 10 + packed(lengths.count, width) + packed(starts, bits(UInt64(total))) + total
+  }
+
+  private static func isCanonical(_ bytes: [UInt8]) -> Bool {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let digits = text.hasPrefix("-") ? text.dropFirst() : Substring(text)
+    let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2,
+      parts.allSatisfy({ part in !part.isEmpty && part.utf8.allSatisfy { $0 &- 48 < 10 } })
+    else { return false }
+    if parts[0].count > 1 && parts[0].hasPrefix("0") { return false }
+    if parts.count == 2 && parts[1].count > 18 { return false }
+    guard let mantissa = Int64((text.hasPrefix("-") ? "-" : "") + parts.joined()) else {
+      return false
+    }
+    return !(text.hasPrefix("-") && mantissa == 0)
+  }
+
+  private static func integer(_ bytes: [UInt8]) -> Int64? {
+    guard let int = Int64(String(decoding: bytes, as: UTF8.self)) else { return nil }
+    return Array("\(int)".utf8) == bytes ? int : nil
+  }
+
+  private static func date(_ bytes: [UInt8]) -> Int64? {
+    guard case .date(let date)? = Value(spelling: bytes, type: .date) else { return nil }
+    return Int64(date.daysSince1970)
+  }
+
+  private static func double(_ bytes: [UInt8]) -> Int64? {
+    guard let value = Double(String(decoding: bytes, as: UTF8.self)), value.isFinite else {
+      return nil
+    }
+    return Array(value.description.utf8) == bytes ? Int64(bitPattern: value.bitPattern) : nil
+  }
+}

@@ -1,0 +1,87 @@
+import Importer
+import Testing
+
+@Suite struct HeaderTests {
+  @Test func namesAreTrimmedAndKept() {
+    let header = Header(["App", " Content Rating\t", "app"])
+    #expect(header.names == ["App", "Content Rating", "app"])
+    #expect(header.notes.isEmpty)
+  }
+
+  @Test func emptyAndRepeatedNamesAreMadeUnique() {
+    let header = Header(["a", "", "a", " ", "a", "b"])
+    #expect(header.names == ["a", "column2", "a_2", "column4", "a_3", "b"])
+    #expect(
+      header.notes == [
+        .emptyName(column: 2, became: "column2"),
+        .duplicateName("a", column: 3, became: "a_2"),
+        .emptyName(column: 4, became: "column4"),
+        .duplicateName("a", column: 5, became: "a_3"),
+      ])
+  }
+
+  @Test func madeUpNamesTakeNobodysName() {
+    #expect(Header(["a", "a", "a_2"]).names == ["a", "a_3", "a_2"])
+    #expect(Header(["", "column1"]).names == ["column1_2", "column1"])
+    #expect(Header(["a", "a_2", "a", "a_2"]).names == ["a", "a_2", "a_3", "a_2_2"])
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func tenThousandEqualNames() {
+    let header = Header([String](repeating: "x", count: 10_000))
+    #expect(Set(header.names).count == 10_000)
+    #expect(header.names.last == "x_10000")
+  }
+
+  @Test func readFromTheFirstRecord() throws {
+    let splitter = RecordSplitter(
+      source: MemorySource(Array("\u{FEFF}\"App\",\"a \"\"b\"\"\",,\"x\ny\"\n1,2,3,4\n".utf8)))
+    let chunk = try #require(try splitter.next(recordLimit: 1))
+    let header = try Header(chunk, dialect: .rfc4180, file: "f")
+    #expect(header.names == ["App", "a \"b\"", "column3", "x\ny"])
+  }
+
+  @Test func malformedHeaderIsAnErrorThatSaysWhere() throws {
+    for (text, place) in [
+      ("\"a\"b,c\n", "f:1:4 (byte 3)"), ("\n\na,\"b", "f:3:3 (byte 4)"),
+      (String(repeating: ",", count: Header.maximumColumns), "more than \(Header.maximumColumns)"),
+    ] {
+      let splitter = RecordSplitter(source: MemorySource(Array(text.utf8)))
+      let chunk = try #require(try splitter.next(recordLimit: 1))
+      #expect {
+        try Header(chunk, dialect: .rfc4180, file: "f")
+      } throws: { "\($0)".contains(place) && "\($0)".contains("--header") }
+    }
+  }
+
+  @Test(arguments: [
+    (["App,Rating", "Photo,4.1", "Draw,NaN"], true),
+    (["App,Released", "Photo,2018-01-07", "Draw,"], true),
+    (["name,colour", "apple,red", "pear,green"], true),
+    (["App,Category"], true),
+    (["App,,Rating", "Photo,x,4.1"], true),
+    (["1,2", "3,4"], false),
+    (["Photo,4.1", "Draw,4.5"], false),
+    (["Photo,NaN", "Draw,4.5"], false),
+    (["x,y", "x,z", "w,y"], false),
+    (["a,a", "b,c"], false),
+    (["a,", "b,c"], false),
+    (["2018-01-07,x", "2018-01-08,y"], false),
+    ([], false),
+  ])
+  func sniffing(lines: [String], isHeader: Bool) {
+    let records = lines.map {
+      $0.split(separator: ",", omittingEmptySubsequences: false).map {
+        $0.isEmpty ? nil : String($0)
+      }
+    }
+    #expect(HeaderSniffer.looksLikeHeader(records) == isHeader)
+  }
+
+  @Test func recordsForSniffingMayBeRagged() throws {
+    let splitter = RecordSplitter(source: MemorySource(Array("a,b\n1\n2,3,4\n\"x\"y\n".utf8)))
+    let chunk = try #require(try splitter.next(recordLimit: .max))
+    let records = try Header.records(chunk, dialect: .rfc4180, file: "f", limit: 3)
+    #expect(records == [["a", "b"], ["1"], ["2", "3", "4"]])
+  }
+}
