@@ -24,17 +24,32 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     self.window = max(1, window)
   }
 
-  /// Adds an input, waiting while the window is full.
+  /// Adds an input. While the window is full, the reader does a parser's work instead of waiting for
+  /// one, and waits only when there is none to do.
   ///
+  /// - Parameter help: parses an input that waits for a parser.
   /// - Returns: false when the queue was stopped; the reader should end.
-  func put(_ input: Input) -> Bool {
-    lock.withLock {
-      while !isStopped && putCount - nextIndex >= window { lock.wait() }
-      if isStopped { return false }
-      waiting.append((putCount, input))
-      putCount += 1
-      lock.wakeAll()
-      return true
+  func put(_ input: Input, help: (Input) -> Result<Output, any Error>) -> Bool {
+    while true {
+      var work: (index: Int, input: Input)?
+      let isDone: Bool? = lock.withLock {
+        while true {
+          if isStopped { return false }
+          if putCount - nextIndex < window {
+            waiting.append((putCount, input))
+            putCount += 1
+            lock.wakeAll()
+            return true
+          }
+          if !waiting.isEmpty {
+            work = waiting.removeFirst()
+            return nil
+          }
+          lock.wait()
+        }
+      }
+      if let isDone { return isDone }
+      if let work { deliver(work.index, help(work.input)) }
     }
   }
 

@@ -14,7 +14,9 @@ enum Pipeline {
     let outcome = Outcome(writer)
     do {
       threads.append(
-        try Thread(name: "sheaf-reader") { read(splitter, plan, options.limit, into: queue) })
+        try Thread(name: "sheaf-reader", stackBytes: 4 << 20) {
+          read(splitter, plan, options.limit, into: queue)
+        })
       for _ in 0..<max(1, options.parsers) {
         threads.append(
           try Thread(name: "sheaf-parser", stackBytes: 4 << 20) { parse(queue, plan) })
@@ -42,7 +44,7 @@ enum Pipeline {
     }
   }
 
-  /// The reader thread: cuts chunks so that every batch ends with one.
+  /// The reader thread: cuts chunks so that every batch ends with one, and parses when it is ahead.
   private static func read(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?,
     into queue: OrderedQueue<Chunk, ColumnBatch>
@@ -50,6 +52,7 @@ enum Pipeline {
     let most = min(
       ImportOptions.clusterRecords,
       RecordSplitter.maximumRecords(columnCount: plan.columns.count))
+    let builder = ColumnBatchBuilder(plan)
     do {
       while true {
         let done = splitter.nextRecord - 1
@@ -58,7 +61,9 @@ enum Pipeline {
           if done >= limit { break }
           wanted = min(wanted, limit - done)
         }
-        guard let chunk = try splitter.next(recordLimit: wanted), queue.put(chunk) else { break }
+        guard let chunk = try splitter.next(recordLimit: wanted),
+          queue.put(chunk, help: { input in Result { try builder.build(input) } })
+        else { break }
       }
       queue.end()
     } catch {
