@@ -100,6 +100,8 @@ struct WriterTests {
       let holder = try databases[0].beginWrite()
       for who in 0..<8 {
         let database = databases[who % handles]
+        let tickets = database.coordination.word(Coordination.Place.nextTicket)
+        let before = tickets.load()
         threads.append(
           try Thread(name: "writer") {
             do {
@@ -108,8 +110,8 @@ struct WriterTests {
               problems.append("\(error)")
             }
           })
-        // Long enough for the thread to have taken its ticket.
-        System.sleep(milliseconds: 30)
+        // The next one starts once this one has its ticket.
+        for _ in 0..<10_000 where tickets.load() == before { System.sleep(milliseconds: 1) }
       }
       holder.rollBack()
     }
