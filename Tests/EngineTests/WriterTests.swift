@@ -208,6 +208,32 @@ struct WriterTests {
     #expect(outcomes.list.count == 1 && outcomes.list[0] != nil)
   }
 
+  @Test("A reader that names a version which is gone, for a moment, does not fail a writer")
+  func readerInBetween() throws {
+    let folder = TemporaryFolder()
+    let database = try create(folder.path("a.sheaf"))
+    let gone = try database.snapshot().record
+    for index in 0..<50 {
+      try database.write { transaction in
+        for _ in 0..<20 { try transaction.table("log").insert([.int(Int64(index)), .int(0)]) }
+      }
+      if index % 10 == 9 { try database.write { try $0.table("log").deleteAll() } }
+    }
+    try database.trim()
+    // What a reader does that is interrupted between publishing its version and looking again.
+    let (slot, _) = try database.coordination.hold { gone }
+    let release = try Thread(name: "reader") {
+      System.sleep(milliseconds: 20)
+      database.coordination.release(slot)
+    }
+    let other = try Database.open(folder.path("a.sheaf"))
+    try other.write { try $0.table("log").insert([.int(1), .int(1)]) }
+    #expect(try other.check().problems == [])
+    release.join()
+    try other.close()
+    try database.close()
+  }
+
   // MARK: Compaction among threads
 
   @Test("A writer that waited while the file was compacted writes into the new file")
