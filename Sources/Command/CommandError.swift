@@ -32,7 +32,11 @@ extension CommandError {
 
   /// An output that cannot be created.
   static func creation(_ error: SystemError) -> CommandError {
-    CommandError(error.isNoSpace ? .inputOutput : .cannotCreate, error.description)
+    error.isNoSpace
+      ? transfer(error)
+      : CommandError(
+        .cannotCreate,
+        "\(error); choose another path, or look after the folder and its permissions")
   }
 
   /// A write, read or flush that failed on a file already open.
