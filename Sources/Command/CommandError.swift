@@ -88,6 +88,7 @@ extension CommandError {
     case .unreadableInput: .inputMissing
     case .readFailed, .outOfMemory: .inputOutput
     case .recordTooLong, .malformedHeader, .tooManyRejects, .emptyInput: .dataRefused
+    case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage
     }
   }

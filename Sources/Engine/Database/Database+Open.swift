@@ -64,7 +64,7 @@ extension Database {
       return try Coordination(path: path + "-lock", open: open)
     } catch let error as SystemError
       where options.access == .readOnly && (error.isReadOnly || error.isNoSpace)
-        && error.path == path + "-lock"
+      && error.path == path + "-lock"
     {
       let coordination = try Coordination(privateFor: path + "-lock")
       _ = try open(true, coordination.visible)
