@@ -61,6 +61,9 @@ extension Database {
   ) throws -> Coordination {
     do {
       return try Coordination(path: path + "-lock", open: open)
+    } catch let error as SystemError where error.isMissing && error.path == path + "-lock" {
+      // The folder is missing: a person asked for the database, not for its lock file.
+      throw SystemError(operation: error.operation, path: path, code: error.code)
     } catch let error as SystemError
       where options.access == .readOnly && error.isReadOnly && error.path == path + "-lock"
     {
