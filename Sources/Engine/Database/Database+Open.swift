@@ -76,7 +76,7 @@ extension Database {
   private static func recover(_ storage: any Storage, options: Options, alone: Bool) throws
     -> Recovery
   {
-    if alone, try Recovery.isUnborn(storage) {
+    if alone, try Recovery.isUnborn(storage, catalogue: Catalogue().encode()) {
       guard options.access == .create else {
         throw EngineError.notADatabase(path: storage.path, reason: "it is empty")
       }

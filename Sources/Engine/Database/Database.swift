@@ -72,6 +72,8 @@ public final class Database: @unchecked Sendable {
   private let current: UnsafeMutableRawPointer
   /// The map of free pages, kept between transactions while nobody else writes.
   var space: SpaceMap?
+  /// The rows that the last transaction wrote last, and the table's number; the writer's too.
+  var tail: (table: UInt32, rows: ClusterStore.Tail)?
 
   init(
     path: String, options: Options, coordination: Coordination, storage: any Storage,
