@@ -5,7 +5,7 @@
 public enum Value: Sendable, Equatable {
   case null
   case int(Int64)
-  /// Finite; `Value(spelling:type:)` never gives NaN or an infinity, and `fits` refuses them.
+  /// NaN and infinities included; as everywhere in Swift, NaN equals nothing, not even itself.
   case double(Double)
   case bool(Bool)
   case date(CalendarDate)
@@ -120,7 +120,7 @@ public enum Value: Sendable, Equatable {
   }
 
   /// True when a column of that type gives this very value back: the types are the same, or the
-  /// value is null, and a double is finite.
+  /// value is null.
   public func fits(_ type: ColumnType) -> Bool {
     return columnType == nil || columnType == type
   }
