@@ -48,6 +48,37 @@ struct ReadmeExampleTests {
     #expect("import Engine\n" + shown == compiled)
   }
 
+  @Test(
+    "Source files and tests that the documents name are there",
+    arguments: [
+      "README.md", "CONTRIBUTING.md", "docs/design.md", "docs/file-format.md",
+    ])
+  func names(document: String) throws {
+    let text = String(decoding: try Repository.read(document), as: UTF8.self)
+    let sources = try swiftFiles("Sources")
+    let tests = try swiftFiles("Tests")
+    for match in text.matches(of: #/`([A-Za-z+/]+\.swift)`/#) {
+      let name = "/" + match.output.1
+      #expect(sources.contains { $0.hasSuffix(name) }, "\(document) names \(match.output.1)")
+    }
+    let code = try tests.map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
+    for match in text.matches(of: #/`([A-Za-z]+Tests)`/#) {
+      #expect(code.contains("struct \(match.output.1)"), "\(document) names \(match.output.1)")
+    }
+    // Names of tests stand in quotes in the table of invariants.
+    for line in text.split(separator: "\n") where line.hasPrefix("| I") {
+      for match in line.matches(of: #/"([^"]+)"/#) {
+        #expect(code.contains("\"\(match.output.1)\""), "\(document) names \(match.output.1)")
+      }
+    }
+  }
+
+  private func swiftFiles(_ folder: String) throws -> [String] {
+    let root = Repository.path(folder)
+    return try FileManager.default.subpathsOfDirectory(atPath: root)
+      .filter { $0.hasSuffix(".swift") }.map { "\(root)/\($0)" }
+  }
+
   /// What lies between two marks.
   private func part(of text: String, from start: String, to end: String) -> String? {
     guard let opening = text.range(of: start),
