@@ -110,7 +110,7 @@ private struct ImportRun {
 
   private mutating func importAll(_ database: Database?) throws {
     for (index, path) in options.inputs.enumerated() {
-      if index > 0, options.shouldStop() { report.isInterrupted = true }
+      if report.batches > 0, options.shouldStop() { report.isInterrupted = true }
       if report.isInterrupted { return }
       try importInput(path, sources[index], database, isFirst: index == 0)
     }

