@@ -72,7 +72,9 @@ import Testing
     #expect(text.contains("  columns     n text, b text\n"))
     #expect(text.contains("  compaction  not needed\n"))
     #expect(!text.contains("rejected"))
-    let again = try bench.run(["import", bench.path("in.csv"), "--into", bench.database, "--resume"])
+    let again = try bench.run([
+      "import", bench.path("in.csv"), "--into", bench.database, "--resume",
+    ])
     #expect(again.outputText.hasPrefix("nothing to do: "))
     let quiet = try bench.run([
       "import", bench.path("in.csv"), "--into", bench.path("q.sheaf"), "--quiet",

@@ -95,7 +95,8 @@ struct Report {
   }
   subscript(_ index: Int) -> Report {
     let array = value as? [Any] ?? []
-    return Report(value: index < array.count ? array[index] : NSError(domain: "no \(index)", code: 0))
+    return Report(
+      value: index < array.count ? array[index] : NSError(domain: "no \(index)", code: 0))
   }
 
   var int: Int? { value as? Int }

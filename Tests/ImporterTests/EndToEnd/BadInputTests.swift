@@ -15,8 +15,11 @@ import Testing
     ("\u{FEFF}a,b\n1,2\n", "a,b\n1,2\n"), ("\u{FEFF}\"a\",b\n1,2\n", "a,b\n1,2\n"),
     // Names: doubled, empty, blank, quoted with line ends and quotes in them.
     ("a,a,a\n1,2,x\n", "a,a_2,a_3\n1,2,x\n"), ("a,,b\n1,2,x\n", "a,column2,b\n1,2,x\n"),
-    (" a ,b\n1,2\n", "a,b\n1,2\n"), ("\"two\nlines\",\"x\"\"y\"\n1,2\n",
-     "\"two\nlines\",\"x\"\"y\"\n1,2\n"),
+    (" a ,b\n1,2\n", "a,b\n1,2\n"),
+    (
+      "\"two\nlines\",\"x\"\"y\"\n1,2\n",
+      "\"two\nlines\",\"x\"\"y\"\n1,2\n"
+    ),
     // A header alone, with and without a record end.
     ("a,b\n", "a,b\n"), ("a,b", "a,b\n"),
     // One row, one field.
@@ -29,7 +32,8 @@ import Testing
     ("a,b\n,1\n,2\n", "a,b\n,1\n,2\n"), ("a,b\n\0,x\0y\n", "a,b\n\0,x\0y\n"),
     ("a,b\n5\" disk,x\n", "a,b\n\"5\"\" disk\",x\n"),
     // Other delimiters, found.
-    ("a;b\n1;2,5\n", "a,b\n1,\"2,5\"\n"), ("a\tb\n1\t2\n", "a,b\n1,2\n"), ("a|b\n1|2\n", "a,b\n1,2\n"),
+    ("a;b\n1;2,5\n", "a,b\n1,\"2,5\"\n"), ("a\tb\n1\t2\n", "a,b\n1,2\n"),
+    ("a|b\n1|2\n", "a,b\n1,2\n"),
   ])
   func unusualButFine(input: String, table: String) throws {
     for batch in [1, 1000] {
@@ -74,7 +78,9 @@ import Testing
   }
 
   @Test func aHeaderThatCannotBeUsed() throws {
-    for input in [Array("a,\"b\nc".utf8), [0xFF, 0xFE, 0x61, 0, 0x0A, 0], Array("\"a\"x,b\n".utf8)] {
+    for input in [
+      Array("a,\"b\nc".utf8), [0xFF, 0xFE, 0x61, 0, 0x0A, 0], Array("\"a\"x,b\n".utf8),
+    ] {
       let folder = try ImportFolder()
       let error = try #require(throws: ImportError.self) { try folder.importCSV(input) }
       guard case .malformedHeader(let position, _) = error else {
@@ -166,7 +172,9 @@ import Testing
 
   @Test func spellingsOfNull() throws {
     let folder = try ImportFolder()
-    let report = try folder.importCSV("a,b\nNA,1\n\"NA\",-\n,\"\"\nna,NA\n") { $0.nulls = ["NA", "-"] }
+    let report = try folder.importCSV("a,b\nNA,1\n\"NA\",-\n,\"\"\nna,NA\n") {
+      $0.nulls = ["NA", "-"]
+    }
     #expect(report.columns.map(\.nulls) == [3, 2])
     #expect(try folder.exportText() == "a,b\n,1\n,\n,\"\"\nna,\n")
   }

@@ -61,7 +61,9 @@ import Testing
     #expect(csv[reasons[3].byteOffset] == 0xFF)
     #expect(csv[reasons[4].byteOffset] == UInt8(ascii: "y"))
     #expect(csv[reasons[5].byteOffset] == UInt8(ascii: "\""))
-    let words = ["too few", "too many", "after a closing", "UTF-8", "after a closing", "never closed"]
+    let words = [
+      "too few", "too many", "after a closing", "UTF-8", "after a closing", "never closed",
+    ]
     for (reason, word) in zip(reasons, words) { #expect(reason.reason.contains(word)) }
     try folder.expectSound()
   }
@@ -84,7 +86,8 @@ import Testing
       #expect((extend.imported, extend.rejected) == (5, 0))
       #expect(
         try extended.exportText()
-          == "a,b,extra1,extra2,extra3\n1,one,,,\n2,,,,\n3,three,more,,\n4,four,,\"\",x\n5,five,,,\n")
+          == "a,b,extra1,extra2,extra3\n1,one,,,\n2,,,,\n3,three,more,,\n4,four,,\"\",x\n5,five,,,\n"
+      )
       try extended.expectSound()
       // A second input fills the columns that are there, whatever its own types are.
       try extended.importCSV("a,b\n6,six,7\n", as: "u.csv") { $0.ragged = .extend }

@@ -13,7 +13,8 @@ import Testing
       let number = record > 500 ? "\(record).5" : String(record)
       let text = Bool.random(using: &random) ? "\"two\nlines\"" : "x"
       // All null until late, then a type of its own; and a record to reject now and then.
-      csv += "\(number),\(text),\(record > 700 ? "2018-08-03" : "")\(record % 90 == 0 ? ",more" : "")\n"
+      csv +=
+        "\(number),\(text),\(record > 700 ? "2018-08-03" : "")\(record % 90 == 0 ? ",more" : "")\n"
     }
     return Array(csv.utf8)
   }
@@ -109,7 +110,9 @@ import Testing
     let inputs = (1...3).map { file in
       "a,b\n" + (1...250).map { "\(file),\($0)\n" }.joined()
     }
-    for (index, input) in inputs.enumerated() { try folder.write("\(index).csv", Array(input.utf8)) }
+    for (index, input) in inputs.enumerated() {
+      try folder.write("\(index).csv", Array(input.utf8))
+    }
     var runs = 0
     while true {
       let stop = stopped(after: 1)

@@ -69,7 +69,8 @@ import Testing
   func theNarrowestType(values: String, type: String) throws {
     let folder = try ImportFolder()
     let csv =
-      "a,b\n" + values.split(separator: "\n", omittingEmptySubsequences: false)
+      "a,b\n"
+      + values.split(separator: "\n", omittingEmptySubsequences: false)
       .map { "\($0),x\n" }.joined()
     try folder.importCSV(csv) { $0.header = .firstRecord }
     #expect(try folder.types() == "a \(type), b text")
