@@ -7,7 +7,8 @@ package final class ClusterStore {
   private let baseEnd: UInt64
   private let builder = ClusterBuilder()
   /// A cluster whose rows are at hand already, so that a run of small transactions need not decode
-  /// the one they all add to. A reference's checksums vouch for its rows being the same.
+  /// the one they all add to. A reference's checksums vouch for its values being the same, and for its
+  /// keys once the first one is.
   package struct Tail {
     let reference: BlockReference
     let rows: RowBuffer
@@ -42,7 +43,9 @@ package final class ClusterStore {
 
   /// A cluster's rows for changing.
   package func open(_ entry: NodeEntry) throws -> OpenCluster {
-    if let tail, tail.reference == entry.reference, tail.rows.columnIDs == columnIDs {
+    if let tail, tail.reference == entry.reference, tail.rows.keys.first == entry.firstKey,
+      tail.rows.columnIDs == columnIDs
+    {
       self.tail = nil
       return OpenCluster(tail.rows)
     }
