@@ -60,18 +60,15 @@ package final class CommitPipeline: @unchecked Sendable {
 
   deinit { ownMemory.deallocate() }
 
-  /// The newest version that a reader of this process may take. Never waits.
+  /// The newest version that a reader of this process may take. Never waits, never goes back.
   package func visible() -> VersionRecord {
-    // The own cell has been filled since the beginning, so a load fails only while it is being
-    // rewritten by a thread that the system does not run just now.
-    while true {
-      let shared = coordination.visible.load()
-      if let own = ownVisible.load() {
-        if let shared, shared.version > own.version { return shared }
-        return own
-      }
-      if let shared { return shared }
+    let shared = coordination.visible.load()
+    guard let own = ownVisible.load() else {
+      // Filled by `init`: there is always one.
+      return shared ?? lock.withLock { state.durable }
     }
+    if let shared, shared.version > own.version { return shared }
+    return own
   }
 
   /// Versions whose pages must not be written, readers' aside.
@@ -91,19 +88,19 @@ package final class CommitPipeline: @unchecked Sendable {
 
   /// Takes the process's right to write, waiting for other processes' commits to become durable.
   ///
-  /// - Returns: the version to begin from, and whether somebody else may have written since.
-  package func beginTransaction() throws -> (base: VersionRecord, isFresh: Bool) {
+  /// - Returns: the version to begin from: this handle's newest, or a later one of somebody else's.
+  package func beginTransaction() throws -> VersionRecord {
     let held = lock.withLock {
       state.transactionIsOpen = true
       return state.holdsWriting
     }
-    if held { return (lock.withLock { state.complete }, false) }
+    if held { return lock.withLock { state.complete } }
     do {
       _ = try coordination.beginWriting(wait: true)
       lock.withLock { state.holdsWriting = true }
       let recovered = try Recovery.run(storage)
       let (known, hasBegun) = lock.withLock { (state.complete, state.hasBegun) }
-      if recovered.record == known, hasBegun { return (known, false) }
+      if recovered.record == known, hasBegun { return known }
       // Another process went on from here, or left this file. If it was killed, or its last flush
       // failed, its slot may be in memory only. Before a page of the version before it may be
       // written, the slot has to be on the disk.
@@ -124,7 +121,7 @@ package final class CommitPipeline: @unchecked Sendable {
         state.durable = recovered.record
         state.durableSlot = recovered.slot
       }
-      return (recovered.record, recovered.record != known)
+      return recovered.record
     } catch {
       try endTransaction()
       throw error
