@@ -70,8 +70,8 @@ public final class Database: @unchecked Sendable {
   /// What became of the question `options.shouldCompact` when the file was opened.
   public internal(set) var compactionAtOpen: CompactionResult?
   private let current: UnsafeMutableRawPointer
-  /// The map of free pages, and the version it is of: worthless once somebody else has written.
-  var space: (map: SpaceMap, of: VersionRecord)?
+  /// The map of free pages, kept between transactions while nobody else writes.
+  var space: SpaceMap?
   /// The rows that the last transaction wrote last, and the table's number; the writer's too.
   var tail: (table: UInt32, rows: ClusterStore.Tail)?
 
@@ -194,14 +194,16 @@ public final class Database: @unchecked Sendable {
     do {
       // A compaction that came first has replaced the parts.
       let parts = try self.parts
-      let base = try parts.pipeline.beginTransaction()
+      let (base, isFresh) = try parts.pipeline.beginTransaction()
       do {
         // Before the file is cut: the other slot may name a version that reaches beyond the new end.
         try parts.pipeline.mirrorSlot()
-        if let space, space.of == base {
-          space.map.reclaim(held: try versionsToKeep(parts))
-          let end = space.map.trim() * Layout.pageBytes
+        if !isFresh, let space, space.version == base.version {
+          space.reclaim(held: try versionsToKeep(parts))
+          let end = space.trim() * Layout.pageBytes
           if try parts.storage.length() > end { try parts.storage.resize(to: end) }
+        } else {
+          space = nil
         }
       } catch {
         try parts.pipeline.endTransaction()

@@ -47,16 +47,16 @@ final class TransactionState {
   private static func begin(_ database: Database, _ parts: Database.Parts) throws
     -> (VersionRecord, SpaceMap, BlockWriter, Catalogue)
   {
-    let base = try parts.pipeline.beginTransaction()
+    let (base, isFresh) = try parts.pipeline.beginTransaction()
     do {
       let bytes = try parts.blocks.block(base.root, end: base.end)
       let catalogue = try Catalogue(decoding: bytes)
       let space: SpaceMap
-      if let kept = database.space, kept.of == base {
-        space = kept.map
+      if let kept = database.space, !isFresh, kept.version == base.version {
+        space = kept
       } else {
         space = try database.walk(base, parts.blocks)
-        database.space = (space, base)
+        database.space = space
       }
       space.reclaim(held: try database.versionsToKeep(parts))
       let writer = BlockWriter(
@@ -173,10 +173,8 @@ final class TransactionState {
     let version = base.version + 1
     space.commit(version: version, added: writer.added, dropped: writer.dropped)
     database.bytesWritten(writer.bytesWritten)
-    let record = VersionRecord(
+    return VersionRecord(
       version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes))
-    database.space = (space, record)
-    return record
   }
 
   private func end() throws {

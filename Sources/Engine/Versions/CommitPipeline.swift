@@ -88,19 +88,19 @@ package final class CommitPipeline: @unchecked Sendable {
 
   /// Takes the process's right to write, waiting for other processes' commits to become durable.
   ///
-  /// - Returns: the version to begin from: this handle's newest, or a later one of somebody else's.
-  package func beginTransaction() throws -> VersionRecord {
+  /// - Returns: the version to begin from, and whether somebody else may have written since.
+  package func beginTransaction() throws -> (base: VersionRecord, isFresh: Bool) {
     let held = lock.withLock {
       state.transactionIsOpen = true
       return state.holdsWriting
     }
-    if held { return lock.withLock { state.complete } }
+    if held { return (lock.withLock { state.complete }, false) }
     do {
       _ = try coordination.beginWriting(wait: true)
       lock.withLock { state.holdsWriting = true }
       let recovered = try Recovery.run(storage)
       let (known, hasBegun) = lock.withLock { (state.complete, state.hasBegun) }
-      if recovered.record == known, hasBegun { return known }
+      if recovered.record == known, hasBegun { return (known, false) }
       // Another process went on from here, or left this file. If it was killed, or its last flush
       // failed, its slot may be in memory only. Before a page of the version before it may be
       // written, the slot has to be on the disk.
@@ -121,7 +121,7 @@ package final class CommitPipeline: @unchecked Sendable {
         state.durable = recovered.record
         state.durableSlot = recovered.slot
       }
-      return recovered.record
+      return (recovered.record, recovered.record != known)
     } catch {
       try endTransaction()
       throw error
