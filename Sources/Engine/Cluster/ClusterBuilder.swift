@@ -26,10 +26,10 @@ package struct EncodedCluster: Sendable {
 ///
 /// Thread rule: confined; one for each thread. Its memory is used again for every cluster.
 package final class ClusterBuilder {
-  private var encoder = ColumnEncoder()
+  private var encoder: ColumnEncoder
   private var output = OutputBuffer(capacity: 1 << 16)
 
-  package init() {}
+  package init(effort: EncodingEffort = .fast) { encoder = ColumnEncoder(effort: effort) }
 
   /// Encodes rows whose fields are given as spans of an arena.
   ///

@@ -66,11 +66,7 @@ extension ColumnReader {
     case .packedText(let text):
       return text.marks.inconsistency() ?? text.strings.inconsistency()
     case .dictionary(let dictionary):
-      if let problem = dictionary.entries.inconsistency() { return problem }
-      for row in 0..<rowCount where dictionary.isOutside(row, flags: flags) {
-        return "row \(row) names an entry that the dictionary does not have"
-      }
-      return nil
+      return dictionary.inconsistency(rowCount: rowCount)
     }
   }
 }

@@ -5,7 +5,7 @@ package final class ClusterStore {
   private let writer: BlockWriter
   private let blocks: BlockReader
   private let baseEnd: UInt64
-  private let builder = ClusterBuilder()
+  private let builder = ClusterBuilder(effort: .thorough)
   /// The table's columns as clusters know them; set before the first cluster is opened.
   package var columnIDs: [UInt32] = []
 
