@@ -32,7 +32,11 @@ extension CommandError {
 
   /// An output that cannot be created.
   static func creation(_ error: SystemError) -> CommandError {
-    CommandError(error.isNoSpace ? .inputOutput : .cannotCreate, error.description)
+    error.isNoSpace
+      ? transfer(error)
+      : CommandError(
+        .cannotCreate,
+        "\(error); choose another path, or look after the folder and its permissions")
   }
 
   /// A write, read or flush that failed on a file already open.
@@ -84,6 +88,7 @@ extension CommandError {
     case .unreadableInput: .inputMissing
     case .readFailed, .outOfMemory: .inputOutput
     case .recordTooLong, .malformedHeader, .tooManyRejects, .emptyInput: .dataRefused
+    case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage
     }
   }

@@ -46,13 +46,16 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A column named in the options is not in the input.
   case noSuchColumn(name: String, known: [String])
   case invalidOption(String)
+  /// `shouldStop` said so while a pipe had nothing to read.
+  case interrupted
 
   public var description: String {
     switch self {
     case .tooManyRejects(let count, let first, let path, let batches, let objects):
       "\(first.map { "\($0.position): \($0.reason); " } ?? "")"
         + "\(count) record\(count == 1 ? "" : "s") rejected, more than --max-rejects allows; "
-        + "committed so far: \(batches) batches, \(objects) objects; the rejected records are in "
+        + "committed so far: \(batches) batch\(batches == 1 ? "" : "es"), "
+        + "\(objects) object\(objects == 1 ? "" : "s"); the rejected records are in "
         + "\(path): mend the input and start anew, or go on with --resume and a higher --max-rejects"
     case .emptyInput(let path):
       "\(path): the input is empty: there is no header and no record; "
@@ -63,6 +66,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "the input has no column '\(name)'; it has: \(known.prefix(20).joined(separator: ", "))"
         + (known.count > 20 ? ", ..." : "")
     case .invalidOption(let reason): reason
+    case .interrupted: "interrupted before the first record"
     case .unreadableInput(let path, let reason):
       "\(path): cannot read the input: \(reason); check the path and its permissions"
     case .readFailed(let path, let offset, let reason):

@@ -80,7 +80,8 @@ public struct ImportOptions: Sendable {
   public var compaction = CompactionPolicy()
   /// Limits that bound memory, and that tests make tiny.
   package var limits = RecordSplitter.Limits()
-  /// Asked after every batch: true ends the import there, committed.
+  /// Asked after every batch, and between inputs: true ends the import there, committed. Also asked
+  /// while a pipe has nothing to read.
   public var shouldStop: @Sendable () -> Bool = { false }
   /// Called after every batch, on the writer's thread.
   public var progress: @Sendable (ImportProgress) -> Void = { _ in }

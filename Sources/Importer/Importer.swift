@@ -25,6 +25,10 @@ private struct ImportRun {
   private let started = System.monotonicNanoseconds
   private var report = ImportReport()
   private var sources: [any ByteSource]
+  /// The first input, looked at before the database is touched.
+  private var firstOpened: InputPlanner.Opened?
+  /// How much of each rejects file belongs to the inputs before: several may share one.
+  private var rejectsWritten: [String: (records: Int, reasons: Int)] = [:]
 
   init(_ options: ImportOptions) throws {
     self.options = options
@@ -40,12 +44,38 @@ private struct ImportRun {
     }
     tableName = options.table ?? Self.tableName(first)
     // Before the database is touched: a missing input must not leave an empty database behind.
-    sources = try options.inputs.map { try InputPlanner.source($0) }
+    sources = try options.inputs.map {
+      let source = try InputPlanner.source($0)
+      source.isCancelled = options.shouldStop
+      return source
+    }
     report.inputs = options.inputs
     report.database = options.database
     report.table = tableName
     report.batchSize = options.batchSize
     report.isDryRun = options.dryRun
+    try checkFiles()
+    // An input without a usable header must not leave an empty database behind either.
+    firstOpened = try InputPlanner(options: options, path: first).open(sources[0])
+  }
+
+  /// Rejects written over an input or the database would destroy it.
+  private func checkFiles() throws {
+    func isTaken(_ path: String) -> Bool {
+      guard let file = try? System.status(path: path) else { return path == options.database }
+      return (options.inputs + [options.database]).contains { other in
+        guard let status = try? System.status(path: other) else { return false }
+        return status.inode == file.inode && status.device == file.device
+      }
+    }
+    for input in options.inputs {
+      let path = rejectsPath(input)
+      for file in [path, RejectLog.reasonsPath(path)] where isTaken(file) {
+        throw ImportError.invalidOption(
+          "rejected records would go to \(file), which is an input or the database; "
+            + "name another file with --rejects")
+      }
+    }
   }
 
   /// The file's name without its extensions.
@@ -79,7 +109,9 @@ private struct ImportRun {
   }
 
   private mutating func importAll(_ database: Database?) throws {
-    for (index, path) in options.inputs.enumerated() where !report.isInterrupted {
+    for (index, path) in options.inputs.enumerated() {
+      if report.batches > 0, options.shouldStop() { report.isInterrupted = true }
+      if report.isInterrupted { return }
       try importInput(path, sources[index], database, isFirst: index == 0)
     }
   }
@@ -88,41 +120,56 @@ private struct ImportRun {
     _ path: String, _ source: any ByteSource, _ database: Database?, isFirst: Bool
   ) throws {
     let planner = InputPlanner(options: options, path: path)
-    let opened = try planner.open(source)
+    let opened = try firstOpened.take() ?? planner.open(source)
     if report.dialect == nil { report.dialect = opened.report }
     report.notes += opened.header.notes.map { "\(source.name): \($0)" }
     guard
       let start = try start(
         path, opened, planner.optionsDigest(opened), try existingTable(database), isFirst: isFirst)
     else { return }
-    let checkpoint = start.checkpoint
     let plan = makePlan(source.name, opened, start.match)
-    let log = RejectLog(
-      path: rejectsPath(path), recordsLength: checkpoint.rejectsLength,
-      reasonsLength: checkpoint.reasonsLength)
-    if start.resumes { try log.cutBack() }
+    let log = try rejectLog(path, start)
     let destination: any Destination =
       database.map {
         DatabaseDestination(
           $0, table: tableName, durability: options.durability, plan: plan,
-          expected: start.schema, earlier: start.earlier,
+          expected: start.schema, goesOnFrom: start.resumes ? start.checkpoint : nil,
           truncates: options.truncate && isFirst && !start.resumes)
       } ?? NoDestination()
     let writer = BatchWriter(
       options: options, plan: plan, destination: destination, log: log, types: start.types,
-      checkpoint: checkpoint, bytesTotal: bytesTotal, bytesBefore: report.bytesRead)
+      checkpoint: start.checkpoint, bytesTotal: bytesTotal, bytesBefore: report.bytesRead)
     try Pipeline.run(start.splitter, plan, options, writer: writer)
     add(writer, plan, bytesRead: writer.checkpoint.byteOffset - start.readBefore)
+    rejectsWritten[log.path] = (log.recordsLength, log.reasonsLength)
     if log.isUsed, writer.checkpoint.rejected > 0, !options.dryRun {
-      report.rejects = .init(path: log.path, reasonsPath: log.reasonsPath)
+      let files = ImportReport.RejectFiles(path: log.path, reasonsPath: log.reasonsPath)
+      if let first = report.rejects, first != files {
+        report.notes.append(
+          "rejected records of \(source.name): \(log.path), reasons in \(log.reasonsPath)")
+      } else {
+        report.rejects = files
+      }
     }
+  }
+
+  /// The rejects file of an input, cut back to what is committed, or going on behind the rejects of
+  /// the inputs before.
+  private func rejectLog(_ path: String, _ start: Start) throws -> RejectLog {
+    let path = rejectsPath(path)
+    let before = rejectsWritten[path] ?? (0, 0)
+    let log = RejectLog(
+      path: path,
+      recordsLength: start.resumes ? start.checkpoint.rejectsLength : before.records,
+      reasonsLength: start.resumes ? start.checkpoint.reasonsLength : before.reasons)
+    if start.resumes || before.records > 0, !options.dryRun { try log.cutBack() }
+    return log
   }
 
   /// Where an input's import begins, and what it knows of the table: values only, so that no snapshot
   /// of the table as it was stays held while the import goes on.
   private struct Start {
     let checkpoint: Checkpoint
-    let earlier: [Checkpoint]
     let resumes: Bool
     let schema: TableSchema?
     let match: TableMatch
@@ -137,23 +184,23 @@ private struct ImportRun {
     _ path: String, _ opened: InputPlanner.Opened, _ digest: UInt64, _ table: Table?,
     isFirst: Bool
   ) throws -> Start? {
-    var earlier = table?.note(Checkpoint.note).flatMap(Checkpoint.decode) ?? []
-    guard options.resume, let found = earlier.lastIndex(where: { $0.input == opened.identity })
-    else {
+    guard let checkpoint = try checkpointToResume(opened, table) else {
       let match = try TableMatch(
         opened.header, isFirst ? options : options.withoutTruncation, table: table)
       let checkpoint = Checkpoint(
         input: opened.identity ?? .init(size: -1, digest: 0), options: digest,
         byteOffset: opened.splitter.byteOffset, line: opened.splitter.line, classes: [])
       return Start(
-        checkpoint: checkpoint, earlier: earlier, resumes: false, schema: table?.schema,
+        checkpoint: checkpoint, resumes: false, schema: table?.schema,
         match: match, types: match.types, splitter: opened.splitter, readBefore: 0)
     }
-    let checkpoint = earlier.remove(at: found)
     report.resumedAt = .init(
       record: checkpoint.records, byteOffset: checkpoint.byteOffset,
       isComplete: checkpoint.isComplete)
-    if checkpoint.isComplete { return nil }
+    if checkpoint.isComplete {
+      rejectsWritten[rejectsPath(path)] = (checkpoint.rejectsLength, checkpoint.reasonsLength)
+      return nil
+    }
     guard checkpoint.options == digest else {
       throw ImportError.cannotResume(
         path: opened.source.name,
@@ -162,10 +209,32 @@ private struct ImportRun {
     }
     let match = try TableMatch(opened.header, options.withoutTruncation, table: table)
     return Start(
-      checkpoint: checkpoint, earlier: earlier, resumes: true, schema: table?.schema,
+      checkpoint: checkpoint, resumes: true, schema: table?.schema,
       match: match, types: match.types.resuming(checkpoint.classes),
       splitter: try splitter(path, opened, goingOnFrom: checkpoint),
       readBefore: checkpoint.byteOffset)
+  }
+
+  /// Where `options.resume` goes on; nil: at the start.
+  private func checkpointToResume(_ opened: InputPlanner.Opened, _ table: Table?) throws
+    -> Checkpoint?
+  {
+    guard options.resume else { return nil }
+    guard let identity = opened.identity else {
+      throw ImportError.cannotResume(
+        path: opened.source.name, reason: "it cannot be read again; save it to a file first")
+    }
+    let known = table?.note(Checkpoint.note).flatMap(Checkpoint.decode) ?? []
+    if let checkpoint = known.last(where: { $0.input == identity }) { return checkpoint }
+    // Starting over would import the common part twice.
+    if let changed = known.last(where: { $0.input.digest == identity.digest }) {
+      throw ImportError.cannotResume(
+        path: opened.source.name,
+        reason: "it has changed since it was imported: \(identity.size) bytes now, "
+          + "\(changed.input.size) bytes then; import it without --resume, with --truncate if its "
+          + "records are to take the place of the earlier ones")
+    }
+    return nil
   }
 
   private func existingTable(_ database: Database?) throws -> Table? {
@@ -241,7 +310,11 @@ private struct ImportRun {
     report.compaction = CompactionResult(
       decision: options.compaction.mode == .never ? .disabled : .notNeeded, before: use.total,
       after: use.total)
-    if options.compaction.shouldCompact(total: use.total, used: use.used) {
+    if report.isInterrupted {
+      // Somebody is waiting for the end.
+      report.compaction = CompactionResult(
+        decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
+    } else if options.compaction.shouldCompact(total: use.total, used: use.used) {
       let began = System.monotonicNanoseconds
       report.compaction = try database.compact()
       report.compactionSeconds = Double(System.monotonicNanoseconds - began) / 1e9

@@ -26,8 +26,7 @@ struct InputPlanner {
   ///   throws.
   func open(_ source: any ByteSource) throws -> Opened {
     let splitter = RecordSplitter(source: source, limits: options.limits)
-    let sample = try splitter.peek(DialectSniffer.sampleBytes)
-    let isWhole = sample.count < DialectSniffer.sampleBytes
+    let (sample, isWhole) = try sample(splitter)
     var sniffed: [String] = []
     let quote: UInt8?
     if let given = options.quote {
@@ -60,8 +59,27 @@ struct InputPlanner {
       source: source, splitter: splitter, dialect: dialect, hasHeader: hasHeader, header: header,
       report: ImportReport.DialectReport(
         delimiter: delimiter, quote: quote, hasHeader: hasHeader, sniffed: sniffed,
-        recordEnd: DialectSniffer.recordEnd(sample)),
+        recordEnd: recordEnd(sample)),
       identity: try identity(source))
+  }
+
+  /// The beginning of the input, and whether it is all of it: enough for at least one whole record,
+  /// up to the length that a record may have.
+  private func sample(_ splitter: RecordSplitter) throws -> (bytes: [UInt8], isWhole: Bool) {
+    var wanted = DialectSniffer.sampleBytes
+    while true {
+      let bytes = try splitter.peek(wanted)
+      if bytes.count < wanted { return (bytes, true) }
+      if recordEnd(bytes) != nil || wanted >= options.limits.maximumRecordBytes {
+        return (bytes, false)
+      }
+      wanted = min(2 * wanted, options.limits.maximumRecordBytes)
+    }
+  }
+
+  private func recordEnd(_ sample: [UInt8]) -> String? {
+    DialectSniffer.recordEnd(
+      sample, quote: options.quote ?? 0x22, delimiter: options.delimiter)
   }
 
   private var name: String { path == "-" ? "standard input" : path }
@@ -69,10 +87,15 @@ struct InputPlanner {
   private func sampleRecords(_ sample: [UInt8], isWhole: Bool, _ dialect: Dialect) throws
     -> [[String?]]
   {
+    // Names that are given need no look at the records.
+    if case .names = options.header { return [] }
     let splitter = RecordSplitter(
       source: MemorySource(sample, name: name), dialect: dialect, limits: options.limits)
     guard let chunk = try splitter.next(recordLimit: 100) else { return [] }
-    var records = try Header.records(chunk, dialect: dialect, file: name, limit: 100)
+    // Without a header a malformed first record is to be rejected like any other.
+    var records = try Header.records(
+      chunk, dialect: dialect, file: name, limit: 100,
+      needsFirst: options.header != .absent)
     if chunk.isLast, !isWhole, records.count > 1 { records.removeLast() }
     return records
   }

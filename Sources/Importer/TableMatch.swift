@@ -61,8 +61,16 @@ struct TableMatch {
         "the table's column '\(missing.name)' may not be null, and the input does not have it")
     }
     plannedColumns = columns
-    types = ColumnTypes(states)
     extras = Self.extras(names, schema, nextIdentifier)
+    if let table, keepsValues, options.ragged == .extend {
+      for extra in extras.existing {
+        var state = ColumnTypes.State()
+        state.classes = try table.schema.index(of: extra.name).map(table.classes) ?? []
+        state.sampled = state.classes
+        states.append(state)
+      }
+    }
+    types = ColumnTypes(states)
   }
 
   private static func extras(_ names: [String], _ schema: TableSchema?, _ next: UInt32)
@@ -89,7 +97,9 @@ extension Table {
     case .bool: return .bool
     case .date: return .date
     case .dateTime: return .dateTime
-    case .text, .data: return .text
+    case .data: return .text
+    // Without a value in it, the column has no type of its own yet.
+    case .text: return try hasValues(inColumn: index) ? .text : []
     case .double: return .double
     case .int:
       var classes: TypeSet = []
@@ -108,5 +118,14 @@ extension Table {
       }
       return classes
     }
+  }
+
+  private func hasValues(inColumn index: Int) throws -> Bool {
+    var found = false
+    try forEachCluster { _, cluster in
+      guard !found, let stored = try cluster.column(id: schema.columnIDs[index]) else { return }
+      found = stored.nullCount < cluster.rowCount
+    }
+    return found
   }
 }

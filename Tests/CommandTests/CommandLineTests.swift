@@ -56,7 +56,8 @@ import Testing
     #expect(result.status == ExitStatus.cannotCreate.rawValue)
     #expect(
       result.errorText
-        == "sheaf sample: /nowhere/at/all.csv: open: No such file or directory\n")
+        == "sheaf sample: /nowhere/at/all.csv: open: No such file or directory; choose another path, "
+        + "or look after the folder and its permissions\n")
   }
 
   #if os(Linux)

@@ -43,20 +43,25 @@ final class SheafProcess {
 
   /// Runs to the end, with nothing, or `input`, on standard input.
   static func run(
-    _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:]
+    _ arguments: [String], input: [UInt8] = [], program: String? = nil,
+    environment: [String: String] = [:]
   ) throws -> Result {
-    let process = try SheafProcess(arguments, environment: environment)
+    let process = try SheafProcess(arguments, program: program, environment: environment)
     try process.send(input)
     return process.finish()
   }
 
   /// Starts the program.
   ///
-  /// - Parameter environment: added to this process's own.
-  init(_ arguments: [String], environment: [String: String] = [:]) throws {
+  /// - Parameters:
+  ///   - program: another one than the built `sheaf`.
+  ///   - environment: added to this process's own.
+  init(
+    _ arguments: [String], program other: String? = nil, environment: [String: String] = [:]
+  ) throws {
     // A child that ends early must not end the tests with it.
     System.ignoreClosedPipes()
-    let program = try Self.program()
+    let program = try other ?? Self.program()
     Self.spawning.lock()
     defer { Self.spawning.unlock() }
     let (inputRead, inputWrite) = try Self.pipe()
@@ -170,7 +175,7 @@ final class SheafProcess {
   // MARK: The program
 
   /// The `sheaf` that was built with the tests: in the folder of the test bundle, or above it.
-  private static func program() throws -> String {
+  static func program() throws -> String {
     let bundle = try bundlePath()
     var folder = System.directory(of: bundle)
     for _ in 0..<5 {

@@ -1,3 +1,4 @@
+import Engine
 import Testing
 
 @testable import Command
@@ -87,7 +88,7 @@ import Testing
   }
 
   @Test func choicesNameWhatIsAllowed() {
-    let kind = ValueKind<ImportCommand.Durability>.choice
+    let kind = ValueKind<Durability>.choice
     #expect(kind.parse("full") == .full)
     #expect(kind.parse("FULL") == nil)
     #expect(kind.placeholder == "full|group|none")

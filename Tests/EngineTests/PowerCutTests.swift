@@ -199,6 +199,47 @@ struct PowerCutTests {
     try verify(journal, seed: 14, states: 700)
   }
 
+  /// A copy's file is renamed into place when all is flushed: until then a power cut may leave it in any
+  /// state, but none in which it opens and says something else.
+  @Test("A compact copy while it is being written")
+  func compaction() throws {
+    var changes = RandomChanges(seed: 16)
+    let journal = try Journal()
+    try journal.commit(.full) { transaction, model in
+      try changes.createTable("all", RandomChanges.columns, transaction, &model)
+      try changes.createTable("apps", RandomChanges.fewColumns, transaction, &model)
+      try changes.insert(60, into: "all", transaction, &model)
+      try changes.insert(200, into: "apps", transaction, &model)
+    }
+    for _ in 0..<10 { try journal.commit(.full) { try changes.any($0, &$1) } }
+    let snapshot = try journal.database.snapshot()
+    let target = RecordingStorage()
+    _ = try Compactor.copy(snapshot.record, snapshot.blocks, to: target, identity: .random())
+    let wanted = journal.model.digest
+    var (refused, complete) = (0, 0)
+    var cut = PowerCut(target.log, seed: 16)
+    try cut.forEachState(each: Self.isLong ? 2000 : 100, exhaustive: 6) { state in
+      let storage = RecordingStorage(state.image, isRecording: false)
+      var options = Database.Options.tiny
+      options.access = .existing
+      do {
+        let copy = try Database.open(storage: storage, options: options)
+        #expect(try Model.digest(copy.snapshot()) == wanted, "\(state.description)")
+        complete += 1
+      } catch is EngineError {
+        refused += 1
+      }
+    }
+    #expect(refused > 0 && complete > 0)
+    guard case .flushEnded = target.log.last else {
+      Issue.record("the copy is not flushed at its end")
+      return
+    }
+    let copy = try Database.open(storage: RecordingStorage(target.content), options: .tiny)
+    #expect(try copy.check().problems == [])
+    #expect(try journal.model.difference(copy.snapshot()) == nil)
+  }
+
   /// A killed process leaves its slot in the system's memory, not yet on the disk. Who comes next and goes
   /// on from that slot must not lose it in a power cut of its own.
   @Test("A process killed at any moment, then a power cut during the next one's commits")

@@ -100,6 +100,8 @@ struct WriterTests {
       let holder = try databases[0].beginWrite()
       for who in 0..<8 {
         let database = databases[who % handles]
+        let tickets = database.coordination.word(Coordination.Place.nextTicket)
+        let before = tickets.load()
         threads.append(
           try Thread(name: "writer") {
             do {
@@ -108,8 +110,8 @@ struct WriterTests {
               problems.append("\(error)")
             }
           })
-        // Long enough for the thread to have taken its ticket.
-        System.sleep(milliseconds: 30)
+        // The next one starts once this one has its ticket.
+        for _ in 0..<10_000 where tickets.load() == before { System.sleep(milliseconds: 1) }
       }
       holder.rollBack()
     }
@@ -204,6 +206,32 @@ struct WriterTests {
       try transaction.commit(durability: Durability.none) { outcomes.append($0) }
     }
     #expect(outcomes.list.count == 1 && outcomes.list[0] != nil)
+  }
+
+  @Test("A reader that names a version which is gone, for a moment, does not fail a writer")
+  func readerInBetween() throws {
+    let folder = TemporaryFolder()
+    let database = try create(folder.path("a.sheaf"))
+    let gone = try database.snapshot().record
+    for index in 0..<50 {
+      try database.write { transaction in
+        for _ in 0..<20 { try transaction.table("log").insert([.int(Int64(index)), .int(0)]) }
+      }
+      if index % 10 == 9 { try database.write { try $0.table("log").deleteAll() } }
+    }
+    try database.trim()
+    // What a reader does that is interrupted between publishing its version and looking again.
+    let (slot, _) = try database.coordination.hold { gone }
+    let release = try Thread(name: "reader") {
+      System.sleep(milliseconds: 20)
+      database.coordination.release(slot)
+    }
+    let other = try Database.open(folder.path("a.sheaf"))
+    try other.write { try $0.table("log").insert([.int(1), .int(1)]) }
+    #expect(try other.check().problems == [])
+    release.join()
+    try other.close()
+    try database.close()
   }
 
   // MARK: Compaction among threads

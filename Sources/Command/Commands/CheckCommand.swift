@@ -23,11 +23,9 @@ enum CheckCommand {
     var report: CheckReport?
     var problems: [String]
     do {
-      let database = try Database.open(path, options: .init(access: .readOnly))
-      let found = try database.check()
+      let found = try DatabaseFile.use(path, .readOnly) { try $0.check() }
       report = found
       problems = found.problems
-      try database.close()
     } catch let error as EngineError {
       // A file that cannot even be opened because of what is in it is a finding, not a failure.
       let failure = CommandError(unexpected: error)
@@ -52,7 +50,10 @@ enum CheckCommand {
           + "\(HumanFormat.count(report.objects, "object", "objects")), "
           + "\(HumanFormat.count(report.blocks, "block", "blocks")) verified\n")
     } else {
-      for problem in problems { try output.write("\(path): \(problem)\n") }
+      for problem in problems {
+        // A file that cannot be opened is named by the error itself.
+        try output.write((problem.contains(path) ? problem : "\(path): \(problem)") + "\n")
+      }
       StandardError.line(
         "sheaf check: \(path): \(HumanFormat.count(problems.count, "problem", "problems")) found; "
           + "restore a copy, or export what can still be read")

@@ -38,29 +38,37 @@ enum CompactCommand {
       policy.usedBelow = try arguments.value(ifUsedBelow).map { $0.value / 100 } ?? .infinity
     }
     let copy = try arguments.value(into)
-    let database = try Database.open(
-      path, options: .init(access: copy == nil ? .existing : .readOnly))
-    let use = try database.fileUse()
-    var result = CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
-    if policy.shouldCompact(total: use.total, used: use.used) {
-      if let copy {
-        do { try database.writeCopy(to: copy) } catch { throw CommandError(writing: error) }
-        result = CompactionResult(
-          decision: .compacted, before: use.total,
-          after: try Database.open(copy, options: .init(access: .readOnly)).fileUse().total)
-      } else {
-        result = try database.compact()
-      }
+    let result = try DatabaseFile.use(path, copy == nil ? .existing : .readOnly) {
+      try compact($0, policy, into: copy)
     }
-    try database.close()
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9
     if !arguments.isSet(CommonOptions.quiet) {
       try report(result, path, seconds, arguments, output)
     }
+    let reason = "\(path): not compacted: \(result.reason ?? "")"
     switch result.decision {
-    case .skippedInUse: return .busy
-    case .skippedNoSpace: return .inputOutput
-    default: return .done
+    case .skippedInUse:
+      throw CommandError(.busy, reason + "; run the command again when nobody uses the file")
+    case .skippedNoSpace:
+      throw CommandError(.inputOutput, reason + "; free some space and run the command again")
+    case .compacted, .notNeeded, .disabled: return .done
+    }
+  }
+
+  private static func compact(_ database: Database, _ policy: CompactionPolicy, into copy: String?)
+    throws -> CompactionResult
+  {
+    let use = try database.fileUse()
+    guard policy.shouldCompact(total: use.total, used: use.used) else {
+      return CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
+    }
+    guard let copy else { return try database.compact() }
+    do {
+      try database.writeCopy(to: copy)
+      return CompactionResult(
+        decision: .compacted, before: use.total, after: try System.status(path: copy).size)
+    } catch {
+      throw CommandError(writing: error)
     }
   }
 
@@ -89,7 +97,8 @@ enum CompactCommand {
     case .notNeeded, .disabled:
       try output.write("\(path): not needed: \(HumanFormat.size(result.before))\n")
     case .skippedInUse, .skippedNoSpace:
-      try output.write("\(path): skipped: \(result.reason ?? "")\n")
+      // Said on standard error, with the exit status.
+      break
     }
   }
 }

@@ -33,25 +33,36 @@ enum ExportCommand {
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
     let path = arguments.positionals[0]
-    let database = try Database.open(path, options: .init(access: .readOnly))
-    if let note = database.recoveryNote {
-      StandardError.line("sheaf export: \(path): opened in spite of damage: \(note)")
+    let destination = try arguments.value(Self.output).flatMap { $0 == "-" ? nil : $0 }
+    if let destination, DatabaseFile.areTheSame(destination, path) {
+      throw CommandError.usage("--output is the database itself; choose another file")
     }
-    let snapshot = try database.snapshot()
-    let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))
+    return try DatabaseFile.use(path, .readOnly) { database in
+      if let note = database.recoveryNote {
+        StandardError.line("sheaf export: \(path): opened in spite of damage: \(note)")
+      }
+      let snapshot = try database.snapshot()
+      let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))
+      let exporter = try exporter(arguments)
+      // Before a file is emptied for the output.
+      try exporter.check(table)
+      guard let destination else {
+        try exporter.run(table) { try output.write($0) }
+        return .done
+      }
+      let file = try BufferedOutput.file(destination)
+      try exporter.run(table) { try file.write($0) }
+      try file.close()
+      return .done
+    }
+  }
+
+  private static func exporter(_ arguments: ParsedArguments) throws -> TableExporter {
     var exporter = TableExporter()
     exporter.format = try arguments.required(format)
     exporter.columns = try arguments.value(columns)
     exporter.limit = try arguments.value(limit)
     exporter.hasHeader = !arguments.isSet(noHeader)
-    if let destination = try arguments.value(Self.output) {
-      let file = try BufferedOutput.file(destination)
-      try exporter.run(table) { try file.write($0) }
-      try file.close()
-    } else {
-      try exporter.run(table) { try output.write($0) }
-    }
-    try database.close()
-    return .done
+    return exporter
   }
 }

@@ -152,6 +152,9 @@ enum ImportCommand {
       line.erase()
     } catch {
       line.erase()
+      if case ImportError.interrupted = error, let status = Interrupt.status {
+        throw CommandError(status, "\(error)")
+      }
       throw CommandError(writing: error)
     }
     let printer = ImportReportPrinter(report: report, options: options)

@@ -14,21 +14,21 @@ enum InfoCommand {
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
     let path = arguments.positionals[0]
-    let database = try Database.open(path, options: .init(access: .readOnly))
-    let snapshot = try database.snapshot()
-    let use = try database.fileUse()
-    let readers = try database.heldVersions().filter { $0.process != System.processIdentifier }
-    let tables = try snapshot.tableNames.map { try database.tableUse($0) }
-    if try arguments.required(CommonOptions.report) == .json {
-      try output.write(json(snapshot.version, use, readers, tables).line)
-    } else {
-      try output.write(text(path, snapshot.version, use, readers, tables))
+    return try DatabaseFile.use(path, .readOnly) { database in
+      let snapshot = try database.snapshot()
+      let use = try database.fileUse()
+      let readers = try database.heldVersions().filter { $0.process != System.processIdentifier }
+      let tables = try snapshot.tableNames.map { try database.tableUse($0) }
+      if try arguments.required(CommonOptions.report) == .json {
+        try output.write(json(snapshot.version, use, readers, tables).line)
+      } else {
+        try output.write(text(path, snapshot.version, use, readers, tables))
+      }
+      if let note = database.recoveryNote {
+        StandardError.line("sheaf info: \(path): opened in spite of damage: \(note)")
+      }
+      return .done
     }
-    if let note = database.recoveryNote {
-      StandardError.line("sheaf info: \(path): opened in spite of damage: \(note)")
-    }
-    try database.close()
-    return .done
   }
 
   private static func json(

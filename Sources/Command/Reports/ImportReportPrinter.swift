@@ -45,6 +45,7 @@ struct ImportReportPrinter {
       },
       "objects": .int(report.objects), "dryRun": .bool(report.isDryRun),
       "interrupted": .bool(report.isInterrupted),
+      "resume": report.isInterrupted ? .optional(resumeCommand) { .string($0) } : .null,
       "notes": .array(report.notes.map { .string($0) }),
     ]
   }
@@ -115,7 +116,11 @@ struct ImportReportPrinter {
       lines.append("  compaction  " + compactionText)
     }
     if report.isInterrupted {
-      lines.append("interrupted after a whole batch; to go on: \(resumeCommand)")
+      lines.append(
+        "interrupted after a whole batch; "
+          + (resumeCommand.map { "to go on: \($0)" }
+            ?? "standard input cannot be read again: send it from record "
+            + "\(HumanFormat.count(report.read + 1)) on"))
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -166,8 +171,9 @@ struct ImportReportPrinter {
     }
   }
 
-  /// The command that goes on with this import.
-  private var resumeCommand: String {
+  /// The command that goes on with this import; nil when an input cannot be read again.
+  private var resumeCommand: String? {
+    if report.inputs.contains("-") { return nil }
     let words = CommandLine.arguments.dropFirst().filter { $0 != "--truncate" && $0 != "--resume" }
     return (["sheaf"] + words.map(Self.quoted) + ["--resume"]).joined(separator: " ")
   }

@@ -16,6 +16,8 @@ package final class SpaceMap {
     let death: UInt64
   }
 
+  /// The newest version that the map knows; it is worth nothing for another one.
+  package private(set) var version: UInt64
   /// Blocks of the newest version that touch the page.
   private var blocks: [UInt32] = []
   private var birth: [UInt64] = []
@@ -36,7 +38,8 @@ package final class SpaceMap {
   }
 
   /// An empty file's map: the slots, and nothing else.
-  package init() {
+  package init(version: UInt64) {
+    self.version = version
     extend(to: Layout.slotCount)
     for page in 0..<Layout.slotCount { blocks[page] = 1 }
     free = PageSet()
@@ -112,6 +115,7 @@ package final class SpaceMap {
   /// The open transaction became `version`: its new blocks count, what it dropped retires, and what
   /// it took and did not fill is free.
   package func commit(version: UInt64, added: [Range<Int>], dropped: [Range<Int>]) {
+    self.version = version
     for pages in added {
       for page in pages {
         if blocks[page] == 0 { birth[page] = version }

@@ -6,7 +6,7 @@
 public enum ColumnType: UInt8, Sendable, CaseIterable {
   /// Whole numbers of 64 bits, signed.
   case int = 1
-  /// IEEE 754 numbers of 64 bits, finite.
+  /// IEEE 754 numbers of 64 bits; `NaN`, `inf` and `-inf` are numbers too.
   case double = 2
   /// `true` and `false`, in lower, Title or UPPER case.
   case bool = 3

@@ -8,7 +8,7 @@ package enum EncodingEffort: Sendable {
   /// Strings of fewer bytes together are not compressed.
   var smallestCompressed: Int {
     switch self {
-    case .fast: 1 << 17
+    case .fast: .max
     case .thorough: 512
     }
   }

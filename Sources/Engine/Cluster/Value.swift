@@ -2,10 +2,11 @@
 ///
 /// A database stores *spellings*: the bytes of a field as they were given. A value is what a
 /// spelling means under a column's type, so several spellings (`5`, `+5`) may be one value.
-public enum Value: Sendable, Equatable {
+public enum Value: Sendable {
   case null
   case int(Int64)
-  /// Finite; `Value(spelling:type:)` never gives NaN or an infinity, and `fits` refuses them.
+  /// NaN and infinities included; NaN equals NaN here, since the question is whether two stored
+  /// values are the same.
   case double(Double)
   case bool(Bool)
   case date(CalendarDate)
@@ -120,8 +121,24 @@ public enum Value: Sendable, Equatable {
   }
 
   /// True when a column of that type gives this very value back: the types are the same, or the
-  /// value is null, and a double is finite.
+  /// value is null.
   public func fits(_ type: ColumnType) -> Bool {
-    return columnType == nil || columnType == type
+    columnType == nil || columnType == type
+  }
+}
+
+extension Value: Equatable {
+  public static func == (left: Value, right: Value) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.int(let left), .int(let right)): left == right
+    case (.double(let left), .double(let right)): left == right || (left.isNaN && right.isNaN)
+    case (.bool(let left), .bool(let right)): left == right
+    case (.date(let left), .date(let right)): left == right
+    case (.dateTime(let left), .dateTime(let right)): left == right
+    case (.text(let left), .text(let right)): left == right
+    case (.data(let left), .data(let right)): left == right
+    default: false
+    }
   }
 }

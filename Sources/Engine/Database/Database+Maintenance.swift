@@ -81,7 +81,8 @@ extension Database {
       let turn = try enterQueue()
       do {
         let parts = try parts
-        _ = try parts.pipeline.beginTransaction()
+        // Whatever becomes of the compaction, pages that somebody else has written are not free.
+        if try parts.pipeline.beginTransaction().isFresh { space = nil }
         let result: CompactionResult
         do {
           result = try compactAlone(parts)

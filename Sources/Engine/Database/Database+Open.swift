@@ -53,8 +53,9 @@ extension Database {
     }
   }
 
-  /// Joins those who have the file open. A reader who may not write in the folder goes without: then
-  /// a writer who comes later cannot see it, and it may meet reused pages, which throw.
+  /// Joins those who have the file open. A reader who may not write in the folder, or finds no room
+  /// on the disk, goes without: then a writer who comes later cannot see it, and it may meet reused
+  /// pages, which throw.
   private static func joined(
     _ path: String, _ options: Options,
     _ open: (Bool, VersionCell) throws -> FileIdentity
@@ -65,7 +66,8 @@ extension Database {
       // The folder is missing: a person asked for the database, not for its lock file.
       throw SystemError(operation: error.operation, path: path, code: error.code)
     } catch let error as SystemError
-      where options.access == .readOnly && error.isReadOnly && error.path == path + "-lock"
+      where options.access == .readOnly && (error.isReadOnly || error.isNoSpace)
+      && error.path == path + "-lock"
     {
       let coordination = try Coordination(privateFor: path + "-lock")
       _ = try open(true, coordination.visible)
@@ -76,7 +78,7 @@ extension Database {
   private static func recover(_ storage: any Storage, options: Options, alone: Bool) throws
     -> Recovery
   {
-    if alone, try Recovery.isUnborn(storage) {
+    if alone, try Recovery.isUnborn(storage, catalogue: Catalogue().encode()) {
       guard options.access == .create else {
         throw EngineError.notADatabase(path: storage.path, reason: "it is empty")
       }

@@ -72,6 +72,8 @@ public final class Database: @unchecked Sendable {
   private let current: UnsafeMutableRawPointer
   /// The map of free pages, kept between transactions while nobody else writes.
   var space: SpaceMap?
+  /// The rows that the last transaction wrote last, and the table's number; the writer's too.
+  var tail: (table: UInt32, rows: ClusterStore.Tail)?
 
   init(
     path: String, options: Options, coordination: Coordination, storage: any Storage,
@@ -192,11 +194,11 @@ public final class Database: @unchecked Sendable {
     do {
       // A compaction that came first has replaced the parts.
       let parts = try self.parts
-      let (_, isFresh) = try parts.pipeline.beginTransaction()
+      let (base, isFresh) = try parts.pipeline.beginTransaction()
       do {
         // Before the file is cut: the other slot may name a version that reaches beyond the new end.
         try parts.pipeline.mirrorSlot()
-        if !isFresh, let space {
+        if !isFresh, let space, space.version == base.version {
           space.reclaim(held: try versionsToKeep(parts))
           let end = space.trim() * Layout.pageBytes
           if try parts.storage.length() > end { try parts.storage.resize(to: end) }

@@ -52,7 +52,7 @@ final class TransactionState {
       let bytes = try parts.blocks.block(base.root, end: base.end)
       let catalogue = try Catalogue(decoding: bytes)
       let space: SpaceMap
-      if let kept = database.space, !isFresh {
+      if let kept = database.space, !isFresh, kept.version == base.version {
         space = kept
       } else {
         space = try database.walk(base, parts.blocks)
@@ -110,6 +110,10 @@ final class TransactionState {
     -> TableEditor
   {
     let store = ClusterStore(writer: writer, blocks: parts.blocks, baseEnd: base.end)
+    if let tail = database.tail, tail.table == table.number {
+      store.tail = tail.rows
+      database.tail = nil
+    }
     let reader = TreeReader(blocks: parts.blocks, root: table.root, end: base.end)
     let tree = try TreeEditor(
       reader: reader, clusters: store, limits: database.options.limits)
@@ -161,6 +165,7 @@ final class TransactionState {
     for (name, editor) in editors where editor.isChanged {
       guard let index = catalogue.tables.firstIndex(where: { $0.name == name }) else { continue }
       catalogue.tables[index] = try editor.seal()
+      if let tail = editor.tail { database.tail = (editor.number, tail) }
     }
     let root = try writer.append(node: catalogue.encode())
     writer.drop(base.root)

@@ -51,26 +51,37 @@ package struct Checker {
   // MARK: Slots
 
   private mutating func checkSlots() {
-    var problems: [String] = []
-    // Another process may be writing a slot just now: a problem that passes is none.
-    for _ in 0..<20 {
-      problems = slotProblems()
-      if problems.isEmpty { return }
-      System.sleep(milliseconds: 1)
+    do {
+      var pages = try slotPages()
+      // Another process may be writing a slot just now: what stays as it is, is a problem.
+      for _ in 0..<20 {
+        if try slotProblems(pages).isEmpty { return }
+        System.sleep(milliseconds: 1)
+        let again = try slotPages()
+        if again == pages { break }
+        pages = again
+      }
+      report.problems += try slotProblems(pages)
+    } catch {
+      report.problems.append("\(error)")
     }
-    report.problems += problems
   }
 
-  private func slotProblems() -> [String] {
-    do {
-      var problems: [String] = []
-      var pages = [UInt8](repeating: 0, count: Layout.firstBlockOffset)
-      _ = try pages.withUnsafeMutableBytes { try blocks.storage.read(into: $0, at: 0) }
-      for (index, reading) in try Recovery.read(blocks.storage).enumerated() {
-        switch reading {
+  private func slotPages() throws -> [UInt8] {
+    var pages = [UInt8](repeating: 0, count: Layout.firstBlockOffset)
+    _ = try pages.withUnsafeMutableBytes { try blocks.storage.read(into: $0, at: 0) }
+    return pages
+  }
+
+  private func slotProblems(_ pages: [UInt8]) throws -> [String] {
+    var problems: [String] = []
+    for index in 0..<Layout.slotCount {
+      let start = index * Layout.pageBytes
+      pages.withUnsafeBytes { bytes in
+        let page = UnsafeRawBufferPointer(rebasing: bytes[start..<start + Layout.pageBytes])
+        switch CommitSlot.read(page) {
         case .valid:
-          let page = pages[index * Layout.pageBytes..<(index + 1) * Layout.pageBytes]
-          if !page.dropFirst(CommitSlot.encodedBytes).allSatisfy({ $0 == 0 }) {
+          if !CommitSlot.restIsZero(page) {
             problems.append("slot \(index): bytes behind the slot are not zero")
           }
         case .empty: break
@@ -79,13 +90,11 @@ package struct Checker {
         case .foreign: problems.append("slot \(index): it is not a commit slot")
         }
       }
-      if problems.isEmpty, let fallback = try Recovery.run(blocks.storage).fallback {
-        problems.append(fallback)
-      }
-      return problems
-    } catch {
-      return ["\(error)"]
     }
+    if problems.isEmpty, let fallback = try Recovery.run(blocks.storage).fallback {
+      problems.append(fallback)
+    }
+    return problems
   }
 
   // MARK: Tables
@@ -151,6 +160,11 @@ package struct Checker {
     report.clusters += 1
     report.objects += cluster.rowCount
     try cluster.validate()
+    // No checksum covers the padding.
+    let bytes = try blocks.extent(entry.reference, end: record.end)
+    if !bytes.suffix(ClusterFormat.padding).allSatisfy({ $0 == 0 }) {
+      problem("its padding is not zero")
+    }
     let keys = try cluster.keys()
     if keys.offset(0) != 0 { problem("its first key is not the tree's") }
     if let lastKey, entry.firstKey <= lastKey { problem("its keys are not above the last one's") }

@@ -14,7 +14,7 @@ package struct Compactor {
   private let blocks: BlockReader
   private let target: any Storage
   private let writer: BlockWriter
-  private let space = SpaceMap()
+  private let space = SpaceMap(version: 0)
   private let targetBlocks: BlockReader
   /// For each cluster written, in order: a digest of its rows.
   private var digests: [UInt64] = []

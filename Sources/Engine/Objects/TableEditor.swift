@@ -27,6 +27,9 @@ package final class TableEditor {
   }
 
   package var name: String { table.name }
+  package var number: UInt32 { table.number }
+  /// The cluster that the next small transaction is likely to add to.
+  package var tail: ClusterStore.Tail? { store.lastClosed }
   package var isChanged: Bool { schemaIsChanged || notesAreChanged || tree.isChanged }
 
   private func use<Result>(_ body: () throws -> Result) throws -> Result {

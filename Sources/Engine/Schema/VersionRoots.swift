@@ -41,7 +41,7 @@ extension SpaceMap {
   package static func walking(
     _ blocks: BlockReader, newest: VersionRecord, held: [VersionRecord]
   ) throws -> SpaceMap {
-    let space = SpaceMap()
+    let space = SpaceMap(version: newest.version)
     try VersionRoots(newest, blocks).forEachBlock(blocks) { reference, _, _ in
       if let pages = reference.pages(within: newest.end) { space.countLive(pages) }
     }

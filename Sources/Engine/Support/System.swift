@@ -141,6 +141,14 @@ package enum System {
     }
   }
 
+  /// Waits until reading would not wait any more, for at most about `milliseconds`; false when it
+  /// still would.
+  package static func waitForInput(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    // An error is left for `read` to report.
+    return poll(&request, 1, milliseconds) != 0
+  }
+
   /// Reads exactly `buffer.count` bytes at `offset`, or fewer at the end of the file.
   package static func read(
     _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer, path: String

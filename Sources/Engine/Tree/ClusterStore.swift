@@ -5,7 +5,22 @@ package final class ClusterStore {
   private let writer: BlockWriter
   private let blocks: BlockReader
   private let baseEnd: UInt64
-  private let builder = ClusterBuilder(effort: .thorough)
+  private let builder = ClusterBuilder()
+  /// A cluster whose rows are at hand already, so that a run of small transactions need not decode
+  /// the one they all add to. A reference's checksums vouch for its values being the same, and for its
+  /// keys once the first one is.
+  package struct Tail {
+    let reference: BlockReference
+    let rows: RowBuffer
+
+    /// Larger ones are not worth the memory.
+    static let maximumBytes = 1 << 20
+  }
+
+  /// The tail that the last transaction wrote; taken by the first change to it.
+  package var tail: Tail?
+  /// The last cluster that this transaction closed.
+  private(set) package var lastClosed: Tail?
   /// The table's columns as clusters know them; set before the first cluster is opened.
   package var columnIDs: [UInt32] = []
 
@@ -28,6 +43,12 @@ package final class ClusterStore {
 
   /// A cluster's rows for changing.
   package func open(_ entry: NodeEntry) throws -> OpenCluster {
+    if let tail, tail.reference == entry.reference, tail.rows.keys.first == entry.firstKey,
+      tail.rows.columnIDs == columnIDs
+    {
+      self.tail = nil
+      return OpenCluster(tail.rows)
+    }
     let reader = try reader(entry)
     var rows = RowBuffer(columnIDs: columnIDs)
     try rows.append(reader, firstKey: entry.firstKey)
@@ -45,6 +66,9 @@ package final class ClusterStore {
       let rows = start..<min(start + size, cluster.count)
       let encoded = try cluster.rows.encode(with: builder, rows: rows)
       entries.append(try write(encoded, firstKey: cluster.rows.keys[start]))
+    }
+    if entries.count == 1, cluster.rows.byteCount <= Tail.maximumBytes {
+      lastClosed = Tail(reference: entries[0].reference, rows: cluster.rows)
     }
     return entries
   }

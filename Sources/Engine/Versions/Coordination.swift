@@ -161,9 +161,7 @@ package final class Coordination: @unchecked Sendable {
         if let named = try? System.status(path: path), named.inode == held.inode,
           named.device == held.device
         {
-          if held.size < Place.bytes {
-            try System.resize(descriptor, to: Place.bytes, path: path)
-          }
+          if held.size < Place.bytes { try fill(descriptor, from: held.size, path: path) }
           return (descriptor, alone)
         }
       } catch {
@@ -172,6 +170,26 @@ package final class Coordination: @unchecked Sendable {
       }
       System.close(descriptor)
     }
+  }
+
+  /// Gives the lock file its length, as bytes that are there: a hole that the disk has no room for
+  /// would end the process when the mapping is written to.
+  private static func fill(_ descriptor: Int32, from start: Int, path: String)
+    throws(SystemError)
+  {
+    let zeros = [UInt8](repeating: 0, count: Place.bytes - start)
+    let failure = zeros.withUnsafeBytes { bytes -> SystemError? in
+      do throws(SystemError) {
+        try System.write(descriptor, at: start, bytes, path: path)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    guard let failure else { return }
+    // A file that is too short has no participants yet.
+    try System.remove(path)
+    throw failure
   }
 
   private static func verifyHeader(

@@ -53,17 +53,23 @@ package struct Recovery: Sendable {
       reason: problems.compactMap { $0 }.joined(separator: "; "))
   }
 
-  /// True for a file in which no version was ever committed: nothing there, or the zeros and the
-  /// loose blocks of a creation that a crash interrupted.
-  package static func isUnborn(_ storage: any Storage) throws -> Bool {
+  /// True for a file in which no version was ever committed: nothing there, or what a crash left of
+  /// its creation, which is zeros and perhaps the first catalogue. Anything else belongs to somebody.
+  ///
+  /// - Parameter catalogue: the bytes that creation writes behind the slots.
+  package static func isUnborn(_ storage: any Storage, catalogue: [UInt8]) throws -> Bool {
     let length = try storage.length()
-    if length == 0 { return true }
-    guard length <= creationBytes else { return false }
-    return try read(storage).allSatisfy { $0 == .empty }
+    guard length <= Layout.firstBlockOffset + Layout.pageBytes else { return false }
+    var bytes = [UInt8](repeating: 0, count: length)
+    let count = try bytes.withUnsafeMutableBytes { try storage.read(into: $0, at: 0) }
+    guard count == length, bytes.prefix(Layout.firstBlockOffset).allSatisfy({ $0 == 0 }) else {
+      return false
+    }
+    let block = bytes.dropFirst(Layout.firstBlockOffset)
+    let rest = block.dropFirst(catalogue.count)
+    return rest.allSatisfy { $0 == 0 }
+      && (zip(block, catalogue).allSatisfy(==) || block.allSatisfy { $0 == 0 })
   }
-
-  /// Creation needs the two slots, the empty catalogue, and a first growth at most.
-  private static let creationBytes = 1 << 19
 
   package init(record: VersionRecord, slot: Int, identity: DatabaseIdentity, fallback: String?) {
     self.record = record

@@ -46,9 +46,24 @@ package enum DialectSniffer {
     return counts
   }
 
-  /// The first record end of a sample: `\n`, `\r\n` or `\r`; nil when it has none.
-  package static func recordEnd(_ sample: [UInt8]) -> String? {
-    guard let index = sample.firstIndex(where: { $0 == 0x0A || $0 == 0x0D }) else { return nil }
+  /// The first record end of a sample: `\n`, `\r\n` or `\r`; nil when it has none. Line ends
+  /// inside quotes end no record.
+  ///
+  /// - Parameter delimiter: one that was given, besides those that are tried.
+  package static func recordEnd(_ sample: [UInt8], quote: UInt8?, delimiter: UInt8?) -> String? {
+    var isQuoted = false
+    // Whether a quote here opens a field, or is the second of two inside one.
+    var mayOpen = true
+    let end = sample.firstIndex { byte in
+      if byte == quote, isQuoted || mayOpen {
+        isQuoted.toggle()
+        mayOpen = true
+      } else {
+        mayOpen = byte == delimiter || candidates.contains(byte)
+      }
+      return !isQuoted && (byte == 0x0A || byte == 0x0D)
+    }
+    guard let index = end else { return nil }
     if sample[index] == 0x0A { return "\n" }
     return index + 1 < sample.count && sample[index + 1] == 0x0A ? "\r\n" : "\r"
   }

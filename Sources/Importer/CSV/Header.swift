@@ -80,15 +80,16 @@ package struct Header: Sendable, Equatable {
   }
 
   /// The first records of a chunk as text, of whatever number of fields; nil for null. Malformed
-  /// ones are an error when they come first, and left out otherwise.
+  /// ones are left out.
   ///
+  /// - Parameter needsFirst: whether a malformed first record is an error, as for a header.
   /// - Throws: `ImportError.malformedHeader`.
   package static func records(
-    _ chunk: Chunk, dialect: Dialect, file: String, limit: Int
+    _ chunk: Chunk, dialect: Dialect, file: String, limit: Int, needsFirst: Bool = true
   ) throws(ImportError) -> [[String?]] {
     let parser = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend)
     let parsed = parser.parse(chunk)
-    if let problem = parsed.malformed.first, problem.record == 0 {
+    if needsFirst, let problem = parsed.malformed.first, problem.record == 0 {
       let reason =
         if case .tooManyFields(_, let found) = problem.reason {
           "it has \(found) fields, more than \(maximumColumns)"

@@ -34,13 +34,16 @@ struct ColumnTypes: Sendable, Equatable {
 
   init(_ states: [State]) { self.states = states }
 
-  /// The same columns, knowing what an earlier run of the import had seen.
+  /// The same columns, knowing what an earlier run of the import had seen: more than the table's
+  /// type tells, unless somebody else has given the column another type meanwhile.
   func resuming(_ classes: [TypeSet]) -> ColumnTypes {
     var copy = self
     while copy.states.count < classes.count { copy.states.append(State()) }
     for (index, seen) in classes.enumerated() {
-      copy.states[index].classes.formUnion(seen)
-      copy.states[index].sampled.formUnion(seen)
+      let stored = copy.states[index].classes
+      let isOwn = stored.isEmpty || stored.inferredType == seen.inferredType
+      copy.states[index].classes = isOwn ? seen : stored.union(seen)
+      copy.states[index].sampled = copy.states[index].classes
     }
     return copy
   }
@@ -63,9 +66,10 @@ extension ColumnTypes.State {
     let before = type
     let hadValues = !classes.isEmpty
     classes.formUnion(sighting.type)
-    if sighting.record <= ColumnTypes.sampleRecords {
+    // A column that is null throughout the sample begins with its first value.
+    if sighting.record <= ColumnTypes.sampleRecords || !hadValues {
       sampled.formUnion(sighting.type)
-    } else if hadValues, before != type, widenedAt == nil {
+    } else if before != type, widenedAt == nil {
       widenedAt = sighting.line
     }
   }

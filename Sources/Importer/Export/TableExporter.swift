@@ -78,6 +78,13 @@ public struct TableExporter {
     return written
   }
 
+  /// Finds out whether the table has all of `columns`, so that nothing is begun in vain.
+  ///
+  /// - Throws: `EngineError.noSuchColumn`.
+  public func check(_ table: Table) throws {
+    _ = try selected(table)
+  }
+
   private func selected(_ table: Table) throws -> [Int] {
     guard let columns else { return Array(table.columns.indices) }
     return try columns.map { name in

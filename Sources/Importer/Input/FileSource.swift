@@ -10,6 +10,9 @@ package final class FileSource: ByteSource, @unchecked Sendable {
   private let descriptor: Int32
   private let closesDescriptor: Bool
   private var position = 0
+  /// Asked while a pipe has nothing to read: true ends the wait with `ImportError.interrupted`. Set
+  /// before the source is read.
+  package var isCancelled: @Sendable () -> Bool = { false }
 
   /// Opens the file at `path`. A named pipe or a device is fine: its size is unknown.
   ///
@@ -64,6 +67,12 @@ package final class FileSource: ByteSource, @unchecked Sendable {
   }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {
+    if identity == nil {
+      // Nobody knows when a pipe goes on: a person must be able to end the wait.
+      while !System.waitForInput(descriptor, milliseconds: 100) {
+        if isCancelled() { throw .interrupted }
+      }
+    }
     do {
       let count = try System.read(descriptor, into: buffer, path: name)
       position += count

@@ -49,6 +49,11 @@ final class BatchWriter {
         }
       }
       if !report.isInterrupted { try finishInput() }
+    } catch ImportError.interrupted {
+      // The rest of the batch may never come.
+      destination.rollBack()
+      queue.stop()
+      report.isInterrupted = true
     } catch {
       destination.rollBack()
       queue.stop()
@@ -152,8 +157,8 @@ final class BatchWriter {
 
   // MARK: Committing
 
-  private func commit() throws {
-    try checkShare(atEnd: lastIsComplete)
+  private func commit(atEnd: Bool = false) throws {
+    try checkShare(atEnd: atEnd || lastIsComplete)
     let (records, rows, rejects) = (pendingRecords, pendingRows, pendingRejects.count)
     checkpoint.records += records
     checkpoint.rejected += rejects
@@ -188,7 +193,7 @@ final class BatchWriter {
       try begin()
       lastIsComplete = options.limit == nil || lastIsComplete
       let wasEmpty = pendingRecords == 0
-      try commit()
+      try commit(atEnd: true)
       if wasEmpty { report.batches -= 1 }
     }
   }

@@ -49,12 +49,17 @@ struct Checkpoint: Sendable, Equatable {
         checkpoint.reasonsLength,
       ] { writer.append(Int64(number)) }
       writer.append(checkpoint.isComplete)
-      // Only an import that is still going on needs them.
-      let classes = checkpoint.isComplete ? [] : checkpoint.classes
-      writer.append(UInt32(classes.count))
-      for classes in classes { writer.append(classes.rawValue) }
+      writer.append(UInt32(checkpoint.classes.count))
+      for classes in checkpoint.classes { writer.append(classes.rawValue) }
     }
     return writer.bytes
+  }
+
+  /// The checkpoint as it is kept: only an import that is still going on needs the classes.
+  var asStored: Checkpoint {
+    var copy = self
+    if isComplete { copy.classes = [] }
+    return copy
   }
 
   static func decode(_ bytes: [UInt8]) -> [Checkpoint]? {

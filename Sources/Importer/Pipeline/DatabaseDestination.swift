@@ -6,8 +6,8 @@ final class DatabaseDestination: Destination {
   private let tableName: String
   private let durability: Durability
   private let plan: ImportPlan
-  /// Checkpoints of other imports into the table, the newest last.
-  private let earlier: [Checkpoint]
+  /// This import's checkpoint as the table has it; nil: it has none yet.
+  private var stored: Checkpoint?
   private let truncates: Bool
   /// The table's schema when the import was planned; nil: there was no table.
   private var expected: TableSchema?
@@ -15,16 +15,17 @@ final class DatabaseDestination: Destination {
   private var table: WritableTable?
   private var isFirst = true
 
+  /// - Parameter goesOnFrom: the checkpoint that the import was found to have in the table.
   init(
     _ database: Database, table: String, durability: Durability, plan: ImportPlan,
-    expected: TableSchema?, earlier: [Checkpoint], truncates: Bool
+    expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool
   ) {
     self.database = database
     tableName = table
     self.durability = durability
     self.plan = plan
     self.expected = expected
-    self.earlier = earlier
+    stored = goesOnFrom
     self.truncates = truncates
   }
 
@@ -33,26 +34,40 @@ final class DatabaseDestination: Destination {
   func begin() throws {
     transaction = try database.beginWrite()
     if isFirst, expected == nil {
+      if transaction?.tableNames.contains(tableName) == true { throw changed() }
       try transaction?.createTable(
         tableName, columns: plan.columns.map { Column($0.name, $0.strictType ?? .text) })
     }
     let table = try transaction?.table(tableName)
     self.table = table
     guard let editor = table?.editor else { return }
-    if !isFirst || expected != nil, editor.schema != expected {
-      throw EngineError.busy(
-        path: database.path,
-        reason: "table '\(tableName)' was changed by somebody else during the import; "
-          + "run it again with --resume")
-    }
+    if !isFirst || expected != nil, editor.schema != expected { throw changed() }
+    if let stored, !checkpoints(editor).contains(stored) { throw changed() }
     if isFirst {
-      if truncates { try editor.deleteAll() }
+      if truncates {
+        try editor.deleteAll()
+        // What earlier imports brought is gone: none of them is complete any more.
+        try editor.setNote(Checkpoint.note, nil)
+      }
       if expected != nil {
         for column in plan.columns where column.isNew {
           try editor.addColumn(Column(column.name, column.strictType ?? .text))
         }
       }
     }
+  }
+
+  /// Another process or thread has written to the table between two batches.
+  private func changed() -> EngineError {
+    .busy(
+      path: database.path,
+      reason: "table '\(tableName)' was changed by somebody else during the import; "
+        + (isFirst && stored == nil ? "run it again" : "run it again with --resume"))
+  }
+
+  /// The checkpoints of all imports into the table, the newest last.
+  private func checkpoints(_ editor: TableEditor) -> [Checkpoint] {
+    editor.note(Checkpoint.note).flatMap(Checkpoint.decode) ?? []
   }
 
   func append(_ rows: BatchRows) throws {
@@ -100,11 +115,15 @@ final class DatabaseDestination: Destination {
         try editor.widen(column: column, to: state.type)
       }
     }
-    try editor.setNote(Checkpoint.note, Checkpoint.encode(earlier + [checkpoint]))
+    // Read in this transaction: another import into the table may have added its own meanwhile.
+    let others = checkpoints(editor).filter { $0 != stored }
+    let own = checkpoint.asStored
+    try editor.setNote(Checkpoint.note, Checkpoint.encode(others + [own]))
     let schema = editor.schema
     table = nil
     try transaction.take()?.commit(durability: durability)
     expected = schema
+    stored = own
     isFirst = false
   }
 

@@ -22,11 +22,13 @@ final class RejectLog {
   ///   - recordsLength: what to keep of an existing file: what an import that goes on had written.
   init(path: String, recordsLength: Int, reasonsLength: Int) {
     self.path = path
-    reasonsPath = path + ".reasons.jsonl"
+    reasonsPath = Self.reasonsPath(path)
     self.recordsLength = recordsLength
     self.reasonsLength = reasonsLength
     isUsed = recordsLength > 0
   }
+
+  static func reasonsPath(_ path: String) -> String { path + ".reasons.jsonl" }
 
   deinit {
     if let records { System.close(records) }
@@ -107,7 +109,8 @@ final class RejectLog {
     if let reasons { try System.flush(reasons, path: reasonsPath) }
   }
 
-  /// Cuts what an interrupted run had written beyond its last committed batch.
+  /// Cuts both files to the lengths given at first: what an interrupted run had written beyond its
+  /// last committed batch.
   ///
   /// - Throws: `SystemError`.
   func cutBack() throws {

@@ -8,6 +8,8 @@ enum SlowClassifier {
     // One unit for each byte, so that bytes that are not UTF-8 are no obstacle.
     let text = String(bytes.map { Character(UnicodeScalar($0)) })
     if ["true", "True", "TRUE", "false", "False", "FALSE"].contains(text) { return .bool }
+    if text == "NaN" { return .double }
+    if text == "inf" || text == "-inf" { return .longDecimal }
     if isDate(text) { return .date }
     if isDateTime(text) { return .dateTime }
     return number(text)

@@ -25,13 +25,13 @@ import Testing
       ("0", 0), ("5", 5), ("-5.25", -5.25), ("+5", 5), (".5", 0.5), ("-.5", -0.5), ("1e3", 1000),
       ("1E+3", 1000), ("1.5e-3", 0.0015), ("0.1", 0.1), ("9223372036854775808", 0x1p63),
       ("5e-324", .leastNonzeroMagnitude), ("1.7976931348623157e308", .greatestFiniteMagnitude),
-      ("1e23", 1e23),
+      ("1e23", 1e23), ("NaN", .nan), ("inf", .infinity), ("-inf", -.infinity),
     ]
     for (text, value) in fitting {
       #expect(Value(spelling: text, type: .double) == .double(value), "\(text)")
     }
     for text in [
-      "", ".", "-", "5.", "1e", "e1", "1e+", "007.5", "00", "NaN", "nan", "inf", "Infinity",
+      "", ".", "-", "5.", "1e", "e1", "1e+", "007.5", "00", "nan", "+inf", "Infinity",
       "0x1p3", "1,5", "1e400", "-1e400", " 1", "1.2.3",
     ] {
       #expect(Value(spelling: text, type: .double) == nil, "\(text)")
@@ -156,7 +156,9 @@ import Testing
 
   @Test func valuesFitTheirOwnTypeOnly() {
     #expect(Value.null.fits(.int) && Value.int(1).fits(.int) && !Value.int(1).fits(.double))
-    #expect(!Value.double(.nan).fits(.double) && !Value.double(.infinity).fits(.double))
+    for special in [Double.nan, .infinity, -.infinity] {
+      #expect(Value(spelling: Value.double(special).spelling, type: .double) == .double(special))
+    }
     for type in ColumnType.allCases { #expect(ColumnType(name: type.name) == type) }
   }
 }

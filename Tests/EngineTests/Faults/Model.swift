@@ -61,6 +61,15 @@ struct Model: Sendable, Equatable {
     }
   }
 
+  /// True when the values are the same to the letter; NaN is NaN.
+  static func isSame(_ left: [Value]?, _ right: [Value]?) -> Bool {
+    guard let left, let right else { return left == nil && right == nil }
+    return left.count == right.count
+      && zip(left, right).allSatisfy {
+        ($0 == .null) == ($1 == .null) && $0.spelling == $1.spelling
+      }
+  }
+
   /// Where a snapshot differs; nil when it holds exactly this, by key, by position and in order.
   func difference(_ snapshot: Snapshot) throws -> String? {
     guard snapshot.tableNames.sorted() == tables.keys.sorted() else {
@@ -78,7 +87,7 @@ struct Model: Sendable, Equatable {
       try table.forEachRow { row in
         if found == nil, position >= keys.count || row.key != keys[position] {
           found = "\(name): key \(row.key) at position \(position)"
-        } else if found == nil, expected.rows[row.key] != row.values {
+        } else if found == nil, !Self.isSame(expected.rows[row.key], row.values) {
           found = "\(name): key \(row.key) is \(row.values), not \(expected.rows[row.key] ?? [])"
         }
         position += 1
@@ -100,11 +109,13 @@ struct Model: Sendable, Equatable {
         let position = Int.random(in: 0...keys.count, using: &random)
         let row = try table.row(at: position)
         let key = position < keys.count ? keys[position] : nil
-        guard row?.key == key, row?.values == key.flatMap({ expected.rows[$0] }) else {
+        guard row?.key == key,
+          Self.isSame(row?.values, key.flatMap { expected.rows[$0] })
+        else {
           return "\(name): position \(position) is \(String(describing: row))"
         }
         let any = Int64.random(in: 0...expected.nextKey, using: &random)
-        guard try table.row(forKey: any)?.values == expected.rows[any] else {
+        guard Self.isSame(try table.row(forKey: any)?.values, expected.rows[any]) else {
           return "\(name): key \(any) differs"
         }
       }

@@ -30,7 +30,9 @@ struct RandomChanges {
       return .double(
         [
           Double(Int.random(in: 0..<50, using: &random)) / 10,
-          .random(in: -1e300...1e300, using: &random), 0.1, .leastNonzeroMagnitude, -2.5,
+          .random(in: -1e300...1e300, using: &random), 0.1, -2.5, -0.0, .leastNonzeroMagnitude,
+          .nan,
+          -.infinity,
         ].randomElement(using: &random) ?? 0)
     case .bool: return .bool(.random(using: &random))
     case .date:

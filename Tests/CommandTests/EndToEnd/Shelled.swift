@@ -1,0 +1,13 @@
+import Foundation
+
+@testable import Command
+
+/// Runs the built program from a shell, for redirections and pipelines.
+enum Shelled {
+  /// - Parameter words: what follows `sheaf`; may go on with pipes and redirections.
+  static func run(_ words: String) throws -> SheafProcess.Result {
+    try SheafProcess.run(
+      ["-c", "\"$SHEAF\" \(words)"], program: "/bin/sh",
+      environment: ["SHEAF": SheafProcess.program()])
+  }
+}

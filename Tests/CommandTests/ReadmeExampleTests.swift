@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+// The example of the README, from its first line to its last.
+import Engine
+import Importer
+
+/// Imports a CSV file, then changes what was imported.
+func importApps(_ csv: String, into file: String) throws -> [String] {
+  var options = ImportOptions(inputs: [csv], database: file)
+  options.table = "apps"
+  options.batchSize = .records(1000)  // objects in one transaction
+  let report = try Importer.run(options)
+
+  let database = try Database.open(file)
+  let before = try database.snapshot()  // one version, for any thread, for as long as it is held
+  try database.write { transaction in  // all of it or nothing
+    let apps = try transaction.table("apps")
+    try apps.update(1, ["Rating": .double(5)])
+    try apps.delete(2)
+  }
+  let after = try database.snapshot()
+  let counts = try [before.table("apps").count, after.table("apps").count]
+  let first = try after.table("apps").row(forKey: 1)
+  try database.close()
+  return ["\(report.imported) imported", "\(counts)", "\(first?["Rating"] ?? .null)"]
+}
+// The end of the example.
+
+@Suite("The README")
+struct ReadmeExampleTests {
+  @Test("Its example does what it says")
+  func example() throws {
+    let folder = try TemporaryFolder()
+    let csv = Repository.path("samples/googleplaystore.csv")
+    #expect(
+      try importApps(csv, into: folder.path("apps.sheaf"))
+        == ["47472 imported", "[47472, 47471]", "double(5.0)"])
+  }
+
+  @Test("Its example is the one that is compiled here")
+  func text() throws {
+    let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+    let readme = String(decoding: try Repository.read("README.md"), as: UTF8.self)
+    let compiled = try #require(
+      part(of: source, from: "to its last.\n", to: "// The end of the example."))
+    let shown = try #require(part(of: readme, from: "```swift\nimport Engine\n", to: "```"))
+    #expect("import Engine\n" + shown == compiled)
+  }
+
+  @Test(
+    "Source files and tests that the documents name are there",
+    arguments: [
+      "README.md", "CONTRIBUTING.md", "docs/design.md", "docs/file-format.md",
+    ])
+  func names(document: String) throws {
+    let text = String(decoding: try Repository.read(document), as: UTF8.self)
+    let sources = try swiftFiles("Sources")
+    let tests = try swiftFiles("Tests")
+    for match in text.matches(of: #/`([A-Za-z+/]+\.swift)`/#) {
+      let name = "/" + match.output.1
+      #expect(sources.contains { $0.hasSuffix(name) }, "\(document) names \(match.output.1)")
+    }
+    let code = try tests.map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
+    for match in text.matches(of: #/`([A-Za-z]+Tests)`/#) {
+      #expect(code.contains("struct \(match.output.1)"), "\(document) names \(match.output.1)")
+    }
+    // Names of tests stand in quotes in the table of invariants.
+    for line in text.split(separator: "\n") where line.hasPrefix("| I") {
+      for match in line.matches(of: #/"([^"]+)"/#) {
+        #expect(code.contains("\"\(match.output.1)\""), "\(document) names \(match.output.1)")
+      }
+    }
+  }
+
+  private func swiftFiles(_ folder: String) throws -> [String] {
+    let root = Repository.path(folder)
+    return try FileManager.default.subpathsOfDirectory(atPath: root)
+      .filter { $0.hasSuffix(".swift") }.map { "\(root)/\($0)" }
+  }
+
+  /// What lies between two marks.
+  private func part(of text: String, from start: String, to end: String) -> String? {
+    guard let opening = text.range(of: start),
+      let closing = text.range(of: end, range: opening.upperBound..<text.endIndex)
+    else { return nil }
+    return String(text[opening.upperBound..<closing.lowerBound])
+  }
+}

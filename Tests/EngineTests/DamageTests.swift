@@ -1,0 +1,411 @@
+import Foundation
+import Testing
+
+@testable import Engine
+
+/// Whatever bytes a file has, Sheaf throws or gives the right values; it never traps, loops or says
+/// anything that was not committed (I4). A file that it refuses is left byte for byte as it was.
+@Suite("Damaged and foreign files")
+struct DamageTests {
+  /// A small file with every encoding, several versions and some free space.
+  private struct Sample {
+    let bytes: [UInt8]
+    let digest: UInt64
+    /// The contents of the version before, which the other slot names if the file was not closed.
+    let before: UInt64
+    /// Bytes that some block of the newest version, or a slot, uses.
+    let reachable: Set<Int>
+
+    init(isClosed: Bool = true) throws {
+      let folder = TemporaryFolder()
+      let path = folder.path("a.sheaf")
+      let database = try Database.open(path, options: .tiny)
+      try database.write { transaction in
+        try transaction.createTable("encodings", columns: Self.columns)
+        try transaction.createTable("empty", columns: [Column("x", .int)])
+        let editor = try transaction.table("encodings").editor
+        var rows = RowBuffer(columnIDs: editor.schema.columnIDs)
+        for row in 0..<24 {
+          try rows.append(
+            key: Int64(row), spellings: Self.row(row).map { $0.map { Array($0.utf8) } })
+        }
+        try editor.append(try rows.encode(with: ClusterBuilder()))
+        try editor.setNote("note", [1, 2, 3])
+      }
+      try database.write { transaction in
+        let table = try transaction.table("encodings")
+        for _ in 0..<3 { try table.insert(["constant": .text("same"), "integers": .int(5)]) }
+      }
+      try database.write { try $0.table("encodings").delete(26) }
+      before = try Model.digest(database.snapshot())
+      try database.write { try $0.table("encodings").update(25, ["integers": .int(-9)]) }
+      let snapshot = try database.snapshot()
+      digest = try Model.digest(snapshot)
+      let encodings = try database.tableUse("encodings").columns.flatMap(\.encodings.keys)
+      #expect(Set(encodings) == Set(ColumnEncoding.allCases.map(\.name)))
+      var reachable = Set(0..<Layout.firstBlockOffset)
+      try VersionRoots(snapshot.record, snapshot.blocks).forEachBlock(snapshot.blocks) {
+        block, _, _ in
+        reachable.formUnion(Int(block.offset)..<Int(block.offset) + Int(block.length))
+      }
+      self.reachable = reachable
+      if isClosed { try database.close() }
+      bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+      if !isClosed { try database.close() }
+    }
+
+    private static let columns = [
+      Column("constant", .text), Column("integers", .int), Column("decimals", .double),
+      Column("doubles", .double), Column("dictionary", .text), Column("packed", .text),
+      Column("dates", .date), Column("moments", .dateTime), Column("bytes", .data),
+      Column("bool", .bool),
+    ]
+
+    private static func row(_ row: Int) -> [String?] {
+      let scattered = (Double(row + 1) * 1.234567890123e-7).description
+      return [
+        "same", "\(row * 37)", "\(row).\(row % 10)5", scattered,
+        ["a longer category", "another category", "games"][row * 7 % 3],
+        row % 5 == 0 ? nil : "text \(row * row * 7919)!", "2018-08-\(10 + row % 20)",
+        "2018-08-03T12:\(10 + row):56Z", "\u{1}\(row)\u{7f}", row % 3 == 0 ? "true" : "false",
+      ]
+    }
+  }
+
+  private enum Outcome: Equatable {
+    case refused(String)
+    /// Opened and read without an error.
+    case read(digest: UInt64, problems: [String])
+    /// Opened; reading ran into damage.
+    case damaged(String, problems: [String])
+  }
+
+  private enum Checks { case never, afterReading, always }
+
+  /// Opens, reads all and checks. Errors that are not the engine's own are thrown on.
+  private func outcome(
+    _ storage: any Storage, _ access: Database.Options.Access = .readOnly, checks: Checks = .always
+  ) throws -> Outcome {
+    var options = Database.Options.tiny
+    options.access = access
+    let database: Database
+    do {
+      database = try Database.open(storage: storage, options: options)
+    } catch let error as EngineError {
+      return .refused("\(error)")
+    }
+    do {
+      let digest = try Model.digest(database.snapshot())
+      return .read(digest: digest, problems: checks == .never ? [] : try database.check().problems)
+    } catch let error as EngineError {
+      if checks != .always { return .damaged("\(error)", problems: []) }
+      let problems = (try? database.check().problems) ?? ["\(error)"]
+      return .damaged("\(error)", problems: problems)
+    }
+  }
+
+  // MARK: Flips
+
+  @Test("Every byte flipped in turn, all bits of the slots", arguments: 0..<4)
+  func flips(part: Int) throws {
+    let sample = try Sample()
+    let storage = RecordingStorage(sample.bytes, isRecording: false)
+    #expect(try outcome(storage) == .read(digest: sample.digest, problems: []))
+    for position in sample.bytes.indices where position % 4 == part {
+      let isSlot = position < Layout.firstBlockOffset
+      // The zeros behind the slots have a test of their own.
+      if isSlot && position % Layout.pageBytes >= 88 { continue }
+      for bit in isSlot ? Array(0..<8) : [position / 4 % 8] {
+        let flipped = sample.bytes[position] ^ (1 << UInt8(bit))
+        try withUnsafeBytes(of: flipped) { try storage.write($0, at: position) }
+        let place = "byte \(position), bit \(bit)"
+        let isReachable = sample.reachable.contains(position)
+        let checks = isReachable || position / 4 % 16 == 0
+        switch try outcome(storage, checks: checks ? .afterReading : .never) {
+        case .refused: #expect(isReachable, "\(place): refused for a byte that nobody uses")
+        case .read(let digest, let problems):
+          #expect(digest == sample.digest, "\(place): other values")
+          if checks { #expect(problems.isEmpty != isReachable, "\(place): \(problems)") }
+        case .damaged(let error, _):
+          #expect(isReachable, "\(place): \(error)")
+          if position / 4 % 8 == 0 {
+            let found = try outcome(storage, checks: .always)
+            guard case .damaged(_, let problems) = found, !problems.isEmpty else {
+              Issue.record("\(place): \(error), and check is silent")
+              continue
+            }
+          }
+        }
+      }
+      try withUnsafeBytes(of: sample.bytes[position]) { try storage.write($0, at: position) }
+    }
+    #expect(storage.viewsOutside == [])
+  }
+
+  @Test("Every byte of the slots' pages flipped in turn")
+  func flippedSlotPages() throws {
+    let storage = RecordingStorage(isRecording: false)
+    let database = try Database.open(storage: storage)
+    try database.write { try $0.createTable("a", columns: [Column("x", .int)]) }
+    try database.close()
+    let bytes = storage.content
+    for position in 0..<Layout.firstBlockOffset {
+      let flipped = bytes[position] ^ (1 << UInt8(position % 8))
+      try withUnsafeBytes(of: flipped) { try storage.write($0, at: position) }
+      defer { try? withUnsafeBytes(of: bytes[position]) { try storage.write($0, at: position) } }
+      let page = try #require(
+        storage.view(at: position / Layout.pageBytes * Layout.pageBytes, count: Layout.pageBytes))
+      if case .valid = CommitSlot.read(page) {
+        #expect(!CommitSlot.restIsZero(page), "byte \(position)")
+      } else {
+        #expect(position % Layout.pageBytes < CommitSlot.encodedBytes, "byte \(position)")
+      }
+      guard position % 16 == position / 16 % 16 else { continue }
+      switch try outcome(storage) {
+      case .refused: Issue.record("byte \(position): refused although the other slot is sound")
+      case .read(_, let problems): #expect(!problems.isEmpty, "byte \(position)")
+      case .damaged(let error, _): Issue.record("byte \(position): \(error)")
+      }
+    }
+  }
+
+  @Test("Flips in the slots of a file that was not closed lead to the version before, or an error")
+  func flippedSlots() throws {
+    let sample = try Sample(isClosed: false)
+    let storage = RecordingStorage(sample.bytes, isRecording: false)
+    var fallbacks = 0
+    for position in (0..<88).flatMap({ [$0, $0 + Layout.pageBytes] }) {
+      for bit in 0..<8 {
+        let flipped = sample.bytes[position] ^ (1 << UInt8(bit))
+        try withUnsafeBytes(of: flipped) { try storage.write($0, at: position) }
+        switch try outcome(storage) {
+        case .refused: break
+        case .read(let digest, let problems):
+          #expect(!problems.isEmpty, "byte \(position)")
+          #expect([sample.digest, sample.before].contains(digest), "byte \(position)")
+          if digest == sample.before { fallbacks += 1 }
+        case .damaged(let error, let problems):
+          #expect(!problems.isEmpty, "byte \(position): \(error)")
+        }
+      }
+      try withUnsafeBytes(of: sample.bytes[position]) { try storage.write($0, at: position) }
+    }
+    #expect(fallbacks > 0)
+  }
+
+  /// Damage whose checksums have all been put right: nothing vouches for these bytes any more, and
+  /// still nothing may trap, read outside or go on for ever.
+  @Test("Random changes with checksums made to fit", .timeLimit(.minutes(1)))
+  func forged() throws {
+    let sample = try Sample()
+    var random = SplitMix64(seed: 99)
+    let rounds = System.environment("SHEAF_LONG") == "1" ? 40_000 : 1200
+    let original = try Forger(sample.bytes)
+    for round in 0..<rounds {
+      var forger = original
+      forger.forge(&random)
+      let storage = RecordingStorage(forger.bytes, isRecording: false)
+      _ = try outcome(storage, checks: round % 3 == 0 ? .always : .never)
+      if round % 4 == 0 { try? change(storage, &random) }
+      #expect(storage.viewsOutside == [], "round \(round) of seed 99")
+    }
+  }
+
+  private func change(_ storage: RecordingStorage, _ random: inout SplitMix64) throws {
+    let database = try Database.open(storage: storage, options: .tiny)
+    try database.write { transaction in
+      for name in transaction.tableNames {
+        let table = try transaction.table(name)
+        _ = try? table.delete(.random(in: 0..<30, using: &random))
+        _ = try? table.update(.random(in: 0..<30, using: &random), ["integers": .int(1)])
+        _ = try? table.row(at: .random(in: 0..<30, using: &random))
+        _ = try? table.insert(["integers": .int(1)])
+      }
+      if Bool.random(using: &random) {
+        for name in transaction.tableNames { _ = try? transaction.table(name).deleteAll() }
+      }
+    }
+  }
+
+  // MARK: Other lengths, other files
+
+  @Test("Cut off at every length")
+  func truncated() throws {
+    let sample = try Sample()
+    let storage = RecordingStorage(sample.bytes, isRecording: false)
+    for length in sample.bytes.indices.reversed() {
+      try storage.resize(to: length)
+      let found = try outcome(storage, length % 2 == 0 ? .existing : .readOnly)
+      guard case .refused = found else {
+        Issue.record("\(length) bytes: \(found)")
+        return
+      }
+      #expect(storage.length() == length)
+    }
+    #expect(storage.viewsOutside == [])
+  }
+
+  @Test("Files that are no databases are refused and left as they are")
+  func foreign() throws {
+    var random = SplitMix64(seed: 5)
+    let folder = TemporaryFolder()
+    var contents: [(String, [UInt8])] = [
+      ("text", Array(String(repeating: "App,Category,Rating\n", count: 1000).utf8)),
+      ("one byte", [7]), ("zeros", [UInt8](repeating: 0, count: 100_000)),
+      ("many zeros", [UInt8](repeating: 0, count: 5_000_000)),
+      ("the magic alone", CommitSlot.magic),
+      ("the magic and zeros", CommitSlot.magic + [UInt8](repeating: 0, count: 20_000)),
+      ("zeros, then something", [UInt8](repeating: 0, count: 9000) + Array("my notes".utf8)),
+    ]
+    for length in [1, 79, 80, 4095, 4096, 8191, 8192, 8193, 30_000] {
+      contents.append(("noise", (0..<length).map { _ in .random(in: 0...255, using: &random) }))
+    }
+    for (name, bytes) in contents {
+      for access in [Database.Options.Access.create, .existing, .readOnly] {
+        let path = folder.path("file")
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        do {
+          _ = try Database.open(path, options: .init(access: access))
+          Issue.record("\(name) of \(bytes.count) bytes was opened (\(access))")
+        } catch let error as EngineError {
+          switch error {
+          case .notADatabase, .damaged: #expect("\(error)".contains(path))
+          default: Issue.record("\(name): \(error)")
+          }
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(bytes), "\(name)")
+        #expect(folder.names() == ["file"], "\(name)")
+      }
+    }
+  }
+
+  @Test("An empty file is a new database, but not for those who only read")
+  func empty() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("file")
+    for length in [0, 4096, 12_288] {
+      let bytes = Data(count: length)
+      try bytes.write(to: URL(fileURLWithPath: path))
+      for access in [Database.Options.Access.existing, .readOnly] {
+        #expect(throws: EngineError.notADatabase(path: path, reason: "it is empty")) {
+          _ = try Database.open(path, options: .init(access: access))
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+      }
+      let database = try Database.open(path)
+      #expect(try database.check().problems == [])
+      try database.close()
+    }
+    let nothing = folder.path("nothing")
+    #expect(throws: EngineError.missing(path: nothing)) {
+      _ = try Database.open(nothing, options: .init(access: .readOnly))
+    }
+    #expect(folder.names() == ["file"])
+  }
+
+  @Test("A later format is named, whichever slot has it", arguments: [[0], [1], [0, 1]])
+  func newerFormat(slots: [Int]) throws {
+    let sample = try Sample()
+    let folder = TemporaryFolder()
+    let path = folder.path("file")
+    var bytes = sample.bytes
+    for slot in slots {
+      let start = slot * Layout.pageBytes
+      bytes[start + 8] = 2
+      let sum = Checksum.of(Array(bytes[start..<start + 72]))
+      for index in 0..<8 {
+        bytes[start + 72 + index] = UInt8(truncatingIfNeeded: sum >> (8 * index))
+      }
+    }
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    #expect(throws: EngineError.newerFormat(path: path, format: 2)) { _ = try Database.open(path) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(bytes))
+  }
+
+  @Test("Check sees what has gone bad since it was last read")
+  func damageWhileOpen() throws {
+    let sample = try Sample()
+    let storage = RecordingStorage(sample.bytes, isRecording: false)
+    let database = try Database.open(storage: storage)
+    #expect(try database.check().problems == [])
+    #expect(try Model.digest(database.snapshot()) == sample.digest)
+    let position = try #require(sample.reachable.max())
+    try withUnsafeBytes(of: ~sample.bytes[position]) { try storage.write($0, at: position) }
+    #expect(try database.check().problems.count == 1)
+  }
+}
+
+/// Changes bytes of a database file and then puts right every checksum on the way to the slots.
+private struct Forger {
+  private(set) var bytes: [UInt8]
+  /// Parts that a checksum covers, leaves first: the range, and where its checksum stands.
+  private var covered: [(range: Range<Int>, sums: [Int])] = []
+
+  init(_ bytes: [UInt8]) throws {
+    self.bytes = bytes
+    try collect()
+  }
+
+  mutating func forge(_ random: inout SplitMix64) {
+    // A leaf or a node anywhere, or the slots.
+    guard let target = covered.randomElement(using: &random) else { return }
+    for _ in 0..<Int.random(in: 1...3, using: &random) {
+      let position = Int.random(in: target.range, using: &random)
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: bytes[position] = .random(in: 0...255, using: &random)
+      case 1: bytes[position] = [0, 255, 127, 128].randomElement(using: &random) ?? 0
+      case 2: bytes[position] &+= 1
+      default: bytes[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      }
+    }
+    for part in covered {
+      let sum = Checksum.of(Array(bytes[part.range]))
+      for place in part.sums {
+        for index in 0..<8 { bytes[place + index] = UInt8(truncatingIfNeeded: sum >> (8 * index)) }
+      }
+    }
+  }
+
+  /// Finds every covered part from the intact file: where its sum's bytes stand is unique.
+  private mutating func collect() throws {
+    let storage = RecordingStorage(bytes, isRecording: false)
+    let recovered = try Recovery.run(storage)
+    let blocks = try BlockReader(storage: storage)
+    var nodes: [Range<Int>] = []
+    var clusters: [Range<Int>] = []
+    try VersionRoots(recovered.record, blocks).forEachBlock(blocks) { block, kind, _ in
+      let range = Int(block.offset)..<Int(block.offset) + Int(block.length)
+      if kind == .cluster { clusters.append(range) } else { nodes.append(range) }
+    }
+    for cluster in clusters {
+      let view = try #require(storage.view(at: cluster.lowerBound, count: cluster.count))
+      let reader = try ClusterReader(view)
+      for position in 0..<reader.columnCount {
+        let column = try reader.column(at: position)
+        let start = cluster.lowerBound + column.offset
+        add(start..<start + column.byteCount)
+      }
+      let header = try #require(ClusterReader.header(of: view))
+      add(cluster.lowerBound..<cluster.lowerBound + header.count)
+    }
+    // The walk goes from the top down: children's sums are put right before their parents'.
+    for node in nodes.reversed() { add(node) }
+    for slot in 0..<Layout.slotCount {
+      let start = slot * Layout.pageBytes
+      covered.append((start..<start + 72, [start + 72]))
+    }
+  }
+
+  private mutating func add(_ range: Range<Int>) {
+    guard !range.isEmpty else { return }
+    let sum = Checksum.of(Array(bytes[range]))
+    let pattern = (0..<8).map { UInt8(truncatingIfNeeded: sum >> (8 * $0)) }
+    var places: [Int] = []
+    bytes.withUnsafeBytes { all in
+      for start in 0..<all.count - 8 where all[start] == pattern[0] {
+        if (1..<8).allSatisfy({ all[start + $0] == pattern[$0] }) { places.append(start) }
+      }
+    }
+    if !places.isEmpty { covered.append((range, places)) }
+  }
+}

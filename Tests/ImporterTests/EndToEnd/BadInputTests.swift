@@ -1,0 +1,195 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Importer
+
+/// Inputs that are unusual or wrong: each has the answer that a user would expect.
+@Suite struct BadInputTests {
+  /// An input, and its table as CSV.
+  @Test(arguments: [
+    // No final record end, other record ends, a mixture of them.
+    ("a,b\n1,2", "a,b\n1,2\n"), ("a,b\r\n1,2\r\n3,4\r\n", "a,b\n1,2\n3,4\n"),
+    ("a,b\r1,2\r3,4\r", "a,b\n1,2\n3,4\n"), ("a,b\r\n1,2\n3,4\r5,6\n\n", "a,b\n1,2\n3,4\n5,6\n"),
+    // A byte-order mark, also before a quoted name.
+    ("\u{FEFF}a,b\n1,2\n", "a,b\n1,2\n"), ("\u{FEFF}\"a\",b\n1,2\n", "a,b\n1,2\n"),
+    // Names: doubled, empty, blank, quoted with line ends and quotes in them.
+    ("a,a,a\n1,2,x\n", "a,a_2,a_3\n1,2,x\n"), ("a,,b\n1,2,x\n", "a,column2,b\n1,2,x\n"),
+    (" a ,b\n1,2\n", "a,b\n1,2\n"),
+    (
+      "\"two\nlines\",\"x\"\"y\"\n1,2\n",
+      "\"two\nlines\",\"x\"\"y\"\n1,2\n"
+    ),
+    // A header alone, with and without a record end.
+    ("a,b\n", "a,b\n"), ("a,b", "a,b\n"),
+    // One row, one field.
+    ("a\n1\n", "a\n1\n"), ("name\nx", "name\nx\n"),
+    // One column: a blank line is a null there, also right after the header.
+    ("a\n\n1\n\n2\n", "a\n\n1\n\n2\n"), ("a\n\"\"\n1\n", "a\n\"\"\n1\n"),
+    // Blank lines before the header and between records of several columns mean nothing.
+    ("\n\r\na,b\n\n1,2\n\n\n3,4\n", "a,b\n1,2\n3,4\n"),
+    // All null, NUL bytes, quotes in the middle of a field.
+    ("a,b\n,1\n,2\n", "a,b\n,1\n,2\n"), ("a,b\n\0,x\0y\n", "a,b\n\0,x\0y\n"),
+    ("a,b\n5\" disk,x\n", "a,b\n\"5\"\" disk\",x\n"),
+    // Other delimiters, found.
+    ("a;b\n1;2,5\n", "a,b\n1,\"2,5\"\n"), ("a\tb\n1\t2\n", "a,b\n1,2\n"),
+    ("a|b\n1|2\n", "a,b\n1,2\n"),
+  ])
+  func unusualButFine(input: String, table: String) throws {
+    for batch in [1, 1000] {
+      let folder = try ImportFolder()
+      let report = try folder.importCSV(input) {
+        $0.batchSize = .records(batch)
+        $0.header = .firstRecord
+      }
+      expectBalanced(report)
+      #expect(try folder.exportText() == table)
+      #expect(report.bytesRead == input.utf8.count)
+      try folder.expectSound()
+    }
+  }
+
+  @Test func withoutAHeader() throws {
+    let folder = try ImportFolder()
+    let report = try folder.importCSV("1,2\n3,4\n") { _ in }
+    #expect(report.dialect?.hasHeader == false)
+    #expect(try folder.exportText() == "column1,column2\n1,2\n3,4\n")
+    let named = try ImportFolder()
+    try named.importCSV("1,2\n3,4\n") { $0.header = .names(["x", "y"]) }
+    #expect(try named.exportText() == "x,y\n1,2\n3,4\n")
+    // A malformed first record is a record like any other there.
+    for header in [ImportOptions.HeaderRule.absent, .names(["x", "y"])] {
+      let odd = try ImportFolder()
+      let rejected = try odd.importCSV([0xFF] + Array(",2\n3,4\n".utf8)) {
+        $0.header = header
+        $0.maxRejects = .unlimited
+      }
+      #expect((rejected.read, rejected.rejected) == (2, 1))
+    }
+  }
+
+  @Test(arguments: ["", "\n\n\r\n", "\u{FEFF}", "\u{FEFF}\n"])
+  func nothingInIt(input: String) throws {
+    let folder = try ImportFolder()
+    #expect(throws: ImportError.emptyInput(path: folder.path("t.csv"))) {
+      try folder.importCSV(input)
+    }
+    #expect(folder.names() == ["t.csv"])
+  }
+
+  @Test func aHeaderThatCannotBeUsed() throws {
+    for input in [
+      Array("a,\"b\nc".utf8), [0xFF, 0xFE, 0x61, 0, 0x0A, 0], Array("\"a\"x,b\n".utf8),
+    ] {
+      let folder = try ImportFolder()
+      let error = try #require(throws: ImportError.self) { try folder.importCSV(input) }
+      guard case .malformedHeader(let position, _) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(position.line == 1)
+      #expect(folder.names() == ["t.csv"])
+    }
+  }
+
+  @Test func tenThousandColumns() throws {
+    let names = (1...10_000).map { "c\($0)" }.joined(separator: ",")
+    let row = (1...10_000).map { $0 % 3 == 0 ? "" : String($0) }.joined(separator: ",")
+    let csv = Array("\(names)\n\(row)\n\(row)\n".utf8)
+    let folder = try ImportFolder()
+    #expect(try folder.importCSV(csv).imported == 2)
+    #expect(try folder.export() == csv)
+    try folder.expectSound()
+  }
+
+  @Test func tooManyColumns() throws {
+    let folder = try ImportFolder()
+    let names = String(repeating: "a,", count: 65_600)
+    let error = try #require(throws: ImportError.self) { try folder.importCSV(names + "\n") }
+    #expect("\(error)".contains("65601 fields, more than 65536"))
+  }
+
+  @Test(arguments: [0, 1])
+  func aVeryLongField(row: Int) throws {
+    let long = "\"" + String(repeating: "all work, no play\n", count: 290_000) + "\""
+    let rows = ["1,x\n", "2,\(long)\n", "3,y\n"]
+    let csv = Array(("a,b\n" + rows[row...].joined()).utf8)
+    for batch in [row == 0 ? 2 : 1000] {
+      let folder = try ImportFolder()
+      #expect(try folder.importCSV(csv) { $0.batchSize = .records(batch) }.imported == 3 - row)
+      #expect(try folder.export() == csv)
+      try folder.expectSound()
+    }
+  }
+
+  /// Names and first records longer than what is looked at to find the dialect.
+  @Test func aVeryLongBeginning() throws {
+    let long = String(repeating: "é,", count: 50_000)
+    for csv in ["\"\(long)\",b\n1,2\n", "1;\"\(long)\n\"\n2;x\n"] {
+      let folder = try ImportFolder()
+      let report = try folder.importCSV(csv)
+      let isHeader = csv.hasPrefix("\"")
+      #expect(report.imported == (isHeader ? 1 : 2))
+      #expect(report.columns.count == 2)
+      #expect(report.dialect?.hasHeader == isHeader)
+    }
+  }
+
+  @Test func aRecordLongerThanAllowed() throws {
+    for (field, isQuoted) in [(String(repeating: "x", count: 5000), false), ("\"open", true)] {
+      var csv = "a,b\n"
+      for record in 1...250 { csv += "\(record),x\n" }
+      csv += "251,\(field)\n"
+      for record in 252...2000 { csv += "\(record),x\n" }
+      let folder = try ImportFolder()
+      let error = try #require(throws: ImportError.self) {
+        try folder.importCSV(csv) {
+          $0.limits = .init(chunkBytes: 1000, maximumRecordBytes: 2000)
+          $0.batchSize = .records(100)
+        }
+      }
+      guard case .recordTooLong(let position, 2000, let insideQuotes) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(position.line == 252)
+      #expect(insideQuotes == isQuoted)
+      // The batches before stay.
+      #expect(try folder.exportText().split(separator: "\n").count == 201)
+      try folder.expectSound()
+    }
+  }
+
+  @Test func theRecordEndOfTheReport() throws {
+    for (csv, end) in [
+      ("\"a\nb\",c\r\n1,2\r\n", "\r\n"), ("a,b\r1,\"x\ny\"\r", "\r"), ("a,b\n", "\n"), ("a,b", nil),
+    ] {
+      let folder = try ImportFolder()
+      let report = try folder.importCSV(csv) { $0.header = .firstRecord }
+      #expect(report.dialect?.recordEnd == end, "\(csv.debugDescription)")
+    }
+  }
+
+  @Test func spellingsOfNull() throws {
+    let folder = try ImportFolder()
+    let report = try folder.importCSV("a,b\nNA,1\n\"NA\",-\n,\"\"\nna,NA\n") {
+      $0.nulls = ["NA", "-"]
+    }
+    #expect(report.columns.map(\.nulls) == [3, 2])
+    #expect(try folder.exportText() == "a,b\n,1\n,\n,\"\"\nna,\n")
+  }
+
+  @Test func missingAndUnreadable() throws {
+    let folder = try ImportFolder()
+    for path in [folder.path("no.csv"), folder.path(""), folder.path("no/t.csv")] {
+      let error = try #require(throws: ImportError.self) {
+        try Importer.run(ImportOptions(inputs: [path], database: folder.database))
+      }
+      guard case .unreadableInput = error else {
+        Issue.record("\(error)")
+        return
+      }
+    }
+    #expect(folder.names() == [])
+  }
+}

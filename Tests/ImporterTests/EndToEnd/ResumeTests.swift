@@ -1,0 +1,133 @@
+import Engine
+import Synchronization
+import Testing
+
+@testable import Importer
+
+/// An import that was stopped goes on to what an uninterrupted one gives.
+@Suite struct ResumeTests {
+  private static func input(records: Int, seed: UInt64) -> [UInt8] {
+    var random = SplitMix64(seed: seed)
+    var csv = "a,b,c\n"
+    for record in 1...records {
+      let number = record > 500 ? "\(record).5" : String(record)
+      let text = Bool.random(using: &random) ? "\"two\nlines\"" : "x"
+      // All null until late, then a type of its own; and a record to reject now and then.
+      csv +=
+        "\(number),\(text),\(record > 700 ? "2018-08-03" : "")\(record % 90 == 0 ? ",more" : "")\n"
+    }
+    return Array(csv.utf8)
+  }
+
+  private func stopped(after batches: Int) -> @Sendable () -> Bool {
+    let count = Counter()
+    return { count.next() >= batches }
+  }
+
+  private final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+  }
+
+  @Test(arguments: [1, 7, 100, 256, 1000], [ImportOptions.Ragged.reject, .extend])
+  func stoppedAgainAndAgain(batch: Int, ragged: ImportOptions.Ragged) throws {
+    let csv = Self.input(records: batch == 1 ? 300 : 1500, seed: UInt64(batch))
+    func change(_ options: inout ImportOptions) {
+      options.batchSize = .records(batch)
+      options.maxRejects = .unlimited
+      options.ragged = ragged
+    }
+    let whole = try ImportFolder()
+    let all = try whole.importCSV(csv, change)
+    expectBalanced(all)
+    let folder = try ImportFolder()
+    var random = SplitMix64(seed: 3)
+    var reports: [ImportReport] = []
+    for _ in 0..<200 {
+      let batches = Int.random(in: 1...max(1, 400 / batch), using: &random)
+      let report = try folder.importCSV(csv) {
+        change(&$0)
+        $0.resume = true
+        $0.shouldStop = stopped(after: batches)
+        // The options that may change between runs.
+        $0.parsers = reports.count % 4 + 1
+        $0.durability = Durability.allCases[reports.count % 3]
+      }
+      expectBalanced(report)
+      reports.append(report)
+      if !report.isInterrupted { break }
+      #expect(report.read == batch * batches)
+      #expect(report.compaction.decision == .disabled)
+    }
+    #expect(reports.last?.isInterrupted == false)
+    #expect(reports.reduce(0) { $0 + $1.read } == all.read)
+    #expect(reports.reduce(0) { $0 + $1.rejected } == all.rejected)
+    #expect(reports.reduce(0) { $0 + $1.bytesRead } == all.bytesRead)
+    #expect(reports.last?.objects == all.objects)
+    #expect(try folder.export() == whole.export())
+    #expect(try folder.export(.jsonl) == whole.export(.jsonl))
+    #expect(try folder.types() == whole.types())
+    if ragged == .reject {
+      #expect(try folder.read("t.rejects.csv") == whole.read("t.rejects.csv"))
+      #expect(
+        try folder.read("t.rejects.csv.reasons.jsonl").filter { $0 == 0x0A }.count == all.rejected)
+    }
+    try folder.expectSound()
+  }
+
+  @Test func whatCannotBeResumed() throws {
+    let folder = try ImportFolder()
+    let csv = Self.input(records: 8000, seed: 1)
+    func resume(_ bytes: [UInt8], _ change: (inout ImportOptions) -> Void) throws -> ImportReport {
+      try folder.importCSV(bytes) {
+        $0.ragged = .pad
+        $0.maxRejects = .unlimited
+        $0.resume = true
+        change(&$0)
+      }
+    }
+    _ = try resume(csv) { $0.shouldStop = { true } }
+    let before = try folder.export()
+    // Other options, another length, a pipe.
+    for change in [
+      { $0.types = .text }, { $0.ragged = .extend }, { $0.nulls = ["x"] },
+      { $0.header = .names(["p", "q", "r"]) },
+    ] as [(inout ImportOptions) -> Void] {
+      #expect(throws: ImportError.self) { _ = try resume(csv, change) }
+    }
+    #expect(throws: ImportError.self) { _ = try resume(csv + Array("9,x,\n".utf8)) { _ in } }
+    #expect(throws: ImportError.self) { _ = try resume(csv) { $0.inputs = ["-"] } }
+    #expect(try folder.export() == before)
+    let rest = try resume(csv) { _ in }
+    #expect(rest.resumedAt?.record == 1000)
+    #expect(rest.imported + rest.rejected == 7000)
+    #expect(try resume(csv) { _ in }.resumedAt?.isComplete == true)
+  }
+
+  /// Of several inputs, those that are complete are left out.
+  @Test func severalInputs() throws {
+    let folder = try ImportFolder()
+    let inputs = (1...3).map { file in
+      "a,b\n" + (1...250).map { "\(file),\($0)\n" }.joined()
+    }
+    for (index, input) in inputs.enumerated() {
+      try folder.write("\(index).csv", Array(input.utf8))
+    }
+    var runs = 0
+    while true {
+      let stop = stopped(after: 1)
+      let report = try folder.importCSV(inputs[0], as: "0.csv") {
+        $0.inputs = (0..<3).map { folder.path("\($0).csv") }
+        $0.batchSize = .records(100)
+        $0.resume = true
+        $0.shouldStop = stop
+      }
+      runs += 1
+      if !report.isInterrupted || runs > 20 { break }
+    }
+    #expect(runs > 3)
+    let rows = inputs.map { $0.dropFirst(4) }.joined()
+    let difference = firstDifference(try folder.export(), Array("a,b\n\(rows)".utf8))
+    #expect(difference == nil, "\(difference ?? "") in \(runs) runs")
+  }
+}

@@ -1,0 +1,117 @@
+import Engine
+import Testing
+
+@testable import Importer
+
+/// Inputs and the tables they go into.
+@Suite struct TableTests {
+  @Test(arguments: [1, 1000])
+  func columnsAreMatchedByName(batch: Int) throws {
+    let folder = try ImportFolder()
+    func add(_ csv: String) throws {
+      try folder.importCSV(csv) {
+        $0.batchSize = .records(batch)
+        $0.header = .firstRecord
+      }
+    }
+    try add("a,b,c\n1,x,2018-08-03\n")
+    try add("c,a,b\n2019-01-01,2,y\n")
+    try add("b\nz\n")
+    try add("d,a\nnew,3\n")
+    #expect(
+      try folder.exportText()
+        == "a,b,c,d\n1,x,2018-08-03,\n2,y,2019-01-01,\n,z,,\n3,,,new\n")
+    #expect(try folder.types() == "a int, b text, c date, d text")
+    try folder.expectSound()
+    try add("a,c\n4.5,soon\n")
+    #expect(try folder.types() == "a double, b text, c text, d text")
+    #expect(try folder.exportText().hasSuffix("3,,,new\n4.5,,soon,\n"))
+  }
+
+  /// A column without a value so far takes the type of its first values.
+  @Test func anEmptyColumnHasNoTypeYet() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a,b\n,x\n,y\n")
+    #expect(try folder.types() == "a text, b text")
+    try folder.importCSV("a,b\n5,x\n")
+    #expect(try folder.types() == "a int, b text")
+  }
+
+  @Test func integersOfAnEarlierImportWidenToDouble() throws {
+    for values in [["1", "2", "3"], ["7", "7", "7"], ["+5", "1", "-3"]] {
+      let folder = try ImportFolder()
+      try folder.importCSV("a,b\n" + values.map { "\($0),x\n" }.joined())
+      try folder.importCSV("a,b\n0.5,x\n")
+      #expect(try folder.types() == "a double, b text", "\(values)")
+    }
+  }
+
+  @Test func strictTypesAgainstTheTable() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a,b\n1,x\n")
+    let strict = ImportOptions.TypeRule.named(["a": .date])
+    #expect(throws: ImportError.self) {
+      try folder.importCSV("a,b\n2018-08-03,x\n") { $0.types = strict }
+    }
+    #expect(try folder.exportText() == "a,b\n1,x\n")
+    try folder.importCSV("a,b\n2018-08-03,x\n") {
+      $0.types = strict
+      $0.truncate = true
+    }
+    #expect(try folder.types() == "a date, b text")
+    #expect(try folder.exportText() == "a,b\n2018-08-03,x\n")
+    #expect(throws: ImportError.noSuchColumn(name: "c", known: ["a", "b"])) {
+      try folder.importCSV("a,b\n") { $0.types = .named(["c": .int]) }
+    }
+  }
+
+  @Test func truncateEmptiesInTheFirstBatch() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a,b\n1,x\n2,y\n")
+    // Malformed from the start: nothing is committed, so nothing is emptied either.
+    #expect(throws: ImportError.self) {
+      try folder.importCSV("a,b\n3\n", as: "u.csv") { $0.truncate = true }
+    }
+    #expect(try folder.exportText() == "a,b\n1,x\n2,y\n")
+    let report = try folder.importCSV("a,b\n4,z\n", as: "u.csv") { $0.truncate = true }
+    #expect(report.objects == 1)
+    #expect(try folder.exportText() == "a,b\n4,z\n")
+    // The first import's objects are gone: it is not complete any more.
+    let again = try folder.importCSV("a,b\n1,x\n2,y\n") { $0.resume = true }
+    #expect(again.imported == 2)
+    // Two inputs, emptied once.
+    try folder.importCSV("a,b\n5,v\n") {
+      $0.truncate = true
+      $0.inputs.append(folder.path("u.csv"))
+    }
+    #expect(try folder.exportText() == "a,b\n5,v\n4,z\n")
+    try folder.expectSound()
+  }
+
+  @Test func tablesOfOneFile() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a,b\n1,x\n", as: "first.v1.csv") { $0.table = nil }
+    try folder.importCSV("c\n2\n", as: ".hidden.csv") { $0.table = nil }
+    try folder.importCSV("d\n3\n") { $0.table = "a table, \"named\"" }
+    #expect(try folder.exportText(table: "first") == "a,b\n1,x\n")
+    #expect(try folder.exportText(table: "hidden") == "c\n2\n")
+    #expect(try folder.exportText(table: "a table, \"named\"") == "d\n3\n")
+    try folder.expectSound()
+  }
+
+  @Test func aLimit() throws {
+    let folder = try ImportFolder()
+    let csv = "a,b\n" + (1...500).map { "\($0),x\n" }.joined()
+    for (limit, count) in [(0, 0), (120, 120), (120, 120), (450, 450), (1000, 500)] {
+      let report = try folder.importCSV(csv) {
+        $0.limit = limit
+        $0.resume = true
+        $0.batchSize = .records(100)
+      }
+      #expect(report.objects == count)
+    }
+    #expect(try folder.exportText() == csv)
+    let done = try folder.importCSV(csv) { $0.resume = true }
+    #expect(done.resumedAt?.isComplete == true && done.read == 0 && done.objects == 500)
+  }
+}
