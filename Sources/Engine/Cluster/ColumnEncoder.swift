@@ -43,12 +43,11 @@ struct ColumnEncoder: ~Copyable {
 
   /// Appends the segment of one column of a row-major span matrix to `output`.
   mutating func encode(
-    arena: UnsafeRawBufferPointer, matrix: UnsafePointer<TextSpan>, column index: Int,
-    stride: Int, rowCount: Int, into output: inout OutputBuffer
+    _ matrix: ColumnMatrix, rowCount: Int, into output: inout OutputBuffer
   ) throws(ClusterError) -> Segment {
     let column = try GatheredColumn(
-      arena: arena, matrix: matrix, column: index, stride: stride, rowCount: rowCount,
-      scratch: spans.reserve(rowCount))
+      arena: matrix.arena, matrix: matrix.spans, column: matrix.column, stride: matrix.stride,
+      rowCount: rowCount, scratch: spans.reserve(rowCount))
     if ConstantEncoding.fits(column) { return writeConstant(column, into: &output) }
 
     let rows = exceptions.reserve(rowCount)
