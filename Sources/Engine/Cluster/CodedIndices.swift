@@ -95,7 +95,8 @@ struct CodedPlan {
     // Sorted by falling count, then by first row.
     var keys = UnsafeMutableBufferPointer(start: room.keys.reserve(symbols), count: symbols)
     for index in 0..<symbols {
-      keys[index] = ~UInt64(truncatingIfNeeded: counts[index]) &<< 32
+      keys[index] =
+        ~UInt64(truncatingIfNeeded: counts[index]) &<< 32
         | UInt64(truncatingIfNeeded: index)
     }
     keys.sort()
