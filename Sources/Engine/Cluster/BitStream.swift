@@ -77,6 +77,7 @@ struct BitCursor {
 ///     bytes   (bitCount + 7) / 8
 struct BitRows {
   static let blockShift = 7
+  static let blockMask = 1 << blockShift - 1
   static let headerSize = 5
 
   private let starts: PackedBits

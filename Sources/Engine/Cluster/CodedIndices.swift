@@ -36,7 +36,7 @@ struct CodedIndices {
   func index(_ row: Int) -> Int {
     let limits = code.limits()
     var cursor = rows.cursor(blockOf: row)
-    var remaining = row & (1 &<< BitRows.blockShift &- 1)
+    var remaining = row & BitRows.blockMask
     while remaining > 0 {
       cursor.skip(limits.decode(cursor.window).length)
       remaining &-= 1
@@ -52,7 +52,7 @@ struct CodedIndices {
     let limits = code.limits()
     table.load(limits)
     var cursor = rows.cursor(blockOf: first)
-    for _ in 0..<first & (1 << BitRows.blockShift - 1) {
+    for _ in 0..<first & BitRows.blockMask {
       cursor.skip(limits.decode(cursor.window).length)
     }
     for row in range {

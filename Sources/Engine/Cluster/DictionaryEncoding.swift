@@ -45,10 +45,20 @@ struct DictionaryEncoding {
     if let problem = entries.inconsistency() { return problem }
     if let problem = indices.inconsistency() { return problem }
     let limit = entries.count + (hasNulls ? 1 : 0)
-    for row in 0..<rowCount where indices.index(row) >= limit {
+    var room = Scratch<UInt32>(capacity: rowCount)
+    var table = CodeTable()
+    let found = room.reserve(rowCount)
+    indices.decode(0..<rowCount, limit: Int(UInt32.max), table: &table, into: found)
+    for row in 0..<rowCount where Int(found[row]) >= limit {
       return "row \(row) names an entry that the dictionary does not have"
     }
     return nil
+  }
+
+  /// True when a row is found by reading those before it in its block.
+  var isCoded: Bool {
+    if case .coded = indices { return true }
+    return false
   }
 
   static func width(entries: Int, hasNulls: Bool) -> Int {

@@ -58,8 +58,8 @@ enum PackedNumbers {
 ///     first   `FrameOfReference`, of each block's first number
 ///     delta   `FrameOfReference`, of each row; a block's first one means nothing
 struct DeltaNumbers {
-  static let blockShift = 7
-  static let blockMask = 1 << blockShift - 1
+  static let blockShift = BitRows.blockShift
+  static let blockMask = BitRows.blockMask
 
   private let firsts: FrameOfReference
   private let deltas: FrameOfReference
@@ -135,7 +135,7 @@ struct SizedNumbers {
   func number(_ row: Int) -> Int64 {
     let limits = code.limits()
     var cursor = rows.cursor(blockOf: row)
-    for _ in 0..<row & (1 << BitRows.blockShift - 1) { skip(limits, &cursor) }
+    for _ in 0..<row & BitRows.blockMask { skip(limits, &cursor) }
     let (symbol, length) = limits.decode(cursor.window)
     cursor.skip(length)
     return read(size(symbol), &cursor)
@@ -153,7 +153,7 @@ struct SizedNumbers {
     let limits = code.limits()
     table.load(limits)
     var cursor = rows.cursor(blockOf: first)
-    for _ in 0..<first & (1 << BitRows.blockShift - 1) { skip(limits, &cursor) }
+    for _ in 0..<first & BitRows.blockMask { skip(limits, &cursor) }
     for row in range {
       let (symbol, length) = table.decode(cursor.window, limits)
       cursor.skip(length)

@@ -38,15 +38,15 @@ import Testing
 
   /// Bytes that lie and have the right checksums: reading throws or gives something, and never leaves
   /// the cluster (which ends at a guarded page).
-  @Test(arguments: Array(1...16) as [UInt64])
+  @Test(arguments: Array(1...12) as [UInt64])
   func hostileBytesWithRightChecksums(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
-    let rows = Int.random(in: 1...(seed % 2 == 0 ? 40 : 260), using: &random)
+    let rows = Int.random(in: 1...(seed % 4 == 0 ? 260 : 40), using: &random)
     let bytes = try sample(seed, rows: rows)
     let guarded = try GuardedBytes(bytes)
     let headerLength = ClusterFormat.headerLength(columns: ColumnGenerator.kinds)
     var accepted = 0
-    for _ in 0..<120 {
+    for _ in 0..<(rows > 40 ? 30 : 100) {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         // Half of the changes hit the small header and the beginnings of segments.
         let position =
@@ -100,8 +100,8 @@ import Testing
           continue
         }
         decoded.decode(column, rows: 0..<rows)
-        for row in 0..<rows {
-          length += decoded[row]?.reduce(0) { $0 | Int($1) } ?? 0
+        for row in 0..<rows { length += decoded[row]?.reduce(0) { $0 | Int($1) } ?? 0 }
+        for row in stride(from: 0, to: rows, by: rows > 40 ? 11 : 1) {
           length += column.withSpelling(row) { $0?.reduce(0) { $0 | Int($1) } ?? 0 }
           _ = column.int(row)
           _ = column.double(row)
