@@ -29,7 +29,7 @@ struct DamageTests {
           try rows.append(
             key: Int64(row), spellings: Self.row(row).map { $0.map { Array($0.utf8) } })
         }
-        try editor.append(try rows.encode(with: ClusterBuilder()))
+        try editor.append(try rows.encode(with: ClusterBuilder(effort: .thorough)))
         try editor.setNote("note", [1, 2, 3])
       }
       try database.write { transaction in
@@ -58,7 +58,7 @@ struct DamageTests {
       Column("constant", .text), Column("integers", .int), Column("decimals", .double),
       Column("doubles", .double), Column("dictionary", .text), Column("packed", .text),
       Column("dates", .date), Column("moments", .dateTime), Column("bytes", .data),
-      Column("bool", .bool),
+      Column("bool", .bool), Column("prose", .text),
     ]
 
     private static func row(_ row: Int) -> [String?] {
@@ -68,6 +68,7 @@ struct DamageTests {
         ["a longer category", "another category", "games"][row * 7 % 3],
         row % 5 == 0 ? nil : "text \(row * row * 7919)!", "2018-08-\(10 + row % 20)",
         "2018-08-03T12:\(10 + row):56Z", "\u{1}\(row)\u{7f}", row % 3 == 0 ? "true" : "false",
+        "the text of row \(row * row * 7919) is long enough to compress",
       ]
     }
   }

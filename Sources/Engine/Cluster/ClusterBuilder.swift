@@ -22,14 +22,35 @@ package struct EncodedCluster: Sendable {
   package let columns: [Column]
 }
 
+/// One column of a row-major matrix of spans, and the bytes they point into.
+///
+/// Unsafe: whoever makes it vouches for pointers that stay valid while it is used. Spans are checked
+/// against the arena when they are read.
+package struct ColumnMatrix {
+  let arena: UnsafeRawBufferPointer
+  let spans: UnsafePointer<TextSpan>
+  let column: Int
+  let stride: Int
+
+  package init(
+    arena: UnsafeRawBufferPointer, spans: UnsafePointer<TextSpan>, column: Int = 0,
+    stride: Int = 1
+  ) {
+    self.arena = arena
+    self.spans = spans
+    self.column = column
+    self.stride = stride
+  }
+}
+
 /// Encodes rows into clusters, straight from the span matrix of a parser.
 ///
 /// Thread rule: confined; one for each thread. Its memory is used again for every cluster.
 package final class ClusterBuilder {
-  private var encoder = ColumnEncoder()
+  private var encoder: ColumnEncoder
   private var output = OutputBuffer(capacity: 1 << 16)
 
-  package init() {}
+  package init(effort: EncodingEffort = .fast) { encoder = ColumnEncoder(effort: effort) }
 
   /// Encodes rows whose fields are given as spans of an arena.
   ///
@@ -47,6 +68,30 @@ package final class ClusterBuilder {
     arena: UnsafeRawBufferPointer, spans: UnsafePointer<TextSpan>, rowCount: Int,
     columnCount: Int, columnIDs: [UInt32], keyOffsets: [Int64]? = nil
   ) throws(ClusterError) -> EncodedCluster {
+    try encode(rowCount: rowCount, columnIDs: columnIDs, columnCount, keyOffsets: keyOffsets) {
+      ColumnMatrix(arena: arena, spans: spans, column: $0, stride: columnCount)
+    }
+  }
+
+  /// Encodes rows column by column, so that only one column's spellings need to be in memory.
+  ///
+  /// - Parameters:
+  ///   - columnIDs, keyOffsets: as above.
+  ///   - column: called for each column once, in ascending order of identifiers, with its position
+  ///     among `columnIDs`; what it returns must stay valid until it is called again.
+  /// - Throws: `ClusterError` as above, or what `column` throws.
+  package func encode(
+    rowCount: Int, columnIDs: [UInt32], keyOffsets: [Int64]?,
+    column: (Int) throws(ClusterError) -> ColumnMatrix
+  ) throws(ClusterError) -> EncodedCluster {
+    try encode(
+      rowCount: rowCount, columnIDs: columnIDs, columnIDs.count, keyOffsets: keyOffsets, column)
+  }
+
+  private func encode(
+    rowCount: Int, columnIDs: [UInt32], _ columnCount: Int, keyOffsets: [Int64]?,
+    _ column: (Int) throws(ClusterError) -> ColumnMatrix
+  ) throws(ClusterError) -> EncodedCluster {
     guard rowCount >= 0, rowCount <= ClusterFormat.maximumRows else {
       throw .tooManyRows(rowCount)
     }
@@ -63,9 +108,7 @@ package final class ClusterBuilder {
     columns.reserveCapacity(columnCount)
     for (position, index) in order.enumerated() {
       let start = output.count
-      let segment = try encoder.encode(
-        arena: arena, matrix: spans, column: index, stride: columnCount, rowCount: rowCount,
-        into: &output)
+      let segment = try encoder.encode(try column(index), rowCount: rowCount, into: &output)
       try checkSize()
       let entry = ClusterFormat.headerLength(columns: position)
       writeEntry(at: entry, id: columnIDs[index], segment, from: start)

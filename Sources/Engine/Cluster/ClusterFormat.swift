@@ -51,6 +51,7 @@ package enum ColumnEncoding: UInt8, Sendable, CaseIterable {
   case packedText = 5
   case dates = 6
   case dateTimes = 7
+  case symbolText = 8
 
   /// The name shown in reports.
   package var name: String {
@@ -63,6 +64,7 @@ package enum ColumnEncoding: UInt8, Sendable, CaseIterable {
     case .packedText: "packed text"
     case .dates: "dates"
     case .dateTimes: "date-times"
+    case .symbolText: "symbol text"
     }
   }
 }
@@ -77,8 +79,8 @@ struct SegmentFlags: OptionSet {
   static let exceptions = SegmentFlags(rawValue: 2)
   /// Dictionary: the index after the last entry stands for null.
   static let nullIndex = SegmentFlags(rawValue: 4)
-  /// Dictionary: the entries ascend by unsigned bytes. Not written yet.
-  static let sorted = SegmentFlags(rawValue: 8)
+  /// Dictionary: the entries are compressed by a symbol table.
+  static let symbols = SegmentFlags(rawValue: 8)
 
-  static let known: SegmentFlags = [.nullBitmap, .exceptions, .nullIndex, .sorted]
+  static let known: SegmentFlags = [.nullBitmap, .exceptions, .nullIndex, .symbols]
 }

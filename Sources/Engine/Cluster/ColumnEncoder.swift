@@ -4,16 +4,26 @@
 /// A column of equal spellings is constant. Otherwise candidates are sized without being built. A
 /// typed encoding (integers, decimals, dates, date-times, doubles) is one when at most 1 of 16
 /// spellings would be an exception. Its size bounds the dictionary, which is given up as soon as it
-/// cannot be smaller. The order of the comparisons makes ties go to the simpler encoding.
+/// cannot be smaller. Text that is left over is compressed where that pays. The order of the
+/// comparisons makes ties go to the simpler encoding.
+///
+/// What is chosen depends on the column alone, never on those encoded before.
 ///
 /// Thread rule: confined; one for each thread. Its memory is kept from column to column.
 struct ColumnEncoder: ~Copyable {
+  private let effort: EncodingEffort
   private var spans = Scratch<TextSpan>()
   private var numbers = Scratch<Int64>()
   private var scales = Scratch<UInt8>()
+  private var trimmedNumbers = Scratch<Int64>()
+  private var trimmedScales = Scratch<UInt8>()
   private var exceptions = Scratch<UInt32>()
   private var histogram = FrameHistogram()
   private var dictionary = DictionaryBuilder()
+  private var codedRoom = CodedPlan.Room()
+  private var compressed = CompressedStrings()
+
+  init(effort: EncodingEffort) { self.effort = effort }
 
   /// What was written, for the directory.
   struct Segment {
@@ -27,27 +37,26 @@ struct ColumnEncoder: ~Copyable {
   private enum Choice {
     case typed(TypedPlan)
     case doubles(PackedStringsPlan)
-    case dictionary
-    case packedText
+    case dictionary(DictionaryPlan, areCompressed: Bool)
+    case packedText(areCompressed: Bool)
   }
 
   /// Appends the segment of one column of a row-major span matrix to `output`.
   mutating func encode(
-    arena: UnsafeRawBufferPointer, matrix: UnsafePointer<TextSpan>, column index: Int,
-    stride: Int, rowCount: Int, into output: inout OutputBuffer
+    _ matrix: ColumnMatrix, rowCount: Int, into output: inout OutputBuffer
   ) throws(ClusterError) -> Segment {
     let column = try GatheredColumn(
-      arena: arena, matrix: matrix, column: index, stride: stride, rowCount: rowCount,
-      scratch: spans.reserve(rowCount))
+      arena: matrix.arena, matrix: matrix.spans, column: matrix.column, stride: matrix.stride,
+      rowCount: rowCount, scratch: spans.reserve(rowCount))
     if ConstantEncoding.fits(column) { return writeConstant(column, into: &output) }
 
     let rows = exceptions.reserve(rowCount)
     let values = numbers.reserve(rowCount)
     let scan = TypedScan.scan(column, numbers: values, scales: scales.reserve(rowCount))
-    var choice = Choice.packedText
+    var choice = Choice.packedText(areCompressed: false)
     var size = PackedTextEncoding.size(column)
     if let scan {
-      if let plan = TypedPlan(column, scan, histogram: &histogram), plan.size <= size {
+      if let plan = typedPlan(column, scan), plan.size <= size {
         choice = .typed(plan)
         size = plan.size
       }
@@ -58,10 +67,8 @@ struct ColumnEncoder: ~Copyable {
         size = doubles
       }
     }
-    let distinct = dictionary.build(column, limit: size)
-    if let distinct, DictionaryEncoding.size(column, distinct.strings) < size {
-      choice = .dictionary
-    }
+    let distinct = dictionary.build(column, limit: size, effort: effort)
+    chooseStrings(column, distinct, &choice, &size)
 
     let observation = observe(column, scan, distinct)
     let statistics = statistics(column, scan, distinct, observation)
@@ -71,12 +78,7 @@ struct ColumnEncoder: ~Copyable {
     switch choice {
     case .typed(let plan):
       segment.encoding = plan.encoding
-      if let scan { segment.flags = plan.write(column, scan, exceptions: rows, into: &output) }
-    case .dictionary:
-      segment.encoding = .dictionary
-      if let distinct {
-        segment.flags = DictionaryEncoding.write(column, distinct, into: &output)
-      }
+      segment.flags = plan.write(column, exceptions: rows, into: &output)
     case .doubles(let misfits):
       segment.encoding = .doubles
       segment.flags = RowMarks.write(
@@ -84,11 +86,73 @@ struct ColumnEncoder: ~Copyable {
       BitPacking.pack(count: rowCount, width: 64, into: &output) {
         UInt64(bitPattern: values[$0])
       }
-    case .packedText:
+    case .dictionary(let plan, let areCompressed):
+      segment.encoding = .dictionary
+      segment.flags = plan.write(column, into: &output) { output in
+        if areCompressed { compressed.write(into: &output) }
+        return areCompressed
+      }
+    case .packedText(let areCompressed):
+      segment.encoding = areCompressed ? .symbolText : .packedText
       segment.flags = RowMarks.write(column, exceptions: rows, count: 0, into: &output)
-      PackedTextEncoding.write(column, into: &output)
+      if areCompressed {
+        compressed.write(into: &output)
+      } else {
+        PackedTextEncoding.write(column, into: &output)
+      }
     }
     return segment
+  }
+
+  private mutating func typedPlan(_ column: GatheredColumn, _ scan: TypedScan) -> TypedPlan? {
+    let trimmed = TypedScan(
+      kind: .decimals, numbers: trimmedNumbers.reserve(column.rowCount),
+      scales: trimmedScales.reserve(column.rowCount))
+    return TypedPlan(column, scan, trimmed: trimmed, effort: effort, histogram: &histogram)
+  }
+
+  /// Compares what was chosen with a dictionary, and with compressed strings.
+  private mutating func chooseStrings(
+    _ column: GatheredColumn, _ distinct: DictionaryBuilder.Result?, _ choice: inout Choice,
+    _ size: inout Int
+  ) {
+    var plan: DictionaryPlan?
+    if let distinct {
+      plan = DictionaryPlan(column, distinct, effort: effort, room: &codedRoom)
+    }
+    // Of the text encodings, the one that is smaller uncompressed is taken to be so compressed.
+    let text = PackedTextEncoding.plan(column)
+    let usesDictionary = plan.map { $0.size < PackedTextEncoding.size(column) } ?? false
+    if let plan, usesDictionary {
+      if plan.size < size {
+        choice = .dictionary(plan, areCompressed: false)
+        size = plan.size
+      }
+      let strings = plan.dictionary.strings
+      if plan.indexSize < size, compress(column, strings, { plan.span($0) }) {
+        let bytes = plan.indexSize &+ compressed.size
+        if bytes < size {
+          choice = .dictionary(plan, areCompressed: true)
+          size = bytes
+        }
+      }
+      return
+    }
+    if compress(column, text, { column.spans[$0] }) {
+      let bytes = PackedTextEncoding.size(column) &- text.size &+ compressed.size
+      if bytes < size {
+        choice = .packedText(areCompressed: true)
+        size = bytes
+      }
+    }
+  }
+
+  /// Compresses the strings unless they are too few for it.
+  private mutating func compress(
+    _ column: GatheredColumn, _ strings: PackedStringsPlan, _ span: (Int) -> TextSpan
+  ) -> Bool {
+    guard strings.total >= effort.smallestCompressed else { return false }
+    return compressed.compress(column, strings, limits: effort.symbolLimits, span: span)
   }
 
   private func writeConstant(

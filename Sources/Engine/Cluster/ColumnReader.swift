@@ -1,4 +1,5 @@
-/// One column of a cluster, opened: gives the spelling or the value of any row in constant time.
+/// One column of a cluster, opened: gives the spelling or the value of any row, after reading at most the
+/// 128 rows of its block.
 ///
 /// Keeps a pointer into the cluster's bytes, like the `ClusterReader` that made it. Rows outside
 /// 0..<`rowCount` read as null.
@@ -44,9 +45,13 @@ package struct ColumnReader {
       case .decimals:
         .decimals(try DecimalEncoding(&reader, rowCount: rowCount, flags: flags))
       case .doubles: .doubles(try DoubleEncoding(&reader, rowCount: rowCount, flags: flags))
-      case .dictionary: .dictionary(try DictionaryEncoding(&reader, rowCount: rowCount))
-      case .packedText:
-        .packedText(try PackedTextEncoding(&reader, rowCount: rowCount, flags: flags))
+      case .dictionary:
+        .dictionary(try DictionaryEncoding(&reader, rowCount: rowCount, flags: flags))
+      case .packedText, .symbolText:
+        .packedText(
+          try PackedTextEncoding(
+            &reader, rowCount: rowCount, flags: flags,
+            areCompressed: column.encoding == .symbolText))
       case .dates: .dates(try DateEncoding(&reader, rowCount: rowCount, flags: flags))
       case .dateTimes:
         .dateTimes(try DateTimeEncoding(&reader, rowCount: rowCount, flags: flags))
@@ -77,7 +82,8 @@ package struct ColumnReader {
     switch body {
     case .absent: return true
     case .constant(let constant): return constant.spelling == nil
-    case .dictionary(let dictionary): return dictionary.index(row) == dictionary.entries.count
+    case .dictionary(let dictionary):
+      return dictionary.hasNulls && dictionary.index(row) == dictionary.entries.count
     case .integers(let integers): return integers.marks.isNull(row)
     case .decimals(let decimals): return decimals.marks.isNull(row)
     case .doubles(let doubles): return doubles.marks.isNull(row)
@@ -89,10 +95,13 @@ package struct ColumnReader {
 
   /// Calls `body` with the bytes of a row's spelling, or nil for null. They are valid during the call.
   ///
-  /// - Complexity: O(1) for stored text, O(length) for numbers, which are written out.
+  /// - Complexity: O(1) for stored text, O(length) for compressed text and for numbers, which are
+  ///   written out; where rows are coded or differences, up to 128 of them are read. `DecodedColumn`
+  ///   reads many rows for less.
   package func withSpelling<Result, Failure: Error>(
     _ row: Int, _ use: (UnsafeRawBufferPointer?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
+    if let (strings, index) = compressed(row) { return try strings.withBytes(index, use) }
     var room: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) =
       (0, 0, 0, 0, 0, 0, 0, 0)
     return try withUnsafeMutableBytes(of: &room) { (bytes) throws(Failure) -> Result in
@@ -101,9 +110,24 @@ package struct ColumnReader {
     }
   }
 
+  /// The strings that hold a row's spelling, and its place, when they are compressed.
+  @inline(__always)
+  private func compressed(_ row: Int) -> (StoredStrings, Int)? {
+    guard isInside(row) else { return nil }
+    switch body {
+    case .dictionary(let dictionary) where dictionary.entries.symbols != nil:
+      let index = dictionary.index(row)
+      return index < dictionary.entries.count ? (dictionary.entries, index) : nil
+    case .packedText(let text) where text.strings.symbols != nil:
+      return text.marks.isNull(row) ? nil : (text.strings, row)
+    default: return nil
+    }
+  }
+
   /// The bytes of a row's spelling, in the cluster or written to `room`; nil for null.
   ///
-  /// - Precondition: `room` has `NumberSpelling.capacity` bytes.
+  /// - Precondition: `room` has `NumberSpelling.capacity` bytes; a row that is not null is not
+  ///   `compressed`.
   private func spelling(
     _ row: Int, room: UnsafeMutableRawPointer
   ) -> UnsafeRawBufferPointer? {
@@ -113,18 +137,25 @@ package struct ColumnReader {
     case .constant(let constant): return constant.spelling
     case .dictionary(let dictionary):
       let index = dictionary.index(row)
-      return index < dictionary.entries.count ? dictionary.entries.bytes(index) : nil
-    case .packedText(let text): return text.marks.isNull(row) ? nil : text.strings.bytes(row)
+      return index < dictionary.entries.count ? dictionary.entries.packed.bytes(index) : nil
+    case .packedText(let text):
+      return text.marks.isNull(row) ? nil : text.strings.packed.bytes(row)
     case .integers(let integers):
-      return formatted(row, integers.marks, room) { integers.write(row, to: room) }
+      return formatted(row, integers.marks, room) {
+        NumberSpelling.write(integers.number(row), to: room)
+      }
     case .decimals(let decimals):
-      return formatted(row, decimals.marks, room) { decimals.write(row, to: room) }
+      return formatted(row, decimals.marks, room) {
+        NumberSpelling.write(decimals.number(row), to: room)
+      }
     case .doubles(let doubles):
       return formatted(row, doubles.marks, room) { doubles.write(row, to: room) }
     case .dates(let dates):
-      return formatted(row, dates.marks, room) { dates.write(row, to: room) }
+      return formatted(row, dates.marks, room) { dates.style.write(dates.date(row), to: room) }
     case .dateTimes(let moments):
-      return formatted(row, moments.marks, room) { moments.write(row, to: room) }
+      return formatted(row, moments.marks, room) {
+        moments.write(moments.moments[row], to: room)
+      }
     }
   }
 
@@ -160,7 +191,9 @@ package struct ColumnReader {
     case .double:
       if let double = storedDouble(row) { return .double(double) }
     case .date:
-      if case .dates(let dates) = body, isPlain(row, dates.marks) { return .date(dates.date(row)) }
+      if case .dates(let dates) = body, dates.style == .iso, isPlain(row, dates.marks) {
+        return .date(dates.date(row))
+      }
     case .dateTime:
       if case .dateTimes(let moments) = body, isPlain(row, moments.marks) {
         return .dateTime(moments.moment(row))

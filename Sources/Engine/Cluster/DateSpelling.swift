@@ -211,7 +211,7 @@ enum DateSpelling {
 
   /// Two digits; `value` is 0 to 99.
   @inline(__always)
-  private static func writePair(_ value: Int, to target: UnsafeMutableRawPointer) {
+  static func writePair(_ value: Int, to target: UnsafeMutableRawPointer) {
     let tens = value / 10
     target.storeBytes(of: UInt8(truncatingIfNeeded: tens) &+ 0x30, as: UInt8.self)
     target.storeBytes(

@@ -6,14 +6,14 @@
 ///     u8   fractionDigits 0 to 6
 ///     u8   zone           0 none, 1 `Z`, 2 `+HH:MM`, 3 `-HH:MM`
 ///     u16  zoneMinutes    of the offset, 0 to 1439
-///     moments             `FrameOfReference`, since 1970 in UTC, in units of the last digit: minutes
+///     moments             `PackedNumbers`, since 1970 in UTC, in units of the last digit: minutes
 ///                         without seconds, else 10^-fractionDigits seconds
 struct DateTimeEncoding {
   static let headerSize = 6
 
   let marks: RowMarks
-  private let style: DateTimeStyle
-  private let moments: FrameOfReference
+  let style: DateTimeStyle
+  let moments: PackedNumbers
 
   init(_ reader: inout ByteReader, rowCount: Int, flags: SegmentFlags) throws(DecodingFailure) {
     marks = try RowMarks(&reader, rowCount: rowCount, flags: flags)
@@ -29,14 +29,18 @@ struct DateTimeEncoding {
     else { throw DecodingFailure(what: "the style", offset: start) }
     style.zone = zone
     self.style = style
-    moments = try FrameOfReference(&reader, rowCount: rowCount)
+    moments = try PackedNumbers(&reader, rowCount: rowCount)
   }
 
   /// The moment of a row that is neither null nor an exception.
-  func moment(_ row: Int) -> DateTime { DateTime(clamping: moments[row] &* style.unit) }
+  func moment(_ row: Int) -> DateTime { moment(moments[row]) }
 
-  func write(_ row: Int, to target: UnsafeMutableRawPointer) -> Int {
-    DateSpelling.write(moment(row), style: style, to: target)
+  @inline(__always)
+  private func moment(_ number: Int64) -> DateTime { DateTime(clamping: number &* style.unit) }
+
+  /// Writes the moment that a stored number stands for.
+  func write(_ number: Int64, to target: UnsafeMutableRawPointer) -> Int {
+    DateSpelling.write(moment(number), style: style, to: target)
   }
 
   /// Writes the style, which precedes the moments.

@@ -3,37 +3,57 @@
 ///
 ///     marks               `RowMarks`
 ///     u8   scale          0 to 18, the smallest
-///     u8   scaleWidth     0 (all rows have that scale) to 5
+///     u8   scaleWidth     0 (all rows have that scale) to 5; or 255, see below
 ///     packed  scale of each row - smallest scale     (rowCount values of scaleWidth bits)
-///     mantissas           `FrameOfReference`
+///     mantissas           `PackedNumbers`
+///
+/// With scaleWidth 255 no scales follow: `scale` is the largest, all mantissas count in its last digit,
+/// and numbers are spelled without zeros at the end of a fraction: with scale 2, 410 is `4.1` and 500
+/// is `5`.
 struct DecimalEncoding {
   static let headerSize = 2
+  static let trimmedWidth = 255
 
   let marks: RowMarks
-  private let smallestScale: Int
+  let mantissas: PackedNumbers
+  private let scale: Int
+  private let isTrimmed: Bool
   private let scales: PackedBits
-  private let mantissas: FrameOfReference
 
   init(_ reader: inout ByteReader, rowCount: Int, flags: SegmentFlags) throws(DecodingFailure) {
     marks = try RowMarks(&reader, rowCount: rowCount, flags: flags)
-    smallestScale = Int(try reader.read(UInt8.self, "the scale"))
+    scale = Int(try reader.read(UInt8.self, "the scale"))
     let width = Int(try reader.read(UInt8.self, "the width of scales"))
-    scales = try PackedBits(&reader, count: rowCount, width: width, maximumWidth: 5, "the scales")
-    mantissas = try FrameOfReference(&reader, rowCount: rowCount)
+    isTrimmed = width == Self.trimmedWidth
+    scales = try PackedBits(
+      &reader, count: rowCount, width: isTrimmed ? 0 : width, maximumWidth: 5, "the scales")
+    mantissas = try PackedNumbers(&reader, rowCount: rowCount)
   }
 
   /// The number of a row that is neither null nor an exception.
   @inline(__always)
-  func number(_ row: Int) -> ScaledNumber {
-    let scale = smallestScale &+ Int(truncatingIfNeeded: scales[row])
+  func number(_ row: Int) -> ScaledNumber { number(mantissas[row], row) }
+
+  /// The number that a row's mantissa stands for.
+  @inline(__always)
+  func number(_ mantissa: Int64, _ row: Int) -> ScaledNumber {
+    if isTrimmed { return trimmed(mantissa) }
+    let scale = scale &+ Int(truncatingIfNeeded: scales[row])
     return ScaledNumber(
-      mantissa: mantissas[row],
-      scale: UInt8(truncatingIfNeeded: min(scale, ScaledNumber.maximumScale)))
+      mantissa: mantissa, scale: UInt8(truncatingIfNeeded: min(scale, ScaledNumber.maximumScale)))
   }
 
   @inline(__always)
-  func write(_ row: Int, to target: UnsafeMutableRawPointer) -> Int {
-    NumberSpelling.write(number(row), to: target)
+  private func trimmed(_ mantissa: Int64) -> ScaledNumber {
+    var mantissa = mantissa
+    var scale = min(self.scale, ScaledNumber.maximumScale)
+    while scale > 0 {
+      let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: 10)
+      if remainder != 0 { break }
+      mantissa = quotient
+      scale &-= 1
+    }
+    return ScaledNumber(mantissa: mantissa, scale: UInt8(truncatingIfNeeded: scale))
   }
 
   /// Bits for the scales in a set.
@@ -44,15 +64,18 @@ struct DecimalEncoding {
 
   /// Writes all but the marks.
   ///
-  /// - Precondition: the scales of nulls and exceptions have been set to `smallest`.
+  /// - Parameter width: of the scales, or `trimmedWidth`.
+  /// - Precondition: the scales of nulls and exceptions have been set to `scale`.
   static func write(
-    _ scan: TypedScan, smallest: UInt8, width: Int, plan: FramePlan, count: Int,
+    _ scan: TypedScan, scale: UInt8, width: Int, plan: FramePlan, count: Int,
     into output: inout OutputBuffer
   ) {
-    output.append(smallest)
+    output.append(scale)
     output.append(UInt8(truncatingIfNeeded: width))
-    BitPacking.pack(count: count, width: width, into: &output) { row in
-      UInt64(scan.scales[row] &- smallest)
+    if width != trimmedWidth {
+      BitPacking.pack(count: count, width: width, into: &output) { row in
+        UInt64(scan.scales[row] &- scale)
+      }
     }
     plan.write(scan.numbers, count: count, into: &output)
   }

@@ -1,7 +1,7 @@
 /// The spellings of many rows of one column, as spans. Used again from cluster to cluster.
 ///
-/// Stored text is not copied: the spans then point into the cluster, whose bytes must stay valid
-/// for as long as `base` is used.
+/// Text stored as it is is not copied: the spans then point into the cluster, whose bytes must stay
+/// valid for as long as `base` is used.
 ///
 /// Thread rule: confined.
 package final class DecodedColumn {
@@ -10,6 +10,10 @@ package final class DecodedColumn {
   @exclusivity(unchecked) private var arena = OutputBuffer()
   @exclusivity(unchecked) private var room = Scratch<TextSpan>()
   @exclusivity(unchecked) private var entryRoom = Scratch<TextSpan>()
+  @exclusivity(unchecked) private var indexRoom = Scratch<UInt32>()
+  @exclusivity(unchecked) private var numberRoom = Scratch<Int64>()
+  @exclusivity(unchecked) private var decoder = SymbolDecoder()
+  @exclusivity(unchecked) private var codes = CodeTable()
   @exclusivity(unchecked) private var stored: UnsafeRawPointer?
   /// Rows decoded.
   @exclusivity(unchecked) package private(set) var count = 0
@@ -51,19 +55,28 @@ package final class DecodedColumn {
       spans.update(repeating: span ?? .null, count: rows.count)
     case .dictionary(let dictionary): decode(dictionary, rows, spans)
     case .packedText(let text):
-      stored = text.strings.base
-      text.strings.spans(rows, into: spans)
+      decode(text.strings, rows, spans)
       if !text.marks.isEmpty {
         for row in rows where text.marks.isNull(row) { spans[row &- rows.lowerBound] = .null }
       }
     case .integers(let integers):
-      format(integers.marks, rows, spans) { integers.write($0, to: $1) }
+      format(integers.marks, integers.numbers, rows, spans) { number, _, target in
+        NumberSpelling.write(number, to: target)
+      }
     case .decimals(let decimals):
-      format(decimals.marks, rows, spans) { decimals.write($0, to: $1) }
-    case .doubles(let doubles): format(doubles.marks, rows, spans) { doubles.write($0, to: $1) }
-    case .dates(let dates): format(dates.marks, rows, spans) { dates.write($0, to: $1) }
+      format(decimals.marks, decimals.mantissas, rows, spans) { mantissa, row, target in
+        NumberSpelling.write(decimals.number(mantissa, row), to: target)
+      }
+    case .doubles(let doubles):
+      format(doubles.marks, rows, spans) { row, target in doubles.write(row, to: target) }
+    case .dates(let dates):
+      format(dates.marks, dates.days, rows, spans) { days, _, target in
+        dates.style.write(CalendarDate(clamping: days), to: target)
+      }
     case .dateTimes(let moments):
-      format(moments.marks, rows, spans) { moments.write($0, to: $1) }
+      format(moments.marks, moments.moments, rows, spans) { number, _, target in
+        moments.write(number, to: target)
+      }
     }
   }
 
@@ -71,13 +84,84 @@ package final class DecodedColumn {
     _ dictionary: DictionaryEncoding, _ rows: Range<Int>,
     _ spans: UnsafeMutablePointer<TextSpan>
   ) {
-    let count = dictionary.entries.count
+    let strings = dictionary.entries
+    let count = strings.count
     let entries = entryRoom.reserve(count + 1)
-    dictionary.entries.spans(0..<count, into: entries)
+    let indices = indexRoom.reserve(rows.count)
+    dictionary.decode(rows, table: &codes, into: indices)
+    if let symbols = strings.symbols, rows.count < count {
+      // Few rows of many entries: each entry is decompressed when a row first needs it.
+      decoder.load(symbols)
+      entries.update(repeating: Self.pending, count: count)
+      entries[count] = .null
+      var remaining = strings.packed.total
+      for row in 0..<rows.count {
+        let index = Int(indices[row])
+        if entries[index] == Self.pending {
+          entries[index] = decompress(strings.packed.bytes(index), symbols, &remaining)
+        }
+        spans[row] = entries[index]
+      }
+      return
+    }
+    decode(strings, 0..<count, entries)
     entries[count] = .null
-    stored = dictionary.entries.base
+    for row in 0..<rows.count { spans[row] = entries[Int(indices[row])] }
+  }
+
+  /// A span no spelling has: it would end beyond the longest arena.
+  private static let pending = TextSpan(offset: .max, length: .max)
+
+  /// Makes spans of strings, in the cluster or decompressed.
+  private func decode(
+    _ strings: StoredStrings, _ range: Range<Int>, _ spans: UnsafeMutablePointer<TextSpan>
+  ) {
+    strings.packed.spans(range, into: spans)
+    guard let symbols = strings.symbols else {
+      stored = strings.packed.base
+      return
+    }
+    decoder.load(symbols)
+    var remaining = strings.packed.total
+    for index in 0..<range.count {
+      let codes = UnsafeRawBufferPointer(
+        start: strings.packed.base + Int(spans[index].offset), count: Int(spans[index].length))
+      spans[index] = decompress(codes, symbols, &remaining)
+    }
+  }
+
+  /// Decompresses a string behind the others.
+  ///
+  /// - Parameter remaining: codes that may still be read. Strings overlap only in damaged clusters,
+  ///   and then no more is decoded than is stored.
+  @inline(__always)
+  private func decompress(
+    _ codes: UnsafeRawBufferPointer, _ symbols: SymbolTable, _ remaining: inout Int
+  ) -> TextSpan {
+    remaining &-= codes.count
+    let offset = arena.count
+    // Offsets have 32 bits, which all that was ever encoded fits in.
+    let limit = Int(UInt32.max) &- offset
+    let most = codes.count &* SymbolTable.maximumLength
+    let fits = most < limit || symbols.decodedCount(codes) < limit
+    guard remaining >= 0, fits else { return TextSpan(offset: 0, length: 0) }
+    let length = decoder.decode(codes, to: arena.reserve(most))
+    arena.advance(length)
+    return TextSpan(
+      offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: length))
+  }
+
+  /// Like the other one, for what is stored as numbers.
+  @inline(__always)
+  private func format(
+    _ marks: RowMarks, _ numbers: PackedNumbers, _ rows: Range<Int>,
+    _ spans: UnsafeMutablePointer<TextSpan>,
+    _ write: (Int64, Int, UnsafeMutableRawPointer) -> Int
+  ) {
+    let room = numberRoom.reserve(rows.count)
+    numbers.decode(rows, table: &codes, into: room)
     let first = rows.lowerBound
-    for row in rows { spans[row &- first] = entries[dictionary.index(row)] }
+    format(marks, rows, spans) { row, target in write(room[row &- first], row, target) }
   }
 
   /// Writes every row's number, then puts nulls and exceptions in their places.

@@ -37,13 +37,15 @@ struct DictionaryBuilder: ~Copyable {
   /// bytes any more.
   ///
   /// - Complexity: O(n) hashing of every byte.
-  mutating func build(_ column: GatheredColumn, limit: Int) -> Result? {
+  mutating func build(
+    _ column: GatheredColumn, limit: Int, effort: EncodingEffort
+  ) -> Result? {
     let rowIndices = indices.reserve(column.rowCount)
     var room = entries.reserve(1024)
     var capacity = entries.capacity
     startTable(Self.smallestTable)
     var strings = PackedStringsPlan()
-    var allowed = allowedBytes(column, entries: 1, limit: limit)
+    var allowed = allowedBytes(column, entries: 1, limit: limit, effort)
     for row in 0..<column.rowCount {
       let span = column.spans[row]
       if span.isNull {
@@ -70,7 +72,7 @@ struct DictionaryBuilder: ~Copyable {
       strings.add(length: spelling.count)
       // The width of indices can only have changed at a power of two, or one after it.
       if strings.count & (strings.count &- 1) == 0 || entry & (entry &- 1) == 0 {
-        allowed = allowedBytes(column, entries: strings.count, limit: limit)
+        allowed = allowedBytes(column, entries: strings.count, limit: limit, effort)
       }
       if strings.total > allowed { return nil }
       if strings.count &* 2 > mask { growTable(room, strings.count) }
@@ -80,10 +82,19 @@ struct DictionaryBuilder: ~Copyable {
   }
 
   /// Bytes of entries above which the dictionary is larger than `limit`, given at least `entries`.
-  private func allowedBytes(_ column: GatheredColumn, entries: Int, limit: Int) -> Int {
+  private func allowedBytes(
+    _ column: GatheredColumn, entries: Int, limit: Int, _ effort: EncodingEffort
+  ) -> Int {
     let width = DictionaryEncoding.width(entries: entries, hasNulls: column.nullCount > 0)
-    return limit &- DictionaryEncoding.headerSize &- PackedStrings.headerSize
-      &- BitPacking.byteCount(column.rowCount, width: width)
+    let packed = BitPacking.byteCount(column.rowCount, width: width)
+    // `FreshIndices` take a bit for each row at least, however many entries are still to come.
+    let indices = min(packed, (column.rowCount &+ 7) &>> 3)
+    let left = limit &- DictionaryEncoding.headerSize &- PackedStrings.headerSize &- indices
+    switch effort {
+    case .fast: return left
+    // Codes may take a bit for each row, and compression leave a quarter of the entries.
+    case .thorough: return max(left, (limit &- column.rowCount / 8) &* 4)
+    }
   }
 
   // MARK: The table

@@ -149,24 +149,7 @@ struct PackedStringsPlan {
   func write(
     _ column: GatheredColumn, into output: inout OutputBuffer, span: (Int) -> TextSpan
   ) {
-    let shortest = count == 0 ? 0 : minimum
-    output.append(UInt32(truncatingIfNeeded: total))
-    output.append(UInt32(truncatingIfNeeded: shortest))
-    output.append(UInt8(truncatingIfNeeded: lengthWidth))
-    output.append(UInt8(truncatingIfNeeded: startWidth))
-    BitPacking.pack(count: count, width: lengthWidth, into: &output) { index in
-      UInt64(truncatingIfNeeded: Int(span(index).length) &- shortest)
-    }
-    var start = 0
-    var next = 0
-    BitPacking.pack(count: startCount, width: startWidth, into: &output) { block in
-      let end = (block &+ 1) &<< PackedStrings.blockShift
-      while next < end {
-        start &+= Int(span(next).length)
-        next &+= 1
-      }
-      return UInt64(truncatingIfNeeded: start)
-    }
+    writeIndex(into: &output) { Int(span($0).length) }
     var target = output.reserve(total &+ 8)
     for index in 0..<count {
       let span = span(index)
@@ -175,5 +158,28 @@ struct PackedStringsPlan {
       target += length
     }
     output.advance(total)
+  }
+
+  /// Writes all but the strings' bytes.
+  @inline(__always)
+  func writeIndex(into output: inout OutputBuffer, length: (Int) -> Int) {
+    let shortest = count == 0 ? 0 : minimum
+    output.append(UInt32(truncatingIfNeeded: total))
+    output.append(UInt32(truncatingIfNeeded: shortest))
+    output.append(UInt8(truncatingIfNeeded: lengthWidth))
+    output.append(UInt8(truncatingIfNeeded: startWidth))
+    BitPacking.pack(count: count, width: lengthWidth, into: &output) { index in
+      UInt64(truncatingIfNeeded: length(index) &- shortest)
+    }
+    var start = 0
+    var next = 0
+    BitPacking.pack(count: startCount, width: startWidth, into: &output) { block in
+      let end = (block &+ 1) &<< PackedStrings.blockShift
+      while next < end {
+        start &+= length(next)
+        next &+= 1
+      }
+      return UInt64(truncatingIfNeeded: start)
+    }
   }
 }

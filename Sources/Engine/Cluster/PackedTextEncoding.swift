@@ -1,17 +1,19 @@
-/// Encoding 5: the spellings as they are, back to back.
+/// Encodings 5 and 8: the spellings back to back, as they are or compressed by a symbol table.
 ///
 ///     marks               `RowMarks`, never with exceptions
-///     strings             `PackedStrings`, one for each row (empty for null)
+///     strings             `StoredStrings`, one for each row (empty for null)
 struct PackedTextEncoding {
   let marks: RowMarks
-  let strings: PackedStrings
+  let strings: StoredStrings
 
-  init(_ reader: inout ByteReader, rowCount: Int, flags: SegmentFlags) throws(DecodingFailure) {
+  init(
+    _ reader: inout ByteReader, rowCount: Int, flags: SegmentFlags, areCompressed: Bool
+  ) throws(DecodingFailure) {
     marks = try RowMarks(&reader, rowCount: rowCount, flags: flags.subtracting(.exceptions))
-    strings = try PackedStrings(&reader, count: rowCount)
+    strings = try StoredStrings(&reader, count: rowCount, areCompressed: areCompressed)
   }
 
-  private static func plan(_ column: GatheredColumn) -> PackedStringsPlan {
+  static func plan(_ column: GatheredColumn) -> PackedStringsPlan {
     PackedStringsPlan(
       count: column.rowCount, total: column.lengths.total,
       minimum: column.nullCount > 0 ? 0 : column.lengths.minimum, maximum: column.lengths.maximum)

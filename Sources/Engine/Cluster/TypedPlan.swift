@@ -1,54 +1,88 @@
-/// The smallest way to store a column's numbers: which scales, which width, how many exceptions.
+/// The smallest way to store a column's numbers: which scales, which form, how many exceptions.
 struct TypedPlan {
   let encoding: ColumnEncoding
   /// Bytes of the segment; an upper bound where there are exceptions.
   let size: Int
+  /// What is stored: the column's own numbers, or those brought to one scale.
+  private let scan: TypedScan
   private let frame: FramePlan
   /// Numbers of any other scale are exceptions; nil when the scales are stored.
   private let onlyScale: UInt8?
-  private let smallestScale: UInt8
+  private let scale: UInt8
   private let scaleWidth: Int
 
   /// Nil when too many rows would be exceptions.
-  init?(_ column: GatheredColumn, _ scan: TypedScan, histogram: inout FrameHistogram) {
+  ///
+  /// - Parameter trimmed: room for the numbers brought to one scale.
+  init?(
+    _ column: GatheredColumn, _ scan: TypedScan, trimmed: TypedScan, effort: EncodingEffort,
+    histogram: inout FrameHistogram
+  ) {
+    var best: TypedPlan?
+    func take(_ plan: TypedPlan?) {
+      if let plan, plan.size < best?.size ?? .max { best = plan }
+    }
     let common = scan.singleScale ?? scan.commonScale(column)
-    let uniform = FramePlan(column, scan, scale: common, histogram: &histogram)
-    var mixed: FramePlan?
+    let kind: ColumnEncoding =
+      switch scan.kind {
+      case .decimals: common == 0 ? .integers : .decimals
+      case .dates: .dates
+      case .dateTimes: .dateTimes
+      }
+    if let frame = FramePlan(
+      column, scan, scale: common, effort: effort, histogram: &histogram)
+    {
+      take(
+        TypedPlan(
+          kind, scan, frame, header: Self.headerSize(kind), onlyScale: common, scale: common,
+          width: 0))
+    }
     if scan.singleScale == nil {
-      mixed = FramePlan(column, scan, scale: nil, histogram: &histogram)
+      if trimmed.fill(trimming: scan, column),
+        let frame = FramePlan(
+          column, trimmed, scale: scan.largestScale, effort: effort, histogram: &histogram)
+      {
+        take(
+          TypedPlan(
+            .decimals, trimmed, frame, header: DecimalEncoding.headerSize,
+            onlyScale: scan.largestScale, scale: scan.largestScale,
+            width: DecimalEncoding.trimmedWidth))
+      }
+      if let frame = FramePlan(column, scan, scale: nil, effort: effort, histogram: &histogram) {
+        let width = DecimalEncoding.scaleWidth(scan.scaleMask)
+        take(
+          TypedPlan(
+            .decimals, scan, frame,
+            header: DecimalEncoding.headerSize
+              &+ BitPacking.byteCount(column.rowCount, width: width),
+            onlyScale: nil, scale: UInt8(truncatingIfNeeded: scan.scaleMask.trailingZeroBitCount),
+            width: width))
+      }
     }
-    let headers = Self.headerSize(scan, scale: common)
-    let width = DecimalEncoding.scaleWidth(scan.scaleMask)
-    let scaleBytes =
-      DecimalEncoding.headerSize &+ BitPacking.byteCount(column.rowCount, width: width)
-    if let mixed, uniform.map({ $0.size &+ headers > mixed.size &+ scaleBytes }) ?? true {
-      encoding = .decimals
-      frame = mixed
-      size = mixed.size &+ scaleBytes
-      onlyScale = nil
-      smallestScale = UInt8(truncatingIfNeeded: scan.scaleMask.trailingZeroBitCount)
-      scaleWidth = width
-      return
-    }
-    guard let uniform else { return nil }
-    switch scan.kind {
-    case .decimals: encoding = common == 0 ? .integers : .decimals
-    case .dates: encoding = .dates
-    case .dateTimes: encoding = .dateTimes
-    }
-    frame = uniform
-    size = uniform.size &+ headers
-    onlyScale = common
-    smallestScale = common
-    scaleWidth = 0
+    guard let best else { return nil }
+    self = best
+  }
+
+  private init(
+    _ encoding: ColumnEncoding, _ scan: TypedScan, _ frame: FramePlan, header: Int,
+    onlyScale: UInt8?, scale: UInt8, width: Int
+  ) {
+    self.encoding = encoding
+    self.scan = scan
+    self.frame = frame
+    self.onlyScale = onlyScale
+    self.scale = scale
+    scaleWidth = width
+    size = frame.size &+ header
   }
 
   /// Bytes that come on top of marks and numbers.
-  private static func headerSize(_ scan: TypedScan, scale: UInt8) -> Int {
-    switch scan.kind {
-    case .decimals: scale == 0 ? 0 : DecimalEncoding.headerSize
-    case .dates: 0
+  private static func headerSize(_ encoding: ColumnEncoding) -> Int {
+    switch encoding {
+    case .decimals: DecimalEncoding.headerSize
+    case .dates: DateEncoding.headerSize
     case .dateTimes: DateTimeEncoding.headerSize
+    default: 0
     }
   }
 
@@ -56,7 +90,7 @@ struct TypedPlan {
   ///
   /// - Precondition: `exceptions` has room for every row.
   func write(
-    _ column: GatheredColumn, _ scan: TypedScan, exceptions: UnsafeMutablePointer<UInt32>,
+    _ column: GatheredColumn, exceptions: UnsafeMutablePointer<UInt32>,
     into output: inout OutputBuffer
   ) -> SegmentFlags {
     var count = 0
@@ -70,22 +104,21 @@ struct TypedPlan {
           exceptions[count] = UInt32(truncatingIfNeeded: row)
           count &+= 1
         }
-        scan.numbers[row] = frame.base
-        scan.scales[row] = smallestScale
+        frame.fill(scan.numbers, row: row)
+        scan.scales[row] = scale
       }
     }
     let flags = RowMarks.write(column, exceptions: exceptions, count: count, into: &output)
     switch (encoding, scan.kind) {
     case (.decimals, _):
       DecimalEncoding.write(
-        scan, smallest: smallestScale, width: scaleWidth, plan: frame, count: column.rowCount,
-        into: &output)
-    case (_, .dateTimes(let style)):
-      DateTimeEncoding.write(style, into: &output)
-      frame.write(scan.numbers, count: column.rowCount, into: &output)
-    default:
-      frame.write(scan.numbers, count: column.rowCount, into: &output)
+        scan, scale: scale, width: scaleWidth, plan: frame, count: column.rowCount, into: &output)
+      return flags
+    case (_, .dates(let style)): output.append(style.rawValue)
+    case (_, .dateTimes(let style)): DateTimeEncoding.write(style, into: &output)
+    default: break
     }
+    frame.write(scan.numbers, count: column.rowCount, into: &output)
     return flags
   }
 }

@@ -1,11 +1,11 @@
-/// A column's spellings as numbers: canonical decimals, days, or moments of one style.
+/// A column's spellings as numbers: canonical decimals, or days or moments of one style.
 ///
 /// `numbers[row]` with `scales[row]` digits after the point (0 for days and moments). A scale of
 /// `misfit` marks a spelling of another kind, `null` a null row; their numbers mean nothing.
 struct TypedScan {
   enum Kind {
     case decimals
-    case dates
+    case dates(DateStyle)
     /// Moments count in `style.unit`.
     case dateTimes(DateTimeStyle)
   }
@@ -30,13 +30,10 @@ struct TypedScan {
     guard column.valueCount > 0 else { return nil }
     var decimals = TypedScan(kind: .decimals, numbers: numbers, scales: scales)
     if decimals.fill(column, NumberSpelling.parseCanonical) { return decimals }
-    var dates = TypedScan(kind: .dates, numbers: numbers, scales: scales)
-    let isDates = dates.fill(column) { spelling in
-      guard let days = DateSpelling.parseDate(spelling) else { return .misfit }
-      return ScaledNumber(mantissa: Int64(days), scale: 0)
+    if let dates = scanDates(column, .iso, numbers, scales) { return dates }
+    guard let style = firstStyle(column) else {
+      return scanWrittenDates(column, numbers, scales)
     }
-    if isDates { return dates }
-    guard let style = firstStyle(column) else { return nil }
     let unit = style.unit
     var moments = TypedScan(kind: .dateTimes(style), numbers: numbers, scales: scales)
     let isMoments = moments.fill(column) { spelling in
@@ -48,7 +45,41 @@ struct TypedScan {
     return isMoments ? moments : nil
   }
 
-  private init(
+  private static func scanDates(
+    _ column: GatheredColumn, _ style: DateStyle, _ numbers: UnsafeMutablePointer<Int64>,
+    _ scales: UnsafeMutablePointer<UInt8>
+  ) -> TypedScan? {
+    var dates = TypedScan(kind: .dates(style), numbers: numbers, scales: scales)
+    let isDates = dates.fill(column) { spelling in
+      guard let days = style.parse(spelling) else { return .misfit }
+      return ScaledNumber(mantissa: Int64(days), scale: 0)
+    }
+    return isDates ? dates : nil
+  }
+
+  /// Tries the styles that the first spelling which is a date in any of them fits: `May 3, 2018` has
+  /// the full name of its month and the short one.
+  private static func scanWrittenDates(
+    _ column: GatheredColumn, _ numbers: UnsafeMutablePointer<Int64>,
+    _ scales: UnsafeMutablePointer<UInt8>
+  ) -> TypedScan? {
+    var tries = column.maximumExceptions
+    for row in 0..<column.rowCount where !column.isNull(row) {
+      let spelling = column.spelling(row)
+      let styles = DateStyle.allCases.dropFirst().filter { $0.parse(spelling) != nil }
+      if !styles.isEmpty {
+        for style in styles {
+          if let dates = scanDates(column, style, numbers, scales) { return dates }
+        }
+        return nil
+      }
+      tries &-= 1
+      if tries < 0 { return nil }
+    }
+    return nil
+  }
+
+  init(
     kind: Kind, numbers: UnsafeMutablePointer<Int64>, scales: UnsafeMutablePointer<UInt8>
   ) {
     self.kind = kind
@@ -102,6 +133,34 @@ struct TypedScan {
     scaleMask.nonzeroBitCount == 1 ? UInt8(truncatingIfNeeded: scaleMask.trailingZeroBitCount) : nil
   }
 
+  var largestScale: UInt8 { UInt8(truncatingIfNeeded: 31 &- scaleMask.leadingZeroBitCount) }
+
+  /// Takes in the numbers of `other` brought to its largest scale, as `DecimalEncoding` stores them
+  /// trimmed; false when too many end with a zero behind the point, or become too large.
+  func fill(trimming other: TypedScan, _ column: GatheredColumn) -> Bool {
+    let largest = other.largestScale
+    var misfits = 0
+    for row in 0..<column.rowCount {
+      let scale = other.scales[row]
+      numbers[row] = 0
+      scales[row] = scale
+      if scale > Self.largestScale { continue }
+      let mantissa = other.numbers[row]
+      let factor = Int64(
+        truncatingIfNeeded: NumberSpelling.integerPowerOfTen(Int(largest &- scale)))
+      let (number, overflow) = mantissa.multipliedReportingOverflow(by: factor)
+      if overflow || (scale > 0 && mantissa % 10 == 0) {
+        scales[row] = Self.misfit
+        misfits &+= 1
+        if misfits > column.maximumExceptions { return false }
+      } else {
+        numbers[row] = number
+        scales[row] = largest
+      }
+    }
+    return true
+  }
+
   /// The scale most rows have.
   func commonScale(_ column: GatheredColumn) -> UInt8 {
     withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { counts in
@@ -119,7 +178,7 @@ struct TypedScan {
   @inline(__always)
   func typeClass(_ row: Int) -> TypeSet {
     switch kind {
-    case .dates: return .date
+    case .dates(let style): return style == .iso ? .date : .text
     case .dateTimes: return .dateTime
     case .decimals:
       let magnitude = numbers[row].magnitude

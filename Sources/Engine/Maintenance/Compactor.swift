@@ -1,14 +1,19 @@
-/// Writes one version into another, empty file: live data only, in large clusters, encoded anew.
+/// Writes one version into another, empty file: live data only, in large clusters, encoded anew by
+/// several threads.
 ///
 /// What was written is read back from the file after the flush and compared with what was read, so
 /// that a file is never replaced by a copy that says something else.
 ///
-/// Thread rule: one thread, while the version is held.
+/// The copy's bytes depend on the version alone, not on the number of threads: which clusters are
+/// merged is decided before any is encoded, and they are written in order.
+///
+/// Thread rule: called by one thread, while the version is held.
 package struct Compactor {
-  /// Rows of a compacted cluster: enough for dictionaries to pay.
-  static let clusterRows = 32_768
-  /// A cluster is closed early when its rows take this much memory.
-  static let clusterBytes = 16 << 20
+  /// Rows of a compacted cluster at most: enough for dictionaries and symbol tables to pay.
+  static let clusterRows = 65_536
+  /// Clusters of more encoded bytes than this together are not merged, which bounds the memory of
+  /// each thread.
+  static let clusterBytes = 6 << 20
 
   private let source: VersionRoots
   private let blocks: BlockReader
@@ -16,8 +21,9 @@ package struct Compactor {
   private let writer: BlockWriter
   private let space = SpaceMap(version: 0)
   private let targetBlocks: BlockReader
-  /// For each cluster written, in order: a digest of its rows.
-  private var digests: [UInt64] = []
+  private let team: MergingTeam
+  /// For each cluster written, in order.
+  private var digests: [ClusterMerger.Digest] = []
 
   /// Copies a version.
   ///
@@ -42,6 +48,7 @@ package struct Compactor {
     self.target = target
     writer = BlockWriter(storage: target, space: space, length: try target.length())
     targetBlocks = try BlockReader(storage: target)
+    team = MergingTeam(size: System.processorCount)
   }
 
   private mutating func copyTables() throws -> VersionRecord {
@@ -67,28 +74,20 @@ package struct Compactor {
     let editor = try TreeEditor(
       reader: TreeReader(blocks: targetBlocks, root: .empty, end: 0), clusters: store,
       limits: limits)
-    var pending = store.newCluster()
-    var cursor = TreeReader(blocks: blocks, root: table.root, end: end).clusters()
-    while let location = try cursor.next() {
-      let cluster = try blocks.cluster(location.entry, end: end)
-      try pending.rows.append(cluster, firstKey: location.entry.firstKey)
-      if pending.count >= Self.clusterRows || pending.bytes >= Self.clusterBytes {
-        try write(pending, editor, store, limits)
-        pending = store.newCluster()
+    var groups = ClusterGroups(TreeReader(blocks: blocks, root: table.root, end: end))
+    let blocks = blocks
+    while let round = try groups.next(team.size) {
+      let merged = try team.map(round) { group, merger in
+        defer { for entry in group { blocks.forget(entry) } }
+        return try merger.merge(group, columnIDs: schema.columnIDs, blocks, end: end)
+      }
+      for (group, merged) in zip(round, merged) {
+        digests.append(merged.digest)
+        try editor.append(try store.write(merged.cluster, firstKey: group[0].firstKey))
       }
     }
-    try write(pending, editor, store, limits)
     table.root = try editor.seal()
     table.schema = try writer.append(node: schema.encode())
-  }
-
-  private mutating func write(
-    _ cluster: OpenCluster, _ editor: TreeEditor, _ store: ClusterStore,
-    _ limits: TreeEditor.Limits
-  ) throws {
-    guard cluster.count > 0 else { return }
-    digests.append(cluster.rows.digest())
-    for entry in try store.close(cluster, limits: limits) { try editor.append(entry) }
   }
 
   private func commit(_ record: VersionRecord, _ identity: DatabaseIdentity) throws {
@@ -104,26 +103,72 @@ package struct Compactor {
 
   private func verify(_ record: VersionRecord) throws {
     let copy = try VersionRoots(record, targetBlocks)
+    let blocks = targetBlocks
     var index = 0
     for table in copy.catalogue.tables {
-      let schema = try TableSchema(
-        decoding: try targetBlocks.block(table.schema, end: record.end))
-      var cursor = TreeReader(blocks: targetBlocks, root: table.root, end: record.end).clusters()
-      while let location = try cursor.next() {
-        var rows = RowBuffer(columnIDs: schema.columnIDs)
-        let cluster = try targetBlocks.cluster(location.entry, end: record.end)
-        try rows.append(cluster, firstKey: location.entry.firstKey)
-        guard index < digests.count, rows.digest() == digests[index] else {
-          throw EngineError.damaged(
-            path: target.path, where: "cluster at offset \(location.entry.reference.offset)",
-            reason: "the compacted copy does not read back as it was written")
+      let schema = try TableSchema(decoding: blocks.block(table.schema, end: record.end))
+      var groups = ClusterGroups(
+        TreeReader(blocks: blocks, root: table.root, end: record.end), clustersEach: 1)
+      while let round = try groups.next(team.size) {
+        let found = try team.map(round) { group, merger in
+          defer { blocks.forget(group[0]) }
+          return try merger.digest(
+            group[0], columnIDs: schema.columnIDs, blocks, end: record.end)
         }
-        index += 1
+        for (group, digest) in zip(round, found) {
+          guard index < digests.count, digest == digests[index] else {
+            throw EngineError.damaged(
+              path: target.path, where: "cluster at offset \(group[0].reference.offset)",
+              reason: "the compacted copy does not read back as it was written")
+          }
+          index += 1
+        }
       }
     }
     guard index == digests.count else {
       throw EngineError.damaged(
         path: target.path, where: "the tree", reason: "clusters are missing from the copy")
     }
+  }
+}
+
+/// A tree's clusters in order, as groups that are merged into one each.
+private struct ClusterGroups {
+  private var cursor: ClusterCursor
+  private var next: NodeEntry?
+  private let clustersEach: Int
+  private var started = false
+
+  init(_ tree: TreeReader, clustersEach: Int = .max) {
+    cursor = tree.clusters()
+    self.clustersEach = clustersEach
+  }
+
+  /// The next `count` groups, or as many as there are; nil after the last.
+  mutating func next(_ count: Int) throws -> [[NodeEntry]]? {
+    var round: [[NodeEntry]] = []
+    while round.count < count, let group = try nextGroup() { round.append(group) }
+    return round.isEmpty ? nil : round
+  }
+
+  private mutating func nextGroup() throws -> [NodeEntry]? {
+    if !started {
+      started = true
+      next = try cursor.next()?.entry
+    }
+    var group: [NodeEntry] = []
+    var rows: UInt64 = 0
+    var bytes = 0
+    while let entry = next, group.count < clustersEach {
+      // Counts come from the file: none is near overflow once it is compared with the limit.
+      let (sum, overflow) = rows.addingReportingOverflow(entry.count)
+      let fits = !overflow && sum <= Compactor.clusterRows
+      bytes += Int(entry.reference.length)
+      guard group.isEmpty || (fits && bytes <= Compactor.clusterBytes) else { break }
+      rows = sum
+      group.append(entry)
+      next = try cursor.next()?.entry
+    }
+    return group.isEmpty ? nil : group
   }
 }

@@ -282,6 +282,20 @@ package enum System {
     return address == MAP_FAILED ? nil : address
   }
 
+  /// Drops a file mapping's pages from memory until they are read again.
+  ///
+  /// - Precondition: the bytes belong to a read-only shared mapping of a file.
+  package static func forgetMapped(_ bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress else { return }
+    let pageSize = max(1, Int(sysconf(Int32(_SC_PAGESIZE))))
+    // Whole pages around the bytes: those that others look at come back when they are read.
+    let start = UInt(bitPattern: base) / UInt(pageSize) * UInt(pageSize)
+    let length = Int(UInt(bitPattern: base) - start) + bytes.count
+    if let address = UnsafeMutableRawPointer(bitPattern: start) {
+      madvise(address, length, MADV_DONTNEED)
+    }
+  }
+
   /// Zeroed private memory that takes room only where it is touched; nil when there is none.
   package static func reserve(length: Int) -> UnsafeMutableRawPointer? {
     #if canImport(Darwin)

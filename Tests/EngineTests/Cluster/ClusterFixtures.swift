@@ -35,7 +35,7 @@ func encode(
 struct ColumnGenerator {
   var random: SplitMix64
 
-  static let kinds = 24
+  static let kinds = 32
 
   /// A column of one kind, sometimes with nulls and with a few spellings of another kind.
   mutating func column(kind: Int, rows: Int) -> [Spelling] {
@@ -48,6 +48,8 @@ struct ColumnGenerator {
       if Int.random(in: 0..<100, using: &random) < nullShare { return nil }
       if Int.random(in: 0..<100, using: &random) < strangeShare { return spelling(kind: strange) }
       if kind == 21 { return Array("\(1_000_000 + row * 3)".utf8) }
+      if kind == 24 { return Array("\(row * 1000 + number(-700...700))".utf8) }
+      if kind == 25 { return pool[min(row / 17, pool.count - 1)] }
       return isPooled ? pool.randomElement(using: &random) ?? [] : spelling(kind: kind)
     }
   }
@@ -91,7 +93,26 @@ struct ColumnGenerator {
       return "\(number(1...9)).\(digits)"
     case 23: return ["0.0", "0", "-0", "-0.0", "-1", "0.5", "-0.5", "1"].pick(&random)
     case 20: return ["true", "true", "true", "false"].pick(&random)
+    case 26: return "\(1 << number(0...40) - number(0...1))"
+    case 27:
+      let style = DateStyle.allCases[number(0...9)]
+      return Self.written(number(-20_000...40_000), style)
+    case 28: return Self.written(number(17_000...17_900), .monthDayYear)
+    case 29: return "\(Double(number(-9999...9999)) / 100)"
+    case 30:
+      let words = ["the", "of", "and", "photo", "editor", "Überschrift", "\0", "ÿ", "messenger"]
+      return (0..<number(1...20)).map { _ in words.pick(&random) }.joined(separator: " ")
+    case 31: return ["0", "0", "0", "0", "0", "0", "$0.99", "$\(number(1...9)).99"].pick(&random)
     default: return "App \(number(0...100_000)) 📱 \(number(0...9))"
+    }
+  }
+
+  private static func written(_ days: Int, _ style: DateStyle) -> String {
+    withUnsafeTemporaryAllocation(byteCount: NumberSpelling.capacity, alignment: 8) { room in
+      guard let base = room.baseAddress, let date = CalendarDate(daysSince1970: days) else {
+        return ""
+      }
+      return String(decoding: room[..<style.write(date, to: base)], as: UTF8.self)
     }
   }
 

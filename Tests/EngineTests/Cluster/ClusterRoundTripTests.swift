@@ -84,25 +84,29 @@ import Testing
   @Test(arguments: Array(1...24) as [UInt64])
   func generatedColumns(seed: UInt64) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
-    let builder = ClusterBuilder()
-    for _ in 0..<2 {
+    for effort in [EncodingEffort.fast, .thorough] {
+      let builder = ClusterBuilder(effort: effort)
       let rows = Int.random(in: 0...150, using: &generator.random)
       let columns = (0..<ColumnGenerator.kinds).map { generator.column(kind: $0, rows: rows) }
       let cluster = try encode(columns, with: builder)
-      try expect(cluster, holds: columns, "seed \(seed), \(rows) rows,")
+      try expect(cluster, holds: columns, "seed \(seed), \(effort), \(rows) rows,")
     }
   }
 
   @Test func manyRowsGrowTheTables() throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: 99))
-    let builder = ClusterBuilder()
     let rows = 9000
     let columns: [[Spelling]] = [
       (0..<rows).map { Array("row \($0 % 4999) of many".utf8) },
       generator.column(kind: 3, rows: rows),
       (0..<rows).map { $0 % 100 == 0 ? nil : Array("\($0)".utf8) },
+      (0..<rows).map { Array("name \($0 % 89 == 0 ? 0 : $0) of many".utf8) },
+      (0..<rows).map { $0 % 3 == 0 ? nil : Array("\(1 << ($0 % 41))".utf8) },
+      (0..<rows).map { Array(["x", "y", "zz", "\($0 % 700)"][$0 * 7 % 11 & 3].utf8) },
+      (0..<rows).map { Array("\($0 / 400)".utf8) },
     ]
-    for _ in 0..<2 {
+    for effort in [EncodingEffort.fast, .thorough] {
+      let builder = ClusterBuilder(effort: effort)
       let cluster = try encode(columns, with: builder)
       let guarded = try GuardedBytes(cluster.bytes)
       let reader = try ClusterReader(guarded.readOnly)
@@ -113,25 +117,27 @@ import Testing
           try #require(decoded[row].map(Array.init) == column[row], "column \(index) row \(row)")
         }
       }
+      try reader.validate()
     }
   }
 
-  @Test func partsOfAColumn() throws {
+  @Test(arguments: [EncodingEffort.fast, .thorough])
+  func partsOfAColumn(effort: EncodingEffort) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: 7))
-    let columns = (0..<ColumnGenerator.kinds).map { generator.column(kind: $0, rows: 90) }
-    let cluster = try encode(columns)
+    let columns = (0..<ColumnGenerator.kinds).map { generator.column(kind: $0, rows: 700) }
+    let cluster = try encode(columns, with: ClusterBuilder(effort: effort))
     let guarded = try GuardedBytes(cluster.bytes)
     let reader = try ClusterReader(guarded.readOnly)
     let decoded = DecodedColumn()
     for (index, column) in columns.enumerated() {
       let opened = try reader.open(id: UInt32(index + 1))
-      for range in [0..<0, 0..<1, 5..<37, 16..<48, 89..<90, 33..<500] {
+      for range in [0..<0, 0..<1, 5..<137, 16..<48, 128..<129, 127..<384, 699..<700, 333..<1500] {
         decoded.decode(opened, rows: range)
-        let expected = Array(column[range.clamped(to: 0..<90)])
+        let expected = Array(column[range.clamped(to: 0..<700)])
         #expect(decoded.count == expected.count)
         for row in expected.indices { #expect(decoded[row].map(Array.init) == expected[row]) }
       }
-      #expect(opened.isNull(90) && opened.isNull(-1) && opened.int(Int.max) == nil)
+      #expect(opened.isNull(700) && opened.isNull(-1) && opened.int(Int.max) == nil)
     }
   }
 

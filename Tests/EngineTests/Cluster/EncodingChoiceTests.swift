@@ -5,8 +5,10 @@ import Testing
 @Suite struct EncodingChoiceTests {
   private func column(_ texts: some Sequence<String>) -> [Spelling] { texts.map { Array($0.utf8) } }
 
-  private func encoding(_ column: [Spelling]) throws -> ColumnEncoding {
-    try encode([column]).columns[0].encoding
+  private func encoding(
+    _ column: [Spelling], _ effort: EncodingEffort = .fast
+  ) throws -> ColumnEncoding {
+    try encode([column], with: ClusterBuilder(effort: effort)).columns[0].encoding
   }
 
   @Test func eachEncodingIsChosen() throws {
@@ -14,6 +16,9 @@ import Testing
     #expect(try encoding((0..<50).map { _ in nil }) == .constant)
     #expect(try encoding(column((0..<99).map { "\($0 * 37)" })) == .integers)
     #expect(try encoding(column((0..<99).map { "\($0 * 7).\($0 % 10)" })) == .decimals)
+    #expect(try encoding(column((10..<99).map { "August \($0 % 30 + 1), 2018" })) == .dates)
+    let prose = column((0..<99).map { "this is the text of row number \($0 * $0)" })
+    #expect(try encoding(prose) == .packedText && encoding(prose, .thorough) == .symbolText)
     #expect(try encoding(column((0..<99).map { "\($0 * 7).\($0 % 90 + 10)e-7" })) != .doubles)
     #expect(try encoding(column((1..<99).map { "\(Double($0) * 1.0123456789e-7)" })) == .doubles)
     #expect(try encoding(column((0..<99).map { ["GAME", "TOOLS"][$0 % 2] })) == .dictionary)
@@ -41,6 +46,32 @@ import Testing
     #expect(sizes[1] < sizes[0] + 60)
   }
 
+  /// What the forms of numbers and indices are for, in bytes for each row.
+  @Test func formsPay() throws {
+    func size(_ column: [Spelling], _ effort: EncodingEffort) throws -> Double {
+      let segment = try encode([column], with: ClusterBuilder(effort: effort)).columns[0]
+      return Double(segment.byteCount) / Double(column.count)
+    }
+    let rows = 4000
+    var random = SplitMix64(seed: 5)
+    let sequence = column((0..<rows).map { "\(5_000_000 + $0)" })
+    #expect(try size(sequence, .fast) < 0.03)
+    let tails = column(
+      (0..<rows).map { _ in
+        "\(UInt64.random(in: 0...UInt64.max, using: &random) >> (4 + UInt64.random(in: 0..<60, using: &random)))"
+      })
+    #expect(try size(tails, .thorough) < 0.75 * size(tails, .fast))
+    let runs = column((0..<rows).map { ["GAME", "FAMILY", "TOOLS"][$0 / 300 % 3] })
+    #expect(try size(runs, .fast) < 0.03)
+    let skewed = column((0..<rows).map { $0 % 16 == 0 ? "$\($0 % 7).99" : "0" })
+    #expect(try size(skewed, .thorough) < 0.2)
+    let mostlyNew = column((0..<rows).map { "name \($0 % 50 == 0 ? 0 : $0 * 7919)" })
+    #expect(try size(mostlyNew, .fast) < size(Array(Set(mostlyNew)), .fast) + 0.3)
+    let trimmed = column((0..<rows).map { "\(Double($0 * 7919 % 100_000) / 100)".dropZero })
+    let padded = column((0..<rows).map { "\($0 * 7919 % 1000).\($0 % 90 + 10)" })
+    #expect(try size(trimmed, .fast) < size(padded, .fast) + 0.1)
+  }
+
   @Test func decimalScales() throws {
     let mixed = column(
       (0..<99).map { ["4", "4.5", "4.25"][$0 % 3] + "\($0 % 7 + 1)" + "\($0 % 9)" })
@@ -53,12 +84,13 @@ import Testing
   @Test(arguments: Array(1...40) as [UInt64])
   func choiceIsTheSmallest(seed: UInt64) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
-    let builder = ClusterBuilder()
+    let effort: EncodingEffort = seed % 2 == 0 ? .fast : .thorough
+    let builder = ClusterBuilder(effort: effort)
     for kind in 0..<ColumnGenerator.kinds {
       let rows = Int.random(in: 1...300, using: &generator.random)
       let column = generator.column(kind: kind, rows: rows)
       let chosen = try encode([column], with: builder).columns[0]
-      let candidates = SlowSizes.candidates(column)
+      let candidates = SlowSizes.candidates(column, effort)
       if candidates[0].0 == "constant" {
         // Always taken: reading it is the least work, even where a long number packs better.
         #expect(chosen.encoding == .constant, "seed \(seed) kind \(kind)")
@@ -67,15 +99,20 @@ import Testing
       for (name, size) in candidates {
         #expect(
           chosen.byteCount <= size + 4,
-          "seed \(seed) kind \(kind): \(chosen.encoding) has \(chosen.byteCount), \(name) \(size)")
+          "seed \(seed) \(effort) kind \(kind): \(chosen.encoding) has \(chosen.byteCount), \(name) \(size)"
+        )
       }
     }
   }
 }
 
+extension String {
+  fileprivate var dropZero: String { hasSuffix(".0") ? String(dropLast(2)) : self }
+}
+
 /// The sizes of the encodings that fit a column, from the format's tables: the twin of the choice.
 enum SlowSizes {
-  static func candidates(_ column: [Spelling]) -> [(String, Int)] {
+  static func candidates(_ column: [Spelling], _ effort: EncodingEffort) -> [(String, Int)] {
     let values = column.compactMap { $0 }
     var result: [(String, Int)] = []
     if values.isEmpty { return [("constant", 1)] }
@@ -85,10 +122,12 @@ enum SlowSizes {
     let nulls = values.count < column.count ? (column.count + 7) / 8 : 0
     result.append(("packed text", nulls + strings(column.map { $0?.count ?? 0 })))
     let distinct = Set(values)
-    let width = bits(UInt64(distinct.count - (nulls > 0 ? 0 : 1)))
-    result.append(("dictionary", 5 + strings(distinct.map(\.count)) + packed(column.count, width)))
+    let entries = 5 + strings(distinct.map(\.count))
+    for (name, size) in indices(column, distinct.count, hasNulls: nulls > 0, effort) {
+      result.append((name, entries + size))
+    }
     for (name, header, number) in [
-      ("integers", 9, integer), ("dates", 9, date), ("doubles", 0, double),
+      ("integers", 10, integer), ("dates", 11, date), ("doubles", 0, double),
     ] as [(String, Int, ([UInt8]) -> Int64?)] {
       let fitting = values.compactMap(number)
       let misfits = values.filter { number($0) == nil }.map(\.count)
@@ -105,8 +144,64 @@ enum SlowSizes {
         size += packed(misfits.count, bits(UInt64(column.map { $0?.count ?? 0 }.max() ?? 0)))
       }
       result.append((name, size))
+      if name == "integers" && misfits.isEmpty && nulls == 0 {
+        result += forms(fitting, effort)
+      }
     }
     return result
+  }
+
+  /// The forms of numbers that are not plain.
+  private static func forms(_ numbers: [Int64], _ effort: EncodingEffort) -> [(String, Int)] {
+    var result: [(String, Int)] = []
+    let starts = numbers.indices.filter { $0 % 128 == 0 }.map { numbers[$0] }
+    let inner = numbers.indices.filter { $0 % 128 != 0 }
+    let deltas = inner.map { numbers[$0].subtractingReportingOverflow(numbers[$0 - 1]) }
+    if !deltas.contains(where: { $0.overflow }) {
+      let sizes = [starts, deltas.map(\.partialValue)].map { list -> Int in
+        bits(UInt64(bitPattern: (list.max() ?? 0) &- (list.min() ?? 0)))
+      }
+      let size = 19 + packed(starts.count, sizes[0]) + packed(numbers.count, sizes[1])
+      result.append(("deltas", size))
+    }
+    if effort == .thorough, let low = numbers.min() {
+      var counts = [Int](repeating: 0, count: 65)
+      for number in numbers { counts[bits(UInt64(bitPattern: number &- low))] += 1 }
+      let rest = counts.enumerated().reduce(0) { $0 + $1.element * max(0, $1.offset - 1) }
+      result.append(("sized", 9 + 65 + coded(counts, rows: numbers.count, besides: rest)))
+    }
+    return result
+  }
+
+  private static func indices(
+    _ column: [Spelling], _ entries: Int, hasNulls: Bool, _ effort: EncodingEffort
+  ) -> [(String, Int)] {
+    let rows = column.count
+    let width = bits(UInt64(entries - (hasNulls ? 0 : 1)))
+    let runs = 1 + (1..<max(rows, 1)).filter { column[$0] != column[$0 - 1] }.count
+    var result = [("dictionary", 1 + packed(rows, width))]
+    let ranks = packed((rows - 1) / 512, bits(UInt64(entries)))
+    result.append(("fresh", (rows + 7) / 8 + 2 + ranks + packed(rows - entries, width)))
+    result.append(
+      ("runs", 6 + packed(runs - 1, bits(UInt64(rows))) + packed(runs, width)))
+    if effort == .thorough && entries <= rows / 2 {
+      var counts: [Spelling: Int] = [:]
+      for spelling in column { counts[spelling, default: 0] += 1 }
+      result.append(("coded", 4 + coded(Array(counts.values), rows: rows)))
+    }
+    return result
+  }
+
+  /// Rows in prefix codes: David Huffman's algorithm with a list. The header is taken at its largest.
+  private static func coded(_ counts: [Int], rows: Int, besides: Int = 0) -> Int {
+    var weights = counts.filter { $0 > 0 }.sorted()
+    var cost = besides
+    while weights.count > 1 {
+      let sum = weights.removeFirst() + weights.removeFirst()
+      cost += sum
+      weights.insert(sum, at: weights.firstIndex { $0 >= sum } ?? weights.count)
+    }
+    return 2 + 20 + 5 + packed((rows - 1) / 128, bits(UInt64(cost))) + (cost + 7) / 8
   }
 
   private static func bits(_ maximum: UInt64) -> Int { 64 - maximum.leadingZeroBitCount }

@@ -1,0 +1,58 @@
+/// Strings of a column compressed by a symbol table, before they are written.
+struct CompressedStrings: ~Copyable {
+  private var trainer = SymbolTrainer()
+  private var matcher = SymbolMatcher()
+  private var codes = OutputBuffer()
+  private var lengths = Scratch<UInt32>()
+  private var strings = PackedStringsPlan()
+
+  /// Bytes that `write` appends.
+  var size: Int { matcher.tableSize + strings.size }
+
+  /// Trains a table for the strings and compresses them all.
+  ///
+  /// - Parameters:
+  ///   - plan: of the strings as they are.
+  ///   - span: where each lies.
+  /// - Returns: false, before all were compressed, when that does not seem to make them smaller.
+  mutating func compress(
+    _ column: GatheredColumn, _ plan: PackedStringsPlan, limits: SymbolTrainer.Limits,
+    span: (Int) -> TextSpan
+  ) -> Bool {
+    trainer.train(
+      &matcher, column, count: plan.count, total: plan.total, limits: limits, span: span)
+    codes.removeAll()
+    strings = PackedStringsPlan()
+    let lengths = lengths.reserve(plan.count)
+    var bytes = 0
+    var checkpoint = min(plan.total, 16_384)
+    for index in 0..<plan.count {
+      let string = span(index)
+      if string.length == 0 {
+        lengths[index] = 0
+        strings.add(length: 0)
+        continue
+      }
+      let text = column.spelling(string)
+      let length = matcher.compress(text, to: codes.reserve(2 &* text.count &+ 8))
+      codes.advance(length)
+      lengths[index] = UInt32(truncatingIfNeeded: length)
+      strings.add(length: length)
+      bytes &+= text.count
+      if bytes >= checkpoint {
+        // What may be saved must pay for the table, and for reading through it.
+        let saved = (bytes &- codes.count) / 16 &* (plan.total / max(bytes / 16, 1))
+        if saved < matcher.tableSize &+ plan.total / 16 { return false }
+        checkpoint = .max
+      }
+    }
+    return codes.count <= Int(UInt32.max) - 1
+  }
+
+  func write(into output: inout OutputBuffer) {
+    matcher.writeTable(into: &output)
+    let lengths = lengths.pointer
+    strings.writeIndex(into: &output) { Int(lengths[$0]) }
+    output.append(UnsafeRawPointer(codes.start), count: codes.count)
+  }
+}

@@ -1,0 +1,76 @@
+/// The bounds of numbers' differences to the row before, and of each block's first number.
+///
+/// A row without a number counts as equal to the row before, those in front of the first number as
+/// equal to that.
+struct DeltaPlan {
+  private(set) var first: Int64?
+  private var previous: Int64 = 0
+  private var lowest = Int64.max
+  private var highest = Int64.min
+  private var lowestStart = Int64.max
+  private var highestStart = Int64.min
+  private var overflows = false
+
+  @inline(__always)
+  mutating func add(_ number: Int64, row: Int) {
+    if first == nil {
+      first = number
+      previous = number
+      add(start: number)
+      if row > 0 { add(delta: 0) }
+      return
+    }
+    if row & DeltaNumbers.blockMask == 0 {
+      add(start: number)
+    } else {
+      let (delta, overflow) = number.subtractingReportingOverflow(previous)
+      overflows = overflows || overflow
+      add(delta: delta)
+    }
+    previous = number
+  }
+
+  /// A row without a number.
+  @inline(__always)
+  mutating func addGap(row: Int) {
+    if first == nil { return }
+    if row & DeltaNumbers.blockMask == 0 { add(start: previous) } else { add(delta: 0) }
+  }
+
+  @inline(__always)
+  private mutating func add(delta: Int64) {
+    lowest = min(lowest, delta)
+    highest = max(highest, delta)
+  }
+
+  @inline(__always)
+  private mutating func add(start: Int64) {
+    lowestStart = min(lowestStart, start)
+    highestStart = max(highestStart, start)
+  }
+
+  private var width: Int {
+    lowest <= highest ? BitPacking.width(UInt64(bitPattern: highest &- lowest)) : 0
+  }
+
+  private var startWidth: Int {
+    BitPacking.width(UInt64(bitPattern: highestStart &- lowestStart))
+  }
+
+  /// Bytes that `write` appends; nil when the numbers cannot be stored so.
+  func size(rowCount: Int) -> Int? {
+    guard first != nil, !overflows else { return nil }
+    return FrameOfReference.size(count: DeltaNumbers.blockCount(rowCount), width: startWidth)
+      &+ FrameOfReference.size(count: rowCount, width: width)
+  }
+
+  func write(_ numbers: UnsafePointer<Int64>, count: Int, into output: inout OutputBuffer) {
+    let base = lowest <= highest ? lowest : 0
+    FrameOfReference.write(
+      count: DeltaNumbers.blockCount(count), base: lowestStart, width: startWidth, into: &output
+    ) { numbers[$0 &<< DeltaNumbers.blockShift] }
+    FrameOfReference.write(count: count, base: base, width: width, into: &output) { row in
+      row & DeltaNumbers.blockMask == 0 ? base : numbers[row] &- numbers[row &- 1]
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/// Strings in a segment, as they are or compressed:
+///
+///     symbols   `SymbolTable`, if compressed
+///     strings   `PackedStrings`, of the strings or of their codes
+struct StoredStrings {
+  let symbols: SymbolTable?
+  let packed: PackedStrings
+
+  init(
+    _ reader: inout ByteReader, count: Int, areCompressed: Bool
+  ) throws(DecodingFailure) {
+    symbols = areCompressed ? try SymbolTable(&reader) : nil
+    packed = try PackedStrings(&reader, count: count)
+  }
+
+  var count: Int { packed.count }
+
+  /// Calls `use` with the bytes of string `index`.
+  ///
+  /// - Precondition: 0 <= `index` < `count`.
+  @inline(__always)
+  func withBytes<Result, Failure: Error>(
+    _ index: Int, _ use: (UnsafeRawBufferPointer?) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard let symbols else { return try use(packed.bytes(index)) }
+    let codes = packed.bytes(index)
+    // Every symbol is stored as a word, so the last one may reach 8 bytes beyond.
+    let room = UnsafeMutableRawPointer.allocate(
+      byteCount: symbols.decodedCount(codes) &+ 8, alignment: 8)
+    defer { room.deallocate() }
+    let count = symbols.decode(codes, to: room)
+    return try use(UnsafeRawBufferPointer(start: room, count: count))
+  }
+
+  /// What is wrong; nil when all is well.
+  func inconsistency() -> String? {
+    if let problem = packed.inconsistency() { return problem }
+    guard let symbols else { return nil }
+    for index in 0..<count where !symbols.areCodes(packed.bytes(index)) {
+      return "string \(index) has codes without a symbol"
+    }
+    return nil
+  }
+}
+
+extension SymbolTable {
+  /// True when every code has a symbol and every escape a byte.
+  fileprivate func areCodes(_ codes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    while index < codes.count {
+      if codes[index] == Self.escape {
+        index &+= 1
+        if index == codes.count { return false }
+      } else if Int(codes[index]) >= count {
+        return false
+      }
+      index &+= 1
+    }
+    return true
+  }
+}

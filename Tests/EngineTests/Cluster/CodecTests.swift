@@ -1,0 +1,156 @@
+import Testing
+
+@testable import Engine
+
+/// The codecs by themselves, against slow twins.
+@Suite struct CodecTests {
+  /// Every symbol decodes to itself, whatever follows it, and through the table too.
+  private func expectDecodes(_ frequencies: [Int], _ note: String) throws {
+    var copy = frequencies
+    let plan = copy.withUnsafeMutableBufferPointer { CodePlan($0) }
+    var output = OutputBuffer()
+    plan.write(into: &output)
+    #expect(output.count == plan.size, "\(note)")
+    output.appendZeros(8)
+    let guarded = try GuardedBytes(Array(output.bytes))
+    var reader = ByteReader(guarded.readOnly)
+    let limits = try CanonicalCode(&reader, symbolCount: frequencies.count).limits()
+    var table = CodeTable()
+    table.load(limits)
+    var codes = [UInt32](repeating: 0, count: frequencies.count)
+    codes.withUnsafeMutableBufferPointer { plan.fill($0.baseAddress.unsafelyUnwrapped) }
+    var bits = 0
+    for (symbol, code) in codes.enumerated() {
+      let length = Int(code & 0xFF)
+      #expect(length <= CanonicalCode.longest, "\(note)")
+      bits += length * frequencies[symbol]
+      let top = UInt64(code >> 8) << UInt64(64 - max(length, 1)) * (length == 0 ? 0 : 1)
+      for rest in [0, UInt64.max] {
+        let window = length == 0 ? rest : top | rest >> UInt64(length)
+        #expect(limits.decode(window) == (symbol, length), "\(note)")
+        #expect(table.decode(window, limits) == (symbol, length), "\(note)")
+      }
+    }
+    #expect(bits == plan.bits, "\(note)")
+  }
+
+  @Test func codesOfAllShapes() throws {
+    try expectDecodes([7], "one")
+    try expectDecodes([7, 7], "two")
+    try expectDecodes((0..<5000).map { 10_000 / ($0 + 1) + 1 }, "many")
+    // Fibonacci numbers make the longest codes there are, far beyond the limit.
+    var numbers = [1, 1]
+    while numbers.count < 40 {
+      numbers.append(numbers[numbers.count - 1] + numbers[numbers.count - 2])
+    }
+    try expectDecodes(numbers.reversed(), "long")
+    for seed in 1...20 as ClosedRange<UInt64> {
+      var random = SplitMix64(seed: seed)
+      let count = Int.random(in: 1...300, using: &random)
+      let list = (0..<count).map { _ in
+        1 + Int.random(in: 0...1_000_000, using: &random) >> Int.random(in: 0...20, using: &random)
+      }
+      try expectDecodes(list.sorted(by: >), "seed \(seed)")
+    }
+  }
+
+  @Test func codesThatCannotBeAreRefused() {
+    // Three codes of one bit; too many symbols; longer than allowed.
+    for bytes in [[1, 2, 3], [2, 2, 0b0100], [21, 0], [1, 22, 0, 0, 0]] as [[UInt8]] {
+      let padded = bytes + [0, 0, 0, 0, 0, 0, 0, 0]
+      padded.withUnsafeBytes { all in
+        var reader = ByteReader(all)
+        #expect(throws: DecodingFailure.self) { try CanonicalCode(&reader, symbolCount: 3) }
+      }
+    }
+  }
+
+  // MARK: Symbols
+
+  /// The matcher must find the longest of all symbols that the text begins with.
+  @Test(arguments: Array(1...10) as [UInt64])
+  func matchesAreTheLongest(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let alphabet: [UInt8] = [0, 97, 98, 99, 255]
+    func text(_ count: Int) -> [UInt8] {
+      (0..<count).map { _ in alphabet.randomElement(using: &random) ?? 0 }
+    }
+    var symbols: [Symbol] = []
+    for _ in 0..<255 {
+      let bytes = text(Int.random(in: 1...8, using: &random))
+      let word = bytes.reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+      let symbol = Symbol(bytes: word, length: bytes.count)
+      if !symbols.contains(symbol) { symbols.append(symbol) }
+    }
+    symbols.sort { $0.length < $1.length }
+    var matcher = SymbolMatcher()
+    matcher.load(symbols)
+    for _ in 0..<2000 {
+      let bytes = text(Int.random(in: 1...12, using: &random))
+      let slow = symbols.indices.filter { code in
+        symbols[code].length <= bytes.count
+          && (0..<symbols[code].length).allSatisfy {
+            bytes[$0] == UInt8(truncatingIfNeeded: symbols[code].bytes >> UInt64(8 * $0))
+          }
+      }.max { symbols[$0].length < symbols[$1].length }
+      let guarded = try GuardedBytes(bytes)
+      let spelling = SpellingView(guarded.readOnly)
+      let match =
+        bytes.count >= 8
+        ? matcher.match(spelling.fullWord(at: 0))
+        : matcher.match(spelling.word(at: 0), remaining: bytes.count)
+      #expect(match.code == slow ?? 256 + Int(bytes[0]), "seed \(seed) \(bytes)")
+      #expect(match.length == slow.map { symbols[$0].length } ?? 1, "seed \(seed) \(bytes)")
+    }
+  }
+
+  // MARK: Dates
+
+  @Test func writtenDates() throws {
+    for style in DateStyle.allCases {
+      for days in stride(from: -719_528, through: 2_932_896, by: 997) {
+        let date = try #require(CalendarDate(daysSince1970: days))
+        let spelling = spell(date, style)
+        let guarded = try GuardedBytes(spelling)
+        #expect(style.parse(SpellingView(guarded.readOnly)) == Int32(days), "\(style) \(days)")
+      }
+    }
+    let date = try #require(CalendarDate(year: 2018, month: 9, day: 3))
+    let spellings = DateStyle.allCases.map { String(decoding: spell(date, $0), as: UTF8.self) }
+    #expect(
+      spellings == [
+        "2018-09-03", "September 3, 2018", "Sep 3, 2018", "3 September 2018", "3 Sep 2018",
+        "09/03/2018", "03/09/2018", "03.09.2018", "2018/09/03", "03-Sep-2018",
+      ])
+  }
+
+  private func spell(_ date: CalendarDate, _ style: DateStyle) -> [UInt8] {
+    withUnsafeTemporaryAllocation(byteCount: NumberSpelling.capacity, alignment: 8) { room in
+      Array(room[..<style.write(date, to: room.baseAddress.unsafelyUnwrapped)])
+    }
+  }
+
+  /// Whatever a style takes, it writes back to the letter.
+  @Test func nearDatesAreRefused() throws {
+    let near = [
+      "August 03, 2018", "August 3 2018", "August 3,2018", "august 3, 2018", "AUGUST 3, 2018",
+      "Augustus 3, 2018", "Augus 3, 2018", "August 32, 2018", "August 0, 2018", "August 3, 18",
+      "February 29, 2018", "February 29, 2016", "May 3, 2018", "Mayo 3, 2018", "Septembe 3, 2018",
+      "Septembes 3, 2018", "September 31, 2018", "3 May 2018", "03 May 2018", "3. May 2018",
+      "13/13/2018", "31/12/2018", "12/31/2018", "1/2/2018", "31.04.2018", "2018/02/29",
+      "03-May-2018", "3-May-2018", "03-MAY-2018", " May 3, 2018", "May 3, 2018 ", "May 3, 20188",
+      "0/00/0000000", "1234567890", "..........", "A 1, 2018", "May", "May 3, 2", "Dec 31, 9999",
+    ]
+    var taken = 0
+    for text in near {
+      let guarded = try GuardedBytes(Array(text.utf8))
+      for style in DateStyle.allCases {
+        guard let days = style.parse(SpellingView(guarded.readOnly)) else { continue }
+        taken += 1
+        let date = try #require(CalendarDate(daysSince1970: Int(days)))
+        #expect(spell(date, style) == Array(text.utf8), "\(style) \(text)")
+      }
+    }
+    #expect(taken > 8)
+  }
+}
