@@ -70,7 +70,7 @@ import Testing
   /// ones too.
   @Test(arguments: settings)
   func killedAtRandomMoments(setting: Setting) throws {
-    let rounds = Self.isLong ? 40 : 1
+    let rounds = Self.isLong ? 12 : 1
     for round in 0..<rounds {
       let seed = UInt64(round) &* 1000 &+ UInt64(setting.records)
       var random = SplitMix64(seed: seed)
@@ -127,7 +127,7 @@ import Testing
     let input = whole.path("in.csv")
     try whole.run(words(setting, whole, input))
     var kills = 0
-    for round in 0..<(Self.isLong ? 60 : 4) {
+    for round in 0..<(Self.isLong ? 40 : 4) {
       let bench = try Workbench()
       let process = try SheafProcess(words(setting, bench, input))
       let temporary = bench.database + "-temporary"
