@@ -70,7 +70,7 @@ import Testing
   /// ones too.
   @Test(arguments: settings)
   func killedAtRandomMoments(setting: Setting) throws {
-    let rounds = Self.isLong ? 40 : 1
+    let rounds = Self.isLong ? 12 : 1
     for round in 0..<rounds {
       let seed = UInt64(round) &* 1000 &+ UInt64(setting.records)
       var random = SplitMix64(seed: seed)
@@ -127,7 +127,7 @@ import Testing
     let input = whole.path("in.csv")
     try whole.run(words(setting, whole, input))
     var kills = 0
-    for round in 0..<(Self.isLong ? 60 : 4) {
+    for round in 0..<(Self.isLong ? 40 : 4) {
       let bench = try Workbench()
       let process = try SheafProcess(words(setting, bench, input))
       let temporary = bench.database + "-temporary"
@@ -367,49 +367,3 @@ import Testing
     }
   #endif
 }
-
-#if os(Linux)
-  /// A file system of a few kilobytes; only where this process may mount one.
-  final class SmallDisk {
-    private let folder: TemporaryFolder
-    var path: String { folder.path("disk") }
-
-    /// nil, with the reason printed, where it cannot be had.
-    init?(kilobytes: Int) throws {
-      folder = try TemporaryFolder()
-      try FileManager.default.createDirectory(
-        atPath: folder.path("disk"), withIntermediateDirectories: true)
-      guard try mount(["-t", "tmpfs", "-o", "size=\(kilobytes)k", "tmpfs", folder.path("disk")])
-      else {
-        print("skipped: a small disk needs the right to mount one")
-        return nil
-      }
-    }
-
-    deinit {
-      _ = try? SheafProcess.run([path], program: "/bin/umount")
-    }
-
-    private func mount(_ words: [String]) throws -> Bool {
-      guard (try? System.status(path: "/bin/mount")) != nil else { return false }
-      return try SheafProcess.run(words, program: "/bin/mount").status == 0
-    }
-
-    func grow(kilobytes: Int) throws {
-      #expect(try mount(["-o", "remount,size=\(kilobytes)k", path]))
-    }
-
-    /// Writes until nothing fits any more.
-    func fill() throws {
-      let descriptor = try System.open(path + "/filler", .createNew)
-      defer { System.close(descriptor) }
-      let bytes = [UInt8](repeating: 1, count: 4096)
-      while true {
-        let isFull = bytes.withUnsafeBytes {
-          (try? System.write(descriptor, $0, path: path)) == nil
-        }
-        if isFull { return }
-      }
-    }
-  }
-#endif
