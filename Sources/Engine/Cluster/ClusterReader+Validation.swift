@@ -40,9 +40,11 @@ extension ColumnReader {
         if readsAlone(row) && !isNull(row) { return "row \(row) is null only when read in bulk" }
         continue
       }
-      let isSame = !readsAlone(row) || withSpelling(row) { single in
-        single.map { $0.elementsEqual(spelling) } ?? false
-      }
+      let isSame =
+        !readsAlone(row)
+        || withSpelling(row) { single in
+          single.map { $0.elementsEqual(spelling) } ?? false
+        }
       if !isSame { return "row \(row) reads differently alone and in bulk" }
       if !collector.add(SpellingView(spelling)) {
         return "row \(row) is not of the kind that the statistics say"
