@@ -312,6 +312,8 @@ def chart(rows, cases):
                 if panel == 0:
                     parts.append(f'<path class="range" d="M{low:.1f} {line + bar / 2}H{high:.1f}"/>')
                 text = f"{middle:.2f}" if panel == 0 else f"{middle:.1f}"
+                if key == "peak" and peak_text(middle * unit).startswith("≤"):
+                    text = f"≤ {text}"
                 parts.append(f'<text x="{max(x + long, high if panel == 0 else 0) + 5:.1f}" '
                              f'y="{line + 12}">{text}</text>')
         y += 10 + len(names) * (bar + gap) + 26

@@ -71,7 +71,8 @@ public struct ImportOptions: Sendable {
   public var maxRejects = RejectLimit.count(0)
   /// Read at most so many records of each input.
   public var limit: Int?
-  /// Go on after the last committed batch of this very input.
+  /// Go on after the last committed batch of this very input. With `truncate`, the table is emptied
+  /// only when there is no such batch: the same command can be run until it succeeds.
   public var resume = false
   /// Empty the table first, in the first batch's transaction.
   public var truncate = false

@@ -59,7 +59,8 @@ struct ReadmeExampleTests {
     let tests = try swiftFiles("Tests")
     for match in text.matches(of: #/`([A-Za-z+/]+\.swift)`/#) {
       let name = "/" + match.output.1
-      #expect(sources.contains { $0.hasSuffix(name) }, "\(document) names \(match.output.1)")
+      #expect(
+        (sources + tests).contains { $0.hasSuffix(name) }, "\(document) names \(match.output.1)")
     }
     let code = try tests.map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
     for match in text.matches(of: #/`([A-Za-z]+Tests)`/#) {

@@ -38,6 +38,8 @@ final class SheafProcess {
   let identifier: pid_t
   private var input: Int32?
   private var isFinished = false
+  /// What the system said of the program's end.
+  private var ending: Int32?
   private let output: Collector
   private let error: Collector
 
@@ -139,7 +141,10 @@ final class SheafProcess {
   /// Stops reading standard output, as `head` does after its last line.
   func closeOutput(after count: Int) { output.close(after: count) }
 
-  func signal(_ number: Int32) { kill(identifier, number) }
+  /// Sends a signal, unless the program has been seen to end: its number may be another's then.
+  func signal(_ number: Int32) {
+    if ending == nil { kill(identifier, number) }
+  }
 
   /// Waits until standard error holds `text`, for at most about ten seconds.
   func waitForError(containing text: String) -> Bool {
@@ -150,25 +155,49 @@ final class SheafProcess {
     return false
   }
 
+  /// Whether the program has not ended yet.
+  var isRunning: Bool {
+    if ending == nil {
+      var raw: Int32 = 0
+      if waitpid(identifier, &raw, WNOHANG) != 0 { ending = raw }
+    }
+    return ending == nil
+  }
+
+  /// Waits until `condition` no longer holds, the program has ended, or twenty seconds are over.
+  func waitWhile(_ condition: () -> Bool) {
+    let deadline = System.monotonicNanoseconds + 20_000_000_000
+    while isRunning, System.monotonicNanoseconds < deadline, condition() {}
+  }
+
   /// Ends standard input, waits for the end, and returns all there is to know.
   ///
   /// A program that has not ended after `seconds` is killed: a test then fails on the signal it
   /// finds in the result, instead of waiting for ever.
   func finish(within seconds: Int = 60) -> Result {
     closeInput()
-    var raw: Int32 = 0
-    var waited = 0
-    while waitpid(identifier, &raw, WNOHANG) == 0 {
+    return wait(within: seconds)
+  }
+
+  /// Like `finish`, with standard input left open.
+  func wait(within seconds: Int = 60) -> Result {
+    let deadline = System.monotonicNanoseconds + UInt64(seconds) * 1_000_000_000
+    var isKilled = false
+    while isRunning {
       System.sleep(milliseconds: 2)
-      waited += 2
-      if waited == seconds * 1000 { signal(SIGKILL) }
+      if !isKilled, System.monotonicNanoseconds > deadline {
+        signal(SIGKILL)
+        isKilled = true
+      }
     }
+    closeInput()
     isFinished = true
     output.finish()
     error.finish()
-    let ending = raw & 0x7F
+    let raw = ending ?? 0
+    let number = raw & 0x7F
     return Result(
-      status: ending == 0 ? (raw >> 8) & 0xFF : nil, signal: ending == 0 ? nil : ending,
+      status: number == 0 ? (raw >> 8) & 0xFF : nil, signal: number == 0 ? nil : number,
       output: output.bytes, error: error.bytes)
   }
 

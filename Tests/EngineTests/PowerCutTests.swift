@@ -33,6 +33,8 @@ struct PowerCutTests {
         throw Found()
       }
     }
+    // Over all workloads more than 10,000.
+    #expect(count >= wanted)
     return count
   }
 
@@ -102,7 +104,7 @@ struct PowerCutTests {
     try verify(journal, seed: seed, states: 600, exhaustive: 6)
   }
 
-  @Test("Updates, deletions and everything else", arguments: [6, 7, 8] as [UInt64])
+  @Test("Updates, deletions and everything else", arguments: [6, 7] as [UInt64])
   func updatesAndDeletes(seed: UInt64) throws {
     var changes = RandomChanges(seed: seed)
     let journal = try Journal()
@@ -143,7 +145,7 @@ struct PowerCutTests {
       }
     }
     try journal.close()
-    try verify(journal, seed: 9, states: 500)
+    try verify(journal, seed: 9, states: 300)
   }
 
   @Test(
@@ -272,7 +274,7 @@ struct PowerCutTests {
           try changes.update(6, in: "apps", transaction, &model)
         }
       }
-      try verify(next, seed: 15 + UInt64(moment), states: 60, from: moment)
+      try verify(next, seed: 15 + UInt64(moment), states: 24, exhaustive: 2, from: moment)
     }
   }
 }

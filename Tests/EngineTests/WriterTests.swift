@@ -234,7 +234,63 @@ struct WriterTests {
     try database.close()
   }
 
+  @Test("A writer killed while it publishes a version leaves readers the one before")
+  func halfPublished() throws {
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: VersionCell.encodedBytes, alignment: 64)
+    defer { memory.deallocate() }
+    memory.initializeMemory(as: UInt64.self, repeating: 0, count: VersionCell.encodedBytes / 8)
+    let cell = VersionCell(memory)
+    #expect(cell.load() == nil)
+    let record: (UInt64) -> VersionRecord = {
+      VersionRecord(
+        version: $0, root: BlockReference(offset: $0 * 8, length: UInt32($0), checksum: ~$0),
+        end: $0 * 4096)
+    }
+    for version in 1..<10 as Range<UInt64> {
+      // Every prefix of a publication's stores, as a death between two of them leaves it.
+      for stores in 0..<5 {
+        let left = UnsafeMutableRawPointer.allocate(
+          byteCount: VersionCell.encodedBytes, alignment: 64)
+        defer { left.deallocate() }
+        left.copyMemory(from: memory, byteCount: VersionCell.encodedBytes)
+        for index in 0..<stores {
+          let start = 8 + Int(version & 1) * 40
+          left.storeBytes(of: UInt64.max, toByteOffset: start + index * 8, as: UInt64.self)
+        }
+        #expect(VersionCell(left).load() == (version == 1 ? nil : record(version - 1)))
+        VersionCell(left).store(record(100))
+        #expect(VersionCell(left).load() == record(100))
+      }
+      cell.store(record(version))
+      #expect(cell.load() == record(version))
+    }
+  }
+
   // MARK: Compaction among threads
+
+  @Test("A compaction that is skipped forgets what it knew of free pages, if others have written")
+  func skippedCompaction() throws {
+    let folder = TemporaryFolder()
+    let first = try create(folder.path("a.sheaf"))
+    let second = try Database.open(folder.path("a.sheaf"))
+    for round in 0..<6 as Range<Int64> {
+      try first.write { transaction in
+        for _ in 0..<50 { try transaction.table("log").insert([.int(1), .int(round)]) }
+      }
+      for _ in 0..<3 {
+        try second.write { transaction in
+          for _ in 0..<500 { try transaction.table("log").insert([.int(2), .int(round)]) }
+        }
+      }
+      #expect(try first.compact().decision == .skippedInUse)
+      try first.write { try $0.table("log").insert([.int(3), .int(round)]) }
+      #expect(try first.check().problems == [])
+      #expect(try second.snapshot().table("log").count == 1551 * Int(round + 1))
+    }
+    try first.close()
+    try second.close()
+  }
 
   @Test("A writer that waited while the file was compacted writes into the new file")
   func waitingDuringCompaction() throws {

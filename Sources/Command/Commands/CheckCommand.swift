@@ -45,15 +45,18 @@ enum CheckCommand {
         ]).line)
     } else if let report, problems.isEmpty {
       try output.write(
-        "\(path): sound: version \(report.version), "
+        "\(StandardError.escaped(path)): sound: version \(report.version), "
           + "\(HumanFormat.count(report.tables, "table", "tables")), "
           + "\(HumanFormat.count(report.objects, "object", "objects")), "
           + "\(HumanFormat.count(report.blocks, "block", "blocks")) verified\n")
     } else {
       for problem in problems {
         // A file that cannot be opened is named by the error itself.
-        try output.write((problem.contains(path) ? problem : "\(path): \(problem)") + "\n")
+        let line = problem.contains(path) ? problem : "\(path): \(problem)"
+        try output.write(StandardError.escaped(line) + "\n")
       }
+    }
+    if !problems.isEmpty {
       StandardError.line(
         "sheaf check: \(path): \(HumanFormat.count(problems.count, "problem", "problems")) found; "
           + "restore a copy, or export what can still be read")

@@ -88,6 +88,7 @@ enum CompactCommand {
         ]).line)
       return
     }
+    let path = StandardError.escaped(path)
     let sizes =
       "\(HumanFormat.size(result.before)) before, \(HumanFormat.size(result.after)) after"
     switch result.decision {

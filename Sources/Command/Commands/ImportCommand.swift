@@ -15,7 +15,8 @@ enum ImportCommand {
     group: databaseGroup, help: "The table to import into; created where missing")
   static let truncate = Flag(
     "truncate", group: databaseGroup,
-    help: "Empty the table first, in the transaction of the first batch")
+    help: "Empty the table first, in the transaction of the first batch; with --resume, unless "
+      + "this input's import has begun")
   static let batchSize = Option<CountOrAll>(
     "batch-size", .countOrAll, default: "1000", group: databaseGroup,
     help: "Objects in one transaction; \"all\" puts the whole input into one")
@@ -209,9 +210,6 @@ enum ImportCommand {
     options.resume = arguments.isSet(resume)
     options.truncate = arguments.isSet(truncate)
     options.dryRun = arguments.isSet(dryRun)
-    if options.resume && options.truncate {
-      throw CommandError.usage("--resume and --truncate exclude each other; choose one")
-    }
     options.compaction.mode = try arguments.required(compact)
     options.compaction.above = try arguments.required(compactAbove)
     options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100

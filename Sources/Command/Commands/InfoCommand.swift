@@ -73,7 +73,7 @@ enum InfoCommand {
     _ readers: [(process: Int32, version: UInt64)], _ tables: [TableUse]
   ) -> String {
     var text =
-      "\(path): \(HumanFormat.size(use.total)), version \(version)\n"
+      "\(StandardError.escaped(path)): \(HumanFormat.size(use.total)), version \(version)\n"
       + "  used \(HumanFormat.size(use.used)), free \(HumanFormat.size(use.free)), "
       + "kept for older versions \(HumanFormat.size(use.pinned))\n"
     for reader in readers {
@@ -81,16 +81,17 @@ enum InfoCommand {
     }
     for table in tables {
       text +=
-        "\ntable \(table.name): \(HumanFormat.count(table.objects, "object", "objects")) in "
+        "\ntable \(StandardError.escaped(table.name)): \(HumanFormat.count(table.objects, "object", "objects")) in "
         + "\(HumanFormat.count(table.clusters, "cluster", "clusters")), "
         + "\(HumanFormat.size(table.clusterBytes))\n"
-      let names = table.columns.map(\.column.name.count).max() ?? 0
-      for column in table.columns {
-        let padding = String(repeating: " ", count: names - column.column.name.count)
+      let names = table.columns.map { StandardError.escaped($0.column.name) }
+      let width = names.map(\.count).max() ?? 0
+      for (column, name) in zip(table.columns, names) {
+        let padding = String(repeating: " ", count: width - name.count)
         let encodings = column.encodings.sorted { $0.value > $1.value }
           .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         text +=
-          "  \(column.column.name)\(padding)  \(column.column.type.name)  "
+          "  \(name)\(padding)  \(column.column.type.name)  "
           + "\(HumanFormat.size(column.bytes))  (\(encodings))\n"
       }
     }

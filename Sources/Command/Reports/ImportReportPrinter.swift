@@ -122,7 +122,8 @@ struct ImportReportPrinter {
             ?? "standard input cannot be read again: send it from record "
             + "\(HumanFormat.count(report.read + 1)) on"))
     }
-    return lines.joined(separator: "\n") + "\n"
+    // Names come from files and their first lines: they must not command the terminal.
+    return lines.map { StandardError.escaped($0) + "\n" }.joined()
   }
 
   private var headline: String {
@@ -174,7 +175,7 @@ struct ImportReportPrinter {
   /// The command that goes on with this import; nil when an input cannot be read again.
   private var resumeCommand: String? {
     if report.inputs.contains("-") { return nil }
-    let words = CommandLine.arguments.dropFirst().filter { $0 != "--truncate" && $0 != "--resume" }
+    let words = CommandLine.arguments.dropFirst().filter { $0 != "--resume" }
     return (["sheaf"] + words.map(Self.quoted) + ["--resume"]).joined(separator: " ")
   }
 

@@ -33,10 +33,42 @@ package final class BlockReader: @unchecked Sendable {
     return bytes
   }
 
+  /// Calls `body` with a verified copy of a block.
+  ///
+  /// For the writer, which reads a few small blocks at every commit: in place, each would map the
+  /// pages around it too, and an import's peak memory would be the size of the file.
+  package func withCopy<Result>(
+    of reference: BlockReference, end: UInt64, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    // Bounds the length that is allocated for.
+    try checkPlace(reference, end: end)
+    let copy = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: Int(reference.length), alignment: 8)
+    defer { copy.deallocate() }
+    guard try storage.read(into: copy, at: Int(reference.offset)) == copy.count else {
+      throw BlockError(
+        path: storage.path, offset: reference.offset, length: reference.length,
+        what: "the file ends before it does")
+    }
+    let bytes = UnsafeRawBufferPointer(copy)
+    try verify(bytes, offset: Int(reference.offset), checksum: reference.checksum)
+    return try body(bytes)
+  }
+
   /// The bytes of a block without a look at them.
   package func extent(_ reference: BlockReference, end: UInt64) throws(BlockError)
     -> UnsafeRawBufferPointer
   {
+    try checkPlace(reference, end: end)
+    guard let view = storage.view(at: Int(reference.offset), count: Int(reference.length)) else {
+      throw BlockError(
+        path: storage.path, offset: reference.offset, length: reference.length,
+        what: "the system cannot map it")
+    }
+    return view
+  }
+
+  private func checkPlace(_ reference: BlockReference, end: UInt64) throws(BlockError) {
     guard reference.pages(within: end) != nil,
       Int(reference.length) <= Layout.maximumBlockBytes
     else {
@@ -44,12 +76,6 @@ package final class BlockReader: @unchecked Sendable {
         path: storage.path, offset: reference.offset, length: reference.length,
         what: "the reference points outside the version's pages")
     }
-    guard let view = storage.view(at: Int(reference.offset), count: Int(reference.length)) else {
-      throw BlockError(
-        path: storage.path, offset: reference.offset, length: reference.length,
-        what: "the system cannot map it")
-    }
-    return view
   }
 
   /// Compares bytes at a file offset with their checksum, unless that was done before.

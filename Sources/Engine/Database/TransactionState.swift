@@ -49,8 +49,9 @@ final class TransactionState {
   {
     let (base, isFresh) = try parts.pipeline.beginTransaction()
     do {
-      let bytes = try parts.blocks.block(base.root, end: base.end)
-      let catalogue = try Catalogue(decoding: bytes)
+      let catalogue = try parts.blocks.withCopy(of: base.root, end: base.end) {
+        try Catalogue(decoding: $0)
+      }
       let space: SpaceMap
       if let kept = database.space, !isFresh, kept.version == base.version {
         space = kept

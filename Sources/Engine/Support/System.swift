@@ -142,11 +142,12 @@ package enum System {
   }
 
   /// Waits until reading would not wait any more, for at most about `milliseconds`; false when it
-  /// still would.
+  /// still would, or a signal came.
   package static func waitForInput(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    // An error is left for `read` to report.
-    return poll(&request, 1, milliseconds) != 0
+    let found = poll(&request, 1, milliseconds)
+    // Any other error is left for `read` to report.
+    return found > 0 || (found < 0 && errno != EINTR)
   }
 
   /// Reads exactly `buffer.count` bytes at `offset`, or fewer at the end of the file.

@@ -71,11 +71,8 @@ package final class TreeEditor {
   }
 
   private func load(_ entry: NodeEntry, level: Int) throws -> EditNode {
-    let node = try reader.node(entry, level: level)
-    let children = (0..<node.entryCount).map { index in
-      let child = node.entry(index)
-      return Child(
-        firstKey: child.firstKey, count: child.count, content: .stored(child.reference))
+    let children = try reader.entries(entry, level: level).map { child in
+      Child(firstKey: child.firstKey, count: child.count, content: .stored(child.reference))
     }
     return EditNode(level: level, children: children, origin: entry)
   }
@@ -387,10 +384,10 @@ package final class TreeEditor {
     /// An unchanged child: taken into its small left neighbour, or kept as it is.
     func keep(_ entry: NodeEntry) throws {
       if !merging.isEmpty, merging.count < limits.nodeCapacity / 4 {
-        let neighbour = try reader.node(entry, level: node.level - 1)
-        if neighbour.entryCount + merging.count <= limits.nodeCapacity {
+        let neighbour = try reader.entries(entry, level: node.level - 1)
+        if neighbour.count + merging.count <= limits.nodeCapacity {
           clusters.drop(entry.reference)
-          merging += (0..<neighbour.entryCount).map(neighbour.entry)
+          merging += neighbour
           return
         }
       }

@@ -24,6 +24,14 @@ package struct TreeReader: Sendable {
     return try Node(bytes, of: entry, level: level, path: blocks.storage.path)
   }
 
+  /// A node's entries, read as a copy: see `BlockReader.withCopy`.
+  package func entries(_ entry: NodeEntry, level: Int) throws -> [NodeEntry] {
+    try blocks.withCopy(of: entry.reference, end: end) { bytes in
+      let node = try Node(bytes, of: entry, level: level, path: blocks.storage.path)
+      return (0..<node.entryCount).map(node.entry)
+    }
+  }
+
   /// The cluster that may hold the key; nil when none can.
   ///
   /// - Complexity: O(log n).

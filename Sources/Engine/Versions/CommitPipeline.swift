@@ -60,18 +60,15 @@ package final class CommitPipeline: @unchecked Sendable {
 
   deinit { ownMemory.deallocate() }
 
-  /// The newest version that a reader of this process may take. Never waits.
+  /// The newest version that a reader of this process may take. Never waits, never goes back.
   package func visible() -> VersionRecord {
-    // The own cell has been filled since the beginning, so a load fails only while it is being
-    // rewritten by a thread that the system does not run just now.
-    while true {
-      let shared = coordination.visible.load()
-      if let own = ownVisible.load() {
-        if let shared, shared.version > own.version { return shared }
-        return own
-      }
-      if let shared { return shared }
+    let shared = coordination.visible.load()
+    guard let own = ownVisible.load() else {
+      // Filled by `init`: there is always one.
+      return shared ?? lock.withLock { state.durable }
     }
+    if let shared, shared.version > own.version { return shared }
+    return own
   }
 
   /// Versions whose pages must not be written, readers' aside.

@@ -7,14 +7,14 @@
 /// blocks nobody.
 ///
 ///     0     8  magic "SheafLck"
-///     8     8  layout version (1)
+///     8     8  layout version (2)
 ///     16   16  device and inode of the database file
 ///     32    8  the next ticket of the writers' queue
 ///     40    8  the next participant's token
 ///     48    8  reader slots used so far (the highest index + 1)
 ///     56    8  the first version of the present file; readers of earlier ones look at a file that a
 ///              compaction has replaced
-///     64   64  the newest visible version (`VersionCell`)
+///     64  128  the newest visible version (`VersionCell`)
 ///     4096     2,048 reader slots of 64 bytes (`ReaderTable`)
 ///     135168   256 writer seats of 16 bytes: ticket, owner's token (`WriterQueue`)
 ///
@@ -52,7 +52,7 @@ package final class Coordination: @unchecked Sendable {
   }
 
   private static let magic: UInt64 = 0x6B63_4C66_6165_6853  // "SheafLck", little-endian
-  private static let layoutVersion: UInt64 = 1
+  private static let layoutVersion: UInt64 = 2
 
   /// The newest version that readers may take; durable unless the storage is private.
   package let visible: VersionCell

@@ -1,49 +1,54 @@
-/// The newest visible version, in eight words of memory that threads or processes share.
+/// The newest visible version, in memory that threads or processes share.
 ///
-/// A sequence lock: the one writer makes the sequence odd, stores, and makes it even again; a reader
-/// retries while the sequence is odd or has changed. Readers never block the writer nor each other.
+///     0   8  how many versions were published
+///     8  40  record of an even count: version, root offset, root length, root checksum, end
+///     48 40  record of an odd count
+///
+/// The one writer fills the record that is not in use and then counts on. Readers take the record that the
+/// count names and begin again only if it was counted on meanwhile: they never block the writer nor each
+/// other, and a writer that is interrupted or killed half-way leaves them the version before. They must not
+/// fall back to an older one, whose pages may have been written again.
 package struct VersionCell: @unchecked Sendable {
   // @unchecked: every word is an atomic; the memory outlives the cell by its owner's promise.
   private let memory: UnsafeMutableRawPointer
 
-  package static let encodedBytes = 64
+  package static let encodedBytes = 128
 
-  /// - Parameter memory: 64 zeroed, 8-byte-aligned bytes that outlive the cell.
+  /// - Parameter memory: `encodedBytes` zeroed, 8-byte-aligned bytes that outlive the cell.
   package init(_ memory: UnsafeMutableRawPointer) {
     self.memory = memory
   }
 
-  private func word(_ index: Int) -> AtomicWord { AtomicWord(memory + index * 8) }
+  private var published: AtomicWord { AtomicWord(memory) }
+
+  private func word(_ count: UInt64, _ index: Int) -> AtomicWord {
+    AtomicWord(memory + 8 + Int(count & 1) * 40 + index * 8)
+  }
 
   /// Publishes a version. Only the owner of the writer's place may call it.
   package func store(_ record: VersionRecord) {
-    // A writer killed between the two stores of the sequence left it odd; begin from the next even.
-    let sequence = (word(0).load() &+ 1) & ~1
-    word(0).store(sequence &+ 1)
-    word(1).store(record.version)
-    word(2).store(record.root.offset)
-    word(3).store(UInt64(record.root.length))
-    word(4).store(record.root.checksum)
-    word(5).store(record.end)
-    word(0).store(sequence &+ 2)
+    let count = published.load() &+ 1
+    word(count, 0).store(record.version)
+    word(count, 1).store(record.root.offset)
+    word(count, 2).store(UInt64(record.root.length))
+    word(count, 3).store(record.root.checksum)
+    word(count, 4).store(record.end)
+    published.store(count)
   }
 
-  /// The published version; nil when there is none yet, or when a writer died while publishing.
+  /// The published version; nil when there is none yet.
   package func load() -> VersionRecord? {
-    for _ in 0..<100_000 {
-      let before = word(0).load()
-      if before & 1 == 1 { continue }
+    while true {
+      let count = published.load()
+      if count == 0 { return nil }
       let record = VersionRecord(
-        version: word(1).load(),
+        version: word(count, 0).load(),
         root: BlockReference(
-          offset: word(2).load(),
-          length: UInt32(truncatingIfNeeded: word(3).load()),
-          checksum: word(4).load()),
-        end: word(5).load())
-      if word(0).load() == before {
-        return record.version == 0 ? nil : record
-      }
+          offset: word(count, 1).load(),
+          length: UInt32(truncatingIfNeeded: word(count, 2).load()),
+          checksum: word(count, 3).load()),
+        end: word(count, 4).load())
+      if published.load() == count { return record }
     }
-    return nil
   }
 }

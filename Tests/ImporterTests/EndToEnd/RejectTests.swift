@@ -153,6 +153,14 @@ import Testing
     #expect(objects == committed - committed / 100)
     #expect(try folder.text("t.rejects.csv") == "100\n200\n300\n400\n500\n")
     try folder.expectSound()
+    // Going on begins with what is committed, in the rejects too.
+    try folder.importCSV(csv) {
+      change(&$0)
+      $0.resume = true
+      $0.limit = committed
+    }
+    let kept = (1...5).map { $0 * 100 }.filter { $0 <= committed }.map { "\($0)\n" }.joined()
+    #expect(try folder.text("t.rejects.csv") == kept)
     let report = try folder.importCSV(csv) {
       change(&$0)
       $0.maxRejects = .unlimited
@@ -217,6 +225,11 @@ import Testing
       #expect(try folder.text("all.csv") == "0\nx\ny\n")
       #expect(try reasons(folder, "all.csv").count == 3)
     }
+    try folder.importCSV("a,b\n0\n") {
+      $0.maxRejects = .unlimited
+      $0.rejects = folder.path("all.csv")
+    }
+    #expect(try folder.text("all.csv") == "0\n")
     let separate = try folder.importCSV("a,b\n0\n") {
       $0.inputs += ["x", "y"].map { folder.path($0 + ".csv") }
       $0.maxRejects = .unlimited

@@ -1,0 +1,369 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// Imports that end in the middle: killed, interrupted, or without room on the disk. What was
+/// committed stays, and going on gives what an uninterrupted import gives, to the byte.
+@Suite(.serialized) struct CrashTests {
+  /// Many more rounds, when asked for by SHEAF_LONG=1.
+  private static let isLong = ProcessInfo.processInfo.environment["SHEAF_LONG"] == "1"
+
+  struct Setting: Sendable, CustomStringConvertible {
+    let batch: String
+    let records: Int
+    let durability: Durability
+    let compacts: Bool
+
+    init(_ batch: String, _ records: Int, _ durability: Durability, compacts: Bool = false) {
+      self.batch = batch
+      self.records = records
+      self.durability = durability
+      self.compacts = compacts
+    }
+
+    var description: String { "batch \(batch), \(durability)\(compacts ? ", compacting" : "")" }
+  }
+
+  static let settings: [Setting] = [
+    .init("1", 300, .full), .init("1", 600, .group), .init("7", 1500, .none),
+    .init("7", 1200, .full), .init("100", 6000, .group, compacts: true),
+    .init("1000", 12_000, .full), .init("1000", 12_000, .none, compacts: true),
+    .init("all", 4000, .group),
+  ]
+
+  /// Rows of several kinds, every fortieth of which is rejected.
+  private static func input(records: Int, seed: UInt64) -> String {
+    var random = SplitMix64(seed: seed)
+    var csv = "id,text,number\n"
+    for record in 1...records {
+      let text = ["\"a,b\"", "\"two\nlines\"", "plain", "", "\"\""].randomElement(using: &random)
+      let number = Int.random(in: 0..<1 << 62, using: &random)
+      csv += "\(record),\(text ?? ""),\(number)\(record % 40 == 0 ? ",more" : "")\n"
+    }
+    return csv
+  }
+
+  /// The outputs of an import that nothing disturbed.
+  private struct Outputs: Equatable {
+    let table: [UInt8]
+    let rejects: [UInt8]
+    let reasons: [UInt8]
+
+    init(_ bench: Workbench) throws {
+      table = try bench.run(["export", bench.database]).output
+      rejects = try bench.read("in.rejects.csv")
+      reasons = try bench.read("in.rejects.csv.reasons.jsonl")
+    }
+  }
+
+  private func words(_ setting: Setting, _ bench: Workbench, _ input: String) -> [String] {
+    [
+      "import", input, "--into", bench.database, "--table", "t", "--batch-size", setting.batch,
+      "--durability", setting.durability.rawValue, "--max-rejects", "unlimited",
+      "--compact", setting.compacts ? "always" : "never", "--truncate", "--resume",
+    ]
+  }
+
+  /// The first run empties a table that holds something else; every run may be killed, the resuming
+  /// ones too.
+  @Test(arguments: settings)
+  func killedAtRandomMoments(setting: Setting) throws {
+    let rounds = Self.isLong ? 12 : 1
+    for round in 0..<rounds {
+      let seed = UInt64(round) &* 1000 &+ UInt64(setting.records)
+      var random = SplitMix64(seed: seed)
+      let source = try Workbench()
+      try source.write("in.csv", Self.input(records: setting.records, seed: seed))
+      let input = source.path("in.csv")
+      let whole = try Workbench()
+      let began = System.monotonicNanoseconds
+      try whole.run(words(setting, whole, input))
+      let milliseconds = Int((System.monotonicNanoseconds - began) / 1_000_000)
+
+      var bench = try filled()
+      let wanted = Self.isLong ? 8 : 3
+      var kills = 0
+      for _ in 0..<4 * wanted where kills < wanted {
+        let process = try SheafProcess(words(setting, bench, input))
+        System.sleep(
+          milliseconds: UInt32(Int.random(in: 1...max(2, milliseconds / 2), using: &random)))
+        process.signal(SIGKILL)
+        let result = process.finish()
+        if result.signal == SIGKILL {
+          kills += 1
+          // In between, the file is sound.
+          let check = try SheafProcess.run(["check", bench.database])
+          #expect(check.status == 0, "\(setting), seed \(seed): \(check.outputText)")
+        } else {
+          #expect(result.status == 0, "\(result.errorText)")
+          #expect(try Outputs(bench) == Outputs(whole), "\(setting), seed \(seed)")
+          bench = try filled()
+        }
+      }
+      #expect(kills == wanted, "\(setting)")
+      try bench.run(words(setting, bench, input))
+      let isEqual = try Outputs(bench) == Outputs(whole)
+      #expect(isEqual, "\(setting), seed \(seed)")
+      try bench.run(["check", bench.database])
+      bench.expectNothingLeft()
+    }
+  }
+
+  /// A database whose table holds something else.
+  private func filled() throws -> Workbench {
+    let bench = try Workbench()
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t"], input: "id,text,number\n-1,x,y\n")
+    return bench
+  }
+
+  /// Killed as soon as the compaction's temporary file is there.
+  @Test func killedInsideCompaction() throws {
+    let setting = Setting("100", 4000, .none, compacts: true)
+    let whole = try Workbench()
+    try whole.write("in.csv", Self.input(records: setting.records, seed: 1))
+    let input = whole.path("in.csv")
+    try whole.run(words(setting, whole, input))
+    var kills = 0
+    for round in 0..<(Self.isLong ? 40 : 4) {
+      let bench = try Workbench()
+      let process = try SheafProcess(words(setting, bench, input))
+      let temporary = bench.database + "-temporary"
+      process.waitWhile { (try? System.status(path: temporary)) == nil }
+      System.sleep(milliseconds: UInt32(round % 4 * 2))
+      process.signal(SIGKILL)
+      if process.finish().signal == SIGKILL { kills += 1 }
+      let rest = try bench.report(words(setting, bench, input))
+      #expect(rest["read"].int == 0)
+      #expect(try Outputs(bench) == Outputs(whole), "round \(round)")
+      try bench.run(["check", bench.database])
+    }
+    #expect(kills > 0)
+  }
+
+  // MARK: Interrupted
+
+  @Test(arguments: [(SIGINT, Command.ExitStatus.interrupted), (SIGTERM, .terminated)])
+  func interrupted(signal: Int32, status: Command.ExitStatus) throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", Self.input(records: 12_000, seed: 2))
+    let words = [
+      "import", bench.path("in.csv"), "--into", bench.database, "--batch-size", "100",
+      "--max-rejects", "unlimited", "--durability", "full", "--compact", "always",
+    ]
+    for format in ["text", "json"] {
+      let process = try SheafProcess(words + ["--report", format, "--resume"])
+      // Not before the first batches are there.
+      process.waitWhile { ((try? System.status(path: bench.database).size) ?? 0) < 40_000 }
+      System.sleep(milliseconds: 30)
+      process.signal(signal)
+      let result = process.finish()
+      #expect(result.status == status.rawValue)
+      #expect(result.error.isEmpty, "\(result.errorText)")
+      bench.expectNothingLeft()
+      if format == "text" {
+        #expect(
+          result.outputText.contains("interrupted after a whole batch; to go on: sheaf import"))
+        #expect(result.outputText.hasSuffix(" --resume\n"))
+        #expect(result.outputText.contains("compaction  turned off"))
+      } else {
+        let report = try Report(result.output)
+        #expect(report["interrupted"].bool == true)
+        #expect(report["read"].int.map { $0 % 100 } == 0)
+        #expect(report["resume"].text?.hasSuffix(" --resume") == true)
+      }
+    }
+    // The printed command, as a shell reads it.
+    let process = try SheafProcess(words + ["--resume"])
+    System.sleep(milliseconds: 60)
+    process.signal(signal)
+    let text = process.finish().outputText
+    if let command = text.split(separator: "\n").last?.components(separatedBy: "to go on: sheaf ")
+      .last, text.contains("to go on: ")
+    {
+      #expect(try Shelled.run(command).status == 0)
+    }
+    try bench.run(words + ["--resume"])
+    let whole = try Workbench()
+    try whole.run([
+      "import", bench.path("in.csv"), "--into", whole.database, "--max-rejects", "unlimited",
+    ])
+    #expect(try Outputs(bench) == Outputs(whole))
+  }
+
+  @Test func aSecondSignalEndsAtOnce() throws {
+    let bench = try Workbench()
+    let process = try SheafProcess([
+      "import", "-", "--into", bench.database, "--batch-size", "all",
+    ])
+    try process.send("a,b\n" + (1...30_000).map { "\($0),x\n" }.joined())
+    System.sleep(milliseconds: 50)
+    process.signal(SIGINT)
+    process.signal(SIGTERM)
+    // Standard input is still open: only the signals can have ended it.
+    let result = process.wait()
+    #expect(result.status == 143 || result.status == 130)
+    #expect(result.output.isEmpty)
+  }
+
+  /// A pipe that gives no more: nobody can finish the batch.
+  @Test func interruptedWaitingForAPipe() throws {
+    let bench = try Workbench()
+    let process = try SheafProcess([
+      "import", "-", "--into", bench.database, "--batch-size", "1000", "--report", "json",
+    ])
+    try process.send("a,b\n" + (1...30_000).map { "\($0),x\n" }.joined())
+    process.waitWhile { ((try? System.status(path: bench.database).size) ?? 0) < 8192 }
+    System.sleep(milliseconds: 100)
+    process.signal(SIGINT)
+    let result = process.wait()
+    #expect(result.status == 130)
+    let report = try Report(result.output)
+    let read = report["read"].int ?? -1
+    #expect(read % 1000 == 0 && report["interrupted"].bool == true && report["resume"].isNull)
+    #expect(try bench.export("--no-header").split(separator: "\n").count == read)
+    // And before anything was read.
+    let early = try SheafProcess(["import", "-", "--into", bench.path("e.sheaf")])
+    System.sleep(milliseconds: 200)
+    early.signal(SIGTERM)
+    let nothing = early.wait()
+    #expect(nothing.status == 143)
+    #expect(nothing.errorText == "sheaf import: interrupted before the first record\n")
+    #expect(!bench.names().contains("e.sheaf"))
+    bench.expectNothingLeft()
+  }
+
+  // MARK: Other processes
+
+  /// I10: a reader in another process (this one) sees whole batches, in order.
+  @Test(arguments: [("7", Durability.full), ("100", .group), ("1000", .none)])
+  func aReaderInAnotherProcess(batch: String, durability: Durability) throws {
+    let bench = try Workbench()
+    let records = batch == "7" ? 1500 : 12_000
+    try bench.write("in.csv", "a,b\n" + (1...records).map { "\($0),x\n" }.joined())
+    let size = Int(batch) ?? 1
+    let process = try SheafProcess([
+      "import", bench.path("in.csv"), "--into", bench.database, "--batch-size", batch,
+      "--durability", durability.rawValue, "--table", "t",
+    ])
+    var counts = Set<Int>()
+    var last = 0
+    while process.isRunning {
+      guard let database = try? Database.open(bench.database, options: .init(access: .readOnly))
+      else { continue }
+      for _ in 0..<200 {
+        let snapshot = try database.snapshot()
+        guard snapshot.tableNames.contains("t") else { continue }
+        let table = try snapshot.table("t")
+        #expect(table.count % size == 0 || table.count == records)
+        #expect(table.count >= last)
+        last = table.count
+        counts.insert(last)
+        if last > 0 {
+          #expect(try table.row(at: last - 1)?["a"] == .int(Int64(last)))
+          #expect(try table.row(at: last) == nil)
+        }
+      }
+      try database.close()
+    }
+    #expect(process.finish().status == 0)
+    #expect(try bench.export("--no-header").split(separator: "\n").count == records)
+    try bench.run(["check", bench.database])
+  }
+
+  /// Two imports at once into one file: into two tables, both complete; into one, both take turns or
+  /// one ends as busy and goes on when told to.
+  @Test(arguments: [true, false])
+  func twoImportsAtOnce(intoOneTable: Bool) throws {
+    let bench = try Workbench()
+    let names = ["x", "y"]
+    for name in names {
+      try bench.write(name + ".csv", "a,b\n" + (1...5000).map { "\($0),\(name)\n" }.joined())
+    }
+    func words(_ name: String) -> [String] {
+      ["import", bench.path(name + ".csv"), "--into", bench.database, "--batch-size", "100"]
+        + (intoOneTable ? ["--table", "t"] : []) + ["--resume"]
+    }
+    let processes = try names.map { try SheafProcess(words($0)) }
+    for (name, process) in zip(names, processes) {
+      let result = process.finish()
+      if intoOneTable, result.status == Command.ExitStatus.busy.rawValue {
+        #expect(result.errorText.contains("was changed by somebody else during the import"))
+        try bench.run(words(name))
+      } else {
+        #expect(result.status == 0, "\(result.errorText)")
+      }
+    }
+    bench.expectNothingLeft()
+    try bench.run(["check", bench.database])
+    for name in names {
+      let table = try bench.export("--no-header", "--table", intoOneTable ? "t" : name)
+      let own = table.split(separator: "\n").filter { $0.hasSuffix(name) }
+      #expect(own.map { $0 + "\n" }.joined() == (1...5000).map { "\($0),\(name)\n" }.joined())
+    }
+  }
+
+  // MARK: No room
+
+  #if os(Linux)
+    @Test func noRoomOnTheDisk() throws {
+      guard let disk = try SmallDisk(kilobytes: 384) else { return }
+      let bench = try Workbench(root: disk.path)
+      let source = try Workbench()
+      try source.write("in.csv", Self.input(records: 30_000, seed: 4))
+      let words = [
+        "import", source.path("in.csv"), "--into", bench.database, "--max-rejects", "unlimited",
+        "--rejects", source.path("rejects.csv"), "--table", "t",
+      ]
+      let full = try bench.run(words, status: .inputOutput)
+      #expect(full.errorText.contains("No space left"))
+      let info = try bench.report(["info", bench.database])
+      let objects = info["tables"][0]["objects"].int ?? 0
+      #expect(objects > 0 && objects % 975 == 0)
+      // Full to the last byte: reading goes on, writing says why it cannot.
+      try disk.fill()
+      try bench.run(["check", bench.database])
+      #expect(
+        try bench.export("--no-header", "--columns", "id").split(separator: "\n").count == objects)
+      try bench.run(words + ["--resume"], status: .inputOutput)
+      try bench.run(["compact", bench.database], status: .inputOutput)
+      #expect(
+        try bench.export("--no-header", "--columns", "id").split(separator: "\n").count == objects)
+
+      try disk.grow(kilobytes: 8192)
+      let rest = try bench.report(words + ["--resume"])
+      #expect(rest["resumedAt"]["record"].int == objects / 975 * 1000)
+      let whole = try Workbench()
+      try whole.run([
+        "import", source.path("in.csv"), "--into", whole.database, "--max-rejects", "unlimited",
+        "--table", "t",
+      ])
+      #expect(try bench.export() == whole.export())
+      #expect(try source.read("rejects.csv") == whole.read("in.rejects.csv"))
+      try bench.run(["check", bench.database])
+    }
+
+    @Test func noRoomForRejects() throws {
+      guard let disk = try SmallDisk(kilobytes: 8) else { return }
+      let bench = try Workbench()
+      try bench.write("in.csv", Self.input(records: 20_000, seed: 5))
+      let words = [
+        "import", bench.path("in.csv"), "--into", bench.database, "--max-rejects", "unlimited",
+        "--rejects", disk.path + "/r.csv",
+      ]
+      let result = try bench.run(words, status: .inputOutput)
+      #expect(result.errorText.contains(disk.path) && result.errorText.contains("No space left"))
+      try disk.grow(kilobytes: 4096)
+      try bench.run(words + ["--resume"])
+      let whole = try Workbench()
+      try whole.run([
+        "import", bench.path("in.csv"), "--into", whole.database, "--max-rejects", "unlimited",
+      ])
+      #expect(try bench.export() == whole.export())
+      let rejects = try Array(Data(contentsOf: URL(fileURLWithPath: disk.path + "/r.csv")))
+      #expect(rejects == (try whole.read("in.rejects.csv")))
+    }
+  #endif
+}

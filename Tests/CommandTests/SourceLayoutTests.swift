@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+/// The order of the folders, which docs/design.md gives: a folder names only what lies in the
+/// folders below it.
+@Suite("Source layout")
+struct SourceLayoutTests {
+  /// From the top to the bottom.
+  static let orders: [String: [String]] = [
+    "Engine": [
+      "Database", "Maintenance", "Objects", "Schema", "Tree", "Cluster", "Versions", "Blocks",
+      "Storage", "Support",
+    ],
+    "Importer": ["Export", "Pipeline", "Columns", "CSV", "Input"],
+  ]
+
+  @Test("A folder names only types of the folders below it", arguments: ["Engine", "Importer"])
+  func order(module: String) throws {
+    let order = try #require(Self.orders[module])
+    let root = URL(fileURLWithPath: Repository.path("Sources")).appendingPathComponent(module)
+    let present = try FileManager.default.contentsOfDirectory(atPath: root.path)
+      .filter { !$0.hasSuffix(".swift") }
+    #expect(Set(present) == Set(order), "docs/design.md and this test name the folders")
+    var declared: [String: Set<String>] = [:]
+    var nested: [String: Set<String>] = [:]
+    var sources: [(folder: String, file: String, words: Set<String>)] = []
+    for folder in order {
+      let path = root.appendingPathComponent(folder)
+      for file in try FileManager.default.contentsOfDirectory(atPath: path.path)
+      where file.hasSuffix(".swift") {
+        let code = Self.code(
+          try String(contentsOf: path.appendingPathComponent(file), encoding: .utf8))
+        declared[folder, default: []].formUnion(Self.declarations(code, atTopLevel: true))
+        nested[folder, default: []].formUnion(Self.declarations(code, atTopLevel: false))
+        sources.append((folder, file, Self.words(code)))
+      }
+    }
+    for (position, folder) in order.enumerated() {
+      let above = order[..<position].reduce(into: Set<String>()) {
+        $0.formUnion(declared[$1] ?? [])
+      }
+      // A name that is declared at or below the folder too, nested or not, means that one.
+      let own = order[position...].reduce(into: Set<String>()) { $0.formUnion(nested[$1] ?? []) }
+      for source in sources where source.folder == folder {
+        let wrong = source.words.intersection(above).subtracting(own)
+        #expect(wrong.isEmpty, "\(folder)/\(source.file) names \(wrong.sorted())")
+      }
+    }
+  }
+
+  @Test("Nothing that a person would have to clean up is left in the sources")
+  func leftovers() throws {
+    let root = URL(fileURLWithPath: Repository.path("Sources"))
+    let files = try #require(FileManager.default.enumerator(atPath: root.path))
+    for case let file as String in files where file.hasSuffix(".swift") {
+      let text = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
+      for mark in ["TODO", "FIXME", "XXX", "fatalError(", "try!", "import Foundation"] {
+        #expect(!text.contains(mark), "\(file) has \(mark)")
+      }
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false).count
+      #expect(lines <= 500, "\(file) has \(lines) lines: is it one idea?")
+    }
+  }
+
+  /// The text without comments and string literals.
+  private static func code(_ text: String) -> String {
+    text.split(separator: "\n").map { line in
+      let code = line.range(of: "//").map { String(line[..<$0.lowerBound]) } ?? String(line)
+      return code.replacing(/"(\\.|[^"\\])*"/, with: "\"\"")
+    }.joined(separator: "\n")
+  }
+
+  /// Types declared in a file: those at its top level, or all.
+  private static func declarations(_ code: String, atTopLevel: Bool) -> [String] {
+    code.split(separator: "\n").compactMap { line in
+      if atTopLevel, line.first == " " { return nil }
+      return line.firstMatch(
+        of: /^\s*(?:[a-z@()]+ )*(?:struct|class|enum|protocol|typealias) ([A-Z][A-Za-z0-9]*)/
+      ).map { String($0.output.1) }
+    }
+  }
+
+  private static func words(_ code: String) -> Set<String> {
+    // Not what follows a point: a member may be called as a type elsewhere is.
+    Set(code.matches(of: /(?:^|[^.A-Za-z0-9_])([A-Z][A-Za-z0-9]*)/).map { String($0.output.1) })
+  }
+}

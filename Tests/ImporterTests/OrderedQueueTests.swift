@@ -1,0 +1,69 @@
+import Engine
+import Testing
+
+@testable import Importer
+
+/// I8: whatever the input, only so many chunks are between reader and writer; and they arrive in order.
+@Suite struct OrderedQueueTests {
+  /// How many chunks were in the queue at once.
+  private final class Gauge: @unchecked Sendable {
+    private let lock = Lock()
+    private var present = 0
+    private var most = 0
+
+    func enter() {
+      lock.withLock {
+        present += 1
+        most = max(most, present)
+      }
+    }
+    func leave() { lock.withLock { present -= 1 } }
+    var highest: Int { lock.withLock { most } }
+  }
+
+  @Test(arguments: [(1, 1), (1, 8), (3, 2), (4, 1)])
+  func neverMoreThanTheWindow(parsers: Int, spare: Int) throws {
+    let window = parsers + spare
+    let queue = OrderedQueue<Int, Int>(window: window)
+    let gauge = Gauge()
+    var threads: [Thread] = []
+    threads.append(
+      try Thread(name: "reader") {
+        for number in 0..<400 where queue.put(number, help: { .success($0) }) { gauge.enter() }
+        queue.end()
+      })
+    for parser in 0..<parsers {
+      threads.append(
+        try Thread(name: "parser") {
+          while let (index, number) = queue.take() {
+            // Results come back in another order than they were taken.
+            if (number &+ parser) % 7 == 0 { System.sleep(milliseconds: 1) }
+            queue.deliver(index, .success(number))
+          }
+        })
+    }
+    for expected in 0..<400 {
+      // A slow writer: the others run into the limit again and again.
+      if expected % 40 == 0 { System.sleep(milliseconds: 3) }
+      #expect(try queue.next() == expected)
+      gauge.leave()
+    }
+    #expect(try queue.next() == nil)
+    for thread in threads { thread.join() }
+    // One more is in the writer's hands until it says that it is done.
+    #expect(gauge.highest <= window + 1)
+    #expect(gauge.highest >= min(window, 2), "the limit was never come near")
+  }
+
+  @Test func stoppingEndsAReaderThatWaits() throws {
+    let queue = OrderedQueue<Int, Int>(window: 2)
+    let reader = try Thread(name: "reader") {
+      var number = 0
+      while queue.put(number, help: { .success($0) }) { number += 1 }
+    }
+    #expect(try queue.next() == 0)
+    queue.stop()
+    reader.join()
+    #expect(try queue.next() == nil)
+  }
+}
