@@ -152,7 +152,7 @@ struct ColumnEncoder: ~Copyable {
     _ column: GatheredColumn, _ strings: PackedStringsPlan, _ span: (Int) -> TextSpan
   ) -> Bool {
     guard strings.total >= effort.smallestCompressed else { return false }
-    return compressed.compress(column, strings, limits: effort.symbolLimits, span: span)
+    return compressed.compress(column, strings, span: span)
   }
 
   private func writeConstant(

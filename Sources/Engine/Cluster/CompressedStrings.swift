@@ -9,6 +9,9 @@ struct CompressedStrings: ~Copyable {
   /// Bytes that `write` appends.
   var size: Int { matcher.tableSize + strings.size }
 
+  /// Strings of more bytes together have codes of 12 bits: their larger table pays.
+  private static let wideBytes = 160 << 10
+
   /// Trains a table for the strings and compresses them all.
   ///
   /// - Parameters:
@@ -16,9 +19,9 @@ struct CompressedStrings: ~Copyable {
   ///   - span: where each lies.
   /// - Returns: false, before all were compressed, when that does not seem to make them smaller.
   mutating func compress(
-    _ column: GatheredColumn, _ plan: PackedStringsPlan, limits: SymbolTrainer.Limits,
-    span: (Int) -> TextSpan
+    _ column: GatheredColumn, _ plan: PackedStringsPlan, span: (Int) -> TextSpan
   ) -> Bool {
+    let limits: SymbolTrainer.Limits = plan.total > Self.wideBytes ? .wide : .narrow
     trainer.train(
       &matcher, column, count: plan.count, total: plan.total, limits: limits, span: span)
     codes.removeAll()

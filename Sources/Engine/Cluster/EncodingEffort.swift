@@ -1,6 +1,7 @@
 /// How much work encoding may be.
 package enum EncodingEffort: Sendable {
-  /// For imports: encodings that are found in a pass or two.
+  /// For imports: encodings that are found in a pass or two. Text is not compressed: that alone would
+  /// take longer than all the rest.
   case fast
   /// For compaction: everything that makes the cluster smaller.
   case thorough
@@ -10,13 +11,6 @@ package enum EncodingEffort: Sendable {
     switch self {
     case .fast: .max
     case .thorough: 512
-    }
-  }
-
-  var symbolLimits: SymbolTrainer.Limits {
-    switch self {
-    case .fast: .fast
-    case .thorough: .thorough
     }
   }
 }

@@ -42,20 +42,3 @@ struct StoredStrings {
     return nil
   }
 }
-
-extension SymbolTable {
-  /// True when every code has a symbol and every escape a byte.
-  fileprivate func areCodes(_ codes: UnsafeRawBufferPointer) -> Bool {
-    var index = 0
-    while index < codes.count {
-      if codes[index] == Self.escape {
-        index &+= 1
-        if index == codes.count { return false }
-      } else if Int(codes[index]) >= count {
-        return false
-      }
-      index &+= 1
-    }
-    return true
-  }
-}

@@ -24,11 +24,12 @@ struct Symbol: Equatable, BitwiseCopyable {
 /// hash chained with the longest first; shorter ones through a table of all pairs of bytes.
 struct SymbolMatcher: ~Copyable {
   struct Match {
-    /// The code; 256 + the byte where no symbol fits.
+    /// The code; where no symbol fits, that of the byte: itself when codes are wide, else 256 more.
     let code: Int
     let length: Int
   }
 
+  // Not private: debug builds of the compiler fail for private elements of `Scratch`.
   struct Slot: BitwiseCopyable {
     var value: UInt64
     var mask: UInt64
@@ -41,36 +42,46 @@ struct SymbolMatcher: ~Copyable {
     static let empty = Slot(value: 1, mask: 0, code: 0, length: 0, next: 0)
   }
 
-  private static let hashBits = 10
+  private static let hashBits = 12
   private static let headCount = 1 << hashBits
 
-  private var slots = Scratch<Slot>(capacity: headCount + SymbolTable.maximumCount)
+  private var slots = Scratch<Slot>(capacity: headCount + SymbolTable.Width.wide.maximumCount)
   /// For each two bytes, first one low: `code | length << 12`.
   private var pairs = Scratch<UInt16>(capacity: 1 << 16)
-  private var symbols = Scratch<Symbol>(capacity: SymbolTable.maximumCount)
+  private var symbols = Scratch<Symbol>(capacity: SymbolTable.Width.wide.maximumCount)
   private(set) var count = 0
+  private(set) var width = SymbolTable.Width.narrow
 
-  init() { load([]) }
+  init() { load([], width: .narrow) }
 
-  subscript(code: Int) -> Symbol { symbols.pointer[code] }
+  /// The code of byte 0 where it has no symbol.
+  private var byteBase: Int { width == .narrow ? 256 : 0 }
 
-  /// Takes symbols in; their codes are their positions.
+  /// What a code stands for.
+  func symbol(_ code: Int) -> Symbol {
+    let isByte = width == .narrow ? code >= 256 : code < 256
+    return isByte ? Symbol(byte: code & 0xFF) : symbols.pointer[code &- width.base]
+  }
+
+  /// Takes symbols in; their codes are their positions, counted from `width.base`.
   ///
-  /// - Precondition: at most 255, all different, ascending in length.
-  mutating func load(_ list: borrowing [Symbol]) {
+  /// - Precondition: at most `width.maximumCount`, all different, ascending in length; none of one
+  ///   byte when codes are wide.
+  mutating func load(_ list: borrowing [Symbol], width: SymbolTable.Width) {
+    self.width = width
     count = list.count
-    for code in 0..<count { symbols.pointer[code] = list[code] }
+    for index in 0..<count { symbols.pointer[index] = list[index] }
     slots.pointer.update(repeating: .empty, count: Self.headCount)
     loadPairs()
     var free = Self.headCount
     // The longest first, so that chains begin with them.
-    for code in stride(from: count - 1, through: 0, by: -1) {
-      let symbol = symbols.pointer[code]
+    for index in stride(from: count - 1, through: 0, by: -1) {
+      let symbol = symbols.pointer[index]
       if symbol.length < 3 { break }
       let slot = Slot(
         value: symbol.bytes, mask: UInt64.max >> UInt64(64 - symbol.length * 8),
-        code: UInt16(truncatingIfNeeded: code), length: UInt16(truncatingIfNeeded: symbol.length),
-        next: 0)
+        code: UInt16(truncatingIfNeeded: index + width.base),
+        length: UInt16(truncatingIfNeeded: symbol.length), next: 0)
       var place = Self.hash(symbol.bytes)
       if slots.pointer[place].length == 0 {
         slots.pointer[place] = slot
@@ -85,15 +96,15 @@ struct SymbolMatcher: ~Copyable {
 
   private mutating func loadPairs() {
     let pairs = pairs.pointer
-    for byte in 0..<256 { pairs[byte] = UInt16(truncatingIfNeeded: 256 + byte | 1 << 12) }
-    for code in 0..<count where symbols.pointer[code].length == 1 {
-      let byte = Int(symbols.pointer[code].bytes)
-      pairs[byte] = UInt16(truncatingIfNeeded: code | 1 << 12)
+    for byte in 0..<256 { pairs[byte] = UInt16(truncatingIfNeeded: byteBase + byte | 1 << 12) }
+    for index in 0..<count where symbols.pointer[index].length == 1 {
+      let byte = Int(symbols.pointer[index].bytes)
+      pairs[byte] = UInt16(truncatingIfNeeded: index + width.base | 1 << 12)
     }
     for second in 1..<256 { (pairs + second * 256).update(from: pairs, count: 256) }
-    for code in 0..<count where symbols.pointer[code].length == 2 {
-      let bytes = Int(symbols.pointer[code].bytes)
-      pairs[bytes] = UInt16(truncatingIfNeeded: code | 2 << 12)
+    for index in 0..<count where symbols.pointer[index].length == 2 {
+      let bytes = Int(symbols.pointer[index].bytes)
+      pairs[bytes] = UInt16(truncatingIfNeeded: index + width.base | 2 << 12)
     }
   }
 
@@ -138,10 +149,10 @@ struct SymbolMatcher: ~Copyable {
   }
 
   private borrowing func single(_ byte: Int) -> Int {
-    for code in 0..<count where symbols.pointer[code] == Symbol(byte: byte) {
-      return code | 1 << 12
+    for index in 0..<count where symbols.pointer[index] == Symbol(byte: byte) {
+      return index + width.base | 1 << 12
     }
-    return 256 + byte | 1 << 12
+    return byteBase + byte | 1 << 12
   }
 
   // MARK: Compressing
@@ -151,49 +162,77 @@ struct SymbolMatcher: ~Copyable {
   /// - Precondition: `target` has room for 2 bytes for each of the string, and 8 more.
   @inline(__always)
   borrowing func compress(_ text: SpellingView, to target: UnsafeMutableRawPointer) -> Int {
+    if width == .wide { return compressWide(text, to: target) }
     var output = target
+    forEachCode(text) { code in
+      // A code, or the escape and the byte, without a branch.
+      let isEscaped = code &>> 8
+      let both = isEscaped == 0 ? code : (code & 0xFF) &<< 8 | Int(SymbolTable.escape)
+      output.storeBytes(of: UInt16(truncatingIfNeeded: both).littleEndian, as: UInt16.self)
+      output += 1 + isEscaped
+    }
+    return output - target
+  }
+
+  @inline(__always)
+  private borrowing func compressWide(
+    _ text: SpellingView, to target: UnsafeMutableRawPointer
+  ) -> Int {
+    var output = target
+    var pending = 0
+    var hasPending = false
+    forEachCode(text) { code in
+      if hasPending {
+        let both = UInt32(truncatingIfNeeded: pending | code &<< 12)
+        output.storeBytes(of: both.littleEndian, as: UInt32.self)
+        output += 3
+      }
+      pending = code
+      hasPending.toggle()
+    }
+    if hasPending {
+      output.storeBytes(of: UInt16(truncatingIfNeeded: pending).littleEndian, as: UInt16.self)
+      output += 2
+    }
+    return output - target
+  }
+
+  /// The text as symbols, each the longest that fits.
+  @inline(__always)
+  private borrowing func forEachCode(_ text: SpellingView, _ body: (Int) -> Void) {
     var offset = 0
     let count = text.count
     while offset &+ 8 <= count {
       let match = match(text.fullWord(at: offset))
       offset &+= match.length
-      output = Self.append(match.code, to: output)
+      body(match.code)
     }
     while offset < count {
       let match = match(text.word(at: offset), remaining: count &- offset)
       offset &+= match.length
-      output = Self.append(match.code, to: output)
+      body(match.code)
     }
-    return output - target
-  }
-
-  /// A code, or the escape and the byte, without a branch.
-  @inline(__always)
-  private static func append(
-    _ code: Int, to target: UnsafeMutableRawPointer
-  ) -> UnsafeMutableRawPointer {
-    let isEscaped = code &>> 8
-    let both = isEscaped == 0 ? code : (code & 0xFF) &<< 8 | Int(SymbolTable.escape)
-    target.storeBytes(of: UInt16(truncatingIfNeeded: both).littleEndian, as: UInt16.self)
-    return target + 1 + isEscaped
   }
 
   /// Bytes of the table in the file.
   var tableSize: Int {
-    var size = SymbolTable.maximumLength
-    for code in 0..<count { size += symbols.pointer[code].length }
+    var size = SymbolTable.headerSize
+    for index in 0..<count { size += symbols.pointer[index].length }
     return size
   }
 
   /// Writes the table, see `SymbolTable`.
   func writeTable(into output: inout OutputBuffer) {
+    output.append(width.rawValue)
     for length in 1...SymbolTable.maximumLength {
-      var symbolsOfLength: UInt8 = 0
-      for code in 0..<count where symbols.pointer[code].length == length { symbolsOfLength &+= 1 }
+      var symbolsOfLength: UInt16 = 0
+      for index in 0..<count where symbols.pointer[index].length == length {
+        symbolsOfLength &+= 1
+      }
       output.append(symbolsOfLength)
     }
-    for code in 0..<count {
-      let symbol = symbols.pointer[code]
+    for index in 0..<count {
+      let symbol = symbols.pointer[index]
       output.reserve(8).storeBytes(of: symbol.bytes.littleEndian, as: UInt64.self)
       output.advance(symbol.length)
     }

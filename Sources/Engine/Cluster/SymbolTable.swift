@@ -1,140 +1,200 @@
-/// Up to 255 strings of one to eight bytes, each standing for a code of one byte; code 255 says that
-/// the byte behind it stands for itself. After Peter Boncz, Thomas Neumann and Viktor Leis, "FSST:
-/// Fast Random Access String Compression" (VLDB 2020).
+/// Strings of one to eight bytes, each standing for a code. After Peter Boncz, Thomas Neumann and
+/// Viktor Leis, "FSST: Fast Random Access String Compression" (VLDB 2020).
 ///
-///     8 * u8   how many symbols have 1, 2, ... 8 bytes; 255 together at most
-///     bytes    the symbols, the short ones first; codes count from 0 in this order
+///     u8       codeBits   8 or 12
+///     8 * u16  how many symbols have 1, 2, ... 8 bytes
+///     bytes    the symbols, the short ones first; their codes ascend in this order
+///
+/// Codes of 8 bits, as in the paper, count from 0 to 254 at most; 255 says that the byte behind it
+/// stands for itself. Codes of 12 bits, for long columns: those below 256 are bytes that stand for
+/// themselves, symbols follow up to 4095; two codes lie in three bytes, the first one in the low bits,
+/// and a last one without a neighbour in two.
 ///
 /// A compressed string is read by itself: no other is needed for it.
 struct SymbolTable {
+  enum Width: UInt8, Sendable {
+    case narrow = 8
+    case wide = 12
+
+    var maximumCount: Int { self == .narrow ? 255 : 4096 - 256 }
+    /// The first symbol's code.
+    var base: Int { self == .narrow ? 0 : 256 }
+  }
+
   static let escape: UInt8 = 255
-  static let maximumCount = 255
   static let maximumLength = 8
 
+  let width: Width
   /// The first symbol; eight bytes may be read from the beginning of each.
-  private let base: UnsafeRawPointer
+  private let bytes: UnsafeRawPointer
   /// For the lengths 1 to 8: the code after the last symbol of that length, and where the next
   /// length begins.
-  private let ends: SIMD8<UInt16>
-  private let offsets: SIMD8<UInt16>
+  private let ends: SIMD8<UInt32>
+  private let offsets: SIMD8<UInt32>
 
   init(_ reader: inout ByteReader) throws(DecodingFailure) {
-    var ends = SIMD8<UInt16>()
-    var offsets = SIMD8<UInt16>()
-    var count: UInt16 = 0
-    var bytes: UInt16 = 0
-    for index in 0..<Self.maximumLength {
-      let symbols = UInt16(try reader.read(UInt8.self, "the number of symbols"))
-      count &+= symbols
-      bytes &+= symbols &* UInt16(index + 1)
-      ends[index] = count
-      offsets[index] = bytes
+    let start = reader.offset
+    guard let width = Width(rawValue: try reader.read(UInt8.self, "the width of codes")) else {
+      throw DecodingFailure(what: "the width of codes", offset: start)
     }
-    guard Int(count) <= Self.maximumCount else {
+    var ends = SIMD8<UInt32>()
+    var offsets = SIMD8<UInt32>()
+    var count: UInt32 = 0
+    var length: UInt32 = 0
+    for index in 0..<Self.maximumLength {
+      let symbols = UInt32(try reader.read(UInt16.self, "the number of symbols"))
+      count &+= symbols
+      length &+= symbols &* UInt32(index + 1)
+      ends[index] = count &+ UInt32(width.base)
+      offsets[index] = length
+    }
+    guard Int(count) <= width.maximumCount else {
       throw DecodingFailure(what: "the number of symbols", offset: reader.offset)
     }
-    guard let base = try reader.readBytes(Int(bytes), "the symbols").baseAddress else {
+    guard let bytes = try reader.readBytes(Int(length), "the symbols").baseAddress else {
       throw DecodingFailure(what: "the symbols", offset: reader.offset)
     }
-    self.base = base
+    self.width = width
+    self.bytes = bytes
     self.ends = ends
     self.offsets = offsets
   }
 
-  /// How many symbols there are.
-  var count: Int { Int(ends[7]) }
+  static let headerSize = 1 + 2 * maximumLength
 
-  /// The length of a code's symbol; 0 for codes that have none, the escape among them.
-  @inline(__always)
-  private func length(_ code: UInt8) -> Int {
-    let index = shorter(code)
-    return index < Self.maximumLength ? index &+ 1 : 0
-  }
+  /// The code behind the last symbol's.
+  var end: Int { Int(ends[7]) }
 
-  /// How many lengths have only codes below this one.
+  /// A code's symbol in the low bytes of a word, other bytes above it; of length 0 for codes that
+  /// have none. An escape has none.
   @inline(__always)
-  private func shorter(_ code: UInt8) -> Int {
+  func symbol(_ code: Int) -> (word: UInt64, length: Int) {
+    if code < width.base { return (UInt64(truncatingIfNeeded: code), 1) }
     var index = 0
-    while index < Self.maximumLength, ends[index] <= UInt16(code) { index &+= 1 }
-    return index
-  }
-
-  /// A code's symbol in the low bytes of a word, other bytes above it.
-  @inline(__always)
-  private func symbol(_ code: UInt8) -> (word: UInt64, length: Int) {
-    let index = shorter(code)
+    while index < Self.maximumLength, Int(ends[index]) <= code { index &+= 1 }
     guard index < Self.maximumLength else { return (0, 0) }
-    let firstCode = index == 0 ? 0 : Int(ends[index &- 1])
+    let firstCode = index == 0 ? width.base : Int(ends[index &- 1])
     let start = index == 0 ? 0 : Int(offsets[index &- 1])
-    let offset = start &+ (Int(code) &- firstCode) &* (index &+ 1)
-    let word = base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    let offset = start &+ (code &- firstCode) &* (index &+ 1)
+    let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     return (UInt64(littleEndian: word), index &+ 1)
   }
+
+  /// The code of 12 bits at a position of a compressed string.
+  @inline(__always)
+  static func wideCode(_ codes: UnsafeRawBufferPointer, _ position: Int) -> Int {
+    let byte = (position &* 3) &>> 1
+    let low = Int(codes[byte])
+    let high = Int(codes[byte &+ 1])
+    return position & 1 == 0 ? low | (high & 15) &<< 8 : low &>> 4 | high &<< 4
+  }
+
+  /// How many codes of 12 bits lie in that many bytes.
+  @inline(__always)
+  static func wideCount(_ bytes: Int) -> Int { bytes &* 2 / 3 }
 
   /// How many bytes a compressed string stands for.
   func decodedCount(_ codes: UnsafeRawBufferPointer) -> Int {
     var total = 0
-    var index = 0
-    while index < codes.count {
-      if codes[index] == Self.escape {
-        // Damaged strings may end with an escape, which then stands for nothing.
-        total &+= index &+ 1 < codes.count ? 1 : 0
-        index &+= 2
-      } else {
-        total &+= length(codes[index])
-        index &+= 1
-      }
-    }
+    forEachSymbol(codes) { _, length in total &+= length }
     return total
   }
 
   /// Writes the bytes a compressed string stands for, and returns how many there are.
   ///
-  /// - Precondition: `target` has room for 8 bytes for each code.
+  /// - Precondition: `target` has room for `decodedCount` bytes and 8 more.
   func decode(_ codes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Int {
     var total = 0
+    forEachSymbol(codes) { word, length in
+      target.storeBytes(of: word.littleEndian, toByteOffset: total, as: UInt64.self)
+      total &+= length
+    }
+    return total
+  }
+
+  /// Damaged strings may end with an escape, which then stands for nothing.
+  @inline(__always)
+  private func forEachSymbol(
+    _ codes: UnsafeRawBufferPointer, _ body: (_ word: UInt64, _ length: Int) -> Void
+  ) {
+    if width == .wide {
+      for position in 0..<Self.wideCount(codes.count) {
+        let (word, length) = symbol(Self.wideCode(codes, position))
+        body(word, length)
+      }
+      return
+    }
     var index = 0
     while index < codes.count {
       if codes[index] == Self.escape {
-        if index &+ 1 < codes.count {
-          target.storeBytes(of: codes[index &+ 1], toByteOffset: total, as: UInt8.self)
-          total &+= 1
-        }
-        index &+= 2
-      } else {
-        let (word, length) = symbol(codes[index])
-        target.storeBytes(of: word.littleEndian, toByteOffset: total, as: UInt64.self)
-        total &+= length
         index &+= 1
+        if index < codes.count { body(UInt64(codes[index]), 1) }
+      } else {
+        let (word, length) = symbol(Int(codes[index]))
+        body(word, length)
       }
+      index &+= 1
     }
-    return total
+  }
+
+  /// True when every code has a symbol, every escape a byte, and no bits are left over.
+  func areCodes(_ codes: UnsafeRawBufferPointer) -> Bool {
+    if width == .wide {
+      return codes.count % 3 != 1
+        && (0..<Self.wideCount(codes.count)).allSatisfy { Self.wideCode(codes, $0) < end }
+    }
+    var index = 0
+    while index < codes.count {
+      if codes[index] == Self.escape {
+        index &+= 1
+        if index == codes.count { return false }
+      } else if Int(codes[index]) >= end {
+        return false
+      }
+      index &+= 1
+    }
+    return true
   }
 }
 
 /// A symbol table unfolded for decoding many strings, used again from column to column.
 struct SymbolDecoder: ~Copyable {
-  private var words = Scratch<UInt64>(capacity: 256)
-  private var lengths = Scratch<UInt8>(capacity: 256)
+  private static let capacity = 4096
+
+  private var words = Scratch<UInt64>(capacity: capacity)
+  private var lengths = Scratch<UInt8>(capacity: capacity)
+  private var isWide = false
 
   mutating func load(_ table: SymbolTable) {
-    for code in 0..<256 {
-      let (word, length) = table.entry(UInt8(truncatingIfNeeded: code))
+    isWide = table.width == .wide
+    let count = isWide ? Self.capacity : 256
+    for code in 0..<count {
+      let (word, length) = code < table.end ? table.symbol(code) : (0, 0)
       words.pointer[code] = word.littleEndian
-      lengths.pointer[code] = length
+      lengths.pointer[code] = UInt8(truncatingIfNeeded: length)
     }
   }
 
   /// Like `SymbolTable.decode`, with one load for each symbol and one for its length.
   ///
-  /// - Precondition: `target` has room for 8 bytes for each code.
+  /// - Precondition: `target` has room for 8 bytes for each byte of the codes; 4 bytes may be read
+  ///   behind them.
   @inline(__always)
   borrowing func decode(
     _ codes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
   ) -> Int {
     guard let base = codes.baseAddress else { return 0 }
+    return isWide
+      ? decodeWide(base, count: codes.count, to: target)
+      : decodeNarrow(base, count: codes.count, to: target)
+  }
+
+  @inline(__always)
+  private borrowing func decodeNarrow(
+    _ base: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer
+  ) -> Int {
     let (words, lengths) = (words.pointer, lengths.pointer)
-    let end = base + codes.count
+    let end = base + count
     var source = base
     var output = target
     while source < end {
@@ -151,11 +211,27 @@ struct SymbolDecoder: ~Copyable {
     }
     return output - target
   }
-}
 
-extension SymbolTable {
-  fileprivate func entry(_ code: UInt8) -> (word: UInt64, length: UInt8) {
-    let (word, length) = symbol(code)
-    return (word, UInt8(truncatingIfNeeded: length))
+  @inline(__always)
+  private borrowing func decodeWide(
+    _ base: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer
+  ) -> Int {
+    let (words, lengths) = (words.pointer, lengths.pointer)
+    var source = base
+    var output = target
+    var remaining = SymbolTable.wideCount(count)
+    while remaining > 0 {
+      let both = UInt32(littleEndian: source.loadUnaligned(as: UInt32.self))
+      let first = Int(both & 0xFFF)
+      output.storeBytes(of: words[first], as: UInt64.self)
+      output += Int(lengths[first])
+      if remaining == 1 { break }
+      let second = Int(both &>> 12 & 0xFFF)
+      output.storeBytes(of: words[second], as: UInt64.self)
+      output += Int(lengths[second])
+      source += 3
+      remaining &-= 2
+    }
+    return output - target
   }
 }

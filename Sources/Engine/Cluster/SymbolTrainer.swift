@@ -1,37 +1,44 @@
 /// Makes the symbol table for a column from a sample of it, in a few generations: each compresses the
-/// sample with the table so far, counts its symbols and pairs of them, and keeps the 255 symbols and
-/// joined pairs that stand for the most bytes. After the paper named at `SymbolTable`.
+/// sample with the table so far, counts its symbols and pairs of them, and keeps the symbols and joined
+/// pairs that stand for the most bytes. After the paper named at `SymbolTable`.
 ///
 /// The same strings always give the same table.
 struct SymbolTrainer: ~Copyable {
   /// How much is looked at.
   struct Limits {
-    /// At most 60,000, so that no count of two bytes overflows.
+    var width: SymbolTable.Width
     var sampleBytes: Int
-    /// How many of 128 parts of the sample each generation uses; the last one should use all.
+    /// How many of 128 parts of the sample each generation uses; the last one uses all.
     var generations: [Int]
+    /// Pairs that occur less often are not joined.
+    var leastPairs: Int
 
-    static let fast = Limits(sampleBytes: 12_000, generations: [10, 40, 80, 128])
-    static let thorough = Limits(sampleBytes: 60_000, generations: [8, 30, 60, 90, 110, 120, 128])
+    static let narrow = Limits(
+      width: .narrow, sampleBytes: 60_000, generations: [8, 30, 60, 90, 110, 128], leastPairs: 3)
+    /// For strings of more than about 150 kB together; a larger sample saves another 2%.
+    static let wide = Limits(
+      width: .wide, sampleBytes: 128 << 10, generations: [16, 40, 70, 110, 128], leastPairs: 2)
   }
 
+  // Not private: debug builds of the compiler fail for private elements of `Scratch`.
   struct Candidate: BitwiseCopyable {
     var symbol: Symbol
-    var gain: Int
+    var uses: Int
+
+    /// Bytes it stands for; a single byte more than it seems, as it costs two where it has no code.
+    var gain: Int { uses &* (symbol.length == 1 ? 8 : symbol.length) }
   }
 
-  private static let codes = 512
+  private static let codes = 4096
   /// Long strings are sampled in pieces of this many bytes.
   private static let pieceBytes = 256
+  private static let largestGain = 1 << 13
 
   private var sample = OutputBuffer()
   private var ends = Scratch<Int>()
   private var pieces = 0
   private var counts = Scratch<UInt32>(capacity: codes)
-  /// All zero between generations: those counted are listed in `touched`.
-  private var pairCounts = Scratch<UInt16>(capacity: 1)
-  private var touched = Scratch<UInt32>()
-  private var touchedCount = 0
+  private var pairs = PairCounts()
   private var candidates = Scratch<Candidate>()
   private var slots = Scratch<UInt32>()
   private var candidateCount = 0
@@ -45,19 +52,15 @@ struct SymbolTrainer: ~Copyable {
     _ matcher: inout SymbolMatcher, _ column: GatheredColumn, count: Int, total: Int,
     limits: Limits, span: (Int) -> TextSpan
   ) {
-    if pairCounts.capacity < Self.codes * Self.codes {
-      let room = pairCounts.reserve(Self.codes * Self.codes)
-      room.update(repeating: 0, count: pairCounts.capacity)
-    }
     takeSample(column, count: count, total: total, limit: limits.sampleBytes, span)
-    matcher.load([])
+    matcher.load([], width: limits.width)
     for part in limits.generations {
       let isLast = part >= 128
-      self.count(matcher, part: part, pairs: !isLast)
-      collect(matcher, minimum: isLast ? 0 : 5 * part / 128)
+      self.count(matcher, part: part, joins: !isLast)
+      collect(matcher, least: max(limits.leastPairs * part / 128, 1))
       // What a symbol must stand for in the sample, so that it pays for its place in the table.
-      let scale = max(1, total / max(sample.count, 1))
-      matcher.load(best(isLast: isLast, scale: scale))
+      let scale = isLast ? max(1, total / max(sample.count, 1)) : .max
+      matcher.load(best(limits.width, scale: scale), width: limits.width)
     }
   }
 
@@ -92,9 +95,9 @@ struct SymbolTrainer: ~Copyable {
 
   // MARK: Counting
 
-  private mutating func count(_ matcher: borrowing SymbolMatcher, part: Int, pairs: Bool) {
+  private mutating func count(_ matcher: borrowing SymbolMatcher, part: Int, joins: Bool) {
     counts.pointer.update(repeating: 0, count: Self.codes)
-    touchedCount = 0
+    pairs.removeAll()
     var start = 0
     for piece in 0..<pieces {
       let end = ends.pointer[piece]
@@ -102,17 +105,16 @@ struct SymbolTrainer: ~Copyable {
       if (piece &* 53) & 127 < part {
         let text = SpellingView(
           UnsafeRawBufferPointer(rebasing: sample.bytes[start..<end]))
-        count(text, matcher, pairs: pairs)
+        count(text, matcher, joins: joins)
       }
       start = end
     }
   }
 
   private mutating func count(
-    _ text: SpellingView, _ matcher: borrowing SymbolMatcher, pairs: Bool
+    _ text: SpellingView, _ matcher: borrowing SymbolMatcher, joins: Bool
   ) {
-    // Room for all pairs of the piece, two for each of its bytes.
-    let list = touched.reserve(touchedCount + 2 * text.count, keeping: touchedCount)
+    let byteBase = matcher.width == .narrow ? 256 : 0
     var previous = -1
     var offset = 0
     while offset < text.count {
@@ -121,93 +123,145 @@ struct SymbolTrainer: ~Copyable {
         remaining >= 8
         ? matcher.match(text.fullWord(at: offset))
         : matcher.match(text.word(at: offset), remaining: remaining)
-      let byte = 256 &+ Int(text[offset])
+      let byte = byteBase &+ Int(text[offset])
       counts.pointer[match.code] &+= 1
       if match.length > 1 { counts.pointer[byte] &+= 1 }
-      if pairs && previous >= 0 {
-        add(previous, match.code, list)
-        if match.length > 1 { add(previous, byte, list) }
+      if joins && previous >= 0 {
+        pairs.add(previous, match.code)
+        if match.length > 1 { pairs.add(previous, byte) }
       }
       previous = match.code
       offset &+= match.length
     }
   }
 
-  @inline(__always)
-  private mutating func add(_ first: Int, _ second: Int, _ list: UnsafeMutablePointer<UInt32>) {
-    let pair = first &* Self.codes &+ second
-    if pairCounts.pointer[pair] == 0 {
-      list[touchedCount] = UInt32(truncatingIfNeeded: pair)
-      touchedCount &+= 1
-    }
-    pairCounts.pointer[pair] &+= 1
-  }
-
   // MARK: Choosing
 
-  /// Lists the symbols in use and the pairs counted at least `minimum` times, each symbol once.
-  private mutating func collect(_ matcher: borrowing SymbolMatcher, minimum: Int) {
-    func symbol(_ code: Int) -> Symbol {
-      code < 256 ? matcher[code] : Symbol(byte: code &- 256)
-    }
-    let room = Self.codes + touchedCount
+  /// Lists the symbols in use and the pairs counted at least so often, each symbol once.
+  private mutating func collect(_ matcher: borrowing SymbolMatcher, least: Int) {
+    let room = Self.codes + pairs.count
     var size = 1024
     while size < 2 * room { size *= 2 }
     slots.reserve(size).update(repeating: .max, count: size)
     _ = candidates.reserve(room)
     candidateCount = 0
     for code in 0..<Self.codes where counts.pointer[code] > 0 {
-      add(symbol(code), count: Int(counts.pointer[code]), mask: size - 1)
+      add(matcher.symbol(code), uses: Int(counts.pointer[code]), mask: size - 1)
     }
-    for index in 0..<touchedCount {
-      let pair = Int(touched.pointer[index])
-      let times = Int(pairCounts.pointer[pair])
-      pairCounts.pointer[pair] = 0
-      let first = symbol(pair / Self.codes)
-      if times < minimum || first.length == 8 { continue }
-      add(first.followed(by: symbol(pair % Self.codes)), count: times, mask: size - 1)
+    for slot in 0..<PairCounts.slotCount {
+      guard let pair = pairs[slot], pair.uses >= least else { continue }
+      let first = matcher.symbol(pair.first)
+      if first.length == 8 { continue }
+      add(first.followed(by: matcher.symbol(pair.second)), uses: pair.uses, mask: size - 1)
     }
   }
 
-  private mutating func add(_ symbol: Symbol, count: Int, mask: Int) {
+  private mutating func add(_ symbol: Symbol, uses: Int, mask: Int) {
     let mixed = (symbol.bytes ^ UInt64(symbol.length)) &* 0x9E37_79B9_7F4A_7C15
     var slot = Int(truncatingIfNeeded: mixed &>> 32) & mask
-    // Single bytes matter more than they stand for: without one, its byte costs two.
-    let gain = count * (symbol.length == 1 ? 8 : symbol.length)
     while slots.pointer[slot] != .max {
       let found = Int(slots.pointer[slot])
       if candidates.pointer[found].symbol == symbol {
-        candidates.pointer[found].gain += gain
+        candidates.pointer[found].uses += uses
         return
       }
       slot = (slot &+ 1) & mask
     }
     slots.pointer[slot] = UInt32(truncatingIfNeeded: candidateCount)
-    candidates.pointer[candidateCount] = Candidate(symbol: symbol, gain: gain)
+    candidates.pointer[candidateCount] = Candidate(symbol: symbol, uses: uses)
     candidateCount += 1
   }
 
   /// The best symbols, ascending in length.
-  private func best(isLast: Bool, scale: Int) -> [Symbol] {
-    var list = UnsafeMutableBufferPointer(start: candidates.pointer, count: candidateCount)
+  ///
+  /// - Parameter scale: how many times longer than the sample the strings are: symbols that are used
+  ///   for less than they take in the table are left out.
+  private func best(_ width: SymbolTable.Width, scale: Int) -> [Symbol] {
+    let shortest = width == .wide ? 2 : 1
+    func isCandidate(_ candidate: Candidate) -> Bool {
+      let uses = candidate.uses.multipliedReportingOverflow(by: scale)
+      let length = candidate.symbol.length
+      return length >= shortest && (uses.overflow || uses.partialValue > length)
+    }
+    let threshold = leastGain(width.maximumCount, isCandidate)
+    var list: [Candidate] = []
+    for index in 0..<candidateCount {
+      let candidate = candidates.pointer[index]
+      if candidate.gain >= threshold && isCandidate(candidate) { list.append(candidate) }
+    }
     list.sort { left, right in
       if left.gain != right.gain { return left.gain > right.gain }
-      if left.symbol.length != right.symbol.length {
-        return left.symbol.length < right.symbol.length
+      return left.symbol.precedes(right.symbol)
+    }
+    return list.prefix(width.maximumCount).map(\.symbol).sorted { $0.precedes($1) }
+  }
+
+  /// A gain that at least `count` candidates have, or all if they are fewer: sorting the others would
+  /// take longer than counting.
+  private func leastGain(_ count: Int, _ isCandidate: (Candidate) -> Bool) -> Int {
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.largestGain + 1) { histogram in
+      histogram.initialize(repeating: 0)
+      for index in 0..<candidateCount {
+        let candidate = candidates.pointer[index]
+        if isCandidate(candidate) { histogram[min(candidate.gain, Self.largestGain)] += 1 }
       }
-      return left.symbol.bytes < right.symbol.bytes
+      var total = 0
+      for gain in stride(from: Self.largestGain, to: 0, by: -1) {
+        total += histogram[gain]
+        if total >= count { return gain }
+      }
+      return 0
     }
-    var symbols: [Symbol] = []
-    symbols.reserveCapacity(SymbolTable.maximumCount)
-    for candidate in list.prefix(SymbolTable.maximumCount) {
-      let length = candidate.symbol.length
-      let uses = candidate.gain / (length == 1 ? 8 : length)
-      if isLast && uses * scale <= length { continue }
-      symbols.append(candidate.symbol)
+  }
+}
+
+extension Symbol {
+  /// An order without meaning, so that results do not depend on a hash table's.
+  fileprivate func precedes(_ other: Symbol) -> Bool {
+    length != other.length ? length < other.length : bytes < other.bytes
+  }
+}
+
+/// How often pairs of codes occur, in an open-addressed hash table. Once it is three quarters full,
+/// further pairs are not counted: those that matter came earlier.
+private struct PairCounts: ~Copyable {
+  static let slotCount = 1 << 17
+
+  /// `(first << 12 | second) + 1` in the high half, the uses in the low one.
+  private var slots = Scratch<UInt64>(capacity: 1)
+  private(set) var count = 0
+
+  mutating func removeAll() {
+    slots.reserve(Self.slotCount).update(repeating: 0, count: Self.slotCount)
+    count = 0
+  }
+
+  @inline(__always)
+  mutating func add(_ first: Int, _ second: Int) {
+    let key = UInt64(truncatingIfNeeded: first &<< 12 | second) &+ 1
+    var slot = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) &>> 47)
+    while true {
+      let value = slots.pointer[slot]
+      if value &>> 32 == key {
+        slots.pointer[slot] = value &+ 1
+        return
+      }
+      if value == 0 {
+        if count < Self.slotCount / 4 * 3 {
+          slots.pointer[slot] = key &<< 32 | 1
+          count &+= 1
+        }
+        return
+      }
+      slot = (slot &+ 1) & (Self.slotCount - 1)
     }
-    symbols.sort { left, right in
-      left.length != right.length ? left.length < right.length : left.bytes < right.bytes
-    }
-    return symbols
+  }
+
+  /// The pair in a slot; nil when it is empty.
+  subscript(slot: Int) -> (first: Int, second: Int, uses: Int)? {
+    let value = slots.pointer[slot]
+    if value == 0 { return nil }
+    let key = Int(truncatingIfNeeded: value &>> 32) &- 1
+    return (key &>> 12, key & 0xFFF, Int(truncatingIfNeeded: value & 0xFFFF_FFFF))
   }
 }

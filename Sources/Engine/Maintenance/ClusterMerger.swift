@@ -141,14 +141,23 @@ final class ClusterMerger {
         digest = mix(digest, start.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         offset &+= 8
       }
-      var rest: UInt64 = 0
-      while offset < length {
-        rest = rest &<< 8 | UInt64(start.load(fromByteOffset: offset, as: UInt8.self))
-        offset &+= 1
-      }
-      digest = mix(digest, rest)
+      digest = mix(digest, rest(start + offset, count: length &- offset))
     }
     return digest
+  }
+
+  /// 0 to 7 bytes as a word: two loads that overlap, or single bytes, so that all are in it.
+  @inline(__always)
+  private static func rest(_ start: UnsafeRawPointer, count: Int) -> UInt64 {
+    if count >= 4 {
+      let low = start.loadUnaligned(as: UInt32.self)
+      let high = start.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+      return UInt64(low) | UInt64(high) &<< 32
+    }
+    if count == 0 { return 0 }
+    let middle = start.load(fromByteOffset: count &>> 1, as: UInt8.self)
+    let last = start.load(fromByteOffset: count &- 1, as: UInt8.self)
+    return UInt64(start.load(as: UInt8.self)) | UInt64(middle) &<< 8 | UInt64(last) &<< 16
   }
 
   /// Folds a word in, so that any changed bit changes about half of the result.

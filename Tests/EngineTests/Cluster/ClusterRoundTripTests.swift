@@ -116,6 +116,10 @@ import Testing
         for row in stride(from: 0, to: rows, by: 7) {
           try #require(decoded[row].map(Array.init) == column[row], "column \(index) row \(row)")
         }
+        decoded.decode(try reader.open(id: UInt32(index + 1)), rows: 4000..<4500)
+        for row in 4000..<4500 {
+          try #require(decoded[row - 4000].map(Array.init) == column[row], "\(index) row \(row)")
+        }
       }
       try reader.validate()
     }

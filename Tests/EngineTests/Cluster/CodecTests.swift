@@ -71,21 +71,26 @@ import Testing
   @Test(arguments: Array(1...10) as [UInt64])
   func matchesAreTheLongest(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
+    let width: SymbolTable.Width = seed % 2 == 0 ? .narrow : .wide
+    let (base, byteBase) = width == .narrow ? (0, 256) : (256, 0)
     let alphabet: [UInt8] = [0, 97, 98, 99, 255]
     func text(_ count: Int) -> [UInt8] {
       (0..<count).map { _ in alphabet.randomElement(using: &random) ?? 0 }
     }
     var symbols: [Symbol] = []
-    for _ in 0..<255 {
-      let bytes = text(Int.random(in: 1...8, using: &random))
+    for _ in 0..<(width == .narrow ? 255 : 3000) {
+      let shortest = width == .narrow ? 1 : 2
+      let bytes = text(Int.random(in: shortest...8, using: &random))
       let word = bytes.reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
       let symbol = Symbol(bytes: word, length: bytes.count)
-      if !symbols.contains(symbol) { symbols.append(symbol) }
+      symbols.append(symbol)
     }
+    var known: Set<[UInt64]> = []
+    symbols.removeAll { !known.insert([$0.bytes, UInt64($0.length)]).inserted }
     symbols.sort { $0.length < $1.length }
     var matcher = SymbolMatcher()
-    matcher.load(symbols)
-    for _ in 0..<2000 {
+    matcher.load(symbols, width: width)
+    for _ in 0..<300 {
       let bytes = text(Int.random(in: 1...12, using: &random))
       let slow = symbols.indices.filter { code in
         symbols[code].length <= bytes.count
@@ -99,8 +104,56 @@ import Testing
         bytes.count >= 8
         ? matcher.match(spelling.fullWord(at: 0))
         : matcher.match(spelling.word(at: 0), remaining: bytes.count)
-      #expect(match.code == slow ?? 256 + Int(bytes[0]), "seed \(seed) \(bytes)")
+      let expected = slow.map { $0 + base } ?? byteBase + Int(bytes[0])
+      #expect(match.code == expected, "seed \(seed) \(bytes)")
       #expect(match.length == slow.map { symbols[$0].length } ?? 1, "seed \(seed) \(bytes)")
+    }
+  }
+
+  /// Compressed strings decode to themselves, alone and through the unfolded table.
+  @Test(arguments: [60, 900, 12_000])
+  func compressedStrings(count: Int) throws {
+    var generator = ColumnGenerator(random: SplitMix64(seed: UInt64(count)))
+    var column: [Spelling] = (0..<count).map { generator.spelling(kind: $0 % 9 == 0 ? 18 : 30) }
+    column[count / 2] = []
+    let arena = column.flatMap { $0 ?? [] }
+    var offset: UInt32 = 0
+    let spans = column.map { spelling -> TextSpan in
+      let span = TextSpan(offset: offset, length: UInt32(spelling?.count ?? 0))
+      offset += span.length
+      return span
+    }
+    let guarded = try GuardedBytes(arena)
+    var output = OutputBuffer()
+    try spans.withUnsafeBufferPointer { spans in
+      var room = Scratch<TextSpan>()
+      let gathered = try GatheredColumn(
+        arena: guarded.readOnly, matrix: spans.baseAddress.unsafelyUnwrapped, column: 0, stride: 1,
+        rowCount: count, scratch: room.reserve(count))
+      var compressed = CompressedStrings()
+      #expect(compressed.compress(gathered, gathered.lengths) { gathered.spans[$0] })
+      compressed.write(into: &output)
+      #expect(output.count == compressed.size)
+    }
+    #expect(output.count < arena.count * 3 / 4)
+    let stored = try GuardedBytes(Array(output.bytes) + [0, 0, 0, 0, 0, 0, 0, 0])
+    let bytes = UnsafeRawBufferPointer(rebasing: stored.readOnly.dropLast(8))
+    var reader = ByteReader(bytes)
+    let strings = try StoredStrings(&reader, count: count, areCompressed: true)
+    #expect(reader.remaining == 0 && strings.inconsistency() == nil)
+    let symbols = try #require(strings.symbols)
+    #expect(symbols.width == (arena.count > 160 << 10 ? .wide : .narrow))
+    var decoder = SymbolDecoder()
+    decoder.load(symbols)
+    for (index, spelling) in column.enumerated() {
+      let alone = strings.withBytes(index) { $0.map(Array.init) }
+      try #require(alone == spelling, "string \(index)")
+      let codes = strings.packed.bytes(index)
+      let target = UnsafeMutableRawPointer.allocate(byteCount: codes.count * 8 + 8, alignment: 8)
+      defer { target.deallocate() }
+      let length = decoder.decode(codes, to: target)
+      try #require(
+        Array(UnsafeRawBufferPointer(start: target, count: length)) == spelling, "\(index)")
     }
   }
 
