@@ -29,6 +29,30 @@ extension ClusterReader {
 }
 
 extension ColumnReader {
+  /// Makes sure that a column of that type reads every row.
+  ///
+  /// To be called after the cluster was validated: bounds of numbers and dates then vouch for what
+  /// every row is.
+  ///
+  /// - Throws: `ClusterError.misfit` for the first row that it does not read.
+  /// - Complexity: O(1) where the bounds say it, else O(bytes).
+  package func validate(as type: ColumnType) throws(ClusterError) {
+    switch (statistics.kind, type) {
+    case (.none, _), (_, .data), (.integers, .int), (.integers, .double), (.doubles, .double),
+      (.days, .date), (.moments, .dateTime):
+      return
+    default: break
+    }
+    let decoded = DecodedColumn()
+    decoded.decode(self, rows: 0..<rowCount)
+    for row in 0..<rowCount {
+      guard let spelling = decoded[row] else { continue }
+      if Value(spelling: spelling, type: type) == nil {
+        throw .misfit(column: id, row: row, type: type)
+      }
+    }
+  }
+
   /// What is wrong with the decoded column; nil when all is well.
   fileprivate func inconsistency(_ decoded: DecodedColumn) -> String? {
     if let problem = structureProblem() { return problem }

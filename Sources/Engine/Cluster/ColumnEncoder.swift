@@ -67,7 +67,8 @@ struct ColumnEncoder: ~Copyable {
         size = doubles
       }
     }
-    let distinct = dictionary.build(column, limit: size, effort: effort)
+    let distinct = dictionary.build(
+      column, limit: size &* compressionRatio(choice), effort: effort)
     chooseStrings(column, distinct, &choice, &size)
 
     let observation = observe(column, scan, distinct)
@@ -111,11 +112,20 @@ struct ColumnEncoder: ~Copyable {
     return TypedPlan(column, scan, trimmed: trimmed, effort: effort, histogram: &histogram)
   }
 
+  /// How many times smaller strings may become by compression than they are.
+  ///
+  /// What is stored as numbers never becomes smaller as text: digits take more than three bits each.
+  private func compressionRatio(_ choice: Choice) -> Int {
+    if case .packedText = choice, effort == .thorough { return 4 }
+    return 1
+  }
+
   /// Compares what was chosen with a dictionary, and with compressed strings.
   private mutating func chooseStrings(
     _ column: GatheredColumn, _ distinct: DictionaryBuilder.Result?, _ choice: inout Choice,
     _ size: inout Int
   ) {
+    let ratio = compressionRatio(choice)
     var plan: DictionaryPlan?
     if let distinct {
       plan = DictionaryPlan(column, distinct, effort: effort, room: &codedRoom)
@@ -129,7 +139,8 @@ struct ColumnEncoder: ~Copyable {
         size = plan.size
       }
       let strings = plan.dictionary.strings
-      if plan.indexSize < size, compress(column, strings, { plan.span($0) }) {
+      let mayPay = plan.indexSize < size && strings.total / ratio < size
+      if mayPay, compress(column, strings, { plan.span($0) }) {
         let bytes = plan.indexSize &+ compressed.size
         if bytes < size {
           choice = .dictionary(plan, areCompressed: true)
@@ -138,7 +149,7 @@ struct ColumnEncoder: ~Copyable {
       }
       return
     }
-    if compress(column, text, { column.spans[$0] }) {
+    if text.total / ratio < size, compress(column, text, { column.spans[$0] }) {
       let bytes = PackedTextEncoding.size(column) &- text.size &+ compressed.size
       if bytes < size {
         choice = .packedText(areCompressed: true)

@@ -68,26 +68,20 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
   /// Days since 1970; nil when the spelling is not exactly what `write` makes of a day.
   func parse(_ spelling: SpellingView) -> Int32? {
     if self == .iso { return DateSpelling.parseDate(spelling) }
-    guard Self.lengths.contains(spelling.count), spelling[spelling.count &- 1] &- 0x30 < 10
-    else { return nil }
+    guard Self.isLikely(spelling) else { return nil }
+    if self == .monthDayYear || self == .shortMonthDayYear { return parseMonthFirst(spelling) }
     var fields = Fields()
     var index = 0
     let (first, second, third) = parts
-    let (byte, isWide) = separator
+    let byte = separator.byte
     guard Self.read(first, spelling, &index, &fields), index < spelling.count,
       spelling[index] == byte
     else { return nil }
     index &+= 1
-    guard Self.read(second, spelling, &index, &fields), index &+ 1 < spelling.count else {
-      return nil
-    }
-    if isWide {
-      guard spelling[index] == 0x2C, spelling[index &+ 1] == 0x20 else { return nil }
-      index &+= 2
-    } else {
-      guard spelling[index] == byte else { return nil }
-      index &+= 1
-    }
+    guard Self.read(second, spelling, &index, &fields), index < spelling.count,
+      spelling[index] == byte
+    else { return nil }
+    index &+= 1
     guard Self.read(third, spelling, &index, &fields), index == spelling.count,
       fields.month >= 1, fields.month <= 12, fields.day >= 1,
       fields.day <= CalendarDate.length(month: fields.month, year: fields.year)
@@ -97,7 +91,38 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
         year: fields.year, month: fields.month, day: fields.day))
   }
 
+  /// False for most spellings that are no date in any style.
+  @inline(__always)
+  static func isLikely(_ spelling: SpellingView) -> Bool {
+    lengths.contains(spelling.count) && spelling[spelling.count &- 1] &- 0x30 < 10
+  }
+
+  /// The commonest style, a word at a time.
+  ///
+  /// - Precondition: `isLikely`.
+  @inline(__always)
+  private func parseMonthFirst(_ spelling: SpellingView) -> Int32? {
+    let isShort = self == .shortMonthDayYear
+    guard let (month, length) = MonthName.match(spelling, at: 0, isShort: isShort),
+      spelling[length] == 0x20
+    else { return nil }
+    // The last eight bytes: ` 3, 2018` behind the month, or `13, 2018` behind it and a space.
+    let rest = spelling.fullWord(at: spelling.count &- 8)
+    guard rest & 0xFFFF_0000 == 0x202C_0000 else { return nil }
+    let hasTwo = spelling.count &- length == 9
+    guard hasTwo || spelling.count &- length == 8 else { return nil }
+    // Digits only, zeros where the comma and the space are, and for a day of one digit.
+    let tens = hasTwo ? rest & 0xFF : 0x30
+    let digits = rest & 0xFFFF_FFFF_0000_FF00 | 0x3030_0000 | tens
+    guard NumberSpelling.areDigits(digits), !hasTwo || tens > 0x30 else { return nil }
+    let number = Int(truncatingIfNeeded: NumberSpelling.eightDigits(digits))
+    let (day, year) = number.quotientAndRemainder(dividingBy: 1_000_000)
+    guard day >= 1, day <= CalendarDate.length(month: month, year: year) else { return nil }
+    return Int32(truncatingIfNeeded: CalendarDate.days(year: year, month: month, day: day))
+  }
+
   /// Takes a part; false when it is not there.
+  @inline(__always)
   private static func read(
     _ part: Part, _ spelling: SpellingView, _ index: inout Int, _ fields: inout Fields
   ) -> Bool {
@@ -110,24 +135,17 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
       let hasTwo = index &+ 1 < spelling.count && spelling[index &+ 1] &- 0x30 < 10
       return number(spelling, &index, digits: hasTwo ? 2 : 1, &fields.day)
     case .monthName, .shortMonthName:
-      let word = spelling.word(at: min(index, spelling.count))
-      for month in 1...12 {
-        let name = MonthName.all[month &- 1]
-        guard word & 0xFF_FFFF == name.start & 0xFF_FFFF else { continue }
-        let length = part == .monthName ? name.length : 3
-        guard index &+ length <= spelling.count else { return false }
-        let mask = UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- min(length, 8) &* 8)
-        guard word & mask == name.start & mask else { return false }
-        // September alone is longer than a word, by its last letter.
-        if length == 9 && spelling[index &+ 8] != 0x72 { return false }
-        index &+= length
-        fields.month = month
-        return true
+      let isShort = part == .shortMonthName
+      guard let (month, length) = MonthName.match(spelling, at: index, isShort: isShort) else {
+        return false
       }
-      return false
+      index &+= length
+      fields.month = month
+      return true
     }
   }
 
+  @inline(__always)
   private static func number(
     _ spelling: SpellingView, _ index: inout Int, digits: Int, _ value: inout Int
   ) -> Bool {
@@ -189,7 +207,7 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
         of: 0x30 &+ UInt8(truncatingIfNeeded: fields.day), as: UInt8.self)
       return 1
     case .monthName, .shortMonthName:
-      let name = MonthName.all[fields.month &- 1]
+      let name = MonthName(fields.month)
       target.storeBytes(of: name.start.littleEndian, as: UInt64.self)
       if name.length == 9 { target.storeBytes(of: 0x72, toByteOffset: 8, as: UInt8.self) }
       return part == .monthName ? name.length : 3
@@ -198,24 +216,70 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
 }
 
 /// An English month: its first eight letters as a word, the first one lowest, and how many it has.
+///
+/// Words spelled out as numbers: an import compares every date with one.
 private struct MonthName {
   let start: UInt64
   let length: Int
 
-  init(_ name: StaticString) {
-    var word: UInt64 = 0
-    name.withUTF8Buffer { letters in
-      for (index, letter) in letters.prefix(8).enumerated() {
-        word |= UInt64(letter) << UInt64(8 * index)
-      }
-    }
-    start = word
-    length = name.utf8CodeUnitCount
+  private init(_ start: UInt64, _ length: Int) {
+    self.start = start
+    self.length = length
   }
 
-  static let all: [MonthName] = [
-    MonthName("January"), MonthName("February"), MonthName("March"), MonthName("April"),
-    MonthName("May"), MonthName("June"), MonthName("July"), MonthName("August"),
-    MonthName("September"), MonthName("October"), MonthName("November"), MonthName("December"),
-  ]
+  /// - Parameter month: 1 to 12.
+  @inline(__always)
+  init(_ month: Int) {
+    switch month {
+    case 1: self.init(0x0079_7261_756E_614A, 7)
+    case 2: self.init(0x7972_6175_7262_6546, 8)
+    case 3: self.init(0x0068_6372_614D, 5)
+    case 4: self.init(0x006C_6972_7041, 5)
+    case 5: self.init(0x0079_614D, 3)
+    case 6: self.init(0x656E_754A, 4)
+    case 7: self.init(0x796C_754A, 4)
+    case 8: self.init(0x7473_7567_7541, 6)
+    case 9: self.init(0x6562_6D65_7470_6553, 9)
+    case 10: self.init(0x0072_6562_6F74_634F, 7)
+    case 11: self.init(0x7265_626D_6576_6F4E, 8)
+    default: self.init(0x7265_626D_6563_6544, 8)
+    }
+  }
+
+  /// The month whose name, or its first three letters, are found at an index up to the count.
+  @inline(__always)
+  static func match(
+    _ spelling: SpellingView, at index: Int, isShort: Bool
+  ) -> (month: Int, length: Int)? {
+    let word = spelling.word(at: index)
+    guard let month = month(word) else { return nil }
+    let name = MonthName(month)
+    let length = isShort ? 3 : name.length
+    let mask = UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- min(length, 8) &* 8)
+    // Bytes behind the spelling are zeros here, and so are never letters.
+    guard (word ^ name.start) & mask == 0 else { return nil }
+    // September alone is longer than a word, by its last letter.
+    if length == 9 && (index &+ 8 >= spelling.count || spelling[index &+ 8] != 0x72) { return nil }
+    return (month, length)
+  }
+
+  /// The month whose first three letters a word begins with.
+  @inline(__always)
+  private static func month(_ word: UInt64) -> Int? {
+    switch word & 0xFF_FFFF {
+    case 0x6E_614A: 1
+    case 0x62_6546: 2
+    case 0x72_614D: 3
+    case 0x72_7041: 4
+    case 0x79_614D: 5
+    case 0x6E_754A: 6
+    case 0x6C_754A: 7
+    case 0x67_7541: 8
+    case 0x70_6553: 9
+    case 0x74_634F: 10
+    case 0x76_6F4E: 11
+    case 0x63_6544: 12
+    default: nil
+    }
+  }
 }

@@ -90,11 +90,8 @@ struct DictionaryBuilder: ~Copyable {
     // `FreshIndices` take a bit for each row at least, however many entries are still to come.
     let indices = min(packed, (column.rowCount &+ 7) &>> 3)
     let left = limit &- DictionaryEncoding.headerSize &- PackedStrings.headerSize &- indices
-    switch effort {
-    case .fast: return left
-    // Codes may take a bit for each row, and compression leave a quarter of the entries.
-    case .thorough: return max(left, (limit &- column.rowCount / 8) &* 4)
-    }
+    // Codes may take a bit for each row.
+    return effort == .fast ? left : max(left, limit &- column.rowCount / 8)
   }
 
   // MARK: The table

@@ -66,12 +66,12 @@ struct TypedScan {
     var tries = column.maximumExceptions
     for row in 0..<column.rowCount where !column.isNull(row) {
       let spelling = column.spelling(row)
-      let styles = DateStyle.allCases.dropFirst().filter { $0.parse(spelling) != nil }
-      if !styles.isEmpty {
+      if DateStyle.isLikely(spelling) {
+        let styles = DateStyle.allCases.dropFirst().filter { $0.parse(spelling) != nil }
         for style in styles {
           if let dates = scanDates(column, style, numbers, scales) { return dates }
         }
-        return nil
+        if !styles.isEmpty { return nil }
       }
       tries &-= 1
       if tries < 0 { return nil }

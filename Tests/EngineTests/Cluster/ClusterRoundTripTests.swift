@@ -36,6 +36,10 @@ import Testing
           Value.double(opened.double(row) ?? 0)
             == Value(spelling: spelling, type: .double) ?? .double(0))
       }
+      for type in ColumnType.allCases {
+        let reads = column.allSatisfy { $0.map { Value(spelling: $0, type: type) != nil } ?? true }
+        #expect(((try? opened.validate(as: type)) != nil) == reads, "\(note) \(index) as \(type)")
+      }
       #expect(opened.nullCount == nulls && cluster.columns[index].nullCount == nulls)
       #expect(cluster.columns[index].observation == observation, "\(note) column \(index)")
       expectBounds(opened.statistics, observation.classes, column, "\(note) column \(index)")
