@@ -157,6 +157,43 @@ import Testing
     }
   }
 
+  /// Damaged tables and codes give something or are refused, and nothing outside is read or written.
+  @Test(arguments: [900, 12_000])
+  func hostileCodes(count: Int) throws {
+    var generator = ColumnGenerator(random: SplitMix64(seed: UInt64(count)))
+    let column: [Spelling] = (0..<count).map { _ in generator.spelling(kind: 30) }
+    let cluster = try encode([column], with: ClusterBuilder(effort: .thorough))
+    let guarded = try GuardedBytes(cluster.bytes)
+    let start = try ClusterReader(guarded.readOnly).column(at: 0).offset
+    let decoded = DecodedColumn()
+    var accepted = 0
+    for round in 0..<150 {
+      for _ in 0..<Int.random(in: 1...3, using: &generator.random) {
+        // Every other change hits the table's header.
+        let end = round % 2 == 0 ? start + 40 : cluster.bytes.count
+        let position = Int.random(in: start..<end, using: &generator.random)
+        guarded.bytes[position] = UInt8.random(in: .min ... .max, using: &generator.random)
+      }
+      let segment = UnsafeRawBufferPointer(
+        rebasing: guarded.readOnly[start..<cluster.bytes.count - ClusterFormat.padding])
+      guarded.bytes.storeBytes(
+        of: Checksum.of(segment), toByteOffset: ClusterFormat.fixedHeaderLength + 16,
+        as: UInt64.self)
+      if let opened = try? ClusterReader(guarded.readOnly).open(id: 1) {
+        accepted += 1
+        var length = 0
+        decoded.decode(opened, rows: 0..<300)
+        for row in 0..<300 {
+          length += decoded[row]?.count ?? 0
+          if row % 40 == 0 { length += opened.withSpelling(row) { $0?.count ?? 0 } }
+        }
+        #expect(length >= 0)
+      }
+      guarded.bytes.copyBytes(from: cluster.bytes)
+    }
+    #expect(accepted > 30, "\(count) strings")
+  }
+
   // MARK: Dates
 
   @Test func writtenDates() throws {
