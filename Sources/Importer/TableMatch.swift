@@ -104,9 +104,9 @@ extension Table {
     case .int:
       var classes: TypeSet = []
       let limit: Int64 = 1 << 53
-      try forEachCluster { _, cluster in
-        guard let stored = try cluster.column(id: schema.columnIDs[index]),
-          stored.nullCount < cluster.rowCount
+      try forEachLeaf { leaf in
+        guard let stored = try leaf.cluster.column(id: schema.columnIDs[index]),
+          stored.nullCount < leaf.rowCount
         else { return }
         classes.formUnion(.int)
         guard let bounds = stored.statistics.integers, bounds.lowerBound >= -limit,
@@ -122,9 +122,11 @@ extension Table {
 
   private func hasValues(inColumn index: Int) throws -> Bool {
     var found = false
-    try forEachCluster { _, cluster in
-      guard !found, let stored = try cluster.column(id: schema.columnIDs[index]) else { return }
-      found = stored.nullCount < cluster.rowCount
+    try forEachLeaf { leaf in
+      guard !found, let stored = try leaf.cluster.column(id: schema.columnIDs[index]) else {
+        return
+      }
+      found = stored.nullCount < leaf.rowCount
     }
     return found
   }

@@ -219,8 +219,8 @@ struct ModelTests {
     for _ in 0..<40 where !isSamePlace {
       try second.write { try $0.table("a").delete(key) }
       key = try insert(second)
-      try second.snapshot().table("a").forEachCluster { location, _ in
-        isSamePlace = location.entry.reference == remembered
+      try second.snapshot().table("a").forEachLeaf { leaf in
+        isSamePlace = leaf.entry.reference == remembered
       }
     }
     #expect(isSamePlace, "pages are used again")

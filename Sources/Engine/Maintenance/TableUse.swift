@@ -25,12 +25,12 @@ public struct TableUse: Sendable {
     objects = table.count
     columns = table.columns.map { ColumnUse(column: $0) }
     let identifiers = table.schema.columnIDs
-    try table.forEachCluster { location, cluster in
+    try table.forEachLeaf { leaf in
       clusters += 1
-      clusterBytes += Int(location.entry.reference.length)
+      clusterBytes += Int(leaf.entry.reference.length)
       for (index, identifier) in identifiers.enumerated() {
-        guard let column = try cluster.column(id: identifier) else {
-          columns[index].nulls += cluster.rowCount
+        guard let column = try leaf.cluster.column(id: identifier) else {
+          columns[index].nulls += leaf.rowCount
           continue
         }
         columns[index].bytes += column.byteCount

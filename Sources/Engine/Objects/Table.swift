@@ -31,9 +31,9 @@ public struct Table: Sendable {
   public func row(forKey key: Int64) throws -> Row? {
     try translatingErrors(snapshot.blocks.storage.path) {
       guard let place = try tree.location(ofKey: key) else { return nil }
-      let cluster = try tree.blocks.cluster(place.entry, end: tree.end)
-      guard let row = try cluster.keys().row(key &- place.entry.firstKey) else { return nil }
-      return try RowReader(cluster, schema).row(row, key: key)
+      let leaf = try Leaf(place.entry, tree.blocks, end: tree.end)
+      guard let row = try leaf.keys().row(ofKey: key) else { return nil }
+      return try RowReader(leaf, schema).row(row, key: key)
     }
   }
 
@@ -45,11 +45,10 @@ public struct Table: Sendable {
       guard position >= 0, let place = try tree.location(ofPosition: UInt64(position)) else {
         return nil
       }
-      let cluster = try tree.blocks.cluster(place.entry, end: tree.end)
+      let leaf = try Leaf(place.entry, tree.blocks, end: tree.end)
       let row = position - Int(clamping: place.position)
-      guard row < cluster.rowCount else { return nil }
-      let key = place.entry.firstKey &+ (try cluster.keys().offset(row))
-      return try RowReader(cluster, schema).row(row, key: key)
+      guard row < leaf.rowCount else { return nil }
+      return try RowReader(leaf, schema).row(row, key: leaf.keys().key(row))
     }
   }
 
@@ -57,39 +56,35 @@ public struct Table: Sendable {
   ///
   /// - Throws: `EngineError.damaged`, and what `body` throws.
   public func forEachRow(_ body: (Row) throws -> Void) throws {
-    try forEachCluster { location, cluster in
-      let keys = try cluster.keys()
-      let rows = try RowReader(cluster, schema)
-      for row in 0..<cluster.rowCount {
-        try body(rows.row(row, key: location.entry.firstKey &+ keys.offset(row)))
-      }
+    try forEachLeaf { leaf in
+      let keys = try leaf.keys()
+      let rows = try RowReader(leaf, schema)
+      for row in 0..<leaf.rowCount { try body(rows.row(row, key: keys.key(row))) }
     }
   }
 
-  /// Calls `body` with every cluster, in the order of keys.
-  package func forEachCluster(
-    _ body: (TreeReader.Location, ClusterReader) throws -> Void
-  ) throws {
+  /// Calls `body` with every leaf, in the order of keys.
+  package func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
     try translatingErrors(snapshot.blocks.storage.path) {
       var cursor = tree.clusters()
       while let location = try cursor.next() {
-        try body(location, try tree.blocks.cluster(location.entry, end: tree.end))
+        try body(try Leaf(location.entry, tree.blocks, end: tree.end))
       }
     }
   }
 }
 
-/// Reads whole rows of a cluster: every column of the table opened once.
+/// Reads whole rows of a leaf: every column of the table opened once.
 package struct RowReader {
-  private let columns: [ColumnReader]
+  private let columns: [LeafColumn]
   private let schema: TableSchema
 
-  package init(_ cluster: ClusterReader, _ schema: TableSchema) throws {
-    columns = try schema.columnIDs.map { try cluster.open(id: $0) }
+  package init(_ leaf: Leaf, _ schema: TableSchema) throws {
+    columns = try schema.columnIDs.map { try leaf.column(id: $0) }
     self.schema = schema
   }
 
-  /// A row's values; a column that the cluster does not have is null.
+  /// A row's values; a column that the leaf does not have is null.
   package func row(_ row: Int, key: Int64) throws -> Row {
     var values: [Value] = []
     values.reserveCapacity(columns.count)

@@ -49,9 +49,9 @@ package final class TableEditor {
         guard let row = cluster.rows.row(ofKey: key) else { return nil }
         return try copy(cluster, row)
       case .stored(let entry, _):
-        let cluster = try store.reader(entry)
-        guard let row = try cluster.keys().row(key &- entry.firstKey) else { return nil }
-        return try RowReader(cluster, schema).row(row, key: key)
+        let leaf = try store.leaf(entry)
+        guard let row = try leaf.keys().row(ofKey: key) else { return nil }
+        return try RowReader(leaf, schema).row(row, key: key)
       }
     }
   }
@@ -64,10 +64,9 @@ package final class TableEditor {
       case .open(let cluster, let before):
         return try copy(cluster, position - Int(clamping: before))
       case .stored(let entry, let before):
-        let cluster = try store.reader(entry)
+        let leaf = try store.leaf(entry)
         let row = position - Int(clamping: before)
-        let key = entry.firstKey &+ (try cluster.keys().offset(row))
-        return try RowReader(cluster, schema).row(row, key: key)
+        return try RowReader(leaf, schema).row(row, key: leaf.keys().key(row))
       }
     }
   }

@@ -36,9 +36,9 @@ package final class ClusterStore {
     return max(baseEnd, UInt64(writer.length))
   }
 
-  /// A cluster for reading, one of this transaction included.
-  package func reader(_ entry: NodeEntry) throws -> ClusterReader {
-    try blocks.cluster(entry, end: end())
+  /// A leaf for reading, one of this transaction included.
+  package func leaf(_ entry: NodeEntry) throws -> Leaf {
+    try Leaf(entry, blocks, end: end())
   }
 
   /// A cluster's rows for changing.
@@ -49,9 +49,8 @@ package final class ClusterStore {
       self.tail = nil
       return OpenCluster(tail.rows)
     }
-    let reader = try reader(entry)
     var rows = RowBuffer(columnIDs: columnIDs)
-    try rows.append(reader, firstKey: entry.firstKey)
+    try rows.append(try leaf(entry).cluster, firstKey: entry.firstKey)
     return OpenCluster(rows)
   }
 

@@ -46,12 +46,12 @@ public struct TableExporter {
     let keys = names.enumerated().map { FieldWriter.key($1, isFirst: $0 == 0) }
     var left = limit ?? Int.max
     var written = 0
-    try table.forEachCluster { _, cluster in
-      let rows = min(cluster.rowCount, left)
+    try table.forEachLeaf { leaf in
+      let rows = min(leaf.rowCount, left)
       if rows == 0 { return }
       for (position, index) in indices.enumerated() {
-        decoded[position].decode(
-          try cluster.open(id: table.schema.columnIDs[index]), rows: 0..<rows)
+        try leaf.column(id: table.schema.columnIDs[index])
+          .decode(rows: 0..<rows, into: decoded[position])
       }
       for row in 0..<rows {
         for position in writers.indices {
