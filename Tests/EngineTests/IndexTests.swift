@@ -102,6 +102,19 @@ struct IndexTests {
     #expect([UInt8]().withUnsafeBytes { code.hash($0) } == 0xABAC_0158_050F_C4DC)
   }
 
+  @Test("A filter lets every code pass that it was given, and few others")
+  func filter() {
+    for base in [0, KeyCode.firstHash] {
+      var filter = KeyFilter(capacity: 10_000)
+      for row in 0..<10_000 as Range<Int64> { filter.insert(base + row * 3) }
+      #expect((0..<10_000 as Range<Int64>).allSatisfy { filter.mayContain(base + $0 * 3) })
+      let wrong = (0..<10_000 as Range<Int64>).count { filter.mayContain(base + $0 * 3 + 1) }
+      #expect(wrong < 600, "\(wrong) of 10,000 others pass")
+      #expect(filter.byteCount <= KeyFilter.byteCount(10_000))
+    }
+    #expect(!KeyFilter(capacity: 0).mayContain(5))
+  }
+
   @Test("Runs stay few, and an entry is written few times", arguments: [1, 30, 1000, 70_000])
   func policy(batch: Int) {
     let limits = IndexLimits()

@@ -68,6 +68,14 @@ package final class BlockReader: @unchecked Sendable {
     return view
   }
 
+  /// Tells the system that none of the file's pages will be read again soon; they count as this process's
+  /// memory no longer.
+  package func forgetAll(length: Int) {
+    // Only a file's own mapping may be dropped: other memory would lose what it holds.
+    guard storage is FileStorage, let bytes = storage.view(at: 0, count: length) else { return }
+    System.forgetMapped(bytes)
+  }
+
   private func checkPlace(_ reference: BlockReference, end: UInt64) throws(BlockError) {
     guard reference.pages(within: end) != nil,
       Int(reference.length) <= Layout.maximumBlockBytes

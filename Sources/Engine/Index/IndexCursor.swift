@@ -10,6 +10,8 @@ package struct IndexCursor {
   private var leaf: IndexLeaf?
   private var leafLimit = Int64.min
   private var row = 0
+  /// Leaves opened so far.
+  private(set) package var opened = 0
 
   package init(_ run: IndexRun, _ blocks: IndexBlocks) {
     self.run = run
@@ -49,6 +51,7 @@ package struct IndexCursor {
       if last.node.level == 1 {
         leaf = try blocks.leaf(last.node.entry(index))
         leafLimit = limit
+        opened += 1
         return
       }
       path.append((try blocks.node(last.node.entry(index), level: last.node.level - 1), limit))
@@ -62,15 +65,18 @@ extension IndexRun {
   /// - Parameters:
   ///   - codes: ascending.
   ///   - body: gets a position in `codes`, and an object.
+  /// - Returns: how many leaves it has opened.
+  @discardableResult
   package func find(
     _ codes: some RandomAccessCollection<Int64>, _ blocks: IndexBlocks,
     _ body: (_ position: Int, _ object: Int64) throws -> Void
-  ) throws {
+  ) throws -> Int {
     var cursor = IndexCursor(self, blocks)
     for (position, code) in codes.enumerated() {
-      if code > lastCode { return }
+      if code > lastCode { break }
       if code < firstCode { continue }
       try cursor.find(code) { try body(position, $0) }
     }
+    return cursor.opened
   }
 }

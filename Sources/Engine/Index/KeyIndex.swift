@@ -71,8 +71,32 @@ package final class KeyIndex {
         try recent.find(code) { try body(position, $0) }
       }
     }
-    for run in runs where !isRecent(run) { try run.find(codes, readable, body) }
+    for run in runs where !isRecent(run) {
+      guard let filter = recent.filters[run.root.entry.reference] else {
+        recent.touched += try run.find(codes, readable, body)
+        continue
+      }
+      let passing = codes.enumerated().filter { filter.mayContain($0.element) }
+      if passing.isEmpty { continue }
+      recent.touched += try run.find(passing.lazy.map(\.element), readable) {
+        try body(passing[$0].offset, $1)
+      }
+    }
   }
+
+  /// Lets go of the file's mapped pages now and then: looking keys up at random would map all of a large
+  /// file, and what is mapped counts as the process's memory.
+  ///
+  /// - Parameter objects: how many were looked at.
+  package func limitMapping(objects: Int) {
+    recent.touched += objects
+    // A place that is touched brings its surroundings along, 64 KiB on Linux: 12 MiB in all.
+    guard recent.touched >= 192, writer.length > Self.largeFile else { return }
+    recent.touched = 0
+    blocks.forgetAll(length: writer.length)
+  }
+
+  private static let largeFile = 64 << 20
 
   /// Reads the small runs into memory, unless they are there.
   private func prepareRecent(_ readable: IndexBlocks) throws {
@@ -149,7 +173,7 @@ package final class KeyIndex {
   private func write(from start: Int?, filtersAll: Bool, _ filter: RunMerger.Filter) throws {
     let first = start ?? policy.firstMerged(runs.map(\.count), added: pending.count)
     let readable = try readable()
-    let output = RunWriter(writer, limits)
+    let output = RunWriter(writer, limits, filter: makeFilter(from: first))
     var merger = RunMerger(readable, output, filtersAll: filtersAll)
     pending.sort()
     do {
@@ -159,6 +183,7 @@ package final class KeyIndex {
       let merged = try output.finish()
       runs.removeSubrange(first...)
       if let merged { runs.append(merged) }
+      keepFilter(output.filter)
     } catch {
       // The index stays as it was.
       output.written.forEach(writer.drop)
@@ -175,6 +200,30 @@ package final class KeyIndex {
       recentIsReady = references.isEmpty
     } else {
       recent.covered = references
+    }
+  }
+
+  /// A filter for the run that these runs and the added entries are about to become, if it will be a large
+  /// one that there is memory for.
+  private func makeFilter(from first: Int) -> KeyFilter? {
+    let count = runs[first...].reduce(UInt64(pending.count)) { $0 &+ $1.count }
+    // Before there is another: those of the merged runs are not asked any more.
+    for run in runs[first...] { recent.filters[run.root.entry.reference] = nil }
+    let staying = runs[..<first].reduce(0) {
+      $0 + (recent.filters[$1.root.entry.reference]?.byteCount ?? 0)
+    }
+    guard count >= UInt64(limits.recentEntries), count < UInt64(limits.filterBytes),
+      staying + KeyFilter.byteCount(Int(count)) <= limits.filterBytes
+    else { return nil }
+    return KeyFilter(capacity: Int(count))
+  }
+
+  /// Forgets the filters of runs that are no more, and keeps the newest run's.
+  private func keepFilter(_ filter: KeyFilter?) {
+    let references = Set(runs.map(\.root.entry.reference))
+    recent.filters = recent.filters.filter { references.contains($0.key) }
+    if let filter, let run = runs.last, !isRecent(run) {
+      recent.filters[run.root.entry.reference] = filter
     }
   }
 

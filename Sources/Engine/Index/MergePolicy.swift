@@ -15,6 +15,8 @@ package struct IndexLimits: Sendable {
   /// of each size. With 8, importing a million random keys wrote 4 bytes less for each and took a
   /// fifth longer.
   package var largeFanout = 4
+  /// Memory for the filters of large runs, the newest first.
+  package var filterBytes = 16 << 20
   /// Bits of a hash, for tables that are made a key of.
   package var codeBits = KeyCode.standardBits
 

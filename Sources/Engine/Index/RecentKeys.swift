@@ -8,6 +8,10 @@
 package final class RecentKeys {
   /// The runs whose entries are all here.
   package var covered: [BlockReference] = []
+  /// What is known of large runs.
+  package var filters: [BlockReference: KeyFilter] = [:]
+  /// Places of the file that were looked at since its pages were last let go of.
+  package var touched = 0
   /// Open addressing with linear probing, at most half full. An object's key is never negative: -1
   /// marks a free place.
   private var places: [IndexEntry] = []
@@ -18,6 +22,7 @@ package final class RecentKeys {
 
   package var count: Int { used }
 
+  /// Removes the entries; filters stay.
   package func removeAll() {
     covered = []
     used = 0

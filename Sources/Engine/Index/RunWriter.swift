@@ -11,12 +11,15 @@ final class RunWriter {
   /// The blocks written so far.
   private(set) var written: [BlockReference] = []
   private var lastCode = Int64.min
+  /// Of all codes written; nil when none is wanted, or leaves were taken over unread.
+  private(set) var filter: KeyFilter?
 
   private static let outOfOrder = DecodingFailure(
     what: "the entries of an index are out of order", offset: 0)
 
-  init(_ writer: BlockWriter, _ limits: IndexLimits) {
+  init(_ writer: BlockWriter, _ limits: IndexLimits, filter: KeyFilter? = nil) {
     self.writer = writer
+    self.filter = filter
     self.limits = limits
   }
 
@@ -28,6 +31,7 @@ final class RunWriter {
     // All entries of a code lie in one leaf.
     if buffer.count >= limits.leafEntries, entry.code != lastCode { try writeLeaf() }
     buffer.append(entry)
+    filter?.insert(entry.code)
     lastCode = entry.code
   }
 
@@ -41,6 +45,7 @@ final class RunWriter {
     }
     try writeLeaf()
     leaves.append(leaf)
+    filter = nil
     count += leaf.count
     self.lastCode = lastCode
   }

@@ -48,6 +48,7 @@ extension TableEditor {
         }
         if isIt { found[number] = object }
       }
+      index.limitMapping(objects: candidates.count)
     }
   }
 
