@@ -70,7 +70,8 @@ package struct Compactor {
   private mutating func copy(_ table: inout Catalogue.Table) throws {
     let end = source.record.end
     let schema = try TableSchema(decoding: blocks.block(table.schema, end: end))
-    let store = ClusterStore(writer: writer, blocks: targetBlocks, baseEnd: 0)
+    let store = ClusterStore(
+      writer: writer, blocks: targetBlocks, baseEnd: 0, builder: ClusterBuilder())
     store.columnIDs = schema.columnIDs
     var limits = TreeEditor.Limits()
     limits.clusterRows = ClusterFormat.maximumRows

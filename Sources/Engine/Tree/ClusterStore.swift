@@ -5,8 +5,7 @@ package final class ClusterStore {
   private let writer: BlockWriter
   private let blocks: BlockReader
   private let baseEnd: UInt64
-  /// Made when first needed: an import hands over encoded clusters.
-  private lazy var builder = ClusterBuilder()
+  private let builder: ClusterBuilder
   /// A cluster whose rows are at hand already, so that a run of small transactions need not decode
   /// the one they all add to. A reference's checksums vouch for its values being the same, and for its
   /// keys once the first one is.
@@ -25,7 +24,11 @@ package final class ClusterStore {
   /// The table's columns as clusters know them; set before the first cluster is opened.
   package var columnIDs: [UInt32] = []
 
-  package init(writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64) {
+  /// - Parameter builder: used by nobody else meanwhile.
+  package init(
+    writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64, builder: ClusterBuilder
+  ) {
+    self.builder = builder
     self.writer = writer
     self.blocks = blocks
     self.baseEnd = baseEnd
