@@ -108,27 +108,12 @@ extension BlockReader {
         what: "it is no cluster")
     }
     try verify(header, offset: offset, checksum: entry.reference.checksum)
-    let reader = try ClusterReader(bytes, verifier: ExtentVerifier(blocks: self, offset: offset))
+    let reader = try ClusterReader(bytes, verified: verifiedParts(of: entry.reference))
     guard UInt64(reader.rowCount) == entry.count else {
       throw BlockError(
         path: storage.path, offset: entry.reference.offset, length: entry.reference.length,
         what: "the cluster has \(reader.rowCount) rows where the tree counts \(entry.count)")
     }
     return reader
-  }
-}
-
-/// Remembers a cluster's verified segments in the block reader's table.
-private struct ExtentVerifier: SegmentVerifier {
-  let blocks: BlockReader
-  /// Where the cluster begins in the file.
-  let offset: Int
-
-  func isVerified(offset: Int, checksum: UInt64) -> Bool {
-    blocks.isVerified(offset: self.offset + offset, checksum: checksum)
-  }
-
-  func markVerified(offset: Int, checksum: UInt64) {
-    blocks.markVerified(offset: self.offset + offset, checksum: checksum)
   }
 }
