@@ -19,6 +19,10 @@ let package = Package(
     .target(name: "Importer", dependencies: ["Engine"], swiftSettings: settings),
     .executableTarget(
       name: "Command", dependencies: ["Engine", "Importer"], swiftSettings: settings),
+    // What scripts/bench looks objects up with; no product.
+    .executableTarget(
+      name: "PointLookups", dependencies: ["Engine"], path: "Tests/PointLookups",
+      swiftSettings: settings),
     .testTarget(name: "EngineTests", dependencies: ["Engine"], swiftSettings: settings),
     .testTarget(
       name: "ImporterTests", dependencies: ["Engine", "Importer"], swiftSettings: settings),
