@@ -1,0 +1,132 @@
+"""Runs a program and measures it from the outside, as a whole process."""
+
+import os
+import resource
+import signal
+import sys
+import time
+from dataclasses import dataclass
+
+
+class Failure(Exception):
+    """A program that could not be measured, and why."""
+
+
+@dataclass
+class Usage:
+    wall: float
+    cpu: float
+    peak: int
+    written: int | None
+    output: bytes
+
+
+def peak_bytes(usage):
+    """Peak memory: ru_maxrss counts kilobytes on Linux, bytes on macOS."""
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def floor_bytes():
+    """A process begins as a copy of this one, so no smaller peak can be told."""
+    return peak_bytes(resource.getrusage(resource.RUSAGE_SELF))
+
+
+def written_bytes(process):
+    """Bytes that an ended process, not yet reaped, gave to the disk; None where it is not told.
+
+    The kernel counts a page when it becomes dirty: all that goes to a file counts, temporary files
+    and logs included, but a page that is changed twice before it is written counts once.
+    """
+    try:
+        with open(f"/proc/{process}/io") as file:
+            for line in file:
+                if line.startswith("write_bytes:"):
+                    return int(line.split()[1])
+    except OSError:
+        pass
+    return None
+
+
+def spawn(words, standard_input=None, output=None, errors=None):
+    """Starts a program. Without descriptors of its own it reads nothing and is not heard."""
+    null = os.open(os.devnull, os.O_RDWR)
+    given = [standard_input, output, errors]
+    actions = [(os.POSIX_SPAWN_DUP2, null if end is None else end, target)
+               for target, end in enumerate(given)]
+    try:
+        return os.posix_spawnp(words[0], words, os.environ, file_actions=actions)
+    except OSError as error:
+        raise Failure(f"{words[0]} cannot be started: {error.strerror}") from error
+    finally:
+        os.close(null)
+
+
+def run(words):
+    """Runs `words` to the end. With a `|` among them, what stands before feeds its standard input
+    and is not measured, except that it takes its time."""
+    feeder, feed = None, None
+    if "|" in words:
+        bar = words.index("|")
+        feed, feeding = os.pipe()
+        os.set_inheritable(feeding, False)
+        feeder, words = words[:bar], words[bar + 1:]
+    heard, errors = os.memfd_create("output"), os.memfd_create("errors")
+    try:
+        began = time.perf_counter()
+        other = spawn(feeder, output=feeding) if feeder else None
+        if feeder:
+            os.close(feeding)
+        process = spawn(words, feed, heard, errors)
+        if feed is not None:
+            os.close(feed)
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+        wall = time.perf_counter() - began
+        written = written_bytes(process)
+        _, status, usage = os.wait4(process, 0)
+        if other is not None:
+            os.waitpid(other, 0)
+        if status != 0:
+            said = content(errors).decode(errors="replace").strip().splitlines()
+            raise Failure(f"{os.path.basename(words[0])} ended with {ending(status)}"
+                          + (f": {said[-1]}" if said else ""))
+        return Usage(wall, usage.ru_utime + usage.ru_stime, peak_bytes(usage), written,
+                     content(heard))
+    finally:
+        os.close(heard)
+        os.close(errors)
+
+
+def ending(status):
+    if os.WIFEXITED(status):
+        return f"status {os.WEXITSTATUS(status)}"
+    return f"signal {os.WTERMSIG(status)}"
+
+
+def content(descriptor):
+    length = os.fstat(descriptor).st_size
+    return os.pread(descriptor, min(length, 1 << 20), 0)
+
+
+class Company:
+    """Programs that run while another is measured, and are interrupted after it."""
+
+    def __init__(self, commands):
+        self.commands = commands
+        self.processes = []
+
+    def __enter__(self):
+        self.processes = [spawn(words) for words in self.commands]
+        if self.processes:
+            time.sleep(0.3)  # so that they are past their start
+        return self
+
+    def __exit__(self, kind, *_):
+        gone = []
+        for process, words in zip(self.processes, self.commands):
+            if os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+                gone.append(os.path.basename(words[0]))
+            else:
+                os.kill(process, signal.SIGINT)
+            os.waitpid(process, 0)
+        if gone and kind is None:
+            raise Failure(f"{gone[0]}, which was to run meanwhile, had ended before")
