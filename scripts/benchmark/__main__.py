@@ -30,8 +30,8 @@ def options():
                              "figures mean nothing")
     parser.add_argument("--host", default=f"{platform.machine()}-{os.cpu_count()}cores",
                         help="names the machine in the folder of results (%(default)s)")
-    parser.add_argument("--out", help="folder of results (bench-results/DATE-HOST, for a trial "
-                                      ".build-bench/trial)")
+    parser.add_argument("--out", help="folder of results (bench-results/DATE-HOST, with -part where "
+                                      "--case is given; for a trial .build-bench/trial)")
     parser.add_argument("--work", default=".build-bench/work", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="list the cases and end")
     for name in ("--sheaf", "--sqlite3", "--duckdb", "--duckdb-python", "--lookups"):
@@ -65,6 +65,9 @@ def measure(runner, cases, runs):
         except Failure as failure:
             results.failures[case.name] = str(failure)
             print(f"  not measured: {failure}", file=sys.stderr)
+        except KeyboardInterrupt:
+            results.failures[case.name] = "interrupted"
+            break
     return results
 
 
@@ -75,10 +78,11 @@ def main():
         for name, case in cases.items():
             print(f"{name:<24} {case.title}")
         return 0
+    part = "-part" if given.case else ""
     cases = chosen(parser, cases, given.case)
     if given.runs < 5:
         print("fewer than 5 runs say little", file=sys.stderr)
-    folder = f"bench-results/{datetime.date.today().isoformat()}-{given.host}"
+    folder = f"bench-results/{datetime.date.today().isoformat()}-{given.host}{part}"
     out = Path(given.out or (folder if given.scale == 1 else ".build-bench/trial")).resolve()
     work = given.work if given.scale == 1 else given.work + "-trial"
     programs = {"sheaf": given.sheaf, "sqlite3": given.sqlite3, "duckdb": given.duckdb,

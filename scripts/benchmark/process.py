@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 
@@ -70,19 +71,19 @@ def run(words):
         feed, feeding = os.pipe()
         os.set_inheritable(feeding, False)
         feeder, words = words[:bar], words[bar + 1:]
-    heard, errors = os.memfd_create("output"), os.memfd_create("errors")
-    try:
+    with tempfile.TemporaryFile() as heard, tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
         other = spawn(feeder, output=feeding) if feeder else None
         if feeder:
             os.close(feeding)
-        process = spawn(words, feed, heard, errors)
+        process = spawn(words, feed, heard.fileno(), errors.fileno())
         if feed is not None:
             os.close(feed)
-        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
-        wall = time.perf_counter() - began
-        written = written_bytes(process)
+        if hasattr(os, "waitid"):  # so that /proc can still be asked
+            os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+        ended, written = time.perf_counter(), written_bytes(process)
         _, status, usage = os.wait4(process, 0)
+        wall = (ended if hasattr(os, "waitid") else time.perf_counter()) - began
         if other is not None:
             os.waitpid(other, 0)
         if status != 0:
@@ -91,9 +92,6 @@ def run(words):
                           + (f": {said[-1]}" if said else ""))
         return Usage(wall, usage.ru_utime + usage.ru_stime, peak_bytes(usage), written,
                      content(heard))
-    finally:
-        os.close(heard)
-        os.close(errors)
 
 
 def ending(status):
@@ -102,9 +100,9 @@ def ending(status):
     return f"signal {os.WTERMSIG(status)}"
 
 
-def content(descriptor):
-    length = os.fstat(descriptor).st_size
-    return os.pread(descriptor, min(length, 1 << 20), 0)
+def content(file):
+    file.seek(0)
+    return file.read(1 << 20)
 
 
 class Company:
@@ -123,10 +121,10 @@ class Company:
     def __exit__(self, kind, *_):
         gone = []
         for process, words in zip(self.processes, self.commands):
-            if os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+            if os.waitpid(process, os.WNOHANG)[0] != 0:
                 gone.append(os.path.basename(words[0]))
             else:
                 os.kill(process, signal.SIGINT)
-            os.waitpid(process, 0)
+                os.waitpid(process, 0)
         if gone and kind is None:
             raise Failure(f"{gone[0]}, which was to run meanwhile, had ended before")

@@ -63,10 +63,11 @@ class Runner:
 
         - Raises: Failure, when a program cannot do what it is asked for.
         """
-        for command in case.commands.values():
-            for source in (command.input or case.input, *command.needs):
-                self.make(source)
-                warm(source.name)
+        inputs = [source for command in case.commands.values()
+                  for source in (command.input or case.input, *command.needs)]
+        for source in dict.fromkeys(inputs):
+            self.make(source)
+            warm(source.name)
         rounds = min(runs, case.most_runs or runs)
         for turn in range(0 if case.warm_up else 1, rounds + 1):
             for name, command in case.commands.items():
