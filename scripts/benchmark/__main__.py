@@ -23,15 +23,15 @@ def options():
         prog="scripts/bench", description="Measures sheaf beside sqlite3 and DuckDB.")
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each (5)")
     parser.add_argument("--case", action="append", metavar="NAME",
-                        help="only this case, or those that a pattern such as 'import-*' names; may "
-                             "be repeated (all)")
+                        help="only this case, or those that a pattern such as 'import-*' "
+                             "names; may be repeated (all)")
     parser.add_argument("--scale", type=float, default=1, metavar="X",
-                        help="so much of the rows: 0.01 tries the benchmark in two minutes, and its "
-                             "figures mean nothing")
+                        help="so much of the rows: 0.01 tries the benchmark in half a minute, "
+                             "and its figures mean nothing")
     parser.add_argument("--host", default=f"{platform.machine()}-{os.cpu_count()}cores",
                         help="names the machine in the folder of results (%(default)s)")
-    parser.add_argument("--out", help="folder of results (bench-results/DATE-HOST, with -part where "
-                                      "--case is given; for a trial .build-bench/trial)")
+    parser.add_argument("--out", help="folder of results (bench-results/DATE-HOST, with -part "
+                                      "where --case is given; for a trial .build-bench/trial)")
     parser.add_argument("--work", default=".build-bench/work", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="list the cases and end")
     for name in ("--sheaf", "--sqlite3", "--duckdb", "--duckdb-python", "--lookups"):

@@ -1,9 +1,9 @@
 """The one registry of what is measured: cases, each with its commands and their inputs.
 
-In commands, the first word names a program (`sheaf`, `sqlite3`, `duckdb`, `python` which has DuckDB,
-`python3`, `lookups`), and what stands before a `|` feeds the rest. {input} is the CSV file, {output}
-the database file, {scripts} the folder of this file; paths are relative to the folder the programs
-run in.
+In commands, the first word names a program (`sheaf`, `sqlite3`, `duckdb`, `python` which has
+DuckDB, `python3`, `lookups`), and what stands before a `|` feeds the rest. {input} is the CSV file,
+{output} the database file, {scripts} the folder of this file; paths are relative to the folder the
+programs run in.
 """
 
 from dataclasses import dataclass, field
@@ -77,6 +77,9 @@ class Case:
 
 
 OURS = "sheaf"
+COLUMNS = ["App", "Category", "Rating", "Reviews", "Size", "Installs", "Type", "Price",
+           '"Content Rating"', "Genres", '"Last Updated"', '"Current Ver"', '"Android Ver"']
+SQLITE_COLUMNS = ", ".join(COLUMNS)
 PYTHON_LOAD = "c.execute(\"create table t as select * from read_csv('{input}')\"); c.close()"
 
 SHEAF_IMPORT = ("sheaf", "import", "{input}", "--into", "{output}", "--batch-size", "1000",
@@ -105,8 +108,8 @@ def import_cases(scale):
         yield Case(f"import-{shape}-{rows}", f"Import of {words}", source, imports(),
                    note="sqlite3 and DuckDB in their default settings, durable at the end as sheaf "
                         "is: SQLite in one transaction with `synchronous=FULL`, DuckDB with a "
-                        "checkpoint when it closes. Python's start and the import of its module are "
-                        "in the times of duckdb (Python).")
+                        "checkpoint when it closes. Python's start and the import of its module "
+                        "are in the times of duckdb (Python).")
         yield Case(f"compact-{shape}-{rows}", f"Compaction of {words}", source, {
             OURS: command("sheaf", "compact", "{output}", "--quiet", base=(SHEAF_IMPORT,)),
             "sqlite3": command("sqlite3", "{output}", "vacuum", base=(SQLITE_IMPORT,)),
@@ -157,7 +160,8 @@ def growth_cases(scale):
     large = sample("apps", scale(10_000_000))
     yield Case("growth", "Cost per row as the input grows", large, commands, chart=False,
                note="`cat` feeds the pipe; its own time and memory are not counted, but it takes "
-                    "part in sharing the processor. Each shorter import is repeated within a round.")
+                    "part in sharing the processor. The short imports are repeated within a "
+                    "round.")
     commands = {}
     for batch in ("1000", "all"):
         for parsers in ("1", "2", "4"):
@@ -179,8 +183,8 @@ def piped(*options, **more):
 # SQLite has no NaN and keeps null for it; its `.import` alone would compare spellings.
 SQLITE_TYPED = (
     "sqlite3", "{output}",
-    "create table t(App, Category, Rating real, Reviews integer, Size, Installs, Type, Price, "
-    "\"Content Rating\", Genres, \"Last Updated\", \"Current Ver\", \"Android Ver\")",
+    f"create table t({SQLITE_COLUMNS})".replace("Rating,", "Rating real,", 1)
+    .replace("Reviews,", "Reviews integer,"),
     ".import --csv --skip 1 {input} t",
     "update t set Rating = null where Rating = 'NaN'")
 
@@ -199,9 +203,9 @@ def reading_cases(scale):
                                f"select count(*) from t where {sqlite}"),
             "duckdb": reading(bases["duckdb"], "duckdb", "-csv", "-noheader", "{output}", "-c",
                               f"select count(*) from t where {duckdb}"),
-        }, note="Without an index. SQLite's table has typed columns, and null for NaN, which DuckDB "
-                "counts as larger than every number and is told not to. All must print the same "
-                "count.")
+        }, note="Without an index. SQLite's table has typed columns, and null for NaN, which "
+                "DuckDB counts as larger than every number and is told not to. All must print the "
+                "same count.")
     yield Case("export", "Export of 1,000,000 rows as CSV", source, {
         OURS: reading(bases["sheaf"], "sheaf", "export", "{output}", "--output", "out.csv"),
         "sqlite3": reading((SQLITE_IMPORT,), "sqlite3", "{output}", ".mode csv", ".headers on",
@@ -231,19 +235,18 @@ def reading(base, *words):
 
 # Random updates
 
-SQLITE_COLUMNS = ("App, Category, Rating, Reviews, Size, Installs, Type, Price, \"Content Rating\", "
-                  "Genres, \"Last Updated\", \"Current Ver\", \"Android Ver\"")
-
 
 def update_script(updates, synchronous, batches, size):
     """What the sqlite3 shell reads: the CSV into a table in memory, then the transactions."""
+    upsert = "on conflict(id) do update set " + ", ".join(
+        f"{column}=excluded.{column}" for column in COLUMNS)
     lines = ["pragma temp_store=memory;", f"pragma synchronous={synchronous};",
              f"create temp table u(id, {SQLITE_COLUMNS});",
              f".import --csv --skip 1 --schema temp {updates} u"]
     for batch in range(batches):
         first, last = batch * size + 1, (batch + 1) * size
-        lines += ["begin;", "insert or replace into t select * from temp.u where rowid "
-                            f"between {first} and {last};", "commit;"]
+        lines += ["begin;", f"insert into t select * from temp.u where rowid between {first} and "
+                            f"{last} {upsert};", "commit;"]
     return "\n".join(lines) + "\n"
 
 
@@ -256,8 +259,9 @@ def update_cases(scale):
         sheaf_base = (("sheaf", "import", base.name, "--into", "{output}", "--table", "t", "--key",
                        "id", "--quiet"),)
         identifier = "id integer primary key" if kind == "integer" else "id text primary key"
+        without = "" if kind == "integer" else " without rowid"
         sqlite_base = (("sqlite3", "{output}", "pragma journal_mode=wal",
-                        f"create table t({identifier}, {SQLITE_COLUMNS})",
+                        f"create table t({identifier}, {SQLITE_COLUMNS}){without}",
                         f".import --csv --skip 1 {base.name} t"),)
         commands = {}
         for durability, synchronous in (("group", "normal"), ("full", "full")):
@@ -271,13 +275,15 @@ def update_cases(scale):
                 "sqlite3", "{output}", f".read {script.name}", base=sqlite_base,
                 needs=(base, script), rows=batches * size)
         yield Case(f"updates-{kind}", f"Random updates by {kind} key", updates, commands,
-                   note=f"100 transactions of {size:,} replacements among {rows:,} keyed rows, in one "
-                        "process that reads them from CSV. SQLite: WAL mode, `insert or replace`, "
-                        "the CSV first into a table in memory; its shell, because Python would add "
-                        "its own start and a call for every row. `group` stands beside "
-                        "`synchronous=NORMAL`, which is weaker (the newest transactions may be lost "
-                        "until a checkpoint), `full` beside `FULL`. Bytes written are those of the "
-                        "process, the checkpoint at its end included.")
+                   note=f"100 transactions of {size:,} replacements among {rows:,} keyed rows, in "
+                        "one process that reads them from CSV. SQLite: WAL mode, its tree keyed by "
+                        "the primary key (for text, `without rowid`) and an upsert of every "
+                        "column, which were faster and wrote less than `insert or replace`; the "
+                        "CSV first into a table in memory; its shell, because Python would add its "
+                        "own start and a call for every row. `group` stands beside `synchronous=NORMAL`, which is "
+                        "weaker (the newest transactions may be lost until a checkpoint), `full` "
+                        "beside `FULL`. Bytes written are those of the whole process, the "
+                        "checkpoint at its end included.")
 
 
 def all_cases(factor):

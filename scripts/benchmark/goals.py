@@ -87,7 +87,8 @@ def batches_full(results):
     group, full = results.median(case, OURS), results.median(case, "sheaf full")
     allowed = 1.3 * group + count * pair
     yield Check("time", f"{seconds(full)}, allowed 1.3 × {seconds(group)} + {count:,.0f} × "
-                f"{pair * 1e3:.3f} ms (appending; {other * 1e3:.3f} ms in place) = {seconds(allowed)}", full, allowed)
+                f"{pair * 1e3:.3f} ms (appending; {other * 1e3:.3f} ms in place) = "
+                f"{seconds(allowed)}", full, allowed)
 
 
 def cost_per_row(results):
@@ -141,8 +142,9 @@ def file_after_compaction(results):
         if results.has(f"compact-{shape}") and results.has(f"import-{shape}"):
             ours = results.most(f"compact-{shape}", OURS, "file")
             theirs = min(results.median(f"import-{shape}", name, "file") for name in DUCKDBS)
-            yield Check(shape, f"{shape} {ours / theirs:.2f} ({megabytes(ours)} : {megabytes(theirs)})",
-                        ours / theirs, limit)
+            ratio = ours / theirs
+            yield Check(shape, f"{shape} {ratio:.2f} ({megabytes(ours)} : {megabytes(theirs)})",
+                        ratio, limit)
 
 
 def bytes_written(results):
@@ -153,9 +155,9 @@ def bytes_written(results):
         file = results.median(case, OURS, "file")
         told = results.median(case, OURS, "told_bytesWritten") or 0
         counted = results.median(case, OURS, "written")
-        found = max(told, counted or 0)
-        kernel = "" if counted is None else f", the kernel counts {counted / file:.2f}"
-        yield Check(shape, f"{shape} {told / file:.2f}{kernel}", found / file, 1.3)
+        kernel = "" if counted is None else f" (as the kernel counts {counted / file:.2f})"
+        found = max(told, counted or 0) / file
+        yield Check(shape, f"{shape} {told / file:.2f}{kernel}", found, 1.3)
 
 
 def compaction(results):
@@ -192,7 +194,8 @@ def point_lookup(results):
     others = ", ".join(
         f"{results.ratio(case, name, 'idle', key):.2f} {name}"
         for name in ("beside one busy process", "beside two busy processes"))
-    yield Check("99th percentile", f"{during:.2f} times the idle {idle / 1e3:.1f} µs ({others})", during, 2)
+    yield Check("99th percentile",
+                f"{during:.2f} times the idle {idle / 1e3:.1f} µs ({others})", during, 2)
 
 
 def random_updates(results):
@@ -238,8 +241,8 @@ ROWS = [
     ("file after import of app rows, before compaction", "at most 45% of the CSV",
      ["import-apps-1000000"], file_after_import),
     ("file after compaction",
-     "smaller than DuckDB's file on all three shapes; at most 0.6 of it on the 10,000 to 50,000-row "
-     "app data",
+     "smaller than DuckDB's file on all three shapes; at most 0.6 of it on the 10,000 to "
+     "50,000-row app data",
      ["compact-apps-47472", "compact-apps-1000000", "compact-numbers-1000000",
       "compact-text-200000", "import-apps-47472", "import-apps-1000000",
       "import-numbers-1000000", "import-text-200000"], file_after_compaction),
@@ -276,6 +279,8 @@ def verdict(results, cases, tell):
     if all(case in missing for case in cases):
         return "not measured", "; ".join(whys)
     found = list(tell(results))
+    if not found:
+        return "not measured", "; ".join(whys)
     checks = [item for item in found if isinstance(item, Check)]
     measured = "; ".join(item.text if isinstance(item, Check) else item for item in found)
     missed = [check.miss() for check in checks if not check.reached]

@@ -19,6 +19,7 @@ class Usage:
     cpu: float
     peak: int
     written: int | None
+    dirtied: int | None
     output: bytes
 
 
@@ -32,20 +33,24 @@ def floor_bytes():
     return peak_bytes(resource.getrusage(resource.RUSAGE_SELF))
 
 
-def written_bytes(process):
-    """Bytes that an ended process, not yet reaped, gave to the disk; None where it is not told.
+def io_counts(process):
+    """What the kernel counted for an ended process that is not yet reaped: bytes given to write
+    calls, and bytes of pages that became dirty; None where it does not tell.
 
-    The kernel counts a page when it becomes dirty: all that goes to a file counts, temporary files
-    and logs included, but a page that is changed twice before it is written counts once.
+    The first (`wchar`) is what the process asked to be written, to whatever file. The second
+    (`write_bytes`) counts a page once that is changed twice before it is written; but where the
+    file system keeps files in large folios, the change of one page counts its whole folio, so it
+    can be many times what reaches the disk.
     """
+    counts = {}
     try:
         with open(f"/proc/{process}/io") as file:
             for line in file:
-                if line.startswith("write_bytes:"):
-                    return int(line.split()[1])
+                name, value = line.split(":")
+                counts[name] = int(value)
     except OSError:
         pass
-    return None
+    return counts.get("wchar"), counts.get("write_bytes")
 
 
 def spawn(words, standard_input=None, output=None, errors=None):
@@ -81,7 +86,7 @@ def run(words):
             os.close(feed)
         if hasattr(os, "waitid"):  # so that /proc can still be asked
             os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
-        ended, written = time.perf_counter(), written_bytes(process)
+        ended, (written, dirtied) = time.perf_counter(), io_counts(process)
         _, status, usage = os.wait4(process, 0)
         wall = (ended if hasattr(os, "waitid") else time.perf_counter()) - began
         if other is not None:
@@ -91,7 +96,7 @@ def run(words):
             raise Failure(f"{os.path.basename(words[0])} ended with {ending(status)}"
                           + (f": {said[-1]}" if said else ""))
         return Usage(wall, usage.ru_utime + usage.ru_stime, peak_bytes(usage), written,
-                     content(heard))
+                     dirtied, content(heard))
 
 
 def ending(status):

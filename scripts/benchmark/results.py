@@ -7,8 +7,8 @@ import statistics
 COLUMNS = [
     ("case", "case"), ("run", "run"), ("program", "program"), ("wall_seconds", "wall"),
     ("user_and_system_seconds", "cpu"), ("peak_memory_bytes", "peak"), ("file_bytes", "file"),
-    ("written_bytes", "written"), ("input_bytes", "input_bytes"), ("output_bytes", "produced"),
-    ("load", "load"),
+    ("written_bytes", "written"), ("dirtied_bytes", "dirtied"), ("input_bytes", "input_bytes"),
+    ("output_bytes", "produced"), ("load", "load"),
 ]
 TOLD = ["count", "told_read", "told_imported", "told_updated", "told_bytesWritten",
         "told_seconds_per_pair", "told_lookups", "told_lookup_p50_ns", "told_lookup_p99_ns",
@@ -60,9 +60,10 @@ class Results:
         told = [key for key in TOLD if any(key in row for row in self.rows)]
         with open(path, "w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([name for name, _ in COLUMNS] + [key.removeprefix("told_") for key in told])
+            keys = [key for _, key in COLUMNS] + told
+            writer.writerow([name for name, _ in COLUMNS]
+                            + [key.removeprefix("told_") for key in told])
             for row in self.rows:
-                keys = [key for _, key in COLUMNS] + told
                 writer.writerow([cell(row.get(key)) for key in keys])
 
 

@@ -1,8 +1,8 @@
 """Runs the cases: inputs made once, programs in turn, each from the same state.
 
-The programs of a case run in turn (A B C A B C ...), so that a slow spell of the machine meets all of
-them, after a round that does not count. Inputs and copied files are read once before a case, and
-what was prepared is flushed before what is measured begins.
+The programs of a case run in turn (A B C A B C ...), so that a slow spell of the machine meets
+all of them, after a round that does not count. Inputs are read once before a case, and what was
+prepared is flushed before what is measured begins.
 """
 
 import json
@@ -92,8 +92,9 @@ class Runner:
                 usage = process.run(self.words(command.words, **values))
             return dict(
                 wall=usage.wall, cpu=usage.cpu, peak=usage.peak, written=usage.written,
-                file=length(values["output"]), produced=length("out.csv"),
-                input_bytes=length(values["input"]), **told(usage.output))
+                dirtied=usage.dirtied, file=length(values["output"]),
+                produced=length("out.csv"), input_bytes=length(values["input"]),
+                **told(usage.output))
         finally:
             remove_database("measured.db")
             Path("out.csv").unlink(missing_ok=True)

@@ -94,21 +94,21 @@ def lines(results, cases, facts, runs, load, scale):
     yield f"# {datetime.date.today().isoformat()}"
     yield ""
     if scale != 1:
-        yield (f"**A trial of the benchmark with {scale:g} of the rows: its figures say nothing about "
-               "what is to be reached.**\n")
+        yield (f"**A trial of the benchmark with {scale:g} of the rows: its figures say nothing "
+               "about what is to be reached.**\n")
     yield from goals.table(results)
     yield ""
     yield "| | |\n|---|---|"
     for key, value in facts:
         yield f"| {key} | {value} |"
     yield f"| load | {load[0]:.2f} before, {load[1]:.2f} after |"
-    yield (f"| runs | {runs} of each (10,000,000 rows for memory: 2), in turn, after one that does not "
-           "count |")
+    yield (f"| runs | {runs} of each (2 of those for memory alone), in turn, after one that does "
+           "not count |")
     yield ""
     yield ("Whole processes, medians. Ratios are taken within each round: median (range); below 1 "
-           "sheaf is faster. Files and inputs are in the page cache. *Written* is what the kernel "
-           "counts for the process (`write_bytes`): temporary files and logs too, a page changed "
-           "twice before it is written once. Peaks marked ≤ are no larger than the measuring "
+           "sheaf is faster. Files and inputs are in the page cache. *Written* is what the "
+           "process gave to write calls, as the kernel counts it (`wchar`): temporary files and "
+           "logs too. Peaks marked ≤ are no larger than the measuring "
            "program's own, below which none can be told. A miss is given as a multiple of what is "
            "allowed. All data is in [raw.csv](raw.csv).")
     yield ""
