@@ -280,9 +280,9 @@ def update_cases(scale):
                         "the primary key (for text, `without rowid`) and an upsert of every "
                         "column, which were faster and wrote less than `insert or replace`; the "
                         "CSV first into a table in memory; its shell, because Python would add its "
-                        "own start and a call for every row. `group` stands beside `synchronous=NORMAL`, which is "
-                        "weaker (the newest transactions may be lost until a checkpoint), `full` "
-                        "beside `FULL`. Bytes written are those of the whole process, the "
+                        "own start and a call for every row. `group` stands beside "
+                        "`synchronous=NORMAL`, which is weaker (the newest transactions may be "
+                        "lost until a checkpoint), `full` beside `FULL`. Bytes written are those of the whole process, the "
                         "checkpoint at its end included.")
 
 

@@ -5,8 +5,8 @@
 A pair is: B bytes written, fdatasync, 4096 bytes written over one of the first two pages,
 fdatasync. The B bytes go over bytes that are there already, round and round in 64 MiB (as a
 database does that uses freed pages again), or, with --appending, behind all that were written
-before, in a file whose length has been set (as one does that grows). The interpreter's own part of a pair is a few
-microseconds. Where there is no fdatasync, fsync. Prints one JSON object.
+before, in a file whose length has been set (as one does that grows). The interpreter's own part of
+a pair is a few microseconds. Where there is no fdatasync, fsync. Prints one JSON object.
 """
 
 import argparse
