@@ -55,7 +55,7 @@ class Command:
     input: Input | None = None  # the case's, when None
     needs: tuple = ()
     meanwhile: tuple = ()
-    # Also counts the run's objects of work, for a cost per row or per pair.
+    # The run's objects, for a cost of each.
     rows: int = 0
     repeats: int = 1
 
@@ -77,6 +77,7 @@ class Case:
 
 
 OURS = "sheaf"
+PEERS = ["sqlite3", "duckdb", "duckdb (Python)"]
 COLUMNS = ["App", "Category", "Rating", "Reviews", "Size", "Installs", "Type", "Price",
            '"Content Rating"', "Genres", '"Last Updated"', '"Current Ver"', '"Android Ver"']
 SQLITE_COLUMNS = ", ".join(COLUMNS)
@@ -143,7 +144,7 @@ def transaction_cases(scale):
         "sheaf full": command(*SHEAF_IMPORT, "--durability", "full", rows=rows),
         "flushes in place": flush_pairs(scale(1000, 100), 40960, False),
         "flushes appending": flush_pairs(scale(1000, 100), 40960, True),
-    }, note="A pair of flushes writes 40 KiB, about a batch in the file, and a commit slot. The "
+    }, chart=False, note="A pair of flushes writes 40 KiB, about a batch in the file, and a commit slot. The "
             "limit is taken from those that append, because the file grows.")
 
 
@@ -156,12 +157,13 @@ def growth_cases(scale):
         more = dict(input=sample("apps", scale(rows)), rows=scale(rows), repeats=repeats)
         commands[f"{rows:,} rows, file"] = Command(SHEAF_IMPORT, **more)
         commands[f"{rows:,} rows, pipe"] = piped("--batch-size", "1000", **more)
-    commands["start only"] = command("sheaf", "--version", repeats=5)
+    commands["1 row, file"] = Command(SHEAF_IMPORT, input=sample("apps", 1), repeats=5)
     large = sample("apps", scale(10_000_000))
     yield Case("growth", "Cost per row as the input grows", large, commands, chart=False,
                note="`cat` feeds the pipe; its own time and memory are not counted, but it takes "
                     "part in sharing the processor. The short imports are repeated within a "
-                    "round.")
+                    "round. The import of one row is what every import takes: the start of the "
+                    "process, a new file and its flushes.")
     commands = {}
     for batch in ("1000", "all"):
         for parsers in ("1", "2", "4"):
@@ -169,8 +171,17 @@ def growth_cases(scale):
             commands[f"file, batch {batch}, {parsers} parsers"] = command(
                 "sheaf", "import", "{input}", "--into", "{output}", *options, "--report", "json")
             commands[f"pipe, batch {batch}, {parsers} parsers"] = piped(*options)
+    for shape, rows in (("numbers", 1_000_000), ("text", 200_000)):
+        for parsers in ("1", "2", "4"):
+            more = dict(input=sample(shape, scale(rows)))
+            options = ("--batch-size", "1000", "--parsers", parsers)
+            commands[f"{shape}-{rows}, file, {parsers} parsers"] = command(
+                "sheaf", "import", "{input}", "--into", "{output}", *options, "--report", "json",
+                **more)
+            commands[f"{shape}-{rows}, pipe, {parsers} parsers"] = piped(*options, **more)
     yield Case("memory", "Peak memory of an import of 10,000,000 rows", large, commands,
-               most_runs=2, warm_up=False, chart=False)
+               most_runs=2, warm_up=False, chart=False,
+               note="Of app rows where nothing else is said.")
 
 
 def piped(*options, **more):

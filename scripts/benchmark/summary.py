@@ -5,7 +5,7 @@ import statistics
 
 from . import goals, process
 from .runner import SCRIPTS, shown_word
-from .cases import OURS
+from .cases import OURS, PEERS
 
 
 def spread(values, form="{:.3f}"):
@@ -19,15 +19,17 @@ def peak_text(count):
 
 def case_table(results, case):
     name_of = case.name
-    compared = OURS in case.commands and results.has(name_of)
+    compared = any(name in PEERS for name in case.commands) and OURS in case.commands
+    counted = any(command.rows for command in case.commands.values())
     told = [key for key in ("count", "told_seconds_per_pair", "told_lookup_p50_ns",
                             "told_lookup_p99_ns", "told_lookup_max_ns")
             if any(results.values(name_of, program, key) for program in case.commands)]
     yield ("| | wall | range | user + system | peak memory | file | written |"
+           + (" µs per object |" if counted else "")
            + (" sheaf's wall / its wall |" if compared else "")
            + "".join(f" {key.removeprefix('told_').replace('_', ' ')} |" for key in told))
-    yield "|---|---|---|---|---|---|---|" + "---|" * (compared + len(told))
-    for name in case.commands:
+    yield "|---|---|---|---|---|---|---|" + "---|" * (counted + compared + len(told))
+    for name, command in case.commands.items():
         wall = results.values(name_of, name, "wall")
         if not wall:
             continue
@@ -37,9 +39,12 @@ def case_table(results, case):
                 f"| {peak_text(results.median(name_of, name, 'peak'))} "
                 f"| {goals.megabytes(results.median(name_of, name, 'file'))} "
                 f"| {'' if written is None else goals.megabytes(written)} |")
+        if counted:
+            each = statistics.median(wall) / command.rows * 1e6 if command.rows else None
+            line += " |" if each is None else f" {each:.3f} |"
         if compared:
             found = results.ratios(name_of, OURS, name)
-            line += " |" if name == OURS or not found else (
+            line += " |" if name not in PEERS or not found else (
                 f" {statistics.median(found):.2f} ({spread(found, '{:.2f}')}) |")
         for key in told:
             value = results.median(name_of, name, key)
