@@ -144,8 +144,9 @@ def transaction_cases(scale):
         "sheaf full": command(*SHEAF_IMPORT, "--durability", "full", rows=rows),
         "flushes in place": flush_pairs(scale(1000, 100), 40960, False),
         "flushes appending": flush_pairs(scale(1000, 100), 40960, True),
-    }, chart=False, note="A pair of flushes writes 40 KiB, about a batch in the file, and a commit slot. The "
-            "limit is taken from those that append, because the file grows.")
+    }, chart=False,
+        note="A pair of flushes writes 40 KiB, about a batch in the file, and a commit slot. The "
+             "limit is taken from those that append, because the file grows.")
 
 
 # Size of the input
@@ -168,17 +169,19 @@ def growth_cases(scale):
     for batch in ("1000", "all"):
         for parsers in ("1", "2", "4"):
             options = ("--batch-size", batch, "--parsers", parsers)
-            commands[f"file, batch {batch}, {parsers} parsers"] = command(
+            name = f"batch {batch}, --parsers {parsers}"
+            commands[f"file, {name}"] = command(
                 "sheaf", "import", "{input}", "--into", "{output}", *options, "--report", "json")
-            commands[f"pipe, batch {batch}, {parsers} parsers"] = piped(*options)
+            commands[f"pipe, {name}"] = piped(*options)
     for shape, rows in (("numbers", 1_000_000), ("text", 200_000)):
         for parsers in ("1", "2", "4"):
             more = dict(input=sample(shape, scale(rows)))
             options = ("--batch-size", "1000", "--parsers", parsers)
-            commands[f"{shape}-{rows}, file, {parsers} parsers"] = command(
+            name = f"--parsers {parsers}"
+            commands[f"{shape}-{rows}, file, {name}"] = command(
                 "sheaf", "import", "{input}", "--into", "{output}", *options, "--report", "json",
                 **more)
-            commands[f"{shape}-{rows}, pipe, {parsers} parsers"] = piped(*options, **more)
+            commands[f"{shape}-{rows}, pipe, {name}"] = piped(*options, **more)
     yield Case("memory", "Peak memory of an import of 10,000,000 rows", large, commands,
                most_runs=2, warm_up=False, chart=False,
                note="Of app rows where nothing else is said.")
@@ -293,8 +296,8 @@ def update_cases(scale):
                         "CSV first into a table in memory; its shell, because Python would add its "
                         "own start and a call for every row. `group` stands beside "
                         "`synchronous=NORMAL`, which is weaker (the newest transactions may be "
-                        "lost until a checkpoint), `full` beside `FULL`. Bytes written are those of the whole process, the "
-                        "checkpoint at its end included.")
+                        "lost until a checkpoint), `full` beside `FULL`. Bytes written are those of "
+                        "the whole process, the checkpoint at its end included.")
 
 
 def all_cases(factor):

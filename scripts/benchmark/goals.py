@@ -103,8 +103,8 @@ def cost_per_row(results):
             without.append((wall - start) / count * 1e6)
         spread, least = max(costs) / min(costs), max(without) / min(without)
         listed = ", ".join(f"{cost:.3f}" for cost in costs)
-        yield Check(way, f"{way}: {listed} µs, spread {spread - 1:.0%} ({least - 1:.0%} without the "
-                    f"{seconds(start)} that one row takes)", spread, 1.10)
+        yield Check(way, f"{way}: {listed} µs, spread {spread - 1:.0%} ({least - 1:.0%} without "
+                    f"the {seconds(start)} that one row takes)", spread, 1.10)
 
 
 def peak_memory(results):
