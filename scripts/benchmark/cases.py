@@ -296,8 +296,8 @@ def update_cases(scale):
                         "CSV first into a table in memory; its shell, because Python would add its "
                         "own start and a call for every row. `group` stands beside "
                         "`synchronous=NORMAL`, which is weaker (the newest transactions may be "
-                        "lost until a checkpoint), `full` beside `FULL`. Bytes written are those of "
-                        "the whole process, the checkpoint at its end included.")
+                        "lost until a checkpoint), `full` beside `FULL`. Bytes written are those "
+                        "of the whole process, the checkpoint at its end included.")
 
 
 def all_cases(factor):
