@@ -23,6 +23,10 @@ let package = Package(
       linkerSettings: [
         .unsafeFlags(["-static-stdlib"], .when(platforms: [.linux], configuration: .release))
       ]),
+    // What scripts/bench looks objects up with; no product.
+    .executableTarget(
+      name: "PointLookups", dependencies: ["Engine"], path: "Tests/PointLookups",
+      swiftSettings: settings),
     .testTarget(name: "EngineTests", dependencies: ["Engine"], swiftSettings: settings),
     .testTarget(
       name: "ImporterTests", dependencies: ["Engine", "Importer"], swiftSettings: settings),
