@@ -1,4 +1,4 @@
-/// Reads neighbouring clusters and encodes their rows as one, column by column, so that memory holds
+/// Reads neighbouring leaves and encodes their rows as one, column by column, so that memory holds
 /// no more than one column's spellings and the result.
 ///
 /// Thread rule: confined; one for each thread. Its memory is used again for every cluster.
@@ -19,7 +19,7 @@ final class ClusterMerger {
   private var arena = OutputBuffer()
   private var spans = Scratch<TextSpan>()
 
-  /// Encodes the rows of clusters that follow each other.
+  /// Encodes the rows of leaves that follow each other.
   ///
   /// - Parameters:
   ///   - entries: their places in the tree; at least one.
@@ -28,14 +28,14 @@ final class ClusterMerger {
   func merge(
     _ entries: [NodeEntry], columnIDs: [UInt32], _ blocks: BlockReader, end: UInt64
   ) throws -> Merged {
-    let readers = try entries.map { try blocks.cluster($0, end: end) }
+    let leaves = try entries.map { try Leaf($0, blocks, end: end) }
     var digest = Digest(columns: [UInt64](repeating: 0, count: columnIDs.count))
-    let offsets = try keyOffsets(entries, readers)
+    let offsets = try keyOffsets(leaves)
     digest.keys = Self.digest(offsets)
     let cluster = try builder.encode(
       rowCount: offsets.count, columnIDs: columnIDs, keyOffsets: offsets
     ) { index throws(ClusterError) in
-      try gather(columnIDs[index], readers, rowCount: offsets.count)
+      try gather(columnIDs[index], leaves, rowCount: offsets.count)
       let column = ColumnMatrix(arena: arena.bytes, spans: UnsafePointer(spans.pointer))
       digest.columns[index] = Self.digest(
         UnsafeRawPointer(arena.start), UnsafePointer(spans.pointer), count: offsets.count)
@@ -44,15 +44,15 @@ final class ClusterMerger {
     return Merged(cluster: cluster, digest: digest)
   }
 
-  /// The digest of a cluster as it is stored.
+  /// The digest of a leaf as it is stored.
   func digest(
     _ entry: NodeEntry, columnIDs: [UInt32], _ blocks: BlockReader, end: UInt64
   ) throws -> Digest {
-    let reader = try blocks.cluster(entry, end: end)
+    let leaf = try Leaf(entry, blocks, end: end)
     var digest = Digest()
-    digest.keys = Self.digest(try keyOffsets([entry], [reader]))
+    digest.keys = Self.digest(try keyOffsets([leaf]))
     for id in columnIDs {
-      decoded.decode(try reader.open(id: id), rows: 0..<reader.rowCount)
+      try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
       guard let spans = decoded.spans.baseAddress else {
         digest.columns.append(0)
         continue
@@ -65,29 +65,26 @@ final class ClusterMerger {
   // MARK: Gathering
 
   /// All keys, counted from the first one.
-  private func keyOffsets(
-    _ entries: [NodeEntry], _ readers: [ClusterReader]
-  ) throws(ClusterError) -> [Int64] {
+  private func keyOffsets(_ leaves: [Leaf]) throws(ClusterError) -> [Int64] {
     var offsets: [Int64] = []
-    offsets.reserveCapacity(readers.reduce(0) { $0 + $1.rowCount })
-    for (entry, reader) in zip(entries, readers) {
-      let keys = try reader.keys()
+    offsets.reserveCapacity(leaves.reduce(0) { $0 + $1.rowCount })
+    for leaf in leaves {
+      let keys = try leaf.keys()
       // Damaged keys may wrap around: the builder refuses those that do not ascend.
-      let shift = entry.firstKey &- entries[0].firstKey
-      for row in 0..<reader.rowCount { offsets.append(shift &+ keys.offset(row)) }
+      for row in 0..<leaf.rowCount { offsets.append(keys.key(row) &- leaves[0].entry.firstKey) }
     }
     return offsets
   }
 
   /// Puts a column's spellings into arena and spans.
   private func gather(
-    _ id: UInt32, _ readers: [ClusterReader], rowCount: Int
+    _ id: UInt32, _ leaves: [Leaf], rowCount: Int
   ) throws(ClusterError) {
     arena.removeAll()
     let target = spans.reserve(max(rowCount, 1))
     var row = 0
-    for reader in readers {
-      decoded.decode(try reader.open(id: id), rows: 0..<reader.rowCount)
+    for leaf in leaves {
+      try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
       var low = Int.max
       var high = 0
       for span in decoded.spans where !span.isNull {

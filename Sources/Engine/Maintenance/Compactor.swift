@@ -82,7 +82,7 @@ package struct Compactor {
     let blocks = blocks
     while let round = try groups.next(team.size) {
       let merged = try team.map(round) { group, merger in
-        defer { for entry in group { blocks.forget(entry) } }
+        defer { for entry in group { blocks.forget(entry, end: end) } }
         return try merger.merge(group, columnIDs: schema.columnIDs, blocks, end: end)
       }
       for (group, merged) in zip(round, merged) {
@@ -115,7 +115,7 @@ package struct Compactor {
         TreeReader(blocks: blocks, root: table.root, end: record.end), clustersEach: 1)
       while let round = try groups.next(team.size) {
         let found = try team.map(round) { group, merger in
-          defer { blocks.forget(group[0]) }
+          defer { blocks.forget(group[0], end: record.end) }
           return try merger.digest(
             group[0], columnIDs: schema.columnIDs, blocks, end: record.end)
         }
@@ -136,14 +136,16 @@ package struct Compactor {
   }
 }
 
-/// A tree's clusters in order, as groups that are merged into one each.
+/// A tree's leaves in order, as groups that are merged into one cluster each.
 private struct ClusterGroups {
+  private let tree: TreeReader
   private var cursor: ClusterCursor
   private var next: NodeEntry?
   private let clustersEach: Int
   private var started = false
 
   init(_ tree: TreeReader, clustersEach: Int = .max) {
+    self.tree = tree
     cursor = tree.clusters()
     self.clustersEach = clustersEach
   }
@@ -167,7 +169,7 @@ private struct ClusterGroups {
       // Counts come from the file: none is near overflow once it is compared with the limit.
       let (sum, overflow) = rows.addingReportingOverflow(entry.count)
       let fits = !overflow && sum <= Compactor.clusterRows
-      bytes += Int(entry.reference.length)
+      bytes += try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
       guard group.isEmpty || (fits && bytes <= Compactor.clusterBytes) else { break }
       rows = sum
       group.append(entry)
