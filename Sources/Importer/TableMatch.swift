@@ -105,11 +105,10 @@ extension Table {
       var classes: TypeSet = []
       let limit: Int64 = 1 << 53
       try forEachLeaf { leaf in
-        guard let stored = try leaf.cluster.column(id: schema.columnIDs[index]),
-          stored.nullCount < leaf.rowCount
-        else { return }
+        let stored = try leaf.statistics(id: schema.columnIDs[index])
+        guard stored.nullCount < leaf.rowCount else { return }
         classes.formUnion(.int)
-        guard let bounds = stored.statistics.integers, bounds.lowerBound >= -limit,
+        guard let bounds = stored.integers, bounds.lowerBound >= -limit,
           bounds.upperBound <= limit
         else {
           classes.formUnion(.bigInt)
@@ -123,10 +122,8 @@ extension Table {
   private func hasValues(inColumn index: Int) throws -> Bool {
     var found = false
     try forEachLeaf { leaf in
-      guard !found, let stored = try leaf.cluster.column(id: schema.columnIDs[index]) else {
-        return
-      }
-      found = stored.nullCount < leaf.rowCount
+      if found { return }
+      found = try leaf.statistics(id: schema.columnIDs[index]).nullCount < leaf.rowCount
     }
     return found
   }

@@ -1,4 +1,4 @@
-/// Reads neighbouring clusters and encodes their rows as one, a column at a time, so that memory holds
+/// Reads neighbouring leaves and encodes their rows as one, a column at a time, so that memory holds
 /// no more than one column's spellings and the result.
 ///
 /// Thread rule: confined; one for each thread. Its memory is used again for every column.
@@ -11,7 +11,7 @@ final class ClusterMerger {
   private var arena = OutputBuffer()
   private var spans = Scratch<TextSpan>()
 
-  /// Encodes one column of clusters that follow each other.
+  /// Encodes one column of leaves that follow each other.
   ///
   /// - Parameters:
   ///   - entries: their places in the tree; at least one.
@@ -20,38 +20,37 @@ final class ClusterMerger {
   func encode(
     column id: UInt32, of entries: [NodeEntry], _ blocks: BlockReader, end: UInt64
   ) throws -> (column: EncodedColumn, digest: Digest) {
-    let readers = try entries.map { try blocks.cluster($0, end: end) }
-    let rowCount = readers.reduce(0) { $0 + $1.rowCount }
-    try gather(id, readers, rowCount: rowCount)
+    let leaves = try entries.map { try Leaf($0, blocks, end: end) }
+    let rowCount = leaves.reduce(0) { $0 + $1.rowCount }
+    try gather(id, leaves, rowCount: rowCount)
     let start = UnsafePointer(spans.pointer)
     let column = try builder.encode(
       ColumnMatrix(arena: arena.bytes, spans: start), id: id, rowCount: rowCount)
     return (column, Self.digest(UnsafeRawPointer(arena.start), start, count: rowCount))
   }
 
-  /// The digest of one column of a cluster as it is stored.
+  /// The digest of one column of a leaf as it is stored.
   func digest(
     column id: UInt32, of entry: NodeEntry, _ blocks: BlockReader, end: UInt64
   ) throws -> Digest {
-    let reader = try blocks.cluster(entry, end: end)
-    decoded.decode(try reader.open(id: id), rows: 0..<reader.rowCount)
+    let leaf = try Leaf(entry, blocks, end: end)
+    try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
     guard let spans = decoded.spans.baseAddress else { return 0 }
     return Self.digest(decoded.base, spans, count: decoded.count)
   }
 
   // MARK: Keys
 
-  /// All keys of clusters that follow each other, counted from the first one.
+  /// All keys of leaves that follow each other, counted from the first one.
   static func keyOffsets(
     of entries: [NodeEntry], _ blocks: BlockReader, end: UInt64
   ) throws -> [Int64] {
     var offsets: [Int64] = []
     for entry in entries {
-      let reader = try blocks.cluster(entry, end: end)
-      let keys = try reader.keys()
+      let leaf = try Leaf(entry, blocks, end: end)
+      let keys = try leaf.keys()
       // Damaged keys may wrap around: the builder refuses those that do not ascend.
-      let shift = entry.firstKey &- entries[0].firstKey
-      for row in 0..<reader.rowCount { offsets.append(shift &+ keys.offset(row)) }
+      for row in 0..<leaf.rowCount { offsets.append(keys.key(row) &- entries[0].firstKey) }
     }
     return offsets
   }
@@ -64,13 +63,13 @@ final class ClusterMerger {
 
   /// Puts a column's spellings into arena and spans.
   private func gather(
-    _ id: UInt32, _ readers: [ClusterReader], rowCount: Int
+    _ id: UInt32, _ leaves: [Leaf], rowCount: Int
   ) throws(ClusterError) {
     arena.removeAll()
     let target = spans.reserve(max(rowCount, 1))
     var row = 0
-    for reader in readers {
-      decoded.decode(try reader.open(id: id), rows: 0..<reader.rowCount)
+    for leaf in leaves {
+      try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
       var low = Int.max
       var high = 0
       for span in decoded.spans where !span.isNull {

@@ -94,7 +94,7 @@ package struct Compactor {
         let cluster = try builder.assemble(
           own.map(\.column), rowCount: offsets.count, keyOffsets: offsets)
         try editor.append(try store.write(cluster, firstKey: group[0].firstKey))
-        for entry in group { blocks.forget(entry) }
+        for entry in group { blocks.forget(entry, end: end) }
       }
     }
     table.root = try editor.seal()
@@ -136,7 +136,7 @@ package struct Compactor {
               reason: "the compacted copy does not read back as it was written")
           }
           index += 1
-          blocks.forget(group[0])
+          blocks.forget(group[0], end: record.end)
         }
       }
     }
@@ -147,14 +147,16 @@ package struct Compactor {
   }
 }
 
-/// A tree's clusters in order, as groups that are merged into one each.
+/// A tree's leaves in order, as groups that are merged into one cluster each.
 private struct ClusterGroups {
+  private let tree: TreeReader
   private var cursor: ClusterCursor
   private var next: NodeEntry?
   private let clustersEach: Int
   private var started = false
 
   init(_ tree: TreeReader, clustersEach: Int = .max) {
+    self.tree = tree
     cursor = tree.clusters()
     self.clustersEach = clustersEach
   }
@@ -178,7 +180,7 @@ private struct ClusterGroups {
       // Counts come from the file: none is near overflow once it is compared with the limit.
       let (sum, overflow) = rows.addingReportingOverflow(entry.count)
       let fits = !overflow && sum <= Compactor.clusterRows
-      bytes += Int(entry.reference.length)
+      bytes += try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
       guard group.isEmpty || (fits && bytes <= Compactor.clusterBytes) else { break }
       rows = sum
       group.append(entry)

@@ -45,9 +45,9 @@ package final class TableEditor {
     try use {
       switch try tree.place(ofKey: key) {
       case nil: return nil
-      case .open(let cluster, _):
-        guard let row = cluster.rows.row(ofKey: key) else { return nil }
-        return try copy(cluster, row)
+      case .open(let leaf, _):
+        guard let row = leaf.row(ofKey: key) else { return nil }
+        return try copy(leaf, row)
       case .stored(let entry, _):
         let leaf = try store.leaf(entry)
         guard let row = try leaf.keys().row(ofKey: key) else { return nil }
@@ -61,8 +61,8 @@ package final class TableEditor {
       guard position >= 0 else { return nil }
       switch try tree.place(ofPosition: UInt64(position)) {
       case nil: return nil
-      case .open(let cluster, let before):
-        return try copy(cluster, position - Int(clamping: before))
+      case .open(let leaf, let before):
+        return try copy(leaf, position - Int(clamping: before))
       case .stored(let entry, let before):
         let leaf = try store.leaf(entry)
         let row = position - Int(clamping: before)
@@ -71,9 +71,9 @@ package final class TableEditor {
     }
   }
 
-  private func copy(_ cluster: OpenCluster, _ row: Int) throws -> Row {
+  private func copy(_ leaf: OpenLeaf, _ row: Int) throws -> Row {
     let values = try schema.columns.enumerated().map { index, column in
-      guard let spelling = cluster.rows.spelling(row: row, column: index) else { return Value.null }
+      guard let spelling = try leaf.spelling(row: row, column: index) else { return Value.null }
       guard let value = Value(spelling: spelling, type: column.type) else {
         throw EngineError.damaged(
           path: path, where: "table '\(name)', column '\(column.name)'",
@@ -81,7 +81,7 @@ package final class TableEditor {
       }
       return value
     }
-    return Row(key: cluster.rows.keys[row], values: values, schema: schema)
+    return Row(key: leaf.key(row), values: values, schema: schema)
   }
 
   // MARK: Changing objects
@@ -150,14 +150,29 @@ package final class TableEditor {
   package func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws {
     try use {
       for change in changes { try check(change.value, column: change.column) }
-      let found = try tree.withOpenCluster(holding: key) { cluster in
-        guard let row = cluster.rows.row(ofKey: key) else { return false }
-        for change in changes {
-          try cluster.rows.set(row: row, column: change.column, to: change.value)
-        }
-        return true
+      guard try tree.update(key, changes) else {
+        throw EngineError.noSuchObject(table: name, key: key)
       }
-      guard found == true else { throw EngineError.noSuchObject(table: name, key: key) }
+      try tree.limitMemory()
+    }
+  }
+
+  /// Replaces all values of an object by spellings.
+  ///
+  /// The caller has made sure that every spelling fits its column.
+  ///
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - row: a span for each column, in the columns' order.
+  /// - Complexity: O(log n); the leaf's other rows are not decoded.
+  /// - Throws: `EngineError.noSuchObject`, `.tooLarge`, `.damaged`.
+  package func replace(
+    _ key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>
+  ) throws {
+    try use {
+      guard try tree.replace(key, base: base, row: row) else {
+        throw EngineError.noSuchObject(table: name, key: key)
+      }
       try tree.limitMemory()
     }
   }
@@ -165,14 +180,9 @@ package final class TableEditor {
   /// Removes an object; false when there is none with that key.
   package func delete(_ key: Int64) throws -> Bool {
     try use {
-      guard try row(forKey: key) != nil else { return false }
-      let found = try tree.withOpenCluster(holding: key) { cluster in
-        guard let row = cluster.rows.row(ofKey: key) else { return false }
-        cluster.rows.removeRows { $0 == row }
-        return true
-      }
+      guard try tree.delete(key) else { return false }
       try tree.limitMemory()
-      return found == true
+      return true
     }
   }
 

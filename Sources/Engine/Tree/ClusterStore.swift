@@ -45,20 +45,74 @@ package final class ClusterStore {
     try Leaf(entry, blocks, end: end())
   }
 
-  /// A cluster's rows for changing.
-  package func open(_ entry: NodeEntry) throws -> OpenCluster {
-    if let tail, tail.reference == entry.reference, tail.rows.keys.first == entry.firstKey,
-      tail.rows.columnIDs == columnIDs
-    {
-      self.tail = nil
-      return OpenCluster(tail.rows)
-    }
+  /// A leaf's rows, all of them, for changing.
+  package func openRows(_ entry: NodeEntry) throws -> OpenCluster {
+    if let rows = takeTail(entry) { return rows }
     var rows = RowBuffer(columnIDs: columnIDs)
-    try rows.append(try leaf(entry).cluster, firstKey: entry.firstKey)
+    try rows.append(try leaf(entry))
+    try dropLeaf(entry)
+    return OpenCluster(rows)
+  }
+
+  private func takeTail(_ entry: NodeEntry) -> OpenCluster? {
+    guard let tail, tail.reference == entry.reference, tail.rows.keys.first == entry.firstKey,
+      tail.rows.columnIDs == columnIDs
+    else { return nil }
+    self.tail = nil
+    drop(entry.reference)
+    return OpenCluster(tail.rows)
+  }
+
+  /// A leaf for changing a few of its rows; nil when there is none with that key.
+  package func open(
+    _ entry: NodeEntry, holding key: Int64, limits: TreeEditor.Limits
+  ) throws -> OpenLeaf? {
+    let leaf = try leaf(entry)
+    guard try leaf.keys().row(ofKey: key) != nil else { return nil }
+    if let rows = takeTail(entry) { return .rows(rows) }
+    let length = Int((leaf.overlay?.base ?? entry).reference.length)
+    // Rewriting these costs about as much as an overlay; the last one is likely to grow next.
+    if length < limits.overlayFrom
+      || (leaf.rowCount <= limits.tailRows && length < limits.overlayFrom * 4)
+    {
+      return .rows(try openRows(entry))
+    }
+    let overlay = try OpenOverlay(leaf, columnIDs: columnIDs)
+    if entry.reference.isOverlay { drop(entry.reference) }
+    return .overlay(overlay)
+  }
+
+  /// The rows of a leaf whose overlay is open already.
+  func openRows(_ overlay: OpenOverlay) throws -> OpenCluster {
+    let rows = try overlay.rows()
+    drop(overlay.base.reference)
     return OpenCluster(rows)
   }
 
   package func newCluster() -> OpenCluster { OpenCluster(RowBuffer(columnIDs: columnIDs)) }
+
+  /// Writes an open leaf: its overlay, or its rows when the overlay has grown large beside the cluster.
+  package func close(_ leaf: OpenLeaf, limits: TreeEditor.Limits) throws -> [NodeEntry] {
+    switch leaf {
+    case .rows(let cluster): return try close(cluster, limits: limits)
+    case .overlay(let overlay):
+      if overlay.count == 0 {
+        drop(overlay.base.reference)
+        return []
+      }
+      if overlay.isEmpty { return [overlay.base] }
+      let most = max(limits.overlayBytes, Int(overlay.base.reference.length) / limits.overlayShare)
+      if overlay.byteCount > most || overlay.isMostlyDeleted {
+        return try close(try openRows(overlay), limits: limits)
+      }
+      var reference = try writer.append(node: overlay.encode())
+      reference.isOverlay = true
+      return [
+        NodeEntry(
+          firstKey: overlay.firstKey, count: UInt64(overlay.count), reference: reference)
+      ]
+    }
+  }
 
   /// Writes open rows as one or more clusters; none when there are no rows.
   package func close(_ cluster: OpenCluster, limits: TreeEditor.Limits) throws -> [NodeEntry] {
@@ -95,6 +149,20 @@ package final class ClusterStore {
   }
 
   package func drop(_ reference: BlockReference) { writer.drop(reference) }
+
+  /// Drops a leaf: its cluster, and its overlay if it has one.
+  package func dropLeaf(_ entry: NodeEntry) throws {
+    if entry.reference.isOverlay {
+      drop(try blocks.overlay(entry, end: end()).base.reference)
+    }
+    drop(entry.reference)
+  }
+
+  /// Bytes of a leaf's cluster and overlay.
+  package func byteCount(ofLeaf entry: NodeEntry) throws -> Int {
+    if !entry.reference.isOverlay { return Int(entry.reference.length) }
+    return try blocks.byteCount(ofLeaf: entry, end: end())
+  }
 }
 
 extension BlockReader {
