@@ -77,7 +77,7 @@ final class TransactionState {
 
   // MARK: Tables
 
-  func createTable(_ name: String, _ columns: [Column]) throws {
+  func createTable(_ name: String, _ columns: [Column], key: String?) throws {
     try checkOpen()
     guard !name.isEmpty else {
       throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
@@ -85,7 +85,8 @@ final class TransactionState {
     guard !catalogue.tables.contains(where: { $0.name == name }) else {
       throw EngineError.tableExists(name: name)
     }
-    let schema = try TableSchema(columns, table: name)
+    let schema = try TableSchema(
+      columns, table: name, key: key, codeBits: database.options.indexLimits.codeBits)
     let table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
     catalogue.nextTableNumber &+= 1
     catalogue.tables.append(table)
@@ -119,8 +120,16 @@ final class TransactionState {
     let reader = TreeReader(blocks: parts.blocks, root: table.root, end: base.end)
     let tree = try TreeEditor(
       reader: reader, clusters: store, limits: database.options.limits)
+    var recent: RecentKeys?
+    if let kept = database.recentKeys, kept.table == table.number {
+      recent = kept.keys
+      database.recentKeys = nil
+    }
+    let index = KeyIndex(
+      runs: table.index, writer: writer, blocks: parts.blocks, baseEnd: base.end,
+      limits: database.options.indexLimits, recent: recent)
     return TableEditor(
-      table, schema, isNew: isNew, store: store, tree: tree, path: database.path)
+      table, schema, isNew: isNew, store: store, tree: tree, index: index, path: database.path)
   }
 
   // MARK: Ending
@@ -154,6 +163,7 @@ final class TransactionState {
         }
         return version
       }
+      keepKeys { _ in true }
       try end()
       return version
     } catch {
@@ -195,10 +205,18 @@ final class TransactionState {
     }
   }
 
+  /// Leaves what is known of an index to the next transaction.
+  private func keepKeys(where isTrue: (KeyIndex) -> Bool) {
+    for editor in editors.values where isTrue(editor.index) {
+      if let keys = editor.index.kept { database.recentKeys = (editor.number, keys) }
+    }
+  }
+
   /// Rolls back unless the transaction has ended already.
   func abandon() {
     if isEnded { return }
     space.rollBack()
+    keepKeys { !$0.isChanged }
     do {
       try end()
     } catch {

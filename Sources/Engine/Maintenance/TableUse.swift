@@ -17,6 +17,10 @@ public struct TableUse: Sendable {
   /// Bytes of the blocks that hold changed and deleted rows of clusters.
   public internal(set) var overlayBytes = 0
   public internal(set) var columns: [ColumnUse]
+  /// The name of the primary key's column; nil when there is none.
+  public let keyColumn: String?
+  /// Bytes of the primary key's index, its nodes included.
+  public internal(set) var indexBytes = 0
 
   /// Reads the directories of a table's clusters, not their values, and of changed rows which are null.
   ///
@@ -26,6 +30,8 @@ public struct TableUse: Sendable {
     name = table.name
     objects = table.count
     columns = table.columns.map { ColumnUse(column: $0) }
+    keyColumn = table.keyColumn
+    indexBytes = try table.indexBytes()
     let identifiers = table.schema.columnIDs
     try table.forEachLeaf { leaf in
       clusters += 1

@@ -37,6 +37,50 @@ public struct Table: Sendable {
     }
   }
 
+  /// The name of the column that is the primary key; nil when the table has none.
+  public var keyColumn: String? { schema.keyColumn.map { columns[$0].name } }
+
+  /// The object with a primary key; nil when there is none.
+  ///
+  /// A primary key is the spelling of its value: a column that was imported with `5.0` in it holds
+  /// `Value.double(5)`, which is spelled so, but not `Value.int(5)`.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
+  public func row(forPrimaryKey value: Value) throws -> Row? {
+    guard let column = schema.keyColumn else {
+      throw EngineError.invalidArgument("table '\(name)' has no primary key")
+    }
+    if value == .null { return nil }
+    return try translatingErrors(snapshot.blocks.storage.path) {
+      let wanted = value.spelling
+      return try wanted.withUnsafeBytes { wanted in
+        let code = schema.keyCode.code(wanted)
+        var found: Row?
+        for run in entry.index where found == nil {
+          try run.find(CollectionOfOne(code), IndexBlocks(tree.blocks, end: tree.end)) {
+            _, object in
+            if found == nil { found = try row(forKey: object, having: wanted, in: column) }
+          }
+        }
+        return found
+      }
+    }
+  }
+
+  /// The object with a key, if it has that spelling in a column.
+  private func row(
+    forKey key: Int64, having spelling: UnsafeRawBufferPointer, in column: Int
+  ) throws -> Row? {
+    guard let place = try tree.location(ofKey: key) else { return nil }
+    let leaf = try Leaf(place.entry, tree.blocks, end: tree.end)
+    guard let row = try leaf.keys().row(ofKey: key) else { return nil }
+    let isIt = try leaf.column(id: schema.columnIDs[column]).withSpelling(row) {
+      $0.map { TableEditor.areEqual($0, spelling) } ?? false
+    }
+    return isIt ? try RowReader(leaf, schema).row(row, key: key) : nil
+  }
+
   /// The object at a position in the order of keys, from 0; nil beyond the last.
   ///
   /// - Complexity: O(log n).
@@ -49,6 +93,21 @@ public struct Table: Sendable {
       let row = position - Int(clamping: place.position)
       guard row < leaf.rowCount else { return nil }
       return try RowReader(leaf, schema).row(row, key: leaf.keys().key(row))
+    }
+  }
+
+  /// Bytes of the primary key's index.
+  ///
+  /// - Complexity: O(nodes of the index).
+  package func indexBytes() throws -> Int {
+    try translatingErrors(snapshot.blocks.storage.path) {
+      var bytes = 0
+      for run in entry.index {
+        try IndexBlocks(tree.blocks, end: tree.end).walk(run) { entry, _ in
+          bytes += Int(entry.reference.length)
+        }
+      }
+      return bytes
     }
   }
 

@@ -2,25 +2,28 @@
 ///
 /// Thread rule: used by the transaction's thread only.
 package final class TableEditor {
-  private var table: Catalogue.Table
-  private(set) package var schema: TableSchema
-  private let tree: TreeEditor
-  private let store: ClusterStore
-  private let path: String
+  var table: Catalogue.Table
+  package internal(set) var schema: TableSchema
+  let tree: TreeEditor
+  let store: ClusterStore
+  let path: String
   private var appended = 0
-  private var schemaIsChanged: Bool
+  var schemaIsChanged: Bool
+  /// The primary key's index; empty when the table has none.
+  package internal(set) var index: KeyIndex
   private var notesAreChanged = false
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
 
   package init(
     _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
-    tree: TreeEditor, path: String
+    tree: TreeEditor, index: KeyIndex, path: String
   ) {
     self.table = table
     self.schema = schema
     self.store = store
     self.tree = tree
+    self.index = index
     self.path = path
     schemaIsChanged = isNew
     store.columnIDs = schema.columnIDs
@@ -30,9 +33,11 @@ package final class TableEditor {
   package var number: UInt32 { table.number }
   /// The cluster that the next small transaction is likely to add to.
   package var tail: ClusterStore.Tail? { store.lastClosed }
-  package var isChanged: Bool { schemaIsChanged || notesAreChanged || tree.isChanged }
+  package var isChanged: Bool {
+    schemaIsChanged || notesAreChanged || tree.isChanged || index.isChanged
+  }
 
-  private func use<Result>(_ body: () throws -> Result) throws -> Result {
+  func use<Result>(_ body: () throws -> Result) throws -> Result {
     if isEnded { throw EngineError.transactionEnded }
     return try translatingErrors(path, body)
   }
@@ -95,8 +100,10 @@ package final class TableEditor {
       }
       for (index, value) in values.enumerated() { try check(value, column: index) }
       let key = table.nextKey
+      if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
+      try limitIndex()
       return key
     }
   }
@@ -116,8 +123,13 @@ package final class TableEditor {
   /// Adds objects given as spellings, row by row, into small clusters that later ones fill up.
   ///
   /// The caller has made sure that every spelling fits its column.
+  ///
+  /// - Parameter keysAreNew: true when `find` has just found none of their primary keys, and no two
+  ///   rows have the same.
+  /// - Throws: `EngineError.duplicateKey`; nothing is added then.
   package func append(
-    arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int
+    arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int,
+    keysAreNew: Bool = false
   ) throws {
     try use {
       guard let base = arena.baseAddress ?? UnsafeRawPointer(spans.baseAddress),
@@ -126,6 +138,12 @@ package final class TableEditor {
         if rowCount == 0 { return }
         throw EngineError.invalidArgument("rows without as many spans as columns")
       }
+      if let column = schema.keyColumn {
+        let keys = (0..<rowCount).map { first[$0 * schema.columns.count + column] }
+        try keys.withUnsafeBufferPointer {
+          try addKeys(base: base, $0, firstObject: table.nextKey, areNew: keysAreNew)
+        }
+      }
       for row in 0..<rowCount {
         let key = table.nextKey
         try withTail {
@@ -133,27 +151,59 @@ package final class TableEditor {
         }
         try advance(by: 1)
       }
+      try limitIndex()
     }
   }
 
-  /// Adds an encoded cluster's objects.
+  /// Adds an encoded cluster's objects, and their primary keys, which are read from it.
+  ///
+  /// - Throws: `EngineError.duplicateKey`; nothing is added then.
   package func append(_ cluster: EncodedCluster) throws {
     try use {
-      guard cluster.rowCount > 0 else { return }
-      try tree.append(try store.write(cluster, firstKey: table.nextKey))
-      appended += cluster.rowCount
-      try advance(by: cluster.rowCount)
+      if let column = schema.keyColumn { try addKeys(of: cluster, column) }
+      try place(cluster)
     }
+  }
+
+  /// Adds an encoded cluster's objects, whose primary keys `find` has just not found.
+  ///
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - newKeys: the primary key of each row; no two are the same.
+  package func append(
+    _ cluster: EncodedCluster, base: UnsafeRawPointer, newKeys: UnsafeBufferPointer<TextSpan>
+  ) throws {
+    try use {
+      guard schema.keyColumn != nil, newKeys.count == cluster.rowCount else {
+        throw EngineError.invalidArgument("keys for another number of rows, or without a key")
+      }
+      try addKeys(base: base, newKeys, firstObject: table.nextKey, areNew: true)
+      try place(cluster)
+    }
+  }
+
+  private func place(_ cluster: EncodedCluster) throws {
+    guard cluster.rowCount > 0 else { return }
+    try tree.append(try store.write(cluster, firstKey: table.nextKey))
+    appended += cluster.rowCount
+    try advance(by: cluster.rowCount)
+    try limitIndex()
   }
 
   /// Changes some values of an object.
   package func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws {
     try use {
       for change in changes { try check(change.value, column: change.column) }
+      if let column = schema.keyColumn,
+        let change = changes.last(where: { $0.column == column })
+      {
+        try changeKey(of: key, to: change.value.spelling)
+      }
       guard try tree.update(key, changes) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
       try tree.limitMemory()
+      try limitIndex()
     }
   }
 
@@ -164,16 +214,27 @@ package final class TableEditor {
   /// - Parameters:
   ///   - base: what the spans' offsets count from.
   ///   - row: a span for each column, in the columns' order.
+  ///   - keepsPrimaryKey: the caller knows that the primary key, if there is one, is the present one.
   /// - Complexity: O(log n); the leaf's other rows are not decoded.
-  /// - Throws: `EngineError.noSuchObject`, `.tooLarge`, `.damaged`.
+  /// - Throws: `EngineError.noSuchObject`, `.duplicateKey`, `.tooLarge`, `.damaged`.
   package func replace(
-    _ key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>
+    _ key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>,
+    keepsPrimaryKey: Bool = false
   ) throws {
     try use {
+      if let column = schema.keyColumn, !keepsPrimaryKey {
+        guard !row[column].isNull else {
+          throw EngineError.invalidValue(
+            table: name, column: schema.columns[column].name, value: "null",
+            expected: "allowed there")
+        }
+        try changeKey(of: key, to: Array(Self.bytes(base, row[column])))
+      }
       guard try tree.replace(key, base: base, row: row) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
       try tree.limitMemory()
+      try limitIndex()
     }
   }
 
@@ -186,7 +247,12 @@ package final class TableEditor {
     }
   }
 
-  package func deleteAll() throws { try use { try tree.removeAll() } }
+  package func deleteAll() throws {
+    try use {
+      try tree.removeAll()
+      try index.removeAll()
+    }
+  }
 
   private func check(_ value: Value, column index: Int) throws {
     let column = schema.columns[index]
@@ -239,6 +305,8 @@ package final class TableEditor {
 
   /// Writes everything that has changed and returns the table's entry for the catalogue.
   package func seal() throws -> Catalogue.Table {
+    // First: it may have to look at objects.
+    table.index = try index.seal(objects: tree.count, removeOutdated)
     table.root = try tree.seal()
     if schemaIsChanged {
       if table.schema.length > 0 { store.drop(table.schema) }

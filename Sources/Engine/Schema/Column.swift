@@ -18,7 +18,12 @@ public struct Column: Sendable, Hashable {
 ///     1  3  zero
 ///     4  4  the number the next new column gets
 ///     8  4  number of columns
-///     12    columns: number 4 · type 1 · nullable 1 · name (length 4, UTF-8)
+///     12 4  the number of the key column; 0 without one
+///     16 8  the first half of the secret of `KeyCode`
+///     24 8  the second half
+///     32 1  bits of a hash
+///     33 3  zero
+///     36    columns: number 4 · type 1 · nullable 1 · name (length 4, UTF-8)
 public struct TableSchema: Sendable, Equatable {
   static let kind: UInt8 = 0x53
 
@@ -29,10 +34,17 @@ public struct TableSchema: Sendable, Equatable {
   /// The number the next new column gets.
   package private(set) var nextColumnID: UInt32
   private var indices: [String: Int]
+  /// The column that holds the primary key; nil when the table has none. It is never nullable.
+  public private(set) var keyColumn: Int?
+  /// Makes the codes of primary keys; the table's own for as long as it has one.
+  package private(set) var keyCode = KeyCode(low: 0, high: 0, bits: 0)
 
-  /// - Throws: `EngineError.invalidSchema` when there is no column, or a name is empty or stands
-  ///   twice.
-  package init(_ columns: [Column], table: String) throws(EngineError) {
+  /// - Parameter key: the name of the primary key's column, which is made not nullable.
+  /// - Throws: `EngineError.invalidSchema` when there is no column, a name is empty or stands twice,
+  ///   or there is no column of the key's name.
+  package init(
+    _ columns: [Column], table: String, key: String? = nil, codeBits: UInt8 = KeyCode.standardBits
+  ) throws(EngineError) {
     self.columns = columns
     columnIDs = columns.indices.map { UInt32($0 + 1) }
     nextColumnID = UInt32(columns.count + 1)
@@ -49,6 +61,12 @@ public struct TableSchema: Sendable, Equatable {
           table: table, reason: "the column name '\(column.name)' stands twice")
       }
     }
+    guard let key else { return }
+    guard let index = indices[key] else {
+      throw EngineError.invalidSchema(
+        table: table, reason: "the key '\(key)' is none of its columns")
+    }
+    setKey(at: index, code: .random(bits: codeBits))
   }
 
   /// Where a column stands in the order; nil when there is none of that name.
@@ -59,7 +77,17 @@ public struct TableSchema: Sendable, Equatable {
     columns[index].type = type
   }
 
-  package mutating func setNullable(at index: Int) { columns[index].isNullable = true }
+  /// Allows null in a column; the key stays without.
+  package mutating func setNullable(at index: Int) {
+    if index != keyColumn { columns[index].isNullable = true }
+  }
+
+  /// Makes a column the primary key.
+  package mutating func setKey(at index: Int, code: KeyCode) {
+    keyColumn = index
+    keyCode = code
+    columns[index].isNullable = false
+  }
 
   /// Adds a column at the end; objects that are there already read as null.
   package mutating func add(_ column: Column, table: String) throws(EngineError) {
@@ -79,6 +107,11 @@ public struct TableSchema: Sendable, Equatable {
     writer.append([0, 0, 0])
     writer.append(nextColumnID)
     writer.append(UInt32(columns.count))
+    writer.append(keyColumn.map { columnIDs[$0] } ?? 0)
+    writer.append(keyCode.low)
+    writer.append(keyCode.high)
+    writer.append(keyCode.bits)
+    writer.append([0, 0, 0])
     for (column, identifier) in zip(columns, columnIDs) {
       writer.append(identifier)
       writer.append(column.type.rawValue)
@@ -96,6 +129,16 @@ public struct TableSchema: Sendable, Equatable {
     _ = try reader.readBytes(3, "schema")
     let next = try reader.read(UInt32.self, "next column number")
     let count = try reader.read(UInt32.self, "number of columns")
+    let key = try reader.read(UInt32.self, "the key column's number")
+    let (low, high) = (
+      try reader.read(UInt64.self, "secret"), try reader.read(UInt64.self, "secret")
+    )
+    let bits = try reader.read(UInt8.self, "bits of a hash")
+    guard bits <= KeyCode.maximumBits else {
+      throw DecodingFailure(what: "the bits of a hash", offset: 32)
+    }
+    keyCode = KeyCode(low: low, high: high, bits: bits)
+    _ = try reader.readBytes(3, "schema")
     columns = []
     columnIDs = []
     indices = [:]
@@ -119,5 +162,10 @@ public struct TableSchema: Sendable, Equatable {
     guard reader.remaining == 0 else {
       throw DecodingFailure(what: "bytes are left over", offset: reader.offset)
     }
+    guard key != 0 else { return }
+    guard let index = columnIDs.firstIndex(of: key), !columns[index].isNullable else {
+      throw DecodingFailure(what: "the key is no column, or one that may be null", offset: 12)
+    }
+    keyColumn = index
   }
 }

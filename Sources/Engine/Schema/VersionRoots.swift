@@ -22,6 +22,10 @@ package struct VersionRoots {
         let kind: BlockKind = level > 0 ? .node : entry.reference.isOverlay ? .overlay : .cluster
         try visit(entry.reference, kind, table)
       }
+      let index = IndexBlocks(blocks, end: record.end)
+      for run in table.index {
+        try index.walk(run) { entry, _ in try visit(entry.reference, .index, table) }
+      }
     }
   }
 }
@@ -33,6 +37,8 @@ package enum BlockKind: String, Sendable {
   case node
   case cluster
   case overlay
+  /// A node or a leaf of the primary key's index.
+  case index
 }
 
 extension SpaceMap {

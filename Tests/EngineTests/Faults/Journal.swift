@@ -104,6 +104,22 @@ extension Database.Options {
     options.limits.overlayBytes = 200
     options.limits.overlayShare = 2
     options.limits.openOverlayBytes = 4000
+    options.indexLimits = .tiny
     return options
+  }
+}
+
+extension IndexLimits {
+  /// Sizes that make runs of many levels from few keys, many of which share a code.
+  static var tiny: IndexLimits {
+    var limits = IndexLimits()
+    limits.leafEntries = 3
+    limits.nodeCapacity = 3
+    limits.recentEntries = 12
+    limits.smallestRun = 2
+    limits.smallFanout = 2
+    limits.largeFanout = 2
+    limits.codeBits = 5
+    return limits
   }
 }

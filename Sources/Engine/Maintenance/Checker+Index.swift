@@ -1,0 +1,75 @@
+extension Checker {
+  /// Checks the primary key's index: its blocks, that every object is found by its key, and that no two
+  /// objects have the same.
+  ///
+  /// - Parameter before: how many problems there were before the table's own tree was checked.
+  mutating func checkIndex(
+    _ table: Catalogue.Table, _ schema: TableSchema, problemsBefore before: Int
+  ) {
+    guard let column = schema.keyColumn else {
+      if !table.index.isEmpty {
+        report.problems.append("table '\(table.name)': it has an index without a key")
+      }
+      return
+    }
+    for run in table.index { checkRun(run, table) }
+    // What cannot be read has been said: looking objects up in it would say so for each.
+    guard report.problems.count == before else { return }
+    do {
+      try checkKeys(table, schema, column)
+    } catch {
+      report.problems.append(Self.describe(error, "the keys of table '\(table.name)'"))
+    }
+  }
+
+  /// Visits a run block by block; a damaged part does not keep the rest from being checked.
+  private mutating func checkRun(_ run: IndexRun, _ table: Catalogue.Table) {
+    let index = IndexBlocks(blocks, end: record.end)
+    var pending = [(entry: run.root.entry, level: run.root.level)]
+    var budget = record.end
+    var last: IndexEntry?
+    while let (entry, level) = pending.popLast() {
+      let what = "table '\(table.name)', the index at offset \(entry.reference.offset)"
+      guard budget >= UInt64(entry.reference.length) else {
+        report.problems.append("\(what): it refers to more bytes than the file has")
+        return
+      }
+      budget -= UInt64(entry.reference.length)
+      note(entry.reference, "the index of table '\(table.name)'")
+      do {
+        if level > 0 {
+          let node = try index.node(entry, level: level)
+          for child in (0..<node.entryCount).reversed() {
+            pending.append((node.entry(child), level - 1))
+          }
+          continue
+        }
+        let leaf = try index.leaf(entry)
+        if let problem = leaf.inconsistency() { report.problems.append("\(what): \(problem)") }
+        if let last, leaf[0].code <= last.code {
+          report.problems.append("\(what): its codes are not above those of the leaf before")
+        }
+        for row in 0..<leaf.rowCount where !(1..<max(table.nextKey, 1)).contains(leaf[row].object) {
+          report.problems.append("\(what): row \(row) names an object that was never there")
+          break
+        }
+        last = leaf[leaf.rowCount - 1]
+      } catch {
+        report.problems.append(Self.describe(error, what))
+      }
+    }
+    if let last, last.code != run.lastCode {
+      report.problems.append("table '\(table.name)': the last code of an index is not as it says")
+    }
+  }
+
+  // MARK: Keys
+
+  private mutating func checkKeys(
+    _ table: Catalogue.Table, _ schema: TableSchema, _ column: Int
+  ) throws {
+    let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
+    let problems = try IndexCheck(tree, table.index, schema, column).run()
+    report.problems += problems.map { "table '\(table.name)': \($0)" }
+  }
+}
