@@ -225,6 +225,8 @@ private struct GroupCollector {
   }
 
   func groups() -> [Group] {
-    found.map { Group(values: $0.values, count: $0.count, aggregates: $0.accumulators.map(\.value)) }
+    found.map {
+      Group(values: $0.values, count: $0.count, aggregates: $0.accumulators.map(\.value))
+    }
   }
 }

@@ -30,7 +30,8 @@ struct ExpressionLexer {
     if character == "\"" || character == "'" || character == "`" {
       let content = try quoted(character)
       if character == "`", content.isEmpty {
-        throw QueryError(position: position, reason: "a column's name is missing between backquotes")
+        throw QueryError(
+          position: position, reason: "a column's name is missing between backquotes")
       }
       token = character == "`" ? .name(content) : .text(content)
     } else if Self.isDigit(character) || Self.beginsNumber(text[index...]) {
@@ -140,7 +141,8 @@ struct ExpressionLexer {
     }
     throw QueryError(
       position: position,
-      reason: "an unknown escape; write \\\\ for a backslash itself (known: \\\" \\' \\n \\r \\t \\0 "
+      reason:
+        "an unknown escape; write \\\\ for a backslash itself (known: \\\" \\' \\n \\r \\t \\0 "
         + "\\u{1F600})")
   }
 

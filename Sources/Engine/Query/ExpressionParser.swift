@@ -204,7 +204,8 @@ struct ExpressionParser {
     case .word(let word) where !Self.reserved.contains(word.lowercased()):
       throw QueryError(
         position: next,
-        reason: "expected a comparison such as == behind '\(name)', found '\(word)'; a column whose "
+        reason:
+          "expected a comparison such as == behind '\(name)', found '\(word)'; a column whose "
           + "name has a space stands in backquotes: `\(name) \(word)`")
     default: throw expected("a comparison such as == behind '\(name)'")
     }

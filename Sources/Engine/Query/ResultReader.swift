@@ -25,7 +25,8 @@ package final class ResultReader {
       let index = try table.indices(of: [order.column])[0]
       guard !query.isDistinct || columnIndices.contains(index) else {
         throw EngineError.invalidArgument(
-          "distinct rows can be sorted by their own columns only; '\(order.column)' is none of them")
+          "distinct rows can be sorted by their own columns only; '\(order.column)' is none of them"
+        )
       }
     }
   }
@@ -86,7 +87,9 @@ package final class ResultReader {
     let reader = WindowReader(columnIDs: columnIndices.map { table.schema.columnIDs[$0] })
     if !query.sort.isEmpty {
       let windows = try SortedWindows(places: sortedPlaces(), reader)
-      return try windows.read(withKeys: withKeys, body)
+      return try translatingErrors(table.tree.blocks.storage.path) {
+        try windows.read(withKeys: withKeys, body)
+      }
     }
     var skipped = 0
     var left = query.limit ?? .max
