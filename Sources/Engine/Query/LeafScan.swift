@@ -19,7 +19,10 @@ package final class LeafScan {
   // Unchecked: nothing that is called with it comes back here; the check would cost more than most tests.
   @exclusivity(unchecked) private var folded: [UInt8] = []
 
-  package init() {}
+  /// False: every column is read as one with changed rows is.
+  private let usesStoredColumns: Bool
+
+  package init(usesStoredColumns: Bool = true) { self.usesStoredColumns = usesStoredColumns }
 
   func rows(_ leaf: Leaf, _ predicate: CompiledPredicate) throws -> RowBits {
     switch predicate {
@@ -43,7 +46,7 @@ package final class LeafScan {
   }
 
   private func rows(_ column: LeafColumn, _ test: CompiledTest) throws -> RowBits {
-    guard let stored = column.unchanged else { return try spelled(column, test) }
+    guard usesStoredColumns, let stored = column.unchanged else { return try spelled(column, test) }
     if let all = ColumnBounds(stored).answer(test) {
       return RowBits(count: stored.rowCount, all: all)
     }

@@ -18,7 +18,38 @@ struct QueryTwinTests {
       let query = Query(predicate)
       #expect(try query.keys(in: table) == expected, "seed \(seed), \(number): \(predicate)")
       #expect(try query.count(in: table) == expected.count, "seed \(seed), \(number)")
+      #expect(
+        try spelled(predicate, table) == expected,
+        "spellings, seed \(seed), \(number): \(predicate)")
     }
+  }
+
+  /// The keys found as in columns with changed rows, which are read spelling by spelling.
+  private func spelled(_ predicate: Predicate, _ table: Table) throws -> [Int64] {
+    let compiled = try CompiledPredicate(predicate, table.schema)
+    let scan = LeafScan(usesStoredColumns: false)
+    var found: [Int64] = []
+    try table.forEachLeaf { leaf in
+      let keys = try leaf.keys()
+      try scan.rows(leaf, compiled).forEach { found.append(keys.key($0)) }
+    }
+    return found
+  }
+
+  @Test("The random tables have every encoding")
+  func encodings() throws {
+    var seen: Set<ColumnEncoding> = []
+    for seed in 1...10 as ClosedRange<UInt64> {
+      var random = SplitMix64(seed: seed)
+      let made = try RandomTable(&random)
+      try made.table.forEachLeaf { leaf in
+        for id in made.table.schema.columnIDs {
+          if let stored = try leaf.column(id: id).unchanged { seen.insert(stored.encoding) }
+        }
+      }
+    }
+    let missing = ColumnEncoding.allCases.filter { !seen.contains($0) }
+    #expect(missing.isEmpty)
   }
 
   @Test("Sort, offset, limit, distinct and columns", arguments: 1...5)

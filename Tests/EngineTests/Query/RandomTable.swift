@@ -55,7 +55,11 @@ struct RandomTable {
       case .date: [11, 15]
       case .dateTime: [12, 13, 14, 15]
       default:
-        column.name == "word" ? [16, 17, 20, 31] : [1, 4, 10, 11, 15, 17, 19, 27, 28, 30, 32]
+        switch column.name {
+        case "word": [16, 17, 20, 31]
+        case "text": [17, 19, 30, 30, 32]
+        default: [1, 4, 10, 11, 15, 27, 28]
+        }
       }
     guard let kind = kinds.randomElement(using: &generator.random) else { return [] }
     return generator.column(kind: kind, rows: rows).enumerated().map { row, spelling in
