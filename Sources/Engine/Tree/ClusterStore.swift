@@ -5,7 +5,7 @@ package final class ClusterStore {
   private let writer: BlockWriter
   private let blocks: BlockReader
   private let baseEnd: UInt64
-  private let builder = ClusterBuilder()
+  private let builder: ClusterBuilder
   /// A cluster whose rows are at hand already, so that a run of small transactions need not decode
   /// the one they all add to. A reference's checksums vouch for its values being the same, and for its
   /// keys once the first one is.
@@ -24,7 +24,11 @@ package final class ClusterStore {
   /// The table's columns as clusters know them; set before the first cluster is opened.
   package var columnIDs: [UInt32] = []
 
-  package init(writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64) {
+  /// - Parameter builder: used by nobody else meanwhile.
+  package init(
+    writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64, builder: ClusterBuilder
+  ) {
+    self.builder = builder
     self.writer = writer
     self.blocks = blocks
     self.baseEnd = baseEnd
@@ -104,27 +108,12 @@ extension BlockReader {
         what: "it is no cluster")
     }
     try verify(header, offset: offset, checksum: entry.reference.checksum)
-    let reader = try ClusterReader(bytes, verifier: ExtentVerifier(blocks: self, offset: offset))
+    let reader = try ClusterReader(bytes, verified: verifiedParts(of: entry.reference))
     guard UInt64(reader.rowCount) == entry.count else {
       throw BlockError(
         path: storage.path, offset: entry.reference.offset, length: entry.reference.length,
         what: "the cluster has \(reader.rowCount) rows where the tree counts \(entry.count)")
     }
     return reader
-  }
-}
-
-/// Remembers a cluster's verified segments in the block reader's table.
-private struct ExtentVerifier: SegmentVerifier {
-  let blocks: BlockReader
-  /// Where the cluster begins in the file.
-  let offset: Int
-
-  func isVerified(offset: Int, checksum: UInt64) -> Bool {
-    blocks.isVerified(offset: self.offset + offset, checksum: checksum)
-  }
-
-  func markVerified(offset: Int, checksum: UInt64) {
-    blocks.markVerified(offset: self.offset + offset, checksum: checksum)
   }
 }
