@@ -57,13 +57,11 @@ enum QueryCommand {
         command: "sheaf query apps.sheaf 'Rating >= 4.5 and Category == \"GAME\"' --count",
         meaning: "How many games are rated 4.5 or better."),
       .init(
-        command: "sheaf query apps.sheaf 'App contains[c] \"photo\"' --columns App,Reviews "
-          + "--sort Reviews:desc --limit 10",
-        meaning: "The ten most reviewed apps with photo, Photo or PHOTO in their name."),
+        command: "sheaf query apps.sheaf 'App contains[c] \"photo\"' --sort Reviews:desc",
+        meaning: "Apps with photo, Photo or PHOTO in their name, the most reviewed first."),
       .init(
-        command: "sheaf query apps.sheaf '`Content Rating` in (\"Teen\", \"Everyone\")' "
-          + "--group-by Category --avg Rating",
-        meaning: "How many there are of each category, and their average rating."),
+        command: "sheaf query apps.sheaf 'Reviews > 100' --group-by Genres --avg Rating",
+        meaning: "How many there are of each genre, and their average rating."),
     ],
     run: run)
 
