@@ -51,6 +51,7 @@ extension CommandError {
     case let error as CommandError: self = error
     case let error as SystemError: self = .transfer(error)
     case let error as EngineError: self.init(Self.status(error), "\(error)")
+    case let error as QueryError: self.init(.usage, "\(error)")
     case let error as ImportError: self.init(Self.status(error), "\(error)")
     default:
       self.init(.bug, "unexpected error: \(error); this is a bug in Sheaf, please report it")
