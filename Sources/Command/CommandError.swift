@@ -73,7 +73,9 @@ extension CommandError {
     case .system(let error):
       error.operation == "open" && !error.isNoSpace ? .inputMissing : .inputOutput
     case .missing: .inputMissing
-    case .notADatabase, .newerFormat, .damaged, .invalidValue, .tooLarge: .dataRefused
+    case .notADatabase, .newerFormat, .damaged, .invalidValue, .tooLarge, .duplicateKey,
+      .invalidKey:
+      .dataRefused
     case .poisoned: .inputOutput
     case .busy: .busy
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,

@@ -77,7 +77,7 @@ final class TransactionState {
 
   // MARK: Tables
 
-  func createTable(_ name: String, _ columns: [Column]) throws {
+  func createTable(_ name: String, _ columns: [Column], key: String?) throws {
     try checkOpen()
     guard !name.isEmpty else {
       throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
@@ -85,7 +85,7 @@ final class TransactionState {
     guard !catalogue.tables.contains(where: { $0.name == name }) else {
       throw EngineError.tableExists(name: name)
     }
-    let schema = try TableSchema(columns, table: name)
+    let schema = try TableSchema(columns, table: name, key: key)
     let table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
     catalogue.nextTableNumber &+= 1
     catalogue.tables.append(table)

@@ -19,17 +19,59 @@ public struct WritableTable {
   /// The object at a position in the order of keys, from 0; nil beyond the last.
   public func row(at position: Int) throws -> Row? { try editor.row(at: position) }
 
+  /// The name of the column that is the primary key; nil when the table has none.
+  public var keyColumn: String? { editor.keyColumn.map { columns[$0].name } }
+
+  /// The object with a primary key, with the transaction's changes; nil when there is none.
+  ///
+  /// A primary key is the spelling of its value: a column that was imported with `5.0` in it holds
+  /// `Value.double(5)`, which is spelled so, but not `Value.int(5)`.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
+  public func row(forPrimaryKey value: Value) throws -> Row? {
+    guard value != .null, let key = try editor.find(value.spelling) else { return nil }
+    return try editor.row(forKey: key)
+  }
+
+  /// Makes a column the primary key, in place of the one that the table may have.
+  ///
+  /// - Complexity: O(objects).
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidKey` naming an object whose value is null, or two
+  ///   that have the same: the table is then as it was.
+  public func setKey(_ column: String) throws { try editor.setKey(column: index(of: column)) }
+
+  /// Adds an object, or changes the one with the same primary key.
+  ///
+  /// - Parameter values: by column, the primary key's among them. Columns that are not named become
+  ///   null in a new object and stay as they are in one that is there.
+  /// - Returns: the object's key, and whether it is new.
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key or it is not among
+  ///   the values, `.noSuchColumn`, `.invalidValue`.
+  @discardableResult
+  public func upsert(_ values: [String: Value]) throws -> (key: Int64, isNew: Bool) {
+    guard let name = keyColumn, let value = values[name] else {
+      throw EngineError.invalidArgument(
+        "table '\(self.name)': an upsert needs a primary key, and its value")
+    }
+    guard value != .null, let key = try editor.find(value.spelling) else {
+      return (try insert(values), true)
+    }
+    try update(key, values)
+    return (key, false)
+  }
+
   /// Adds an object.
   ///
   /// - Parameter values: one for each column, in the columns' order.
   /// - Returns: the object's key.
-  /// - Throws: `EngineError.invalidValue` naming table, column and value.
+  /// - Throws: `EngineError.invalidValue` naming table, column and value; `.duplicateKey`.
   @discardableResult
   public func insert(_ values: [Value]) throws -> Int64 { try editor.insert(values) }
 
   /// Adds an object; columns that are not named become null.
   ///
-  /// - Throws: `EngineError.noSuchColumn`, `.invalidValue`.
+  /// - Throws: `EngineError.noSuchColumn`, `.invalidValue`, `.duplicateKey`.
   @discardableResult
   public func insert(_ values: [String: Value]) throws -> Int64 {
     var row = [Value](repeating: .null, count: columns.count)
@@ -39,7 +81,7 @@ public struct WritableTable {
 
   /// Changes the named values of an object.
   ///
-  /// - Throws: `EngineError.noSuchObject`, `.noSuchColumn`, `.invalidValue`.
+  /// - Throws: `EngineError.noSuchObject`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`.
   public func update(_ key: Int64, _ changes: [String: Value]) throws {
     try editor.update(key, try changes.map { (try index(of: $0.key), $0.value) })
   }

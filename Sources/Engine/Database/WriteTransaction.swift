@@ -38,9 +38,12 @@ public struct WriteTransaction: ~Copyable {
 
   /// Creates an empty table.
   ///
+  /// - Parameter key: the column that is the primary key: no two objects have the same spelling there,
+  ///   and none is null (the column is made not nullable). Two spellings are two keys, also when they
+  ///   mean the same number, as `5` and `5.0` do.
   /// - Throws: `EngineError.tableExists`, `.invalidSchema`, `.transactionEnded`.
-  public func createTable(_ name: String, columns: [Column]) throws {
-    try state.createTable(name, columns)
+  public func createTable(_ name: String, columns: [Column], key: String? = nil) throws {
+    try state.createTable(name, columns, key: key)
   }
 
   /// The table, for reading and changing within this transaction.

@@ -37,6 +37,33 @@ public struct Table: Sendable {
     }
   }
 
+  /// The name of the column that is the primary key; nil when the table has none.
+  public var keyColumn: String? { schema.keyColumn.map { columns[$0].name } }
+
+  /// The object with a primary key; nil when there is none.
+  ///
+  /// A primary key is the spelling of its value: a column that was imported with `5.0` in it holds
+  /// `Value.double(5)`, which is spelled so, but not `Value.int(5)`.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
+  public func row(forPrimaryKey value: Value) throws -> Row? {
+    guard let column = schema.keyColumn else {
+      throw EngineError.invalidArgument("table '\(name)' has no primary key")
+    }
+    if value == .null { return nil }
+    let wanted = value.spelling
+    let decoded = DecodedColumn()
+    var found: Int64?
+    try forEachLeaf { leaf in
+      try leaf.column(id: schema.columnIDs[column]).decode(rows: 0..<leaf.rowCount, into: decoded)
+      for row in 0..<leaf.rowCount where decoded[row].map({ Array($0) }) == wanted {
+        found = try leaf.keys().key(row)
+      }
+    }
+    return try found.flatMap { try row(forKey: $0) }
+  }
+
   /// The object at a position in the order of keys, from 0; nil beyond the last.
   ///
   /// - Complexity: O(log n).

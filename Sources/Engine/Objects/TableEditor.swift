@@ -2,13 +2,15 @@
 ///
 /// Thread rule: used by the transaction's thread only.
 package final class TableEditor {
-  private var table: Catalogue.Table
-  private(set) package var schema: TableSchema
-  private let tree: TreeEditor
-  private let store: ClusterStore
+  var table: Catalogue.Table
+  package internal(set) var schema: TableSchema
+  let tree: TreeEditor
+  let store: ClusterStore
   private let path: String
   private var appended = 0
-  private var schemaIsChanged: Bool
+  var schemaIsChanged: Bool
+  /// The primary key's index; nil when the table has none.
+  var keyMap: [[UInt8]: Int64]?
   private var notesAreChanged = false
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
@@ -32,7 +34,7 @@ package final class TableEditor {
   package var tail: ClusterStore.Tail? { store.lastClosed }
   package var isChanged: Bool { schemaIsChanged || notesAreChanged || tree.isChanged }
 
-  private func use<Result>(_ body: () throws -> Result) throws -> Result {
+  func use<Result>(_ body: () throws -> Result) throws -> Result {
     if isEnded { throw EngineError.transactionEnded }
     return try translatingErrors(path, body)
   }
@@ -95,6 +97,7 @@ package final class TableEditor {
       }
       for (index, value) in values.enumerated() { try check(value, column: index) }
       let key = table.nextKey
+      if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
       return key
@@ -116,8 +119,13 @@ package final class TableEditor {
   /// Adds objects given as spellings, row by row, into small clusters that later ones fill up.
   ///
   /// The caller has made sure that every spelling fits its column.
+  ///
+  /// - Parameter keysAreNew: true when `find` has just found none of their primary keys, and no two
+  ///   rows have the same.
+  /// - Throws: `EngineError.duplicateKey`; nothing is added then.
   package func append(
-    arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int
+    arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int,
+    keysAreNew: Bool = false
   ) throws {
     try use {
       guard let base = arena.baseAddress ?? UnsafeRawPointer(spans.baseAddress),
@@ -125,6 +133,12 @@ package final class TableEditor {
       else {
         if rowCount == 0 { return }
         throw EngineError.invalidArgument("rows without as many spans as columns")
+      }
+      if let column = schema.keyColumn {
+        let keys = (0..<rowCount).map { first[$0 * schema.columns.count + column] }
+        try keys.withUnsafeBufferPointer {
+          try addKeys(base: base, $0, firstKey: table.nextKey, areNew: keysAreNew)
+        }
       }
       for row in 0..<rowCount {
         let key = table.nextKey
@@ -136,20 +150,49 @@ package final class TableEditor {
     }
   }
 
-  /// Adds an encoded cluster's objects.
+  /// Adds an encoded cluster's objects, and their primary keys, which are read from it.
+  ///
+  /// - Throws: `EngineError.duplicateKey`; nothing is added then.
   package func append(_ cluster: EncodedCluster) throws {
     try use {
-      guard cluster.rowCount > 0 else { return }
-      try tree.append(try store.write(cluster, firstKey: table.nextKey))
-      appended += cluster.rowCount
-      try advance(by: cluster.rowCount)
+      if let column = schema.keyColumn { try addKeys(of: cluster, column) }
+      try place(cluster)
     }
+  }
+
+  /// Adds an encoded cluster's objects, whose primary keys `find` has just not found.
+  ///
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - newKeys: the primary key of each row; no two are the same.
+  package func append(
+    _ cluster: EncodedCluster, base: UnsafeRawPointer, newKeys: UnsafeBufferPointer<TextSpan>
+  ) throws {
+    try use {
+      guard schema.keyColumn != nil, newKeys.count == cluster.rowCount else {
+        throw EngineError.invalidArgument("keys for another number of rows, or without a key")
+      }
+      try addKeys(base: base, newKeys, firstKey: table.nextKey, areNew: true)
+      try place(cluster)
+    }
+  }
+
+  private func place(_ cluster: EncodedCluster) throws {
+    guard cluster.rowCount > 0 else { return }
+    try tree.append(try store.write(cluster, firstKey: table.nextKey))
+    appended += cluster.rowCount
+    try advance(by: cluster.rowCount)
   }
 
   /// Changes some values of an object.
   package func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws {
     try use {
       for change in changes { try check(change.value, column: change.column) }
+      if let column = schema.keyColumn,
+        let change = changes.last(where: { $0.column == column })
+      {
+        try changeKey(of: key, to: change.value.spelling)
+      }
       let found = try tree.withOpenCluster(holding: key) { cluster in
         guard let row = cluster.rows.row(ofKey: key) else { return false }
         for change in changes {
@@ -166,6 +209,7 @@ package final class TableEditor {
   package func delete(_ key: Int64) throws -> Bool {
     try use {
       guard try row(forKey: key) != nil else { return false }
+      keyMap = nil
       let found = try tree.withOpenCluster(holding: key) { cluster in
         guard let row = cluster.rows.row(ofKey: key) else { return false }
         cluster.rows.removeRows { $0 == row }
@@ -176,7 +220,12 @@ package final class TableEditor {
     }
   }
 
-  package func deleteAll() throws { try use { try tree.removeAll() } }
+  package func deleteAll() throws {
+    try use {
+      keyMap = nil
+      try tree.removeAll()
+    }
+  }
 
   private func check(_ value: Value, column index: Int) throws {
     let column = schema.columns[index]

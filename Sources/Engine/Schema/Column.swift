@@ -18,7 +18,8 @@ public struct Column: Sendable, Hashable {
 ///     1  3  zero
 ///     4  4  the number the next new column gets
 ///     8  4  number of columns
-///     12    columns: number 4 · type 1 · nullable 1 · name (length 4, UTF-8)
+///     12 4  the number of the key column; 0 without one
+///     16    columns: number 4 · type 1 · nullable 1 · name (length 4, UTF-8)
 public struct TableSchema: Sendable, Equatable {
   static let kind: UInt8 = 0x53
 
@@ -29,10 +30,13 @@ public struct TableSchema: Sendable, Equatable {
   /// The number the next new column gets.
   package private(set) var nextColumnID: UInt32
   private var indices: [String: Int]
+  /// The column that holds the primary key; nil when the table has none. It is never nullable.
+  public private(set) var keyColumn: Int?
 
-  /// - Throws: `EngineError.invalidSchema` when there is no column, or a name is empty or stands
-  ///   twice.
-  package init(_ columns: [Column], table: String) throws(EngineError) {
+  /// - Parameter key: the name of the primary key's column, which is made not nullable.
+  /// - Throws: `EngineError.invalidSchema` when there is no column, a name is empty or stands twice,
+  ///   or there is no column of the key's name.
+  package init(_ columns: [Column], table: String, key: String? = nil) throws(EngineError) {
     self.columns = columns
     columnIDs = columns.indices.map { UInt32($0 + 1) }
     nextColumnID = UInt32(columns.count + 1)
@@ -49,6 +53,12 @@ public struct TableSchema: Sendable, Equatable {
           table: table, reason: "the column name '\(column.name)' stands twice")
       }
     }
+    guard let key else { return }
+    guard let index = indices[key] else {
+      throw EngineError.invalidSchema(
+        table: table, reason: "the key '\(key)' is none of its columns")
+    }
+    setKey(at: index)
   }
 
   /// Where a column stands in the order; nil when there is none of that name.
@@ -59,7 +69,16 @@ public struct TableSchema: Sendable, Equatable {
     columns[index].type = type
   }
 
-  package mutating func setNullable(at index: Int) { columns[index].isNullable = true }
+  /// Allows null in a column; the key stays without.
+  package mutating func setNullable(at index: Int) {
+    if index != keyColumn { columns[index].isNullable = true }
+  }
+
+  /// Makes a column the primary key.
+  package mutating func setKey(at index: Int) {
+    keyColumn = index
+    columns[index].isNullable = false
+  }
 
   /// Adds a column at the end; objects that are there already read as null.
   package mutating func add(_ column: Column, table: String) throws(EngineError) {
@@ -79,6 +98,7 @@ public struct TableSchema: Sendable, Equatable {
     writer.append([0, 0, 0])
     writer.append(nextColumnID)
     writer.append(UInt32(columns.count))
+    writer.append(keyColumn.map { columnIDs[$0] } ?? 0)
     for (column, identifier) in zip(columns, columnIDs) {
       writer.append(identifier)
       writer.append(column.type.rawValue)
@@ -96,6 +116,7 @@ public struct TableSchema: Sendable, Equatable {
     _ = try reader.readBytes(3, "schema")
     let next = try reader.read(UInt32.self, "next column number")
     let count = try reader.read(UInt32.self, "number of columns")
+    let key = try reader.read(UInt32.self, "the key column's number")
     columns = []
     columnIDs = []
     indices = [:]
@@ -119,5 +140,10 @@ public struct TableSchema: Sendable, Equatable {
     guard reader.remaining == 0 else {
       throw DecodingFailure(what: "bytes are left over", offset: reader.offset)
     }
+    guard key != 0 else { return }
+    guard let index = columnIDs.firstIndex(of: key), !columns[index].isNullable else {
+      throw DecodingFailure(what: "the key is no column, or one that may be null", offset: 12)
+    }
+    keyColumn = index
   }
 }

@@ -27,6 +27,10 @@ public enum EngineError: Error, Sendable, Equatable {
   case invalidSchema(table: String, reason: String)
   /// A value that does not fit its column.
   case invalidValue(table: String, column: String, value: String, expected: String)
+  /// An object whose primary key another object of the table has.
+  case duplicateKey(table: String, column: String, value: String)
+  /// A column that cannot be the primary key because of what its objects hold.
+  case invalidKey(table: String, column: String, reason: String)
   /// Too much for one object, cluster or file.
   case tooLarge(what: String, limit: String)
   case invalidArgument(String)
@@ -72,6 +76,11 @@ extension EngineError: CustomStringConvertible {
       return "table '\(table)': \(reason)"
     case .invalidValue(let table, let column, let value, let expected):
       return "table '\(table)', column '\(column)': \(value) is not \(expected)"
+    case .duplicateKey(let table, let column, let value):
+      return "table '\(table)' has an object with the key '\(value)' in column '\(column)' "
+        + "already; update that one, or give the new one another key"
+    case .invalidKey(let table, let column, let reason):
+      return "table '\(table)': column '\(column)' cannot be the key: \(reason)"
     case .tooLarge(let what, let limit):
       return "\(what) is too large (at most \(limit))"
     case .invalidArgument(let reason):
