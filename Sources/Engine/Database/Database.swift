@@ -28,6 +28,7 @@ public final class Database: @unchecked Sendable {
     public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
     /// Sizes that tests make tiny.
     package var limits = TreeEditor.Limits()
+    package var indexLimits = IndexLimits()
 
     public init(access: Access = .create, durability: Durability = .full) {
       self.access = access
@@ -76,6 +77,8 @@ public final class Database: @unchecked Sendable {
   var tail: (table: UInt32, rows: ClusterStore.Tail)?
   /// Kept from transaction to transaction: making its tables would cost a small one more than its rows.
   let builder = ClusterBuilder()
+  /// The newest entries of the index that was used last, and the table's number; the writer's too.
+  var recentKeys: (table: UInt32, keys: RecentKeys)?
 
   init(
     path: String, options: Options, coordination: Coordination, storage: any Storage,

@@ -85,7 +85,8 @@ final class TransactionState {
     guard !catalogue.tables.contains(where: { $0.name == name }) else {
       throw EngineError.tableExists(name: name)
     }
-    let schema = try TableSchema(columns, table: name, key: key)
+    let schema = try TableSchema(
+      columns, table: name, key: key, codeBits: database.options.indexLimits.codeBits)
     let table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
     catalogue.nextTableNumber &+= 1
     catalogue.tables.append(table)
@@ -119,8 +120,16 @@ final class TransactionState {
     let reader = TreeReader(blocks: parts.blocks, root: table.root, end: base.end)
     let tree = try TreeEditor(
       reader: reader, clusters: store, limits: database.options.limits)
+    var recent: RecentKeys?
+    if let kept = database.recentKeys, kept.table == table.number {
+      recent = kept.keys
+      database.recentKeys = nil
+    }
+    let index = KeyIndex(
+      runs: table.index, writer: writer, blocks: parts.blocks, baseEnd: base.end,
+      limits: database.options.indexLimits, recent: recent)
     return TableEditor(
-      table, schema, isNew: isNew, store: store, tree: tree, path: database.path)
+      table, schema, isNew: isNew, store: store, tree: tree, index: index, path: database.path)
   }
 
   // MARK: Ending
@@ -153,6 +162,9 @@ final class TransactionState {
           if database.queue.othersWait { try parts.pipeline.makeDurable() }
         }
         return version
+      }
+      for editor in editors.values {
+        if let keys = editor.index.kept { database.recentKeys = (editor.number, keys) }
       }
       try end()
       return version

@@ -4,9 +4,9 @@
 /// Thread rule: any thread, while the version is held.
 package struct Checker {
   private let roots: VersionRoots?
-  private let record: VersionRecord
-  private let blocks: BlockReader
-  private var report: CheckReport
+  let record: VersionRecord
+  let blocks: BlockReader
+  var report: CheckReport
   /// Where each block lies: start, end, what.
   private var extents: [(start: UInt64, end: UInt64, what: String)] = []
 
@@ -34,7 +34,7 @@ package struct Checker {
     note(record.root, "the catalogue")
   }
 
-  private static func describe(_ error: any Error, _ what: String) -> String {
+  static func describe(_ error: any Error, _ what: String) -> String {
     switch error {
     case let error as BlockError:
       "\(what): block at offset \(error.offset), length \(error.length): \(error.what)"
@@ -43,7 +43,7 @@ package struct Checker {
     }
   }
 
-  private mutating func note(_ reference: BlockReference, _ what: String) {
+  mutating func note(_ reference: BlockReference, _ what: String) {
     report.blocks += 1
     extents.append((reference.offset, reference.offset &+ UInt64(reference.length), what))
   }
@@ -106,7 +106,9 @@ package struct Checker {
       do {
         note(table.schema, "the schema of table '\(table.name)'")
         let bytes = try blocks.block(table.schema, end: record.end)
-        try checkTree(table, TableSchema(decoding: bytes))
+        let schema = try TableSchema(decoding: bytes)
+        try checkTree(table, schema)
+        try checkIndex(table, schema)
       } catch {
         report.problems.append(Self.describe(error, "table '\(table.name)'"))
       }

@@ -15,6 +15,10 @@ public struct TableUse: Sendable {
   /// Bytes of clusters, their headers included.
   public internal(set) var clusterBytes = 0
   public internal(set) var columns: [ColumnUse]
+  /// The name of the primary key's column; nil when there is none.
+  public let keyColumn: String?
+  /// Bytes of the primary key's index, its nodes included.
+  public internal(set) var indexBytes = 0
 
   /// Reads the directories of a table's clusters, not their values.
   ///
@@ -24,6 +28,10 @@ public struct TableUse: Sendable {
     name = table.name
     objects = table.count
     columns = table.columns.map { ColumnUse(column: $0) }
+    keyColumn = table.keyColumn
+    for run in table.index {
+      try table.indexBlocks.walk(run) { entry, _ in indexBytes += Int(entry.reference.length) }
+    }
     let identifiers = table.schema.columnIDs
     try table.forEachLeaf { leaf in
       clusters += 1

@@ -6,6 +6,9 @@ public struct Table: Sendable {
   private let entry: Catalogue.Table
   public let schema: TableSchema
   package let tree: TreeReader
+  /// The runs of the primary key's index.
+  package var index: [IndexRun] { entry.index }
+  package var indexBlocks: IndexBlocks { IndexBlocks(tree.blocks, end: tree.end) }
 
   init(snapshot: Snapshot, entry: Catalogue.Table) throws {
     self.snapshot = snapshot
@@ -52,16 +55,33 @@ public struct Table: Sendable {
       throw EngineError.invalidArgument("table '\(name)' has no primary key")
     }
     if value == .null { return nil }
-    let wanted = value.spelling
-    let decoded = DecodedColumn()
-    var found: Int64?
-    try forEachLeaf { leaf in
-      try leaf.column(id: schema.columnIDs[column]).decode(rows: 0..<leaf.rowCount, into: decoded)
-      for row in 0..<leaf.rowCount where decoded[row].map({ Array($0) }) == wanted {
-        found = try leaf.keys().key(row)
+    return try translatingErrors(snapshot.blocks.storage.path) {
+      let wanted = value.spelling
+      return try wanted.withUnsafeBytes { wanted in
+        let code = schema.keyCode.code(wanted)
+        var found: Row?
+        for run in entry.index where found == nil {
+          try run.find(CollectionOfOne(code), indexBlocks) {
+            _, object in
+            if found == nil { found = try row(forKey: object, having: wanted, in: column) }
+          }
+        }
+        return found
       }
     }
-    return try found.flatMap { try row(forKey: $0) }
+  }
+
+  /// The object with a key, if it has that spelling in a column.
+  private func row(
+    forKey key: Int64, having spelling: UnsafeRawBufferPointer, in column: Int
+  ) throws -> Row? {
+    guard let place = try tree.location(ofKey: key) else { return nil }
+    let leaf = try Leaf(place.entry, tree.blocks, end: tree.end)
+    guard let row = try leaf.keys().row(ofKey: key) else { return nil }
+    let isIt = try leaf.column(id: schema.columnIDs[column]).withSpelling(row) {
+      $0.map { TableEditor.areEqual($0, spelling) } ?? false
+    }
+    return isIt ? try RowReader(leaf, schema).row(row, key: key) : nil
   }
 
   /// The object at a position in the order of keys, from 0; nil beyond the last.

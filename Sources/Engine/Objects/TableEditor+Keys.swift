@@ -1,23 +1,9 @@
 /// The primary key of a table inside a write transaction.
 extension TableEditor {
+  /// The primary key's column; nil when the table has none.
   package var keyColumn: Int? { schema.keyColumn }
 
-  /// Makes a column the primary key of the table.
-  ///
-  /// - Throws: `EngineError.invalidKey` naming an object whose value is null, or two that have the
-  ///   same; the table is then as it was.
-  /// - Complexity: O(objects).
-  package func setKey(column: Int) throws {
-    try use {
-      guard schema.columns.indices.contains(column) else {
-        throw EngineError.invalidArgument("table '\(name)' has no column \(column)")
-      }
-      if column == schema.keyColumn { return }
-      keyMap = try scan(column)
-      schema.setKey(at: column)
-      schemaIsChanged = true
-    }
-  }
+  // MARK: Finding
 
   /// Looks primary keys up, the transaction's own changes included. Made for many at a time.
   ///
@@ -26,130 +12,213 @@ extension TableEditor {
   ///   - keys: spellings; a null one is found nowhere.
   ///   - found: as many places; gets the key of the object that has each, or -1. Keys of objects are
   ///     never negative.
+  /// - Complexity: O(n log objects) for n keys; each block on the way is opened once.
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
   package func find(
     base: UnsafeRawPointer, keys: UnsafeBufferPointer<TextSpan>,
     into found: UnsafeMutableBufferPointer<Int64>
   ) throws {
     try use {
-      guard schema.keyColumn != nil, keys.count <= found.count else {
+      guard let column = schema.keyColumn else {
         throw EngineError.invalidArgument("table '\(name)' has no primary key")
       }
-      let map = try map()
-      for (index, span) in keys.enumerated() {
-        found[index] = -1
-        if let key = Self.bytes(base, span), let object = map[key] { found[index] = object }
+      guard keys.count <= found.count else {
+        throw EngineError.invalidArgument("there is less room than there are keys to find")
+      }
+      for index in keys.indices { found[index] = -1 }
+      // The number of the key beside its code.
+      var wanted: [IndexEntry] = []
+      wanted.reserveCapacity(keys.count)
+      for (number, span) in keys.enumerated() where !span.isNull {
+        wanted.append(
+          IndexEntry(code: schema.keyCode.code(Self.bytes(base, span)), object: Int64(number)))
+      }
+      wanted.sort()
+      // And the number of the key beside an object that may have it.
+      var candidates: [(object: Int64, number: Int)] = []
+      try index.find(wanted.lazy.map(\.code)) { position, object in
+        candidates.append((object, Int(wanted[position].object)))
+      }
+      candidates.sort { $0.object < $1.object }
+      var spellings = SpellingReader(self, column)
+      for (object, number) in candidates {
+        guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
+        let isIt = try spellings.withSpelling(of: object) { spelling in
+          spelling.map { Self.areEqual($0, Self.bytes(base, keys[number])) } ?? false
+        }
+        if isIt { found[number] = object }
       }
     }
   }
 
   /// The key of the object that has a primary key; nil when none has.
   package func find(_ spelling: [UInt8]) throws -> Int64? {
+    try Self.withSpan(spelling) { base, span in
+      var found: Int64 = -1
+      try withUnsafeMutablePointer(to: &found) {
+        try find(base: base, keys: span, into: UnsafeMutableBufferPointer(start: $0, count: 1))
+      }
+      return found < 0 ? nil : found
+    }
+  }
+
+  private static func withSpan<Result>(
+    _ spelling: [UInt8],
+    _ body: (UnsafeRawPointer, UnsafeBufferPointer<TextSpan>) throws -> Result
+  ) throws -> Result {
     let span = TextSpan(offset: 0, length: UInt32(clamping: spelling.count))
-    var found: Int64 = -1
-    try spelling.withUnsafeBytes { bytes in
-      // Any address does for an empty spelling.
+    return try spelling.withUnsafeBytes { bytes in
       try withUnsafePointer(to: span) { span in
-        try withUnsafeMutablePointer(to: &found) { found in
-          try find(
-            base: bytes.baseAddress ?? UnsafeRawPointer(span),
-            keys: UnsafeBufferPointer(start: span, count: 1),
-            into: UnsafeMutableBufferPointer(start: found, count: 1))
-        }
+        // Of an empty spelling nothing is read: any address does.
+        try body(
+          bytes.baseAddress ?? UnsafeRawPointer(span), UnsafeBufferPointer(start: span, count: 1))
       }
     }
-    return found < 0 ? nil : found
   }
 
-  private static func bytes(_ base: UnsafeRawPointer, _ span: TextSpan) -> [UInt8]? {
-    if span.isNull { return nil }
-    return Array(
-      UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length)))
+  private static func bytes(_ base: UnsafeRawPointer, _ span: TextSpan) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length))
   }
 
-  private func map() throws -> [[UInt8]: Int64] {
-    if let keyMap { return keyMap }
-    let map = try scan(schema.keyColumn ?? 0)
-    keyMap = map
-    return map
+  static func areEqual(
+    _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer
+  ) -> Bool {
+    left.count == right.count && SpellingView(left).equals(SpellingView(right))
   }
 
-  private func scan(_ column: Int) throws -> [[UInt8]: Int64] {
-    var map: [[UInt8]: Int64] = [:]
-    for position in 0..<Int(clamping: tree.count) {
-      guard let row = try row(at: position) else { continue }
-      let value = row.values[column]
-      if value == .null {
-        throw EngineError.invalidKey(
-          table: name, column: schema.columns[column].name,
-          reason: "object \(row.key) is null there")
-      }
-      if let other = map.updateValue(row.key, forKey: try spelling(row.key, column)) {
-        throw EngineError.invalidKey(
-          table: name, column: schema.columns[column].name,
-          reason: "the objects \(other) and \(row.key) both have \(value)")
-      }
-    }
-    return map
+  private func outOfRange(_ object: Int64) -> EngineError {
+    .damaged(
+      path: path, where: "the index of table '\(name)'",
+      reason: "it names object \(object), and there is none beyond \(table.nextKey - 1)")
   }
 
-  private func spelling(_ key: Int64, _ column: Int) throws -> [UInt8] {
-    switch try tree.place(ofKey: key) {
-    case nil: return []
-    case .open(let cluster, _):
-      return cluster.rows.row(ofKey: key).flatMap {
-        cluster.rows.spelling(row: $0, column: column)
-      } ?? []
-    case .stored(let entry, _):
-      let leaf = try store.leaf(entry)
-      guard let row = try leaf.keys().row(ofKey: key) else { return [] }
-      let decoded = DecodedColumn()
-      try leaf.column(id: schema.columnIDs[column]).decode(rows: row..<row + 1, into: decoded)
-      return decoded[0].map { Array($0) } ?? []
-    }
-  }
+  // MARK: Changing
 
-  func duplicateKey(_ spelling: [UInt8]) -> EngineError {
+  private func duplicateKey(_ spelling: UnsafeRawBufferPointer) -> EngineError {
     .duplicateKey(
       table: name, column: schema.columns[schema.keyColumn ?? 0].name,
       value: String(decoding: spelling, as: UTF8.self))
   }
 
-  /// Adds the primary key of a new object.
+  /// Adds the primary key that an object is about to get.
   func addKey(_ spelling: [UInt8], of object: Int64) throws {
-    if try find(spelling) != nil { throw duplicateKey(spelling) }
-    keyMap?[spelling] = object
-  }
-
-  func changeKey(of object: Int64, to spelling: [UInt8]) throws {
-    let found = try find(spelling)
-    if found == object { return }
-    if found != nil { throw duplicateKey(spelling) }
-    keyMap = nil
-  }
-
-  /// Adds the primary keys of new objects, whose keys follow each other.
-  func addKeys(
-    base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>, firstKey: Int64, areNew: Bool
-  ) throws {
-    var map = try map()
-    for (index, span) in keys.enumerated() {
-      guard let key = Self.bytes(base, span) else {
-        throw EngineError.invalidValue(
-          table: name, column: schema.columns[schema.keyColumn ?? 0].name, value: "null",
-          expected: "allowed there")
-      }
-      if map.updateValue(firstKey &+ Int64(index), forKey: key) != nil { throw duplicateKey(key) }
+    try Self.withSpan(spelling) { base, span in
+      try addKeys(base: base, span, firstObject: object, areNew: false)
     }
-    keyMap = map
   }
 
+  /// Adds the primary key that an object is about to get in place of its present one.
+  func changeKey(of object: Int64, to spelling: [UInt8]) throws {
+    if try find(spelling) == object { return }
+    try addKey(spelling, of: object)
+  }
+
+  /// Adds the primary keys of objects that are about to be added, whose own keys follow each other.
+  func addKeys(
+    base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>, firstObject: Int64,
+    areNew: Bool
+  ) throws {
+    for span in keys where span.isNull {
+      throw EngineError.invalidValue(
+        table: name, column: schema.columns[schema.keyColumn ?? 0].name, value: "null",
+        expected: "allowed there")
+    }
+    if !areNew { try checkNew(base, keys) }
+    for (number, span) in keys.enumerated() {
+      index.add(
+        IndexEntry(
+          code: schema.keyCode.code(Self.bytes(base, span)),
+          object: firstObject &+ Int64(number)))
+    }
+  }
+
+  /// - Throws: `EngineError.duplicateKey` for a key that is there, or stands twice.
+  private func checkNew(_ base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>) throws {
+    try withUnsafeTemporaryAllocation(of: Int64.self, capacity: max(keys.count, 1)) { found in
+      found.initialize(repeating: -1)
+      try find(base: base, keys: keys, into: found)
+      for (number, span) in keys.enumerated() where found[number] >= 0 {
+        throw duplicateKey(Self.bytes(base, span))
+      }
+    }
+    guard keys.count > 1 else { return }
+    var entries = keys.enumerated().map { number, span in
+      IndexEntry(code: schema.keyCode.code(Self.bytes(base, span)), object: Int64(number))
+    }
+    entries.sort()
+    var start = 0
+    for end in entries.indices {
+      if entries[start].code != entries[end].code { start = end }
+      // Keys of one code are few unless they are the same.
+      for other in start..<end {
+        let key = Self.bytes(base, keys[Int(entries[end].object)])
+        if Self.areEqual(key, Self.bytes(base, keys[Int(entries[other].object)])) {
+          throw duplicateKey(key)
+        }
+      }
+    }
+  }
+
+  /// Adds the primary keys of an encoded cluster's objects.
   func addKeys(of cluster: EncodedCluster, _ column: Int) throws {
     try cluster.bytes.withUnsafeBytes { bytes in
       let reader = try ClusterReader(bytes)
       let decoded = DecodedColumn()
       decoded.decode(try reader.open(id: schema.columnIDs[column]), rows: 0..<reader.rowCount)
-      try addKeys(base: decoded.base, decoded.spans, firstKey: table.nextKey, areNew: false)
+      try addKeys(
+        base: decoded.base, decoded.spans, firstObject: table.nextKey, areNew: false)
+    }
+  }
+
+  /// To be called when every object whose key was added is in place.
+  func limitIndex() throws {
+    if schema.keyColumn != nil { try index.limitMemory(removeOutdated) }
+  }
+
+  // MARK: Merging
+
+  /// Removes the entries whose objects are gone or have another key.
+  ///
+  /// - Throws: `EngineError.invalidKey` when two objects have the same.
+  func removeOutdated(_ entries: inout [IndexEntry]) throws {
+    guard let column = schema.keyColumn else { return entries = [] }
+    let order = entries.indices.sorted { entries[$0].object < entries[$1].object }
+    var isCurrent = [Bool](repeating: false, count: entries.count)
+    var shared: [Int: [UInt8]] = [:]
+    var spellings = SpellingReader(self, column)
+    for place in order {
+      let entry = entries[place]
+      let hasNeighbour =
+        (place > 0 && entries[place - 1].code == entry.code)
+        || (place + 1 < entries.count && entries[place + 1].code == entry.code)
+      try spellings.withSpelling(of: entry.object) { spelling in
+        guard let spelling, schema.keyCode.code(spelling) == entry.code else { return }
+        isCurrent[place] = true
+        if hasNeighbour { shared[place] = Array(spelling) }
+      }
+    }
+    try checkUnique(entries, shared, column)
+    var place = 0
+    entries.removeAll { _ in
+      defer { place += 1 }
+      return !isCurrent[place]
+    }
+  }
+
+  /// - Parameter spellings: the keys of those entries that share their code with another.
+  private func checkUnique(
+    _ entries: [IndexEntry], _ spellings: [Int: [UInt8]], _ column: Int
+  ) throws {
+    var owners: [[UInt8]: Int64] = [:]
+    for (place, spelling) in spellings.sorted(by: { $0.key < $1.key }) {
+      let object = entries[place].object
+      guard let other = owners.updateValue(object, forKey: spelling), other != object else {
+        continue
+      }
+      throw EngineError.invalidKey(
+        table: name, column: schema.columns[column].name,
+        reason: "the objects \(min(other, object)) and \(max(other, object)) both have "
+          + "'\(String(decoding: spelling, as: UTF8.self))'; make one of them different first")
     }
   }
 }

@@ -6,23 +6,24 @@ package final class TableEditor {
   package internal(set) var schema: TableSchema
   let tree: TreeEditor
   let store: ClusterStore
-  private let path: String
+  let path: String
   private var appended = 0
   var schemaIsChanged: Bool
-  /// The primary key's index; nil when the table has none.
-  var keyMap: [[UInt8]: Int64]?
+  /// The primary key's index; empty when the table has none.
+  package internal(set) var index: KeyIndex
   private var notesAreChanged = false
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
 
   package init(
     _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
-    tree: TreeEditor, path: String
+    tree: TreeEditor, index: KeyIndex, path: String
   ) {
     self.table = table
     self.schema = schema
     self.store = store
     self.tree = tree
+    self.index = index
     self.path = path
     schemaIsChanged = isNew
     store.columnIDs = schema.columnIDs
@@ -32,7 +33,9 @@ package final class TableEditor {
   package var number: UInt32 { table.number }
   /// The cluster that the next small transaction is likely to add to.
   package var tail: ClusterStore.Tail? { store.lastClosed }
-  package var isChanged: Bool { schemaIsChanged || notesAreChanged || tree.isChanged }
+  package var isChanged: Bool {
+    schemaIsChanged || notesAreChanged || tree.isChanged || index.isChanged
+  }
 
   func use<Result>(_ body: () throws -> Result) throws -> Result {
     if isEnded { throw EngineError.transactionEnded }
@@ -100,6 +103,7 @@ package final class TableEditor {
       if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
+      try limitIndex()
       return key
     }
   }
@@ -137,7 +141,7 @@ package final class TableEditor {
       if let column = schema.keyColumn {
         let keys = (0..<rowCount).map { first[$0 * schema.columns.count + column] }
         try keys.withUnsafeBufferPointer {
-          try addKeys(base: base, $0, firstKey: table.nextKey, areNew: keysAreNew)
+          try addKeys(base: base, $0, firstObject: table.nextKey, areNew: keysAreNew)
         }
       }
       for row in 0..<rowCount {
@@ -147,6 +151,7 @@ package final class TableEditor {
         }
         try advance(by: 1)
       }
+      try limitIndex()
     }
   }
 
@@ -172,7 +177,7 @@ package final class TableEditor {
       guard schema.keyColumn != nil, newKeys.count == cluster.rowCount else {
         throw EngineError.invalidArgument("keys for another number of rows, or without a key")
       }
-      try addKeys(base: base, newKeys, firstKey: table.nextKey, areNew: true)
+      try addKeys(base: base, newKeys, firstObject: table.nextKey, areNew: true)
       try place(cluster)
     }
   }
@@ -182,6 +187,7 @@ package final class TableEditor {
     try tree.append(try store.write(cluster, firstKey: table.nextKey))
     appended += cluster.rowCount
     try advance(by: cluster.rowCount)
+    try limitIndex()
   }
 
   /// Changes some values of an object.
@@ -202,6 +208,7 @@ package final class TableEditor {
       }
       guard found == true else { throw EngineError.noSuchObject(table: name, key: key) }
       try tree.limitMemory()
+      try limitIndex()
     }
   }
 
@@ -209,7 +216,6 @@ package final class TableEditor {
   package func delete(_ key: Int64) throws -> Bool {
     try use {
       guard try row(forKey: key) != nil else { return false }
-      keyMap = nil
       let found = try tree.withOpenCluster(holding: key) { cluster in
         guard let row = cluster.rows.row(ofKey: key) else { return false }
         cluster.rows.removeRows { $0 == row }
@@ -222,8 +228,8 @@ package final class TableEditor {
 
   package func deleteAll() throws {
     try use {
-      keyMap = nil
       try tree.removeAll()
+      try index.removeAll()
     }
   }
 
@@ -278,6 +284,8 @@ package final class TableEditor {
 
   /// Writes everything that has changed and returns the table's entry for the catalogue.
   package func seal() throws -> Catalogue.Table {
+    // First: it may have to look at objects.
+    table.index = try index.seal(objects: tree.count, removeOutdated)
     table.root = try tree.seal()
     if schemaIsChanged {
       if table.schema.length > 0 { store.drop(table.schema) }

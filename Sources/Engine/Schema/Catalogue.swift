@@ -6,7 +6,8 @@
 ///     8  4  number of tables
 ///     12    tables: number 4 · name (length 4, UTF-8) · schema reference 24 ·
 ///           tree level 4 · tree entry 40 (first key, count, reference; zeros at level 0) ·
-///           next key 8 · number of notes 4 · notes: name (length 4, UTF-8), value (length 4, bytes)
+///           next key 8 · number of runs of the key's index 4 · runs of 52 (`IndexRun`) ·
+///           number of notes 4 · notes: name (length 4, UTF-8), value (length 4, bytes)
 package struct Catalogue: Sendable, Equatable {
   static let kind: UInt8 = 0x43
 
@@ -17,6 +18,8 @@ package struct Catalogue: Sendable, Equatable {
     package var root: TreeRoot
     /// The key the next object gets; keys are never used again.
     package var nextKey: Int64
+    /// The index of the primary key, in the order in which its runs were written.
+    package var index: [IndexRun]
     /// Small values kept with the table in the same transaction, such as an import's checkpoint.
     package var notes: [String: [UInt8]]
 
@@ -26,6 +29,7 @@ package struct Catalogue: Sendable, Equatable {
       schema = BlockReference(offset: 0, length: 0, checksum: 0)
       root = .empty
       nextKey = 1
+      index = []
       notes = [:]
     }
   }
@@ -50,6 +54,8 @@ package struct Catalogue: Sendable, Equatable {
       writer.append(table.root.entry.count)
       table.root.entry.reference.encode(into: &writer)
       writer.append(UInt64(bitPattern: table.nextKey))
+      writer.append(UInt32(table.index.count))
+      for run in table.index { run.encode(into: &writer) }
       writer.append(UInt32(table.notes.count))
       for (name, value) in table.notes.sorted(by: { $0.key < $1.key }) {
         writer.append(name)
@@ -99,6 +105,9 @@ package struct Catalogue: Sendable, Equatable {
       throw DecodingFailure(what: "an empty tree has objects", offset: reader.offset)
     }
     table.nextKey = Int64(bitPattern: try reader.read(UInt64.self, "next key"))
+    for _ in 0..<(try reader.read(UInt32.self, "number of runs")) {
+      table.index.append(try IndexRun(from: &reader))
+    }
     for _ in 0..<(try reader.read(UInt32.self, "number of notes")) {
       let name = try reader.readText("note name")
       let length = try reader.read(UInt32.self, "note length")

@@ -19,7 +19,11 @@ public struct Column: Sendable, Hashable {
 ///     4  4  the number the next new column gets
 ///     8  4  number of columns
 ///     12 4  the number of the key column; 0 without one
-///     16    columns: number 4 · type 1 · nullable 1 · name (length 4, UTF-8)
+///     16 8  the first half of the secret of `KeyCode`
+///     24 8  the second half
+///     32 1  bits of a hash
+///     33 3  zero
+///     36    columns: number 4 · type 1 · nullable 1 · name (length 4, UTF-8)
 public struct TableSchema: Sendable, Equatable {
   static let kind: UInt8 = 0x53
 
@@ -32,11 +36,13 @@ public struct TableSchema: Sendable, Equatable {
   private var indices: [String: Int]
   /// The column that holds the primary key; nil when the table has none. It is never nullable.
   public private(set) var keyColumn: Int?
+  /// Makes the codes of primary keys; the table's own for as long as it has one.
+  package private(set) var keyCode = KeyCode(low: 0, high: 0, bits: 0)
 
   /// - Parameter key: the name of the primary key's column, which is made not nullable.
   /// - Throws: `EngineError.invalidSchema` when there is no column, a name is empty or stands twice,
   ///   or there is no column of the key's name.
-  package init(_ columns: [Column], table: String, key: String? = nil) throws(EngineError) {
+  package init(_ columns: [Column], table: String, key: String? = nil, codeBits: UInt8 = KeyCode.standardBits) throws(EngineError) {
     self.columns = columns
     columnIDs = columns.indices.map { UInt32($0 + 1) }
     nextColumnID = UInt32(columns.count + 1)
@@ -58,7 +64,7 @@ public struct TableSchema: Sendable, Equatable {
       throw EngineError.invalidSchema(
         table: table, reason: "the key '\(key)' is none of its columns")
     }
-    setKey(at: index)
+    setKey(at: index, code: .random(bits: codeBits))
   }
 
   /// Where a column stands in the order; nil when there is none of that name.
@@ -75,8 +81,9 @@ public struct TableSchema: Sendable, Equatable {
   }
 
   /// Makes a column the primary key.
-  package mutating func setKey(at index: Int) {
+  package mutating func setKey(at index: Int, code: KeyCode) {
     keyColumn = index
+    keyCode = code
     columns[index].isNullable = false
   }
 
@@ -99,6 +106,10 @@ public struct TableSchema: Sendable, Equatable {
     writer.append(nextColumnID)
     writer.append(UInt32(columns.count))
     writer.append(keyColumn.map { columnIDs[$0] } ?? 0)
+    writer.append(keyCode.low)
+    writer.append(keyCode.high)
+    writer.append(keyCode.bits)
+    writer.append([0, 0, 0])
     for (column, identifier) in zip(columns, columnIDs) {
       writer.append(identifier)
       writer.append(column.type.rawValue)
@@ -117,6 +128,13 @@ public struct TableSchema: Sendable, Equatable {
     let next = try reader.read(UInt32.self, "next column number")
     let count = try reader.read(UInt32.self, "number of columns")
     let key = try reader.read(UInt32.self, "the key column's number")
+    let (low, high) = (try reader.read(UInt64.self, "secret"), try reader.read(UInt64.self, "secret"))
+    let bits = try reader.read(UInt8.self, "bits of a hash")
+    guard bits <= KeyCode.maximumBits else {
+      throw DecodingFailure(what: "the bits of a hash", offset: 32)
+    }
+    keyCode = KeyCode(low: low, high: high, bits: bits)
+    _ = try reader.readBytes(3, "schema")
     columns = []
     columnIDs = []
     indices = [:]

@@ -21,6 +21,10 @@ package struct VersionRoots {
       try TreeReader(blocks: blocks, root: table.root, end: record.end).walk { entry, level in
         try visit(entry.reference, level == 0 ? .cluster : .node, table)
       }
+      let index = IndexBlocks(blocks, end: record.end)
+      for run in table.index {
+        try index.walk(run) { entry, _ in try visit(entry.reference, .index, table) }
+      }
     }
   }
 }
@@ -31,6 +35,8 @@ package enum BlockKind: String, Sendable {
   case schema
   case node
   case cluster
+  /// A node or a leaf of the primary key's index.
+  case index
 }
 
 extension SpaceMap {

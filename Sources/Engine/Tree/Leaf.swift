@@ -58,6 +58,13 @@ package struct LeafColumn {
     try reader.value(row, as: type)
   }
 
+  /// Calls `body` with the bytes of a row's spelling, or nil for null. They are valid during the call.
+  package func withSpelling<Result>(
+    _ row: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
+  ) throws -> Result {
+    try reader.withSpelling(row, body)
+  }
+
   /// Decodes the spellings of some rows.
   package func decode(rows: Range<Int>, into decoded: DecodedColumn) {
     decoded.decode(reader, rows: rows)

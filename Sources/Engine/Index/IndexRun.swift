@@ -1,0 +1,131 @@
+/// A part of an index: a B+ tree of entries that were written together.
+///
+/// A tree whose keys come at random would be rewritten almost whole by every commit. So each commit
+/// writes a run of its own, and runs of about one size are merged into a larger one now and then
+/// (`MergePolicy`): the pattern of the log-structured merge-tree (O'Neil and others, 1996).
+package struct IndexRun: Sendable, Equatable {
+  /// A node of level 1 or more, whose keys are codes; below level 1 lie `IndexLeaf`s.
+  package var root: TreeRoot
+  /// The highest code, so that keys beyond it need no look into the run.
+  package var lastCode: Int64
+
+  package init(root: TreeRoot, lastCode: Int64) {
+    self.root = root
+    self.lastCode = lastCode
+  }
+
+  package var count: UInt64 { root.count }
+  package var firstCode: Int64 { root.entry.firstKey }
+
+  /// Bytes in the catalogue: level 4, entry 40 (first code, count, reference), last code 8.
+  package func encode(into writer: inout ByteWriter) {
+    writer.append(UInt32(root.level))
+    writer.append(UInt64(bitPattern: firstCode))
+    writer.append(count)
+    root.entry.reference.encode(into: &writer)
+    writer.append(UInt64(bitPattern: lastCode))
+  }
+
+  package init(from reader: inout ByteReader) throws(DecodingFailure) {
+    let level = try reader.read(UInt32.self, "level of an index")
+    guard level >= 1, level <= UInt32(Layout.maximumDepth) else {
+      throw DecodingFailure(what: "an index is too deep or empty", offset: reader.offset)
+    }
+    let first = Int64(bitPattern: try reader.read(UInt64.self, "first code"))
+    let count = try reader.read(UInt64.self, "number of entries")
+    let reference = try BlockReference(from: &reader)
+    lastCode = Int64(bitPattern: try reader.read(UInt64.self, "last code"))
+    guard first <= lastCode, count > 0, count <= UInt64(Int64.max) >> 16 else {
+      throw DecodingFailure(what: "an index's codes or number of entries", offset: reader.offset)
+    }
+    root = TreeRoot(
+      level: Int(level), entry: NodeEntry(firstKey: first, count: count, reference: reference))
+  }
+}
+
+/// Reads the blocks of runs of one version.
+///
+/// Thread rule: any thread, while the version is held.
+package struct IndexBlocks: Sendable {
+  package let blocks: BlockReader
+  /// The version's end.
+  package let end: UInt64
+
+  package init(_ blocks: BlockReader, end: UInt64) {
+    self.blocks = blocks
+    self.end = end
+  }
+
+  private func damaged(_ entry: NodeEntry, _ what: String) -> BlockError {
+    BlockError(
+      path: blocks.storage.path, offset: entry.reference.offset,
+      length: entry.reference.length, what: what)
+  }
+
+  package func node(_ entry: NodeEntry, level: Int) throws(BlockError) -> Node {
+    let bytes = try blocks.block(entry.reference, end: end)
+    return try Node(bytes, of: entry, level: level, path: blocks.storage.path)
+  }
+
+  /// A leaf in place.
+  package func leaf(_ entry: NodeEntry) throws(BlockError) -> IndexLeaf {
+    try leaf(entry, try blocks.block(entry.reference, end: end))
+  }
+
+  private func leaf(
+    _ entry: NodeEntry, _ bytes: UnsafeRawBufferPointer
+  ) throws(BlockError) -> IndexLeaf {
+    let leaf: IndexLeaf
+    do {
+      leaf = try IndexLeaf(bytes)
+    } catch {
+      throw damaged(entry, "\(error.what) at byte \(error.offset)")
+    }
+    guard leaf.rowCount == entry.count, leaf.firstCode == entry.firstKey else {
+      throw damaged(entry, "the leaf does not match its parent's entry")
+    }
+    return leaf
+  }
+
+  /// A leaf's entries, read as a copy: see `BlockReader.withCopy`.
+  package func entries(_ entry: NodeEntry, into entries: inout [IndexEntry]) throws {
+    try blocks.withCopy(of: entry.reference, end: end) { bytes in
+      let leaf = try leaf(entry, bytes)
+      entries.removeAll(keepingCapacity: true)
+      entries.reserveCapacity(leaf.rowCount)
+      for row in 0..<leaf.rowCount { entries.append(leaf[row]) }
+      if let problem = leaf.inconsistency() { throw damaged(entry, problem) }
+    }
+  }
+
+  /// A node's entries, read as a copy.
+  package func children(_ entry: NodeEntry, level: Int) throws -> [NodeEntry] {
+    try blocks.withCopy(of: entry.reference, end: end) { bytes in
+      let node = try Node(bytes, of: entry, level: level, path: blocks.storage.path)
+      return (0..<node.entryCount).map(node.entry)
+    }
+  }
+
+  /// Calls `visit` with every block of a run: nodes with their level, leaves with level 0.
+  ///
+  /// Reads nodes only. The blocks visited may not add up to more bytes than the version has, so
+  /// that a hostile file cannot keep it busy.
+  package func walk(_ run: IndexRun, _ visit: (NodeEntry, _ level: Int) throws -> Void) throws {
+    var budget = end
+    var pending = [(entry: run.root.entry, level: run.root.level)]
+    while let (entry, level) = pending.popLast() {
+      guard entry.reference.pages(within: end) != nil else {
+        throw damaged(entry, "the reference points outside the version's pages")
+      }
+      guard budget >= UInt64(entry.reference.length) else {
+        throw damaged(entry, "the index refers to more bytes than the file has")
+      }
+      budget -= UInt64(entry.reference.length)
+      try visit(entry, level)
+      if level == 0 { continue }
+      for child in try children(entry, level: level).reversed() {
+        pending.append((child, level - 1))
+      }
+    }
+  }
+}

@@ -1,0 +1,183 @@
+/// The index of a table's primary key inside a write transaction.
+///
+/// It maps codes of keys to objects. What it says is a hint: an entry of an object that was deleted, or
+/// whose key was changed, stays until a merge finds it among others of its code, or until there
+/// are too many of them. So deleting writes nothing here. But every object there is has its entry.
+///
+/// Thread rule: used by the transaction's thread only.
+package final class KeyIndex {
+  private(set) package var runs: [IndexRun]
+  private let writer: BlockWriter
+  private let blocks: BlockReader
+  private let baseEnd: UInt64
+  private let limits: IndexLimits
+  private let policy: MergePolicy
+  private let recent: RecentKeys
+  /// Entries that are in no run yet; in `recent` all the same.
+  private var pending: [IndexEntry] = []
+  private var recentIsReady = false
+  private(set) package var isChanged = false
+
+  /// - Parameters:
+  ///   - runs: of the version that the transaction began from.
+  ///   - baseEnd: that version's end.
+  ///   - recent: what an earlier transaction has kept, if it did.
+  package init(
+    runs: [IndexRun], writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64,
+    limits: IndexLimits, recent: RecentKeys?
+  ) {
+    self.runs = runs
+    self.writer = writer
+    self.blocks = blocks
+    self.baseEnd = baseEnd
+    self.limits = limits
+    policy = MergePolicy(limits)
+    self.recent = recent ?? RecentKeys()
+  }
+
+  /// Runs of this transaction lie beyond its base's end.
+  private func readable() throws -> IndexBlocks {
+    try writer.writeOut()
+    return IndexBlocks(blocks, end: max(baseEnd, UInt64(writer.length)))
+  }
+
+  /// An empty index in the same transaction.
+  package func makeEmpty() -> KeyIndex {
+    KeyIndex(
+      runs: [], writer: writer, blocks: blocks, baseEnd: baseEnd, limits: limits, recent: nil)
+  }
+
+  /// Bits of a hash for tables that get a key.
+  package var codeBits: UInt8 { limits.codeBits }
+
+  // MARK: Finding
+
+  private func isRecent(_ run: IndexRun) -> Bool { run.count < UInt64(limits.recentEntries) }
+
+  /// Calls `body` with every object that may have one of some keys.
+  ///
+  /// - Parameters:
+  ///   - codes: of the keys, ascending.
+  ///   - body: gets a position in `codes`, and an object.
+  /// - Throws: `BlockError` when a block of the index is damaged.
+  package func find(
+    _ codes: some RandomAccessCollection<Int64>,
+    _ body: (_ position: Int, _ object: Int64) throws -> Void
+  ) throws {
+    let readable = try readable()
+    try prepareRecent(readable)
+    if recent.count > 0 {
+      for (position, code) in codes.enumerated() {
+        try recent.find(code) { try body(position, $0) }
+      }
+    }
+    for run in runs where !isRecent(run) { try run.find(codes, readable, body) }
+  }
+
+  /// Reads the small runs into memory, unless they are there.
+  private func prepareRecent(_ readable: IndexBlocks) throws {
+    if recentIsReady { return }
+    let small = runs.filter(isRecent)
+    let references = small.map(\.root.entry.reference)
+    if recent.covered != references {
+      recent.removeAll()
+      var entries: [IndexEntry] = []
+      for run in small {
+        try readable.walk(run) { entry, level in
+          guard level == 0 else { return }
+          try readable.entries(entry, into: &entries)
+          for entry in entries { recent.insert(entry) }
+        }
+      }
+      recent.covered = references
+    }
+    for entry in pending { recent.insert(entry) }
+    recentIsReady = true
+  }
+
+  // MARK: Changing
+
+  /// Adds the entry of an object.
+  package func add(_ entry: IndexEntry) {
+    pending.append(entry)
+    if recentIsReady { recent.insert(entry) }
+    isChanged = true
+  }
+
+  /// Removes all entries.
+  package func removeAll() throws {
+    let readable = try readable()
+    for run in runs { try readable.walk(run) { entry, _ in writer.drop(entry.reference) } }
+    runs = []
+    pending = []
+    recent.removeAll()
+    recentIsReady = true
+    isChanged = true
+  }
+
+  // MARK: Writing
+
+  /// Writes entries when there are many, so that a large transaction needs little memory. To be called
+  /// when the objects of all of them are in place.
+  package func limitMemory(_ filter: RunMerger.Filter) throws {
+    if pending.count >= limits.recentEntries { try write(from: nil, filtersAll: false, filter) }
+  }
+
+  /// Writes everything that has been added, and returns the runs.
+  ///
+  /// - Parameters:
+  ///   - objects: how many the table has. When most entries are out of date all of them are looked at.
+  ///   - filter: removes entries that are out of date.
+  package func seal(objects: UInt64, _ filter: RunMerger.Filter) throws -> [IndexRun] {
+    if pending.isEmpty { return runs }
+    let entries = runs.reduce(UInt64(pending.count)) { $0 &+ $1.count }
+    let (bound, overflow) = objects.multipliedReportingOverflow(by: 2)
+    if !overflow, entries > bound &+ UInt64(limits.recentEntries) {
+      try write(from: 0, filtersAll: true, filter)
+    } else {
+      try write(from: nil, filtersAll: false, filter)
+    }
+    return runs
+  }
+
+  /// Makes all runs one.
+  package func mergeAll(_ filter: RunMerger.Filter) throws {
+    if runs.count > 1 || !pending.isEmpty { try write(from: 0, filtersAll: false, filter) }
+  }
+
+  /// Writes the added entries and the runs from some index on as one run.
+  private func write(from start: Int?, filtersAll: Bool, _ filter: RunMerger.Filter) throws {
+    let first = start ?? policy.firstMerged(runs.map(\.count), added: pending.count)
+    let readable = try readable()
+    let output = RunWriter(writer, limits)
+    var merger = RunMerger(readable, output, filtersAll: filtersAll)
+    pending.sort()
+    do {
+      for run in runs[first...] { try merger.add(run) }
+      merger.add(pending)
+      try merger.run(filter)
+      let merged = try output.finish()
+      runs.removeSubrange(first...)
+      if let merged { runs.append(merged) }
+    } catch {
+      // The index stays as it was.
+      output.written.forEach(writer.drop)
+      throw error
+    }
+    merger.replaced.forEach(writer.drop)
+    pending.removeAll(keepingCapacity: true)
+    isChanged = true
+    guard recentIsReady else { return }
+    let references = runs.filter(isRecent).map(\.root.entry.reference)
+    // Its entries have gone into a large run, or are mostly repetitions: it would only grow.
+    if references.isEmpty || recent.count > 2 * limits.recentEntries {
+      recent.removeAll()
+      recentIsReady = references.isEmpty
+    } else {
+      recent.covered = references
+    }
+  }
+
+  /// What the next transaction may use again; nil when it is not complete.
+  package var kept: RecentKeys? { recentIsReady && pending.isEmpty ? recent : nil }
+}

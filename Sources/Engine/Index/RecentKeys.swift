@@ -1,0 +1,62 @@
+/// The newest entries of an index in memory: those of its small runs, and those that the open transaction
+/// has added. A hash table, so that looking a key up does not cost a search in every small run.
+///
+/// It may hold more entries than the runs do: an entry is a hint that is compared with the object.
+/// A database keeps it from transaction to transaction as long as `covered` says the truth.
+///
+/// Thread rule: confined to the writer.
+package final class RecentKeys {
+  /// The runs whose entries are all here.
+  package var covered: [BlockReference] = []
+  /// Open addressing with linear probing, at most half full. An object's key is never negative: -1
+  /// marks a free place.
+  private var places: [IndexEntry] = []
+  private var used = 0
+  private static let free = IndexEntry(code: 0, object: -1)
+
+  package init() {}
+
+  package var count: Int { used }
+
+  package func removeAll() {
+    covered = []
+    places = []
+    used = 0
+  }
+
+  package func insert(_ entry: IndexEntry) {
+    // What a damaged file says must not look like a free place.
+    guard entry.object >= 0 else { return }
+    if (used + 1) * 2 > places.count { grow() }
+    Self.put(entry, into: &places)
+    used += 1
+  }
+
+  private static func place(_ code: Int64, _ mask: Int) -> Int {
+    Int(truncatingIfNeeded: (UInt64(bitPattern: code) &* 0x9E37_79B9_7F4A_7C15) >> 20) & mask
+  }
+
+  private static func put(_ entry: IndexEntry, into places: inout [IndexEntry]) {
+    let mask = places.count &- 1
+    var index = place(entry.code, mask)
+    while places[index].object >= 0 { index = (index &+ 1) & mask }
+    places[index] = entry
+  }
+
+  private func grow() {
+    let old = places
+    places = [IndexEntry](repeating: Self.free, count: max(old.count * 2, 64))
+    for entry in old where entry.object >= 0 { Self.put(entry, into: &places) }
+  }
+
+  /// Calls `body` with the object of each entry that has this code.
+  package func find(_ code: Int64, _ body: (Int64) throws -> Void) rethrows {
+    if places.isEmpty { return }
+    let mask = places.count &- 1
+    var index = Self.place(code, mask)
+    while places[index].object >= 0 {
+      if places[index].code == code { try body(places[index].object) }
+      index = (index &+ 1) & mask
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/// Writes a run: leaves as their entries come, nodes at the end.
+///
+/// Thread rule: used by the transaction's thread only.
+final class RunWriter {
+  private let writer: BlockWriter
+  private let limits: IndexLimits
+  private var buffer: [IndexEntry] = []
+  private var output = OutputBuffer()
+  private var leaves: [NodeEntry] = []
+  private(set) var count: UInt64 = 0
+  /// The blocks written so far.
+  private(set) var written: [BlockReference] = []
+  private var lastCode = Int64.min
+
+  private static let outOfOrder = DecodingFailure(
+    what: "the entries of an index are out of order", offset: 0)
+
+  init(_ writer: BlockWriter, _ limits: IndexLimits) {
+    self.writer = writer
+    self.limits = limits
+  }
+
+  /// Adds an entry, not below the last one.
+  ///
+  /// - Throws: `DecodingFailure` when it is: what it was read from is damaged.
+  func append(_ entry: IndexEntry) throws {
+    guard entry.code >= lastCode else { throw Self.outOfOrder }
+    // All entries of a code lie in one leaf.
+    if buffer.count >= limits.leafEntries, entry.code != lastCode { try writeLeaf() }
+    buffer.append(entry)
+    lastCode = entry.code
+  }
+
+  /// True when a leaf may be added without leaving a small one behind.
+  var takesLeaf: Bool { buffer.isEmpty || buffer.count * 4 >= limits.leafEntries }
+
+  /// Adds a leaf that is there already, all of whose codes are above those added so far.
+  func append(leaf: NodeEntry, lastCode: Int64) throws {
+    guard leaf.firstKey > self.lastCode, lastCode >= leaf.firstKey else {
+      throw Self.outOfOrder
+    }
+    try writeLeaf()
+    leaves.append(leaf)
+    count += leaf.count
+    self.lastCode = lastCode
+  }
+
+  private func writeLeaf() throws {
+    guard let first = buffer.first else { return }
+    guard buffer.count <= ClusterFormat.maximumRows else {
+      throw EngineError.tooLarge(
+        what: "the number of keys of one code", limit: "\(ClusterFormat.maximumRows)")
+    }
+    buffer.withUnsafeBufferPointer { IndexLeaf.encode($0, into: &output) }
+    let bytes = Array(output.bytes)
+    let reference = try writer.append(cluster: bytes, checksum: Checksum.of(bytes))
+    written.append(reference)
+    leaves.append(
+      NodeEntry(firstKey: first.code, count: UInt64(buffer.count), reference: reference))
+    count += UInt64(buffer.count)
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes what is left; nil when there was no entry.
+  func finish() throws -> IndexRun? {
+    try writeLeaf()
+    var entries = leaves
+    var level = 0
+    while entries.count > 1 || level == 0 {
+      if entries.isEmpty { return nil }
+      level += 1
+      let size = max(limits.nodeCapacity, 2)
+      entries = try stride(from: 0, to: entries.count, by: size).map { start in
+        let slice = entries[start..<min(start + size, entries.count)]
+        let reference = try writer.append(node: Node.encode(level: level, slice))
+        written.append(reference)
+        return NodeEntry(
+          firstKey: entries[start].firstKey, count: slice.reduce(0) { $0 + $1.count },
+          reference: reference)
+      }
+    }
+    return IndexRun(root: TreeRoot(level: level, entry: entries[0]), lastCode: lastCode)
+  }
+}
