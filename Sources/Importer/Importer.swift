@@ -123,17 +123,16 @@ private struct ImportRun {
     let opened = try firstOpened.take() ?? planner.open(source)
     if report.dialect == nil { report.dialect = opened.report }
     report.notes += opened.header.notes.map { "\(source.name): \($0)" }
-    guard
-      let start = try start(
-        path, opened, planner.optionsDigest(opened), try existingTable(database), isFirst: isFirst)
-    else { return }
+    let table = try existingTable(database)
+    let digest = planner.optionsDigest(opened, key: try key(of: table))
+    guard let start = try start(path, opened, digest, table, isFirst: isFirst) else { return }
     let plan = makePlan(source.name, opened, start.match)
     let log = try rejectLog(path, start)
     let destination: any Destination =
       database.map {
         DatabaseDestination(
           $0, table: tableName, durability: options.durability, plan: plan,
-          expected: start.schema, goesOnFrom: start.resumes ? start.checkpoint : nil,
+          policy: options.conflictPolicy, expected: start.schema, goesOnFrom: start.resumes ? start.checkpoint : nil,
           truncates: options.truncate && isFirst && !start.resumes)
       } ?? NoDestination()
     let writer = BatchWriter(
@@ -151,6 +150,23 @@ private struct ImportRun {
         report.rejects = files
       }
     }
+  }
+
+  /// The primary key of the import: the one that the table has, or is to get.
+  private func key(of table: Table?) throws -> String? {
+    let key = options.key ?? table?.keyColumn
+    if let key, let own = table?.keyColumn, own != key {
+      throw ImportError.invalidOption(
+        "table '\(tableName)' has the key '\(own)', not '\(key)': leave --key out, or name another "
+          + "table with --table")
+    }
+    // A dry run does not look at the table.
+    if key == nil, options.conflictPolicy != .error, !options.dryRun {
+      throw ImportError.invalidOption(
+        "--on-conflict \(options.conflictPolicy.rawValue) needs a key, and table '\(tableName)' has "
+          + "none: name the column with --key")
+    }
+    return key
   }
 
   /// The rejects file of an input, cut back to what is committed, or going on behind the rejects of
@@ -205,7 +221,7 @@ private struct ImportRun {
       throw ImportError.cannotResume(
         path: opened.source.name,
         reason: "the import was begun with other options for --types, --header, --delimiter, "
-          + "--quote, --null or --ragged; use the same ones")
+          + "--quote, --null, --ragged, --key or --on-conflict; use the same ones")
     }
     let match = try TableMatch(opened.header, options.withoutTruncation, table: table)
     return Start(
@@ -265,7 +281,7 @@ private struct ImportRun {
     return ImportPlan(
       file: file, dialect: opened.dialect, ragged: options.policy,
       nulls: options.nulls.map { Array($0.utf8) }, columns: match.plannedColumns,
-      extras: match.extras,
+      keyColumn: match.keyColumn, extras: match.extras,
       encodes: batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
       batchRecords: batchRecords)
   }
@@ -288,6 +304,9 @@ private struct ImportRun {
   private mutating func add(_ writer: BatchWriter, _ plan: ImportPlan, bytesRead: Int) {
     report.read += writer.report.read
     report.imported += writer.report.imported
+    report.updated += writer.report.updated
+    report.skipped += writer.report.skipped
+    report.unchanged += writer.report.unchanged
     report.rejected += writer.report.rejected
     report.batches += writer.report.batches
     report.isInterrupted = writer.report.isInterrupted
