@@ -132,7 +132,8 @@ private struct ImportRun {
       database.map {
         DatabaseDestination(
           $0, table: tableName, durability: options.durability, plan: plan,
-          policy: options.conflictPolicy, expected: start.schema, goesOnFrom: start.resumes ? start.checkpoint : nil,
+          policy: options.conflictPolicy, expected: start.schema,
+          goesOnFrom: start.resumes ? start.checkpoint : nil,
           truncates: options.truncate && isFirst && !start.resumes)
       } ?? NoDestination()
     let writer = BatchWriter(

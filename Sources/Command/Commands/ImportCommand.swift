@@ -19,7 +19,8 @@ enum ImportCommand {
       + "this input's import has begun")
   static let key = Option<String>(
     "key", .name, defaultNote: "the key that the table has", group: databaseGroup,
-    help: "The column that is the primary key of the table: a table without one gets it, when no two "
+    help:
+      "The column that is the primary key of the table: a table without one gets it, when no two "
       + "objects have the same value there; records without a key are rejected")
   static let onConflict = Option<ConflictPolicy>(
     "on-conflict", .choice, default: "error", group: databaseGroup,
