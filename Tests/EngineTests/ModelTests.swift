@@ -133,6 +133,7 @@ struct ModelTests {
         if round == 0 {
           try changes.createTable("all", RandomChanges.columns, transaction, &next)
           try changes.createTable("few", RandomChanges.fewColumns, transaction, &next)
+          try changes.createTable("keyed", RandomChanges.keyedColumns, transaction, &next)
         }
         for _ in 0..<Int.random(in: 1...8, using: &changes.random) {
           try changes.any(transaction, &next)

@@ -111,6 +111,7 @@ struct PowerCutTests {
     try journal.commit(.full) {
       try changes.createTable("apps", RandomChanges.fewColumns, $0, &$1)
       try changes.createTable("all", RandomChanges.columns, $0, &$1)
+      try changes.createTable("keyed", RandomChanges.keyedColumns, $0, &$1)
       try changes.insert(20, into: "apps", $0, &$1)
     }
     for round in 0..<30 {
@@ -210,8 +211,10 @@ struct PowerCutTests {
     try journal.commit(.full) { transaction, model in
       try changes.createTable("all", RandomChanges.columns, transaction, &model)
       try changes.createTable("apps", RandomChanges.fewColumns, transaction, &model)
+      try changes.createTable("keyed", RandomChanges.keyedColumns, transaction, &model)
       try changes.insert(60, into: "all", transaction, &model)
       try changes.insert(200, into: "apps", transaction, &model)
+      try changes.insert(200, into: "keyed", transaction, &model)
     }
     for _ in 0..<10 { try journal.commit(.full) { try changes.any($0, &$1) } }
     let snapshot = try journal.database.snapshot()

@@ -111,6 +111,7 @@ struct SpaceTests {
     try database.write { transaction in
       try changes.createTable("a", RandomChanges.columns, transaction, &model)
       try changes.createTable("b", RandomChanges.fewColumns, transaction, &model)
+      try changes.createTable("k", RandomChanges.keyedColumns, transaction, &model)
     }
     for round in 0..<150 {
       let durability: Durability = [.full, .group, .none][(round + Int(seed)) % 3]

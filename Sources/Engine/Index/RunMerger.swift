@@ -35,6 +35,7 @@ package struct RunMerger {
   private let blocks: IndexBlocks
   private let output: RunWriter
   private let filtersAll: Bool
+  private let movesLeaves: Bool
   /// The blocks of the merged runs that the new one does not take over.
   private(set) var replaced: [BlockReference] = []
   private var sources: [Source] = []
@@ -42,8 +43,13 @@ package struct RunMerger {
   private var group: [IndexEntry] = []
   private static let mostFiltered = 1 << 16
 
-  /// - Parameter filtersAll: also entries that are alone with their code are filtered.
-  init(_ blocks: IndexBlocks, _ output: RunWriter, filtersAll: Bool) {
+  /// - Parameters:
+  ///   - filtersAll: also entries that are alone with their code are filtered.
+  ///   - movesLeaves: whole leaves are taken over; false when the output is another file.
+  init(
+    _ blocks: IndexBlocks, _ output: RunWriter, filtersAll: Bool, movesLeaves: Bool = true
+  ) {
+    self.movesLeaves = movesLeaves
     self.blocks = blocks
     self.output = output
     self.filtersAll = filtersAll
@@ -71,7 +77,7 @@ package struct RunMerger {
       if let code = source.head { heads.insert(code, index) }
     }
     while let (_, index) = heads.lowest {
-      if !filtersAll, output.takesLeaf, group.isEmpty, let leaf = sources[index].wholeLeaf,
+      if movesLeaves, !filtersAll, output.takesLeaf, group.isEmpty, let leaf = sources[index].wholeLeaf,
         heads.second.map({ leaf.lastCode < $0 }) ?? true
       {
         sources[index].next += 1

@@ -90,8 +90,41 @@ package struct Compactor {
         try editor.append(try store.write(merged.cluster, firstKey: group[0].firstKey))
       }
     }
+    let index = try copyIndex(of: table, schema)
     table.root = try editor.seal()
+    table.index = index
     table.schema = try writer.append(node: schema.encode())
+  }
+
+  /// Writes the primary key's index as one run, without what is out of date.
+  private func copyIndex(of table: Catalogue.Table, _ schema: TableSchema) throws -> [IndexRun] {
+    guard let column = schema.keyColumn else { return [] }
+    let end = source.record.end
+    let output = RunWriter(writer, IndexLimits())
+    // As every object has its entry, as many entries as objects are one for each.
+    let entries = table.index.reduce(UInt64(0)) { $0 &+ $1.count }
+    var merger = RunMerger(
+      IndexBlocks(blocks, end: end), output, filtersAll: entries != table.root.count,
+      movesLeaves: false)
+    for run in table.index { try merger.add(run) }
+    let check = IndexCheck(
+      TreeReader(blocks: blocks, root: table.root, end: end), table.index, schema, column)
+    try merger.run(check.removeOutdated)
+    return try output.finish().map { [$0] } ?? []
+  }
+
+  /// Every object of the copy must be found by its key.
+  private func verifyIndex(
+    of table: Catalogue.Table, _ schema: TableSchema, end: UInt64
+  ) throws {
+    guard let column = schema.keyColumn else { return }
+    let tree = TreeReader(blocks: targetBlocks, root: table.root, end: end)
+    let check = IndexCheck(tree, table.index, schema, column)
+    if let problem = try check.run().first {
+      throw EngineError.damaged(
+        path: blocks.storage.path, where: "the key of table '\(table.name)'",
+        reason: "\(problem); the file was left as it is")
+    }
   }
 
   private func commit(_ record: VersionRecord, _ identity: DatabaseIdentity) throws {
@@ -128,6 +161,7 @@ package struct Compactor {
           index += 1
         }
       }
+      try verifyIndex(of: table, schema, end: record.end)
     }
     guard index == digests.count else {
       throw EngineError.damaged(

@@ -29,9 +29,7 @@ public struct TableUse: Sendable {
     objects = table.count
     columns = table.columns.map { ColumnUse(column: $0) }
     keyColumn = table.keyColumn
-    for run in table.index {
-      try table.indexBlocks.walk(run) { entry, _ in indexBytes += Int(entry.reference.length) }
-    }
+    indexBytes = try table.indexBytes()
     let identifiers = table.schema.columnIDs
     try table.forEachLeaf { leaf in
       clusters += 1

@@ -6,9 +6,6 @@ public struct Table: Sendable {
   private let entry: Catalogue.Table
   public let schema: TableSchema
   package let tree: TreeReader
-  /// The runs of the primary key's index.
-  package var index: [IndexRun] { entry.index }
-  package var indexBlocks: IndexBlocks { IndexBlocks(tree.blocks, end: tree.end) }
 
   init(snapshot: Snapshot, entry: Catalogue.Table) throws {
     self.snapshot = snapshot
@@ -61,7 +58,7 @@ public struct Table: Sendable {
         let code = schema.keyCode.code(wanted)
         var found: Row?
         for run in entry.index where found == nil {
-          try run.find(CollectionOfOne(code), indexBlocks) {
+          try run.find(CollectionOfOne(code), IndexBlocks(tree.blocks, end: tree.end)) {
             _, object in
             if found == nil { found = try row(forKey: object, having: wanted, in: column) }
           }
@@ -96,6 +93,21 @@ public struct Table: Sendable {
       let row = position - Int(clamping: place.position)
       guard row < leaf.rowCount else { return nil }
       return try RowReader(leaf, schema).row(row, key: leaf.keys().key(row))
+    }
+  }
+
+  /// Bytes of the primary key's index.
+  ///
+  /// - Complexity: O(nodes of the index).
+  package func indexBytes() throws -> Int {
+    try translatingErrors(snapshot.blocks.storage.path) {
+      var bytes = 0
+      for run in entry.index {
+        try IndexBlocks(tree.blocks, end: tree.end).walk(run) { entry, _ in
+          bytes += Int(entry.reference.length)
+        }
+      }
+      return bytes
     }
   }
 

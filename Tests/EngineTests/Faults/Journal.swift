@@ -100,6 +100,22 @@ extension Database.Options {
     options.limits.clusterRows = 8
     options.limits.tailRows = 4
     options.limits.openClusters = 3
+    options.indexLimits = .tiny
     return options
+  }
+}
+
+extension IndexLimits {
+  /// Sizes that make runs of many levels from few keys, many of which share a code.
+  static var tiny: IndexLimits {
+    var limits = IndexLimits()
+    limits.leafEntries = 3
+    limits.nodeCapacity = 3
+    limits.recentEntries = 12
+    limits.smallestRun = 2
+    limits.smallFanout = 2
+    limits.largeFanout = 2
+    limits.codeBits = 5
+    return limits
   }
 }

@@ -8,6 +8,16 @@ struct Model: Sendable, Equatable {
     var nextKey: Int64 = 1
     var note: [UInt8]?
 
+    /// The column of the primary key, in tables that have one.
+    var key: Int? { columns.firstIndex { $0.name == "id" } }
+
+    /// The objects by their primary keys.
+    func owners() -> [[UInt8]: Int64] {
+      guard let key else { return [:] }
+      return Dictionary(
+        rows.map { ($0.value[key].spelling, $0.key) }, uniquingKeysWith: { first, _ in first })
+    }
+
     mutating func insert(_ values: [Value]) {
       rows[nextKey] = values
       nextKey += 1
@@ -94,6 +104,25 @@ struct Model: Sendable, Equatable {
       }
       if let found { return found }
       guard position == keys.count else { return "\(name): \(position) rows in order" }
+      if let found = try Self.keyDifference(table, expected) { return found }
+    }
+    return nil
+  }
+
+  /// Looks objects up by their primary keys, and some that are not there.
+  private static func keyDifference(
+    _ table: Engine.Table, _ expected: Table
+  ) throws -> String? {
+    guard let column = expected.key else { return nil }
+    for (key, values) in expected.rows {
+      let found = try table.row(forPrimaryKey: values[column])
+      if found?.key != key { return "\(table.name): \(values[column]) is not found" }
+    }
+    let owners = expected.owners()
+    for number in 0..<20 where owners[Array("\(number)".utf8)] == nil {
+      if let row = try table.row(forPrimaryKey: .text("\(number)")) {
+        return "\(table.name): '\(number)' is \(row)"
+      }
     }
     return nil
   }

@@ -15,6 +15,11 @@ struct RandomChanges {
 
   static let fewColumns = [Column("name", .text), Column("stars", .int, nullable: false)]
 
+  /// Columns of a table with a primary key, `id`.
+  static let keyedColumns = [
+    Column("id", .text, nullable: false), Column("stars", .int, nullable: false),
+  ]
+
   // MARK: Values
 
   mutating func value(_ column: Column) -> Value {
@@ -44,11 +49,20 @@ struct RandomChanges {
         Bool.random(using: &random) ? Int64.random(in: 0..<1_000_000, using: &random) : 0
       return DateTime(microsecondsSince1970: seconds * 1_000_000 + fraction)
         .map { .dateTime($0) } ?? .null
-    case .text: return .text(text())
+    case .text: return .text(column.name == "id" ? key() : text())
     case .data:
       return .data(
         (0..<Int.random(in: 0..<9, using: &random)).map { _ in .random(in: 0...255, using: &random)
         })
+    }
+  }
+
+  /// A primary key: now and then one that is there already.
+  private mutating func key() -> String {
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0: "\(Int.random(in: -5..<60, using: &random))"
+    case 1: "key \(Int.random(in: 0..<60, using: &random))"
+    default: "a longer key \(Int.random(in: 0..<10_000, using: &random))"
     }
   }
 
@@ -72,7 +86,8 @@ struct RandomChanges {
     _ name: String, _ columns: [Column], _ transaction: borrowing WriteTransaction,
     _ model: inout Model
   ) throws {
-    try transaction.createTable(name, columns: columns)
+    let key = columns.first { $0.name == "id" }?.name
+    try transaction.createTable(name, columns: columns, key: key)
     model.tables[name] = Model.Table(columns: columns)
   }
 
@@ -81,12 +96,26 @@ struct RandomChanges {
   ) throws {
     guard var expected = model.tables[name] else { return }
     let table = try transaction.table(name)
+    var keys = Set(expected.owners().keys)
     for _ in 0..<count {
       let row = row(expected.columns)
+      if let key = expected.key, !keys.insert(row[key].spelling).inserted {
+        try Self.expectDuplicate { try table.insert(row) }
+        continue
+      }
       try table.insert(row)
       expected.insert(row)
     }
     model.tables[name] = expected
+  }
+
+  private static func expectDuplicate(_ body: () throws -> some Any) throws {
+    do {
+      _ = try body()
+    } catch EngineError.duplicateKey {
+      return
+    }
+    throw EngineError.invalidArgument("a key that is there already was let in")
   }
 
   /// Appends encoded clusters, as an import does.
@@ -96,12 +125,28 @@ struct RandomChanges {
     guard var expected = model.tables[name] else { return }
     let editor = try transaction.table(name).editor
     var rows = RowBuffer(columnIDs: editor.schema.columnIDs)
+    var keys = Set(expected.owners().keys)
+    let before = expected
+    var hasDuplicate = false
     for index in 0..<count {
-      let row = row(expected.columns)
+      var row = row(expected.columns)
+      if let key = expected.key {
+        // One cluster in four has a key that is there, or has one twice.
+        while keys.contains(row[key].spelling), Int.random(in: 0..<4, using: &random) > 0 {
+          row = self.row(expected.columns)
+        }
+        if !keys.insert(row[key].spelling).inserted { hasDuplicate = true }
+      }
       try rows.append(key: Int64(index), values: row)
       expected.insert(row)
     }
-    try editor.append(try rows.encode(with: ClusterBuilder()))
+    let cluster = try rows.encode(with: ClusterBuilder())
+    if hasDuplicate {
+      try Self.expectDuplicate { try editor.append(cluster) }
+      expected = before
+    } else {
+      try editor.append(cluster)
+    }
     model.tables[name] = expected
   }
 
@@ -114,12 +159,20 @@ struct RandomChanges {
     for _ in 0..<count {
       guard let key = keys.randomElement(using: &random) else { continue }
       var changes: [String: Value] = [:]
+      var row = expected.rows[key] ?? []
       for index in expected.columns.indices where Int.random(in: 0..<3, using: &random) == 0 {
         let value = value(expected.columns[index])
         changes[expected.columns[index].name] = value
-        expected.rows[key]?[index] = value
+        row[index] = value
+      }
+      if let column = expected.key,
+        let owner = expected.owners()[row[column].spelling], owner != key
+      {
+        try Self.expectDuplicate { try table.update(key, changes) }
+        continue
       }
       try table.update(key, changes)
+      expected.rows[key] = row
     }
     model.tables[name] = expected
   }
