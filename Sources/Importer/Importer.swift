@@ -243,13 +243,15 @@ private struct ImportRun {
     }
     let known = table?.note(Checkpoint.note).flatMap(Checkpoint.decode) ?? []
     if let checkpoint = known.last(where: { $0.input == identity }) { return checkpoint }
+    // Its records meet the objects of the common part by their keys.
+    if options.conflictPolicy != .error, try key(of: table) != nil { return nil }
     // Starting over would import the common part twice.
     if let changed = known.last(where: { $0.input.digest == identity.digest }) {
       throw ImportError.cannotResume(
         path: opened.source.name,
         reason: "it has changed since it was imported: \(identity.size) bytes now, "
           + "\(changed.input.size) bytes then; import it without --resume, with --truncate if its "
-          + "records are to take the place of the earlier ones")
+          + "records are to take the place of the earlier ones, or with --key and --on-conflict")
     }
     return nil
   }

@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("id,a\n1,x\n2,y\n1,z\n", "id", "the objects"), ("id,a\n1,x\n,y\n", "id", "is null"),
+    ("id,a\n1,x\n2,y\n1,z\n", "id", "the objects"), ("id,a\n1,x\n,y\n", "id", "has none there"),
     ("a\n1\n", "id", "has none there"),
   ])
   func notSetWhereItCannotBe(csv: String, key: String, why: String) throws {
