@@ -54,6 +54,53 @@ struct FormatDocumentTests {
     #expect(imported.table == compacted.table)
   }
 
+  @Test("The index of a primary key")
+  func keys() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("keys.sheaf")
+    try makeKeys(at: path)
+    let before = try read(path, "keys", in: folder)
+    #expect(before.walk.contains("  key id, "))
+    #expect(!before.walk.contains("  key id, 1 runs"))
+    try compact(path)
+    let after = try read(path, "keys", in: folder)
+    #expect(after.walk.contains("  key id, 1 runs of 1120 entries"))
+    #expect(before.table == after.table)
+  }
+
+  private func makeKeys(at path: String) throws {
+    var random = SeededRandom(state: 8)
+    var options = Database.Options()
+    options.indexLimits.leafEntries = 50
+    options.indexLimits.nodeCapacity = 4
+    options.indexLimits.recentEntries = 500
+    options.indexLimits.smallestRun = 20
+    let database = try Database.open(path, options: options)
+    let columns = [Column("x", .int), Column("id", .text)]
+    try database.write { try $0.createTable("keys", columns: columns, key: "id") }
+    for round in 0..<12 {
+      try database.write { transaction in
+        let table = try transaction.table("keys")
+        for row in 0..<100 {
+          let number = round * 100 + row
+          let id =
+            switch row % 4 {
+            case 0: "\(number)"
+            case 1: "-\(random.next() >> 10)"
+            case 2: "\(random.next())0"
+            default: "name \(random.next())" + String(repeating: "é", count: row % 9)
+            }
+          try table.insert([.int(Int64(row)), .text(id)])
+        }
+        for key in 0..<10 {
+          try table.update(Int64(round * 100 + 15 + key), ["id": .text("+\(round)\(key)")])
+        }
+        for key in 0..<10 where round < 8 { try table.delete(Int64(round * 100 + 3 + key * 7)) }
+      }
+    }
+    try database.close()
+  }
+
   @Test("It refuses a block whose bytes have changed")
   func damage() throws {
     let folder = try TemporaryFolder()

@@ -23,6 +23,7 @@ struct DamageTests {
       try database.write { transaction in
         try transaction.createTable("encodings", columns: Self.columns)
         try transaction.createTable("empty", columns: [Column("x", .int)])
+        try transaction.createTable("keyed", columns: [Column("id", .text)], key: "id")
         let editor = try transaction.table("encodings").editor
         var rows = RowBuffer(columnIDs: editor.schema.columnIDs)
         for row in 0..<24 {
@@ -35,6 +36,14 @@ struct DamageTests {
       try database.write { transaction in
         let table = try transaction.table("encodings")
         for _ in 0..<3 { try table.insert(["constant": .text("same"), "integers": .int(5)]) }
+      }
+      for round in 0..<3 {
+        try database.write { transaction in
+          let table = try transaction.table("keyed")
+          for row in 0..<3 {
+            try table.insert([.text(row % 2 == 0 ? "\(round * 3 + row)" : "key \(round)\(row)")])
+          }
+        }
       }
       try database.write { try $0.table("encodings").delete(26) }
       before = try Model.digest(database.snapshot())
@@ -97,12 +106,30 @@ struct DamageTests {
     }
     do {
       let digest = try Model.digest(database.snapshot())
+      if let lost = try lostKey(database.snapshot()) {
+        return .read(digest: 0, problems: ["'\(lost)' is not found"])
+      }
       return .read(digest: digest, problems: checks == .never ? [] : try database.check().problems)
     } catch let error as EngineError {
       if checks != .always { return .damaged("\(error)", problems: []) }
       let problems = (try? database.check().problems) ?? ["\(error)"]
       return .damaged("\(error)", problems: problems)
     }
+  }
+
+  /// A primary key that is there and not found, without an error.
+  private func lostKey(_ snapshot: Snapshot) throws -> Value? {
+    var lost: Value?
+    for name in snapshot.tableNames {
+      let table = try snapshot.table(name)
+      guard let column = table.schema.keyColumn else { continue }
+      try table.forEachRow { row in
+        if try table.row(forPrimaryKey: row.values[column])?.key != row.key {
+          lost = row.values[column]
+        }
+      }
+    }
+    return lost
   }
 
   // MARK: Flips
@@ -221,6 +248,12 @@ struct DamageTests {
         _ = try? table.update(.random(in: 0..<30, using: &random), ["integers": .int(1)])
         _ = try? table.row(at: .random(in: 0..<30, using: &random))
         _ = try? table.insert(["integers": .int(1)])
+        for id in ["7", "key 11", "new"] {
+          _ = try? table.row(forPrimaryKey: .text(id))
+          _ = try? table.upsert(["id": .text(id)])
+        }
+        _ = try? table.insert(["id": .text("\(random.next())")])
+        if name == "encodings" { _ = try? table.setKey("integers") }
       }
       if Bool.random(using: &random) {
         for name in transaction.tableNames { _ = try? transaction.table(name).deleteAll() }

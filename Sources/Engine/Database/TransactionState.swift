@@ -163,9 +163,7 @@ final class TransactionState {
         }
         return version
       }
-      for editor in editors.values {
-        if let keys = editor.index.kept { database.recentKeys = (editor.number, keys) }
-      }
+      keepKeys { _ in true }
       try end()
       return version
     } catch {
@@ -207,10 +205,18 @@ final class TransactionState {
     }
   }
 
+  /// Leaves what is known of an index to the next transaction.
+  private func keepKeys(where isTrue: (KeyIndex) -> Bool) {
+    for editor in editors.values where isTrue(editor.index) {
+      if let keys = editor.index.kept { database.recentKeys = (editor.number, keys) }
+    }
+  }
+
   /// Rolls back unless the transaction has ended already.
   func abandon() {
     if isEnded { return }
     space.rollBack()
+    keepKeys { !$0.isChanged }
     do {
       try end()
     } catch {

@@ -20,8 +20,9 @@ package final class RecentKeys {
 
   package func removeAll() {
     covered = []
-    places = []
     used = 0
+    // The room is kept: it fills up again.
+    for index in places.indices { places[index] = Self.free }
   }
 
   package func insert(_ entry: IndexEntry) {
@@ -51,7 +52,7 @@ package final class RecentKeys {
 
   /// Calls `body` with the object of each entry that has this code.
   package func find(_ code: Int64, _ body: (Int64) throws -> Void) rethrows {
-    if places.isEmpty { return }
+    if used == 0 { return }
     let mask = places.count &- 1
     var index = Self.place(code, mask)
     while places[index].object >= 0 {

@@ -77,7 +77,8 @@ package struct RunMerger {
       if let code = source.head { heads.insert(code, index) }
     }
     while let (_, index) = heads.lowest {
-      if movesLeaves, !filtersAll, output.takesLeaf, group.isEmpty, let leaf = sources[index].wholeLeaf,
+      if movesLeaves, !filtersAll, output.takesLeaf, group.isEmpty,
+        let leaf = sources[index].wholeLeaf,
         heads.second.map({ leaf.lastCode < $0 }) ?? true
       {
         sources[index].next += 1
@@ -100,7 +101,9 @@ package struct RunMerger {
     func isBelow(_ code: Int64) -> Bool { limit.map { code < $0 } ?? true }
     if filtersAll {
       let code = entries[row].code
-      while row < entries.count, entries[row].code == code || isBelow(entries[row].code) {
+      while row < entries.count,
+        entries[row].code == code || isBelow(entries[row].code)
+      {
         group.append(entries[row])
         row += 1
       }
@@ -178,11 +181,11 @@ private struct HeadHeap {
     }
     var parent = 0
     while true {
-      var lowest = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < heads.count {
-        if heads[child].code < heads[lowest].code { lowest = child }
-      }
-      if lowest == parent { return }
+      let left = 2 * parent + 1
+      guard left < heads.count else { return }
+      var lowest = left
+      if left + 1 < heads.count, heads[left + 1].code < heads[left].code { lowest = left + 1 }
+      if heads[parent].code <= heads[lowest].code { return }
       heads.swapAt(parent, lowest)
       parent = lowest
     }

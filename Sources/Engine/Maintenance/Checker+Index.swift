@@ -1,14 +1,17 @@
 extension Checker {
   /// Checks the primary key's index: its blocks, that every object is found by its key, and that no two
   /// objects have the same.
-  mutating func checkIndex(_ table: Catalogue.Table, _ schema: TableSchema) throws {
+  ///
+  /// - Parameter before: how many problems there were before the table's own tree was checked.
+  mutating func checkIndex(
+    _ table: Catalogue.Table, _ schema: TableSchema, problemsBefore before: Int
+  ) {
     guard let column = schema.keyColumn else {
       if !table.index.isEmpty {
         report.problems.append("table '\(table.name)': it has an index without a key")
       }
       return
     }
-    let before = report.problems.count
     for run in table.index { checkRun(run, table) }
     // What cannot be read has been said: looking objects up in it would say so for each.
     guard report.problems.count == before else { return }

@@ -107,8 +107,9 @@ package struct Checker {
         note(table.schema, "the schema of table '\(table.name)'")
         let bytes = try blocks.block(table.schema, end: record.end)
         let schema = try TableSchema(decoding: bytes)
+        let before = report.problems.count
         try checkTree(table, schema)
-        try checkIndex(table, schema)
+        checkIndex(table, schema, problemsBefore: before)
       } catch {
         report.problems.append(Self.describe(error, "table '\(table.name)'"))
       }

@@ -42,7 +42,9 @@ public struct TableSchema: Sendable, Equatable {
   /// - Parameter key: the name of the primary key's column, which is made not nullable.
   /// - Throws: `EngineError.invalidSchema` when there is no column, a name is empty or stands twice,
   ///   or there is no column of the key's name.
-  package init(_ columns: [Column], table: String, key: String? = nil, codeBits: UInt8 = KeyCode.standardBits) throws(EngineError) {
+  package init(
+    _ columns: [Column], table: String, key: String? = nil, codeBits: UInt8 = KeyCode.standardBits
+  ) throws(EngineError) {
     self.columns = columns
     columnIDs = columns.indices.map { UInt32($0 + 1) }
     nextColumnID = UInt32(columns.count + 1)
@@ -128,7 +130,9 @@ public struct TableSchema: Sendable, Equatable {
     let next = try reader.read(UInt32.self, "next column number")
     let count = try reader.read(UInt32.self, "number of columns")
     let key = try reader.read(UInt32.self, "the key column's number")
-    let (low, high) = (try reader.read(UInt64.self, "secret"), try reader.read(UInt64.self, "secret"))
+    let (low, high) = (
+      try reader.read(UInt64.self, "secret"), try reader.read(UInt64.self, "secret")
+    )
     let bits = try reader.read(UInt8.self, "bits of a hash")
     guard bits <= KeyCode.maximumBits else {
       throw DecodingFailure(what: "the bits of a hash", offset: 32)
