@@ -73,6 +73,10 @@ import Testing
     twin.apply(inputs.first, policy)
     let firstRejects = twin.rejects.count
     twin.apply(inputs.second, policy)
+    #expect(twin.rejects.count > 0 && twin.columns == ["id", "a", "b", "c", "extra1", "extra2"])
+    #expect(
+      [twin.skipped > 0, twin.updated > 0, twin.unchanged > 0]
+        == [policy == .skip, !policy.leavesOut, !policy.leavesOut])
     var types: String?
     for cut in Self.cuts {
       let note: Comment = "\(policy), \(cut), seed \(seed)"
