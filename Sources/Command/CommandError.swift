@@ -50,7 +50,12 @@ extension CommandError {
     switch error {
     case let error as CommandError: self = error
     case let error as SystemError: self = .transfer(error)
+    case ImportError.noSuchColumn(let name, let known):
+      self = .usage("\(error)" + Suggestion.phrase(for: name, among: known))
+    case EngineError.noSuchColumn(_, let name, let known):
+      self = .usage("\(error)" + Suggestion.phrase(for: name, among: known))
     case let error as EngineError: self.init(Self.status(error), "\(error)")
+    case let error as QueryError: self.init(.usage, "\(error)")
     case let error as ImportError: self.init(Self.status(error), "\(error)")
     default:
       self.init(.bug, "unexpected error: \(error); this is a bug in Sheaf, please report it")

@@ -52,6 +52,11 @@ public struct ImportOptions: Sendable {
   /// The table; nil: the first input's file name without its extensions.
   public var table: String?
   public var batchSize = BatchSize.records(1000)
+  /// The column that is the table's primary key: a table that is created gets it, one without a key
+  /// too, when no two of its objects have the same value there. Nil: the key that the table has.
+  public var key: String?
+  /// What becomes of records whose key is there already. Needs a table with a key.
+  public var conflictPolicy = ConflictPolicy.error
   /// Parser threads.
   public var parsers = max(1, System.processorCount - 1)
   /// Chunks that may wait between the parsers and the writer.

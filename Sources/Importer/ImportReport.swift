@@ -44,9 +44,13 @@ public struct ImportReport: Sendable {
   public var table = ""
   /// Records read by this run.
   public var read = 0
+  /// Records that became new objects.
   public var imported = 0
+  /// Records that changed an object which had their key.
   public var updated = 0
+  /// Records left out because an object had their key.
   public var skipped = 0
+  /// Records that said what the object with their key said already: it was not rewritten.
   public var unchanged = 0
   public var rejected = 0
   public var batchSize = ImportOptions.BatchSize.records(1000)

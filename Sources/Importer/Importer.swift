@@ -123,17 +123,17 @@ private struct ImportRun {
     let opened = try firstOpened.take() ?? planner.open(source)
     if report.dialect == nil { report.dialect = opened.report }
     report.notes += opened.header.notes.map { "\(source.name): \($0)" }
-    guard
-      let start = try start(
-        path, opened, planner.optionsDigest(opened), try existingTable(database), isFirst: isFirst)
-    else { return }
+    let table = try existingTable(database)
+    let digest = planner.optionsDigest(opened, key: try key(of: table))
+    guard let start = try start(path, opened, digest, table, isFirst: isFirst) else { return }
     let plan = makePlan(source.name, opened, start.match)
     let log = try rejectLog(path, start)
     let destination: any Destination =
       database.map {
         DatabaseDestination(
           $0, table: tableName, durability: options.durability, plan: plan,
-          expected: start.schema, goesOnFrom: start.resumes ? start.checkpoint : nil,
+          policy: options.conflictPolicy, expected: start.schema,
+          goesOnFrom: start.resumes ? start.checkpoint : nil,
           truncates: options.truncate && isFirst && !start.resumes)
       } ?? NoDestination()
     let writer = BatchWriter(
@@ -151,6 +151,23 @@ private struct ImportRun {
         report.rejects = files
       }
     }
+  }
+
+  /// The primary key of the import: the one that the table has, or is to get.
+  private func key(of table: Table?) throws -> String? {
+    let key = options.key ?? table?.keyColumn
+    if let key, let own = table?.keyColumn, own != key {
+      throw ImportError.invalidOption(
+        "table '\(tableName)' has the key '\(own)', not '\(key)': leave --key out, or name another "
+          + "table with --table")
+    }
+    // A dry run does not look at the table.
+    if key == nil, options.conflictPolicy != .error, !options.dryRun {
+      throw ImportError.invalidOption(
+        "--on-conflict \(options.conflictPolicy.rawValue) needs a key, and table '\(tableName)' has "
+          + "none: name the column with --key")
+    }
+    return key
   }
 
   /// The rejects file of an input, cut back to what is committed, or going on behind the rejects of
@@ -205,7 +222,7 @@ private struct ImportRun {
       throw ImportError.cannotResume(
         path: opened.source.name,
         reason: "the import was begun with other options for --types, --header, --delimiter, "
-          + "--quote, --null or --ragged; use the same ones")
+          + "--quote, --null, --ragged, --key or --on-conflict; use the same ones")
     }
     let match = try TableMatch(opened.header, options.withoutTruncation, table: table)
     return Start(
@@ -226,13 +243,15 @@ private struct ImportRun {
     }
     let known = table?.note(Checkpoint.note).flatMap(Checkpoint.decode) ?? []
     if let checkpoint = known.last(where: { $0.input == identity }) { return checkpoint }
+    // Its records meet the objects of the common part by their keys.
+    if options.conflictPolicy != .error, try key(of: table) != nil { return nil }
     // Starting over would import the common part twice.
     if let changed = known.last(where: { $0.input.digest == identity.digest }) {
       throw ImportError.cannotResume(
         path: opened.source.name,
         reason: "it has changed since it was imported: \(identity.size) bytes now, "
           + "\(changed.input.size) bytes then; import it without --resume, with --truncate if its "
-          + "records are to take the place of the earlier ones")
+          + "records are to take the place of the earlier ones, or with --key and --on-conflict")
     }
     return nil
   }
@@ -265,7 +284,7 @@ private struct ImportRun {
     return ImportPlan(
       file: file, dialect: opened.dialect, ragged: options.policy,
       nulls: options.nulls.map { Array($0.utf8) }, columns: match.plannedColumns,
-      extras: match.extras,
+      keyColumn: match.keyColumn, extras: match.extras,
       encodes: batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
       batchRecords: batchRecords)
   }
@@ -288,6 +307,9 @@ private struct ImportRun {
   private mutating func add(_ writer: BatchWriter, _ plan: ImportPlan, bytesRead: Int) {
     report.read += writer.report.read
     report.imported += writer.report.imported
+    report.updated += writer.report.updated
+    report.skipped += writer.report.skipped
+    report.unchanged += writer.report.unchanged
     report.rejected += writer.report.rejected
     report.batches += writer.report.batches
     report.isInterrupted = writer.report.isInterrupted

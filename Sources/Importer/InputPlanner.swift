@@ -135,7 +135,9 @@ struct InputPlanner {
   }
 
   /// A digest of everything that decides what a record of this input becomes.
-  func optionsDigest(_ opened: Opened) -> UInt64 {
+  ///
+  /// - Parameter key: the table's primary key, given or there already.
+  func optionsDigest(_ opened: Opened, key: String?) -> UInt64 {
     var writer = ByteWriter()
     writer.append(opened.dialect.delimiter)
     writer.append(opened.dialect.quote ?? 0)
@@ -151,6 +153,10 @@ struct InputPlanner {
         writer.append(name)
         writer.append(type.rawValue)
       }
+    }
+    if let key {
+      writer.append(key)
+      writer.append(options.conflictPolicy.rawValue)
     }
     return Checksum.of(writer.bytes)
   }

@@ -3,11 +3,13 @@ import Engine
 /// Matches the columns of an input with those of the table it goes into, by name.
 struct TableMatch {
   let plannedColumns: [ImportPlan.PlannedColumn]
+  /// Which of them is the primary key, given or there already.
+  let keyColumn: Int?
   let extras: ExtraColumns
   let types: ColumnTypes
 
   /// - Parameter table: the table as it is; nil when it is to be created.
-  /// - Throws: `ImportError.noSuchColumn` for a type given to a column that is not there,
+  /// - Throws: `ImportError.noSuchColumn` for a type or key given to a column that is not there,
   ///   `.invalidOption` when the table's own types or nulls do not allow the input.
   init(_ header: Header, _ options: ImportOptions, table: Table?) throws {
     let names = header.names
@@ -16,13 +18,17 @@ struct TableMatch {
         throw ImportError.noSuchColumn(name: name, known: names)
       }
     }
+    if let key = options.key, !names.contains(key) {
+      throw ImportError.noSuchColumn(name: key, known: names)
+    }
     let schema = table?.schema
+    keyColumn = (options.key ?? table?.keyColumn).flatMap { names.firstIndex(of: $0) }
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
     var columns: [ImportPlan.PlannedColumn] = []
     var states: [ColumnTypes.State] = []
     // An emptied table takes any type.
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
-    for name in names {
+    for (position, name) in names.enumerated() {
       let strict: ColumnType? =
         switch options.types {
         case .infer: nil
@@ -46,12 +52,12 @@ struct TableMatch {
         columns.append(
           ImportPlan.PlannedColumn(
             name: name, identifier: schema.columnIDs[index], strictType: strict,
-            isNullable: column.isNullable, isNew: false))
+            isNullable: column.isNullable && position != keyColumn, isNew: false))
       } else {
         columns.append(
           ImportPlan.PlannedColumn(
-            name: name, identifier: nextIdentifier, strictType: strict, isNullable: true,
-            isNew: true))
+            name: name, identifier: nextIdentifier, strictType: strict,
+            isNullable: position != keyColumn, isNew: true))
         nextIdentifier &+= 1
       }
       states.append(state)
@@ -105,11 +111,10 @@ extension Table {
       var classes: TypeSet = []
       let limit: Int64 = 1 << 53
       try forEachLeaf { leaf in
-        guard let stored = try leaf.cluster.column(id: schema.columnIDs[index]),
-          stored.nullCount < leaf.rowCount
-        else { return }
+        let stored = try leaf.statistics(id: schema.columnIDs[index])
+        guard stored.nullCount < leaf.rowCount else { return }
         classes.formUnion(.int)
-        guard let bounds = stored.statistics.integers, bounds.lowerBound >= -limit,
+        guard let bounds = stored.integers, bounds.lowerBound >= -limit,
           bounds.upperBound <= limit
         else {
           classes.formUnion(.bigInt)
@@ -123,10 +128,8 @@ extension Table {
   private func hasValues(inColumn index: Int) throws -> Bool {
     var found = false
     try forEachLeaf { leaf in
-      guard !found, let stored = try leaf.cluster.column(id: schema.columnIDs[index]) else {
-        return
-      }
-      found = stored.nullCount < leaf.rowCount
+      if found { return }
+      found = try leaf.statistics(id: schema.columnIDs[index]).nullCount < leaf.rowCount
     }
     return found
   }

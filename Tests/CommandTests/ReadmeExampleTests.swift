@@ -27,6 +27,18 @@ func importApps(_ csv: String, into file: String) throws -> [String] {
 }
 // The end of the example.
 
+// The example of a query.
+/// The ten most reviewed games that are rated well.
+func bestGames(in table: Table) throws -> [String] {
+  var query = Query(column("Rating") >= 4.5 && column("Category") == "GAME")
+  query.sort = [.descending("Reviews")]
+  query.limit = 10
+  query.columns = ["App"]
+  let known = try Query(Predicate("Rating is not null")).count(in: table)
+  return try query.rows(in: table).map { "\($0["App"] ?? .null) of \(known)" }
+}
+// The end of the query.
+
 @Suite("The README")
 struct ReadmeExampleTests {
   @Test("Its example does what it says")
@@ -46,6 +58,24 @@ struct ReadmeExampleTests {
       part(of: source, from: "to its last.\n", to: "// The end of the example."))
     let shown = try #require(part(of: readme, from: "```swift\nimport Engine\n", to: "```"))
     #expect("import Engine\n" + shown == compiled)
+  }
+
+  @Test("Its query does what it says, and is the one that is compiled here")
+  func query() throws {
+    let folder = try TemporaryFolder()
+    _ = try importApps(Repository.path("samples/googleplaystore.csv"), into: folder.path("a.sheaf"))
+    let database = try Database.open(folder.path("a.sheaf"), options: .init(access: .readOnly))
+    let games = try bestGames(in: try database.snapshot().table("apps"))
+    #expect(games.count == 10)
+    #expect(games.allSatisfy { $0.hasPrefix("text(") && $0.hasSuffix(" of 47471") }, "\(games)")
+    try database.close()
+    let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+    let readme = String(decoding: try Repository.read("README.md"), as: UTF8.self)
+    let compiled = try #require(
+      part(of: source, from: "// The example of a query.\n", to: "// The end of the query."))
+    let shown = try #require(
+      part(of: readme, from: "or with the same text:\n\n```swift\n", to: "```"))
+    #expect(shown == compiled)
   }
 
   @Test(

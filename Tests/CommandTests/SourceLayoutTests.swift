@@ -8,7 +8,8 @@ struct SourceLayoutTests {
   /// From the top to the bottom.
   static let orders: [String: [String]] = [
     "Engine": [
-      "Database", "Maintenance", "Objects", "Schema", "Index", "Tree", "Cluster", "Versions",
+      "Database", "Maintenance", "Query", "Objects", "Schema", "Index", "Tree", "Cluster",
+      "Versions",
       "Blocks",
       "Storage", "Support",
     ],

@@ -26,6 +26,21 @@ extension ValueKind where Value == [String] {
   }
 }
 
+extension ValueKind where Value == [SortOrder] {
+  /// Names separated by commas, each with `:asc` or `:desc` behind it if wanted.
+  static var sortOrders: ValueKind {
+    ValueKind(
+      placeholder: "NAME[:desc],...",
+      allowed: "names separated by commas, each with :desc behind it if it is to descend"
+    ) { text in
+      parseNames(text)?.map { name in
+        if name.hasSuffix(":desc") { return .descending(String(name.dropLast(5))) }
+        return .ascending(name.hasSuffix(":asc") ? String(name.dropLast(4)) : name)
+      }
+    }
+  }
+}
+
 /// The names of a list, or nil when one is empty or a quote is left open.
 @Sendable private func parseNames(_ text: String) -> [String]? {
   var list: [String] = []

@@ -6,6 +6,7 @@ enum CommandTable {
     InfoCommand.definition,
     CheckCommand.definition,
     ExportCommand.definition,
+    QueryCommand.definition,
     SampleCommand.definition,
     HelpCommand.definition,
   ]

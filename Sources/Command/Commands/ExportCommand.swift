@@ -8,6 +8,9 @@ enum ExportCommand {
   static let columns = Option<[String]>(
     "columns", .nameList, defaultNote: "all",
     help: "The columns to write, in this order")
+  static let filter = Option<String>(
+    "where", .text.shown(as: "EXPRESSION"),
+    help: "Write only the objects that match, see sheaf help query")
   static let limit = Option<Int>("limit", .count, help: "Write at most N objects")
   static let output = Option<String>(
     "output", .path, defaultNote: "standard output", help: "Where to write")
@@ -18,7 +21,7 @@ enum ExportCommand {
     summary: "Write a table as CSV or JSON Lines",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [CommonOptions.table, format, columns, limit, output, noHeader],
+    options: [CommonOptions.table, format, columns, filter, limit, output, noHeader],
     examples: [
       .init(
         command: "sheaf export apps.sheaf --columns App,Rating --limit 10",
@@ -26,6 +29,9 @@ enum ExportCommand {
       .init(
         command: "sheaf export apps.sheaf --format jsonl --output apps.jsonl",
         meaning: "One JSON object a line; numbers stay numbers, null is null."),
+      .init(
+        command: "sheaf export apps.sheaf --where 'Rating >= 4.5' --output good.csv",
+        meaning: "The objects that match, as CSV."),
     ],
     run: run)
 
@@ -61,6 +67,7 @@ enum ExportCommand {
     var exporter = TableExporter()
     exporter.format = try arguments.required(format)
     exporter.columns = try arguments.value(columns)
+    exporter.query.filter = try arguments.value(filter).map { try Predicate($0) }
     exporter.limit = try arguments.value(limit)
     exporter.hasHeader = !arguments.isSet(noHeader)
     return exporter

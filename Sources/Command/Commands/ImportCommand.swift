@@ -17,6 +17,16 @@ enum ImportCommand {
     "truncate", group: databaseGroup,
     help: "Empty the table first, in the transaction of the first batch; with --resume, unless "
       + "this input's import has begun")
+  static let key = Option<String>(
+    "key", .name, defaultNote: "the key that the table has", group: databaseGroup,
+    help:
+      "The column that is the primary key of the table: a table without one gets it, when no two "
+      + "objects have the same value there; records without a key are rejected")
+  static let onConflict = Option<ConflictPolicy>(
+    "on-conflict", .choice, default: "error", group: databaseGroup,
+    help: "When the key exists already, in the table or earlier in the input: error rejects the "
+      + "record; skip leaves it out; replace gives the object all its values, and null in columns "
+      + "that the input does not have; update changes only the columns that the input has")
   static let batchSize = Option<CountOrAll>(
     "batch-size", .countOrAll, default: "1000", group: databaseGroup,
     help: "Objects in one transaction; \"all\" puts the whole input into one")
@@ -112,7 +122,7 @@ enum ImportCommand {
       .init(name: "CSV", help: "A CSV file, or - for standard input", isRepeatable: true)
     ],
     options: [
-      into, table, truncate, batchSize, durability, resume,
+      into, table, key, onConflict, truncate, batchSize, durability, resume,
       delimiter, quote, header, types, null, limit,
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
@@ -126,6 +136,9 @@ enum ImportCommand {
       .init(
         command: "zcat log.csv.gz | sheaf import - --into log.sheaf --table log",
         meaning: "Import from a pipe."),
+      .init(
+        command: "sheaf import apps.csv --into apps.sheaf --key App --on-conflict update",
+        meaning: "Change what differs from the last import; add what is new."),
       .init(
         command: "sheaf import apps.csv --into apps.sheaf --resume",
         meaning: "Go on after an interruption: nothing is lost, nothing imported twice."),
@@ -173,6 +186,8 @@ enum ImportCommand {
     var options = ImportOptions(
       inputs: arguments.positionals, database: try arguments.required(into))
     options.table = try arguments.value(table)
+    options.key = try arguments.value(key)
+    options.conflictPolicy = try arguments.required(onConflict)
     options.batchSize =
       switch try arguments.required(batchSize) {
       case .all: .all

@@ -100,6 +100,9 @@ struct ImportReportPrinter {
           + "byte \(HumanFormat.count(resumed.byteOffset))")
     }
     lines.append("  read        " + readText)
+    if report.updated + report.skipped + report.unchanged > 0 {
+      lines.append("  known keys  " + knownKeysText)
+    }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
     lines.append("  columns     " + columnsText)
     for column in report.columns {
@@ -146,6 +149,11 @@ struct ImportReportPrinter {
       + "\(HumanFormat.duration(seconds: report.seconds)) "
       + "(\(HumanFormat.byteRate(report.bytesRead, seconds: report.seconds))), "
       + "\(HumanFormat.count(report.batches, "batch", "batches"))"
+  }
+
+  private var knownKeysText: String {
+    "\(HumanFormat.count(report.updated)) updated, \(HumanFormat.count(report.skipped)) skipped, "
+      + "\(HumanFormat.count(report.unchanged)) unchanged"
   }
 
   private var rejectedText: String {

@@ -1,25 +1,14 @@
 /// Hands out blocks in place, verified at their first use.
 ///
-/// Which blocks have been verified is remembered in a table of atomics, so that readers on many
-/// threads share the knowledge without a lock.
-///
 /// Thread rule: any thread.
-package final class BlockReader: @unchecked Sendable {
-  // @unchecked: the table is reached through atomics only.
+package final class BlockReader: Sendable {
   package let storage: any Storage
-  private let table: UnsafeMutableRawPointer
-
-  private static let entryCount = 1 << 18
+  private let verified: VerifiedTable
 
   package init(storage: any Storage) throws(SystemError) {
     self.storage = storage
-    guard let table = System.reserve(length: Self.entryCount * 8) else {
-      throw SystemError.noMemory("reserve memory", storage.path)
-    }
-    self.table = table
+    verified = try VerifiedTable(path: storage.path)
   }
-
-  deinit { System.unmap(table, length: Self.entryCount * 8) }
 
   /// The bytes of a block whose checksum covers all of it.
   ///
@@ -90,35 +79,19 @@ package final class BlockReader: @unchecked Sendable {
   package func verify(_ bytes: UnsafeRawBufferPointer, offset: Int, checksum: UInt64)
     throws(BlockError)
   {
-    if isVerified(offset: offset, checksum: checksum) { return }
+    let parts = verified.parts(offset: offset, checksum: checksum)
+    if parts.contains(0) { return }
     guard Checksum.of(bytes) == checksum else {
       throw BlockError(
         path: storage.path, offset: UInt64(offset), length: UInt32(clamping: bytes.count),
         what: "the checksum does not fit its bytes")
     }
-    markVerified(offset: offset, checksum: checksum)
+    parts.insert(0)
   }
 
-  /// True when the bytes at a file offset were found to have this checksum before.
-  package func isVerified(offset: Int, checksum: UInt64) -> Bool {
-    let tag = Self.tag(offset, checksum)
-    return entry(tag).load() == tag
-  }
-
-  /// To be called after the bytes at a file offset were found to have this checksum.
-  package func markVerified(offset: Int, checksum: UInt64) {
-    let tag = Self.tag(offset, checksum)
-    entry(tag).store(tag)
-  }
-
-  /// Offset and checksum in one word: a page that was reused carries other checksums.
-  private static func tag(_ offset: Int, _ checksum: UInt64) -> UInt64 {
-    (checksum ^ (UInt64(truncatingIfNeeded: offset) &* 0x9E37_79B9_7F4A_7C15)) | 1
-  }
-
-  private func entry(_ tag: UInt64) -> AtomicWord {
-    let index = Int(truncatingIfNeeded: (tag &* 0xD6E8_FEB8_6659_FD93) >> 46)
-    return AtomicWord(table + index * 8)
+  /// What is known of a block's parts.
+  package func verifiedParts(of reference: BlockReference) -> VerifiedParts {
+    verified.parts(offset: Int(reference.offset), checksum: reference.checksum)
   }
 }
 

@@ -6,6 +6,8 @@ package struct BlockReference: Sendable, Hashable {
   package var offset: UInt64
   package var length: UInt32
   package var checksum: UInt64
+  /// True for a leaf of a tree that is an overlay; its checksum covers all of it.
+  package var isOverlay = false
 
   package init(offset: UInt64, length: UInt32, checksum: UInt64) {
     self.offset = offset
@@ -13,16 +15,18 @@ package struct BlockReference: Sendable, Hashable {
     self.checksum = checksum
   }
 
-  /// Bytes of an encoded reference: offset 8, length 4, reserved zero 4, checksum 8.
+  /// Bytes of an encoded reference: offset 8, length 4, form 4 (0, or 1 for an overlay),
+  /// checksum 8.
   package static let encodedBytes = 24
 
   package func encode(into writer: inout ByteWriter) {
     writer.append(offset)
     writer.append(length)
-    writer.append(UInt32(0))
+    writer.append(UInt32(isOverlay ? 1 : 0))
     writer.append(checksum)
   }
 
+  /// Reads a reference to anything but an overlay.
   package init(from reader: inout ByteReader) throws(DecodingFailure) {
     offset = try reader.read(UInt64.self, "block offset")
     length = try reader.read(UInt32.self, "block length")

@@ -22,6 +22,15 @@ package struct EncodedCluster: Sendable {
   package let columns: [Column]
 }
 
+/// One column encoded by itself, to be put together with others by `ClusterBuilder.assemble`.
+///
+/// A plain value, so that the columns of a cluster can be encoded by several threads.
+package struct EncodedColumn: Sendable {
+  let id: UInt32
+  let segment: ColumnEncoder.Segment
+  let bytes: [UInt8]
+}
+
 /// One column of a row-major matrix of spans, and the bytes they point into.
 ///
 /// Unsafe: whoever makes it vouches for pointers that stay valid while it is used. Spans are checked
@@ -73,25 +82,67 @@ package final class ClusterBuilder {
     }
   }
 
-  /// Encodes rows column by column, so that only one column's spellings need to be in memory.
-  ///
-  /// - Parameters:
-  ///   - columnIDs, keyOffsets: as above.
-  ///   - column: called for each column once, in ascending order of identifiers, with its position
-  ///     among `columnIDs`; what it returns must stay valid until it is called again.
-  /// - Throws: `ClusterError` as above, or what `column` throws.
-  package func encode(
-    rowCount: Int, columnIDs: [UInt32], keyOffsets: [Int64]?,
-    column: (Int) throws(ClusterError) -> ColumnMatrix
-  ) throws(ClusterError) -> EncodedCluster {
-    try encode(
-      rowCount: rowCount, columnIDs: columnIDs, columnIDs.count, keyOffsets: keyOffsets, column)
-  }
-
   private func encode(
     rowCount: Int, columnIDs: [UInt32], _ columnCount: Int, keyOffsets: [Int64]?,
     _ column: (Int) throws(ClusterError) -> ColumnMatrix
   ) throws(ClusterError) -> EncodedCluster {
+    let order = try begin(rowCount: rowCount, columnIDs: columnIDs, columnCount, keyOffsets)
+    var columns: [EncodedCluster.Column] = []
+    columns.reserveCapacity(columnCount)
+    for (position, index) in order.enumerated() {
+      let start = output.count
+      let segment = try encoder.encode(try column(index), rowCount: rowCount, into: &output)
+      columns.append(try finish(columnIDs[index], segment, at: position, from: start))
+    }
+    return try end(rowCount: rowCount, Self.inGivenOrder(columns, order))
+  }
+
+  // MARK: Column by column
+
+  /// Encodes one column by itself, so that memory holds no more than its spellings and the result.
+  ///
+  /// - Throws: `ClusterError` when a span lies outside the arena, or the result would be too large.
+  package func encode(
+    _ column: ColumnMatrix, id: UInt32, rowCount: Int
+  ) throws(ClusterError) -> EncodedColumn {
+    guard rowCount >= 0, rowCount <= ClusterFormat.maximumRows else {
+      throw .tooManyRows(rowCount)
+    }
+    output.removeAll()
+    let segment = try encoder.encode(column, rowCount: rowCount, into: &output)
+    try checkSize()
+    return EncodedColumn(id: id, segment: segment, bytes: Array(output.bytes))
+  }
+
+  /// Puts columns together that were encoded by themselves, each for the same rows. The result is the
+  /// one that encoding them here would give.
+  ///
+  /// - Parameter keyOffsets: as for `encode`.
+  /// - Throws: `ClusterError` when identifiers or keys are not as said there, or the result would be
+  ///   too large.
+  package func assemble(
+    _ columns: [EncodedColumn], rowCount: Int, keyOffsets: [Int64]?
+  ) throws(ClusterError) -> EncodedCluster {
+    let ids = columns.map(\.id)
+    let order = try begin(rowCount: rowCount, columnIDs: ids, ids.count, keyOffsets)
+    var entries: [EncodedCluster.Column] = []
+    for (position, index) in order.enumerated() {
+      let start = output.count
+      let column = columns[index]
+      column.bytes.withUnsafeBytes { bytes in
+        if let base = bytes.baseAddress { output.append(base, count: bytes.count) }
+      }
+      entries.append(try finish(column.id, column.segment, at: position, from: start))
+    }
+    return try end(rowCount: rowCount, Self.inGivenOrder(entries, order))
+  }
+
+  // MARK: Parts
+
+  /// Begins the output with header, directory and keys; returns the columns' order in the file.
+  private func begin(
+    rowCount: Int, columnIDs: [UInt32], _ columnCount: Int, _ keyOffsets: [Int64]?
+  ) throws(ClusterError) -> [Int] {
     guard rowCount >= 0, rowCount <= ClusterFormat.maximumRows else {
       throw .tooManyRows(rowCount)
     }
@@ -103,28 +154,31 @@ package final class ClusterBuilder {
     output.replace(UInt32(truncatingIfNeeded: rowCount), at: 4)
     output.replace(UInt32(truncatingIfNeeded: columnCount), at: 8)
     if let keyOffsets { try appendKeys(keyOffsets, rowCount: rowCount) }
+    return order
+  }
 
-    var columns: [EncodedCluster.Column] = []
-    columns.reserveCapacity(columnCount)
-    for (position, index) in order.enumerated() {
-      let start = output.count
-      let segment = try encoder.encode(try column(index), rowCount: rowCount, into: &output)
-      try checkSize()
-      let entry = ClusterFormat.headerLength(columns: position)
-      writeEntry(at: entry, id: columnIDs[index], segment, from: start)
-      columns.append(
-        EncodedCluster.Column(
-          id: columnIDs[index], encoding: segment.encoding, byteCount: output.count - start,
-          nullCount: segment.nullCount, statistics: segment.statistics,
-          observation: segment.observation))
-    }
+  /// Fills in the directory's entry for the segment that begins at `start` and ends the output.
+  private func finish(
+    _ id: UInt32, _ segment: ColumnEncoder.Segment, at position: Int, from start: Int
+  ) throws(ClusterError) -> EncodedCluster.Column {
+    try checkSize()
+    writeEntry(at: ClusterFormat.headerLength(columns: position), id: id, segment, from: start)
+    return EncodedCluster.Column(
+      id: id, encoding: segment.encoding, byteCount: output.count - start,
+      nullCount: segment.nullCount, statistics: segment.statistics,
+      observation: segment.observation)
+  }
+
+  private func end(
+    rowCount: Int, _ columns: [EncodedCluster.Column]
+  ) throws(ClusterError) -> EncodedCluster {
     output.appendZeros(ClusterFormat.padding)
     try checkSize()
+    let headerLength = ClusterFormat.headerLength(columns: columns.count)
     let header = UnsafeRawBufferPointer(rebasing: output.bytes[..<headerLength])
     return EncodedCluster(
       bytes: Array(output.bytes), headerLength: headerLength,
-      headerChecksum: Checksum.of(header), rowCount: rowCount,
-      columns: Self.inGivenOrder(columns, order))
+      headerChecksum: Checksum.of(header), rowCount: rowCount, columns: columns)
   }
 
   private func checkSize() throws(ClusterError) {

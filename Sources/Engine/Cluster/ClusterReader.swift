@@ -1,11 +1,3 @@
-/// Remembers which segments were verified, so that each is hashed once and not at every opening.
-package protocol SegmentVerifier {
-  /// True when the segment at `offset` of the cluster was found to have this checksum before.
-  func isVerified(offset: Int, checksum: UInt64) -> Bool
-  /// Called after the segment's bytes were found to have this checksum.
-  func markVerified(offset: Int, checksum: UInt64)
-}
-
 /// Reads a cluster's directory and opens its columns.
 ///
 /// Unsafe for speed: it and the column readers it makes keep a pointer into the given bytes, which
@@ -23,6 +15,7 @@ package struct ClusterReader {
     package let nullCount: Int
     /// Bytes of the segment.
     package let byteCount: Int
+    let position: Int
     let offset: Int
     let checksum: UInt64
     let flags: SegmentFlags
@@ -31,7 +24,7 @@ package struct ClusterReader {
   package let rowCount: Int
   package let columnCount: Int
   private let bytes: UnsafeRawBufferPointer
-  private let verifier: (any SegmentVerifier)?
+  private let verified: VerifiedParts?
   private let keyEncoding: UInt8
   private let keyWidth: Int
   private let keyOffset: Int
@@ -40,17 +33,18 @@ package struct ClusterReader {
 
   /// Checks the header's own fields; columns are checked when they are opened.
   ///
-  /// The caller has compared the header's checksum (`verifyHeader`). Without a verifier, every
-  /// opening hashes the segment.
-  ///
-  /// - Parameter bytes: the cluster, exactly.
+  /// The caller has compared the header's checksum (`verifyHeader`).
+  /// - Parameters:
+  ///   - bytes: the cluster, exactly.
+  ///   - verified: which of its segments were hashed before; without it, every opening hashes. The
+  ///     keys are part 1, columns follow in the order of the directory.
   /// - Throws: `ClusterError.damagedHeader`.
   /// - Complexity: O(1).
   package init(
-    _ bytes: UnsafeRawBufferPointer, verifier: (any SegmentVerifier)? = nil
+    _ bytes: UnsafeRawBufferPointer, verified: VerifiedParts? = nil
   ) throws(ClusterError) {
     self.bytes = bytes
-    self.verifier = verifier
+    self.verified = verified
     var reader = ByteReader(bytes)
     do throws(DecodingFailure) {
       let headerLength = Int(try reader.read(UInt32.self, "its length"))
@@ -122,7 +116,7 @@ package struct ClusterReader {
       let statistics = ColumnStatistics(kind: kind, minimum: minimum, maximum: maximum)
       return Column(
         id: id, encoding: encoding, statistics: statistics, nullCount: nullCount,
-        byteCount: length, offset: offset, checksum: checksum, flags: flags)
+        byteCount: length, position: position, offset: offset, checksum: checksum, flags: flags)
     } catch let error as ClusterError {
       throw error
     } catch {
@@ -159,7 +153,7 @@ package struct ClusterReader {
     guard let segment = segment(column.offset, column.byteCount) else {
       throw .damagedColumn(id: column.id, "its segment lies outside the cluster")
     }
-    guard verify(segment, offset: column.offset, checksum: column.checksum) else {
+    guard verify(segment, part: column.position + 2, checksum: column.checksum) else {
       throw .damagedColumn(id: column.id, "its checksum is wrong")
     }
     do {
@@ -186,11 +180,11 @@ package struct ClusterReader {
   }
 
   private func verify(
-    _ segment: UnsafeRawBufferPointer, offset: Int, checksum: UInt64
+    _ segment: UnsafeRawBufferPointer, part: Int, checksum: UInt64
   ) -> Bool {
-    if let verifier, verifier.isVerified(offset: offset, checksum: checksum) { return true }
+    if let verified, verified.contains(part) { return true }
     guard Checksum.of(segment) == checksum else { return false }
-    verifier?.markVerified(offset: offset, checksum: checksum)
+    verified?.insert(part)
     return true
   }
 
@@ -204,7 +198,7 @@ package struct ClusterReader {
     guard let segment = segment(keyOffset, keyLength) else {
       throw .damagedKeys("they lie outside the cluster")
     }
-    guard verify(segment, offset: keyOffset, checksum: keyChecksum) else {
+    guard verify(segment, part: 1, checksum: keyChecksum) else {
       throw .damagedKeys("their checksum is wrong")
     }
     var reader = ByteReader(segment)

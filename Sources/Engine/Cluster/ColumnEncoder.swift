@@ -26,7 +26,7 @@ struct ColumnEncoder: ~Copyable {
   init(effort: EncodingEffort) { self.effort = effort }
 
   /// What was written, for the directory.
-  struct Segment {
+  struct Segment: Sendable {
     var encoding: ColumnEncoding
     var flags: SegmentFlags
     var statistics: ColumnStatistics
@@ -52,7 +52,9 @@ struct ColumnEncoder: ~Copyable {
 
     let rows = exceptions.reserve(rowCount)
     let values = numbers.reserve(rowCount)
-    let scan = TypedScan.scan(column, numbers: values, scales: scales.reserve(rowCount))
+    let mayBeNumbers = TypedScan.mayBeNumbers(column)
+    let scan = TypedScan.scan(
+      column, mayBeNumbers: mayBeNumbers, numbers: values, scales: scales.reserve(rowCount))
     var choice = Choice.packedText(areCompressed: false)
     var size = PackedTextEncoding.size(column)
     if let scan {
@@ -60,7 +62,9 @@ struct ColumnEncoder: ~Copyable {
         choice = .typed(plan)
         size = plan.size
       }
-    } else if let misfits = DoubleEncoding.scan(column, numbers: values, exceptions: rows) {
+    } else if mayBeNumbers,
+      let misfits = DoubleEncoding.scan(column, numbers: values, exceptions: rows)
+    {
       let doubles = DoubleEncoding.size(column, exceptions: misfits)
       if doubles <= size {
         choice = .doubles(misfits)
@@ -191,6 +195,10 @@ struct ColumnEncoder: ~Copyable {
   ) -> TypeObservation {
     var observation = TypeObservation()
     if let scan {
+      if let row = scan.rowOfTheOnlyClass(column) {
+        observation.insert(scan.typeClass(row), row: row)
+        return observation
+      }
       for row in 0..<column.rowCount {
         let mark = scan.scales[row]
         if mark == TypedScan.null { continue }
@@ -236,6 +244,22 @@ struct ColumnEncoder: ~Copyable {
 }
 
 extension TypedScan {
+  /// The first row with a value, when it is easily seen that all are of its class; else nil.
+  fileprivate func rowOfTheOnlyClass(_ column: GatheredColumn) -> Int? {
+    guard misfits == 0, let scale = singleScale else { return nil }
+    if case .decimals = kind {
+      var union: UInt64 = 0
+      for row in 0..<column.rowCount where scales[row] != Self.null {
+        union |= numbers[row].magnitude
+      }
+      // Within these bounds a decimal's class is that of its scale.
+      guard union < 1 << (scale == 0 ? 53 : 56) else { return nil }
+    }
+    var first = 0
+    while first < column.rowCount, scales[first] == Self.null { first &+= 1 }
+    return first < column.rowCount ? first : nil
+  }
+
   /// Adds the bounds of the column from its numbers; false when that is not possible, because there
   /// are misfits or a number is too long for the short way to a double.
   fileprivate func addNumbers(

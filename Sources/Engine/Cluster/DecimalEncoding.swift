@@ -30,6 +30,11 @@ struct DecimalEncoding {
     mantissas = try PackedNumbers(&reader, rowCount: rowCount)
   }
 
+  /// The digits behind the point that all mantissas count; nil when rows differ.
+  var mantissaScale: Int? {
+    isTrimmed || scales.width == 0 ? min(scale, ScaledNumber.maximumScale) : nil
+  }
+
   /// The number of a row that is neither null nor an exception.
   @inline(__always)
   func number(_ row: Int) -> ScaledNumber { number(mantissas[row], row) }

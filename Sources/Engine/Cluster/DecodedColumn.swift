@@ -5,7 +5,7 @@
 ///
 /// Thread rule: confined.
 package final class DecodedColumn {
-  // Unchecked: `decode` is the only method that changes anything and calls nothing of a caller's, so
+  // Unchecked: what changes anything calls nothing of a caller's that comes back here, so
   // no access can overlap; the checks would cost more than reading a span.
   @exclusivity(unchecked) private var arena = OutputBuffer()
   @exclusivity(unchecked) private var room = Scratch<TextSpan>()
@@ -79,6 +79,70 @@ package final class DecodedColumn {
       }
     }
   }
+
+  // MARK: Changing what was decoded
+
+  /// Gives a decoded row another spelling, nil for null, until the next `decode`.
+  ///
+  /// - Parameter spelling: not from this object: its memory may move.
+  /// - Complexity: O(length); for text that the spans point to in the cluster, the first call
+  ///   copies it all.
+  package func replace(_ index: Int, with spelling: UnsafeRawBufferPointer?) {
+    guard index >= 0, index < count else { return }
+    guard let spelling else {
+      room.pointer[index] = .null
+      return
+    }
+    if stored != nil { copyStored() }
+    let offset = arena.count
+    // Beyond what offsets can say: no transaction lets as much into a cluster.
+    guard offset &+ spelling.count < Int(UInt32.max) else {
+      room.pointer[index] = TextSpan(offset: 0, length: 0)
+      return
+    }
+    if let source = spelling.baseAddress { arena.append(source, count: spelling.count) }
+    room.pointer[index] = TextSpan(
+      offset: UInt32(truncatingIfNeeded: offset),
+      length: UInt32(truncatingIfNeeded: spelling.count))
+  }
+
+  /// Brings what the spans reach in the cluster into the arena, once, however many rows share it.
+  private func copyStored() {
+    guard let source = stored else { return }
+    stored = nil
+    var low = Int.max
+    var high = 0
+    for span in spans where !span.isNull {
+      low = min(low, Int(span.offset))
+      high = max(high, Int(span.offset) &+ Int(span.length))
+    }
+    guard low <= high else { return }
+    arena.append(source + low, count: high &- low)
+    for row in 0..<count where !room.pointer[row].isNull {
+      room.pointer[row].offset &-= UInt32(truncatingIfNeeded: low)
+    }
+  }
+
+  /// Takes decoded rows out.
+  ///
+  /// - Parameter row: called with 0 to `removed` - 1; gives the rows, ascending.
+  package func remove(_ removed: Int, _ row: (Int) -> Int) {
+    if removed == 0 { return }
+    let spans = room.pointer
+    var kept = 0
+    var next = 0
+    for index in 0..<count {
+      if next < removed, row(next) == index {
+        next += 1
+        continue
+      }
+      spans[kept] = spans[index]
+      kept += 1
+    }
+    count = kept
+  }
+
+  // MARK: Encodings
 
   private func decode(
     _ dictionary: DictionaryEncoding, _ rows: Range<Int>,

@@ -7,7 +7,7 @@
 struct DictionaryBuilder: ~Copyable {
   struct Entry: BitwiseCopyable {
     var hash: UInt64
-    var prefix: UInt64
+    var ends: SpellingEnds
     var span: TextSpan
     var firstRow: UInt32
   }
@@ -53,8 +53,9 @@ struct DictionaryBuilder: ~Copyable {
         continue
       }
       let spelling = column.spelling(span)
-      let hash = hash(spelling)
-      let found = find(spelling, hash, column, room)
+      let ends = spelling.ends
+      let hash = hash(spelling, ends)
+      let found = find(spelling, ends, hash, column, room)
       if found.entry >= 0 {
         rowIndices[row] = UInt32(truncatingIfNeeded: found.entry)
         continue
@@ -65,7 +66,7 @@ struct DictionaryBuilder: ~Copyable {
         capacity = entries.capacity
       }
       room[entry] = Entry(
-        hash: hash, prefix: spelling.firstWord, span: span,
+        hash: hash, ends: ends, span: span,
         firstRow: UInt32(truncatingIfNeeded: row))
       slots.pointer[found.slot] = slotValue(hash, entry)
       rowIndices[row] = UInt32(truncatingIfNeeded: entry)
@@ -129,7 +130,7 @@ struct DictionaryBuilder: ~Copyable {
   /// The entry with this spelling, or -1 and the slot where it belongs.
   @inline(__always)
   private func find(
-    _ spelling: SpellingView, _ hash: UInt64, _ column: GatheredColumn,
+    _ spelling: SpellingView, _ ends: SpellingEnds, _ hash: UInt64, _ column: GatheredColumn,
     _ room: UnsafeMutablePointer<Entry>
   ) -> (entry: Int, slot: Int) {
     let table = slots.pointer
@@ -141,9 +142,8 @@ struct DictionaryBuilder: ~Copyable {
       if value ^ wanted <= Self.entryMask {
         let entry = Int(truncatingIfNeeded: value & Self.entryMask)
         let candidate = room + entry
-        if candidate.pointee.prefix == spelling.firstWord,
-          Int(candidate.pointee.span.length) == spelling.count,
-          spelling.count <= 8 || spelling.equals(column.spelling(candidate.pointee.span))
+        if candidate.pointee.ends == ends, Int(candidate.pointee.span.length) == spelling.count,
+          spelling.count <= 16 || spelling.equals(column.spelling(candidate.pointee.span))
         {
           return (entry, slot)
         }
@@ -154,18 +154,17 @@ struct DictionaryBuilder: ~Copyable {
     }
   }
 
-  /// After Wang Yi's wyhash: multiplies words into 128 bits and folds the halves.
+  /// After Wang Yi's wyhash: multiplies words into 128 bits and folds the halves. Up to 16 bytes take
+  /// one multiplication and no branch: lengths cannot be guessed.
   @inline(__always)
-  private func hash(_ spelling: SpellingView) -> UInt64 {
-    let count = spelling.count
-    var hash = secondSeed ^ UInt64(truncatingIfNeeded: count)
-    var offset = 0
-    while offset &+ 8 < count {
+  private func hash(_ spelling: SpellingView, _ ends: SpellingEnds) -> UInt64 {
+    var hash = secondSeed ^ UInt64(truncatingIfNeeded: spelling.count)
+    var offset = 8
+    while offset &+ 8 < spelling.count {
       hash = fold(spelling.fullWord(at: offset) ^ firstSeed, hash)
       offset &+= 8
     }
-    let last = count > 8 ? spelling.fullWord(at: count &- 8) : spelling.firstWord
-    return fold(last ^ firstSeed, hash)
+    return fold(ends.first ^ firstSeed, ends.last ^ hash)
   }
 
   @inline(__always)

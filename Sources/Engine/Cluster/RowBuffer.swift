@@ -77,24 +77,38 @@ package struct RowBuffer: Sendable {
   package mutating func append(
     key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>
   ) throws(ClusterError) {
+    try checkRoom(for: row)
+    for column in 0..<columnCount { spans.append(copy(row[column], base)) }
+    keys.append(key)
+  }
+
+  /// Replaces all fields of a row, given as for `append`.
+  ///
+  /// - Precondition: the row exists.
+  /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
+  package mutating func replace(
+    _ index: Int, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>
+  ) throws(ClusterError) {
+    try checkRoom(for: row)
+    for column in 0..<columnCount { spans[self.index(index, column)] = copy(row[column], base) }
+  }
+
+  private func checkRoom(for row: UnsafePointer<TextSpan>) throws(ClusterError) {
     var length = 0
     for column in 0..<columnCount { length += Int(row[column].length) }
     guard arena.count + length <= ClusterFormat.maximumBytes else {
       throw .tooLarge(bytes: arena.count + length)
     }
-    for column in 0..<columnCount {
-      let span = row[column]
-      if span.isNull {
-        spans.append(.null)
-        continue
-      }
-      spans.append(
-        TextSpan(offset: UInt32(truncatingIfNeeded: arena.count), length: span.length))
-      arena.append(
-        contentsOf: UnsafeRawBufferPointer(
-          start: base + Int(span.offset), count: Int(span.length)))
-    }
-    keys.append(key)
+  }
+
+  /// Copies a field into the arena.
+  private mutating func copy(_ span: TextSpan, _ base: UnsafeRawPointer) -> TextSpan {
+    if span.isNull { return .null }
+    let copied = TextSpan(offset: UInt32(truncatingIfNeeded: arena.count), length: span.length)
+    arena.append(
+      contentsOf: UnsafeRawBufferPointer(
+        start: base + Int(span.offset), count: Int(span.length)))
+    return copied
   }
 
   /// Replaces one field.
@@ -181,14 +195,31 @@ package struct RowBuffer: Sendable {
     _ cluster: ClusterReader, firstKey: Int64, rows: Range<Int>? = nil
   ) throws(ClusterError) {
     let range = (rows ?? 0..<cluster.rowCount).clamped(to: 0..<cluster.rowCount)
-    let clusterKeys = try cluster.keys()
+    let keys = try cluster.keys()
+    try append(
+      rowCount: range.count, key: { firstKey &+ keys.offset(range.lowerBound + $0) },
+      decode: { id, decoded throws(ClusterError) in
+        decoded.decode(try cluster.open(id: id), rows: range)
+      })
+  }
+
+  /// Adds rows that are decoded column by column.
+  ///
+  /// - Parameters:
+  ///   - key: called with each new row, from 0.
+  ///   - decode: called with each column's identifier; decodes as many rows, or damaged ones as null.
+  /// - Throws: what `decode` throws; `ClusterError.tooLarge`; the buffer is then unchanged.
+  package mutating func append(
+    rowCount count: Int, key: (Int) -> Int64,
+    decode: (UInt32, DecodedColumn) throws(ClusterError) -> Void
+  ) throws(ClusterError) {
     let (firstRow, arenaCount) = (rowCount, arena.count)
-    spans.append(contentsOf: repeatElement(.null, count: range.count * columnCount))
-    for row in range { keys.append(firstKey &+ clusterKeys.offset(row)) }
+    spans.append(contentsOf: repeatElement(.null, count: count * columnCount))
+    for row in 0..<count { keys.append(key(row)) }
     do {
       let decoded = DecodedColumn()
       for column in 0..<columnCount {
-        decoded.decode(try cluster.open(id: columnIDs[column]), rows: range)
+        try decode(columnIDs[column], decoded)
         try append(decoded, column: column, firstRow: firstRow)
       }
     } catch {

@@ -61,6 +61,13 @@ struct SpellingView {
     return word
   }
 
+  /// All of a spelling of up to 16 bytes, when its length is known.
+  @inline(__always)
+  var ends: SpellingEnds {
+    let first = firstWord
+    return SpellingEnds(first: first, last: count > 8 ? fullWord(at: count &- 8) : first)
+  }
+
   /// The first eight bytes as a number that orders like the bytes themselves.
   @inline(__always)
   var orderedPrefix: UInt64 { firstWord.byteSwapped }
@@ -84,4 +91,11 @@ struct SpellingView {
     }
     return fullWord(at: count &- 8) == other.fullWord(at: count &- 8)
   }
+}
+
+/// The first and the last eight bytes of a spelling; of a shorter one the same word twice, zeros past
+/// the end.
+struct SpellingEnds: Equatable, BitwiseCopyable {
+  var first: UInt64
+  var last: UInt64
 }

@@ -6,15 +6,15 @@ package struct TextSpan: Sendable, Equatable, BitwiseCopyable {
   package var offset: UInt32
   package var length: UInt32
 
-  @inlinable
+  @inlinable @inline(__always)
   package init(offset: UInt32, length: UInt32) {
     self.offset = offset
     self.length = length
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   package static var null: TextSpan { TextSpan(offset: .max, length: 0) }
 
-  @inlinable
+  @inlinable @inline(__always)
   package var isNull: Bool { offset == .max }
 }

@@ -21,13 +21,34 @@ struct TypedScan {
   /// A bit for each scale seen.
   private(set) var scaleMask: UInt32 = 0
 
+  /// False when more spellings than may be exceptions begin like no number and no date of digits, so
+  /// that neither `scan` nor `DoubleEncoding` would take the column but for dates with a month's name.
+  ///
+  /// Text is told by its first few rows: a tenth of an import's encoding went into reading it as
+  /// every kind in turn.
+  static func mayBeNumbers(_ column: GatheredColumn) -> Bool {
+    var left = column.maximumExceptions
+    for row in 0..<column.rowCount {
+      let span = column.spans[row]
+      if span.isNull { continue }
+      // Signs, the point and digits lie between 0x2B and 0x39.
+      if span.length > 0, column.spelling(span)[0] &- 0x2B <= 0x0E { continue }
+      left &-= 1
+      if left < 0 { return false }
+    }
+    return true
+  }
+
   /// Reads the column as each kind in turn; nil when all have more misfits than there may be
-  /// exceptions. Text is told by its first few rows.
+  /// exceptions.
+  ///
+  /// - Parameter mayBeNumbers: what the function of that name says of the column.
   static func scan(
-    _ column: GatheredColumn, numbers: UnsafeMutablePointer<Int64>,
+    _ column: GatheredColumn, mayBeNumbers: Bool, numbers: UnsafeMutablePointer<Int64>,
     scales: UnsafeMutablePointer<UInt8>
   ) -> TypedScan? {
     guard column.valueCount > 0 else { return nil }
+    if !mayBeNumbers { return scanWrittenDates(column, numbers, scales) }
     var decimals = TypedScan(kind: .decimals, numbers: numbers, scales: scales)
     if decimals.fill(column, NumberSpelling.parseCanonical) { return decimals }
     if let dates = scanDates(column, .iso, numbers, scales) { return dates }

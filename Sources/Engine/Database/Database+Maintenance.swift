@@ -109,11 +109,30 @@ extension Database {
     guard try coordination.becomeAlone() else {
       return skipped(.skippedInUse, "another process or handle has the file open")
     }
-    defer { try? coordination.shareAgain() }
-    if let held = try coordination.heldVersions().first {
-      return skipped(
-        .skippedInUse, "a snapshot of version \(held.record.version) is held")
+    let result: CompactionResult
+    do {
+      if let held = try coordination.heldVersions().first {
+        result = skipped(.skippedInUse, "a snapshot of version \(held.record.version) is held")
+      } else {
+        result = try compact(parts, before: before, skipped)
+      }
+    } catch {
+      do {
+        try coordination.shareAgain()
+      } catch let second {
+        // Others cannot open the file before this handle is closed: it must not go on in silence.
+        parts.pipeline.fail("\(second)")
+      }
+      throw error
     }
+    try coordination.shareAgain()
+    return result
+  }
+
+  /// With nobody else at the file.
+  private func compact(
+    _ parts: Parts, before: Int, _ skipped: (CompactionResult.Decision, String) -> CompactionResult
+  ) throws -> CompactionResult {
     let record = parts.pipeline.visible()
     let space = try SpaceMap.walking(parts.blocks, newest: record, held: [])
     let need = FileUse(space, total: before).used

@@ -75,6 +75,8 @@ public final class Database: @unchecked Sendable {
   var space: SpaceMap?
   /// The rows that the last transaction wrote last, and the table's number; the writer's too.
   var tail: (table: UInt32, rows: ClusterStore.Tail)?
+  /// Kept from transaction to transaction: making its tables would cost a small one more than its rows.
+  let builder = ClusterBuilder()
   /// The newest entries of the index that was used last, and the table's number; the writer's too.
   var recentKeys: (table: UInt32, keys: RecentKeys)?
 

@@ -111,7 +111,8 @@ final class TransactionState {
   private func makeEditor(_ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool) throws
     -> TableEditor
   {
-    let store = ClusterStore(writer: writer, blocks: parts.blocks, baseEnd: base.end)
+    let store = ClusterStore(
+      writer: writer, blocks: parts.blocks, baseEnd: base.end, builder: database.builder)
     if let tail = database.tail, tail.table == table.number {
       store.tail = tail.rows
       database.tail = nil

@@ -1,93 +1,75 @@
-/// Reads neighbouring clusters and encodes their rows as one, column by column, so that memory holds
+/// Reads neighbouring leaves and encodes their rows as one, a column at a time, so that memory holds
 /// no more than one column's spellings and the result.
 ///
-/// Thread rule: confined; one for each thread. Its memory is used again for every cluster.
+/// Thread rule: confined; one for each thread. Its memory is used again for every column.
 final class ClusterMerger {
-  /// What a cluster says, whatever its encodings: a digest of the keys, and one of each column.
-  struct Digest: Sendable, Equatable {
-    var keys: UInt64 = 0
-    var columns: [UInt64] = []
-  }
-
-  struct Merged: Sendable {
-    let cluster: EncodedCluster
-    let digest: Digest
-  }
+  /// What a cluster's keys or one of its columns say, whatever the encoding.
+  typealias Digest = UInt64
 
   private let builder = ClusterBuilder(effort: .thorough)
   private let decoded = DecodedColumn()
   private var arena = OutputBuffer()
   private var spans = Scratch<TextSpan>()
 
-  /// Encodes the rows of clusters that follow each other.
+  /// Encodes one column of leaves that follow each other.
   ///
   /// - Parameters:
   ///   - entries: their places in the tree; at least one.
   ///   - end: where the version ends.
   /// - Throws: `BlockError`, `ClusterError`.
-  func merge(
-    _ entries: [NodeEntry], columnIDs: [UInt32], _ blocks: BlockReader, end: UInt64
-  ) throws -> Merged {
-    let readers = try entries.map { try blocks.cluster($0, end: end) }
-    var digest = Digest(columns: [UInt64](repeating: 0, count: columnIDs.count))
-    let offsets = try keyOffsets(entries, readers)
-    digest.keys = Self.digest(offsets)
-    let cluster = try builder.encode(
-      rowCount: offsets.count, columnIDs: columnIDs, keyOffsets: offsets
-    ) { index throws(ClusterError) in
-      try gather(columnIDs[index], readers, rowCount: offsets.count)
-      let column = ColumnMatrix(arena: arena.bytes, spans: UnsafePointer(spans.pointer))
-      digest.columns[index] = Self.digest(
-        UnsafeRawPointer(arena.start), UnsafePointer(spans.pointer), count: offsets.count)
-      return column
-    }
-    return Merged(cluster: cluster, digest: digest)
+  func encode(
+    column id: UInt32, of entries: [NodeEntry], _ blocks: BlockReader, end: UInt64
+  ) throws -> (column: EncodedColumn, digest: Digest) {
+    let leaves = try entries.map { try Leaf($0, blocks, end: end) }
+    let rowCount = leaves.reduce(0) { $0 + $1.rowCount }
+    try gather(id, leaves, rowCount: rowCount)
+    let start = UnsafePointer(spans.pointer)
+    let column = try builder.encode(
+      ColumnMatrix(arena: arena.bytes, spans: start), id: id, rowCount: rowCount)
+    return (column, Self.digest(UnsafeRawPointer(arena.start), start, count: rowCount))
   }
 
-  /// The digest of a cluster as it is stored.
+  /// The digest of one column of a leaf as it is stored.
   func digest(
-    _ entry: NodeEntry, columnIDs: [UInt32], _ blocks: BlockReader, end: UInt64
+    column id: UInt32, of entry: NodeEntry, _ blocks: BlockReader, end: UInt64
   ) throws -> Digest {
-    let reader = try blocks.cluster(entry, end: end)
-    var digest = Digest()
-    digest.keys = Self.digest(try keyOffsets([entry], [reader]))
-    for id in columnIDs {
-      decoded.decode(try reader.open(id: id), rows: 0..<reader.rowCount)
-      guard let spans = decoded.spans.baseAddress else {
-        digest.columns.append(0)
-        continue
-      }
-      digest.columns.append(Self.digest(decoded.base, spans, count: decoded.count))
-    }
-    return digest
+    let leaf = try Leaf(entry, blocks, end: end)
+    try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
+    guard let spans = decoded.spans.baseAddress else { return 0 }
+    return Self.digest(decoded.base, spans, count: decoded.count)
   }
 
-  // MARK: Gathering
+  // MARK: Keys
 
-  /// All keys, counted from the first one.
-  private func keyOffsets(
-    _ entries: [NodeEntry], _ readers: [ClusterReader]
-  ) throws(ClusterError) -> [Int64] {
+  /// All keys of leaves that follow each other, counted from the first one.
+  static func keyOffsets(
+    of entries: [NodeEntry], _ blocks: BlockReader, end: UInt64
+  ) throws -> [Int64] {
     var offsets: [Int64] = []
-    offsets.reserveCapacity(readers.reduce(0) { $0 + $1.rowCount })
-    for (entry, reader) in zip(entries, readers) {
-      let keys = try reader.keys()
+    for entry in entries {
+      let leaf = try Leaf(entry, blocks, end: end)
+      let keys = try leaf.keys()
       // Damaged keys may wrap around: the builder refuses those that do not ascend.
-      let shift = entry.firstKey &- entries[0].firstKey
-      for row in 0..<reader.rowCount { offsets.append(shift &+ keys.offset(row)) }
+      for row in 0..<leaf.rowCount { offsets.append(keys.key(row) &- entries[0].firstKey) }
     }
     return offsets
   }
 
+  static func digest(ofKeys offsets: [Int64]) -> Digest {
+    offsets.withUnsafeBytes { Checksum.of($0) }
+  }
+
+  // MARK: Gathering
+
   /// Puts a column's spellings into arena and spans.
   private func gather(
-    _ id: UInt32, _ readers: [ClusterReader], rowCount: Int
+    _ id: UInt32, _ leaves: [Leaf], rowCount: Int
   ) throws(ClusterError) {
     arena.removeAll()
     let target = spans.reserve(max(rowCount, 1))
     var row = 0
-    for reader in readers {
-      decoded.decode(try reader.open(id: id), rows: 0..<reader.rowCount)
+    for leaf in leaves {
+      try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
       var low = Int.max
       var high = 0
       for span in decoded.spans where !span.isNull {
@@ -113,35 +95,33 @@ final class ClusterMerger {
 
   // MARK: Digests
 
-  private static func digest(_ keys: [Int64]) -> UInt64 {
-    keys.withUnsafeBytes { Checksum.of($0) }
-  }
-
-  /// Of every row's spelling in turn, and of its being null.
+  /// Of every row's spelling and its place, and of its being null. Rows are digested by themselves and
+  /// then added up, so that none waits for the one before it.
   private static func digest(
     _ base: UnsafeRawPointer, _ spans: UnsafePointer<TextSpan>, count: Int
   ) -> UInt64 {
     var digest: UInt64 = 0
     for row in 0..<count {
       let span = spans[row]
+      let place = UInt64(truncatingIfNeeded: row)
       if span.isNull {
-        digest = mix(digest, .max)
+        digest &+= mix(place, .max)
         continue
       }
       let length = Int(span.length)
       let start = base + Int(span.offset)
-      digest = mix(digest, UInt64(truncatingIfNeeded: length))
+      var own = UInt64(truncatingIfNeeded: length)
       if length > 64 {
-        digest = mix(
-          digest, Checksum.of(UnsafeRawBufferPointer(start: start, count: length)))
-        continue
+        own = mix(own, Checksum.of(UnsafeRawBufferPointer(start: start, count: length)))
+      } else {
+        var offset = 0
+        while offset &+ 8 <= length {
+          own = mix(own, start.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+          offset &+= 8
+        }
+        own = mix(own, rest(start + offset, count: length &- offset))
       }
-      var offset = 0
-      while offset &+ 8 <= length {
-        digest = mix(digest, start.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-        offset &+= 8
-      }
-      digest = mix(digest, rest(start + offset, count: length &- offset))
+      digest &+= mix(place, own)
     }
     return digest
   }

@@ -1,5 +1,5 @@
 /// Writes one version into another, empty file: live data only, in large clusters, encoded anew by
-/// several threads.
+/// several threads, a column at a time.
 ///
 /// What was written is read back from the file after the flush and compared with what was read, so
 /// that a file is never replaced by a copy that says something else.
@@ -25,8 +25,9 @@ package struct Compactor {
   private let space = SpaceMap(version: 0)
   private let targetBlocks: BlockReader
   private let team: MergingTeam
-  /// For each cluster written, in order.
-  private var digests: [ClusterMerger.Digest] = []
+  private let builder = ClusterBuilder()
+  /// Of the keys and columns of each cluster written, in order.
+  private var digests: [[ClusterMerger.Digest]] = []
 
   /// Copies a version.
   ///
@@ -70,7 +71,8 @@ package struct Compactor {
   private mutating func copy(_ table: inout Catalogue.Table) throws {
     let end = source.record.end
     let schema = try TableSchema(decoding: blocks.block(table.schema, end: end))
-    let store = ClusterStore(writer: writer, blocks: targetBlocks, baseEnd: 0)
+    let store = ClusterStore(
+      writer: writer, blocks: targetBlocks, baseEnd: 0, builder: builder)
     store.columnIDs = schema.columnIDs
     var limits = TreeEditor.Limits()
     limits.clusterRows = ClusterFormat.maximumRows
@@ -78,15 +80,21 @@ package struct Compactor {
       reader: TreeReader(blocks: targetBlocks, root: .empty, end: 0), clusters: store,
       limits: limits)
     var groups = ClusterGroups(TreeReader(blocks: blocks, root: table.root, end: end))
+    let columns = schema.columnIDs
     let blocks = blocks
     while let round = try groups.next(team.size) {
-      let merged = try team.map(round) { group, merger in
-        defer { for entry in group { blocks.forget(entry) } }
-        return try merger.merge(group, columnIDs: schema.columnIDs, blocks, end: end)
+      let parts = round.flatMap { group in columns.map { (group: group, column: $0) } }
+      let encoded = try team.map(parts) { part, merger in
+        try merger.encode(column: part.column, of: part.group, blocks, end: end)
       }
-      for (group, merged) in zip(round, merged) {
-        digests.append(merged.digest)
-        try editor.append(try store.write(merged.cluster, firstKey: group[0].firstKey))
+      for (index, group) in round.enumerated() {
+        let offsets = try ClusterMerger.keyOffsets(of: group, blocks, end: end)
+        let own = encoded[index * columns.count..<(index + 1) * columns.count]
+        digests.append([ClusterMerger.digest(ofKeys: offsets)] + own.map(\.digest))
+        let cluster = try builder.assemble(
+          own.map(\.column), rowCount: offsets.count, keyOffsets: offsets)
+        try editor.append(try store.write(cluster, firstKey: group[0].firstKey))
+        for entry in group { blocks.forget(entry, end: end) }
       }
     }
     let index = try copyIndex(of: table, schema)
@@ -145,19 +153,23 @@ package struct Compactor {
       let schema = try TableSchema(decoding: blocks.block(table.schema, end: record.end))
       var groups = ClusterGroups(
         TreeReader(blocks: blocks, root: table.root, end: record.end), clustersEach: 1)
+      let columns = schema.columnIDs
       while let round = try groups.next(team.size) {
-        let found = try team.map(round) { group, merger in
-          defer { blocks.forget(group[0]) }
-          return try merger.digest(
-            group[0], columnIDs: schema.columnIDs, blocks, end: record.end)
+        let parts = round.flatMap { group in columns.map { (entry: group[0], column: $0) } }
+        let found = try team.map(parts) { part, merger in
+          try merger.digest(column: part.column, of: part.entry, blocks, end: record.end)
         }
-        for (group, digest) in zip(round, found) {
+        for (place, group) in round.enumerated() {
+          let offsets = try ClusterMerger.keyOffsets(of: group, blocks, end: record.end)
+          let own = found[place * columns.count..<(place + 1) * columns.count]
+          let digest = [ClusterMerger.digest(ofKeys: offsets)] + own
           guard index < digests.count, digest == digests[index] else {
             throw EngineError.damaged(
               path: target.path, where: "cluster at offset \(group[0].reference.offset)",
               reason: "the compacted copy does not read back as it was written")
           }
           index += 1
+          blocks.forget(group[0], end: record.end)
         }
       }
       try verifyIndex(of: table, schema, end: record.end)
@@ -169,14 +181,16 @@ package struct Compactor {
   }
 }
 
-/// A tree's clusters in order, as groups that are merged into one each.
+/// A tree's leaves in order, as groups that are merged into one cluster each.
 private struct ClusterGroups {
+  private let tree: TreeReader
   private var cursor: ClusterCursor
   private var next: NodeEntry?
   private let clustersEach: Int
   private var started = false
 
   init(_ tree: TreeReader, clustersEach: Int = .max) {
+    self.tree = tree
     cursor = tree.clusters()
     self.clustersEach = clustersEach
   }
@@ -200,7 +214,7 @@ private struct ClusterGroups {
       // Counts come from the file: none is near overflow once it is compared with the limit.
       let (sum, overflow) = rows.addingReportingOverflow(entry.count)
       let fits = !overflow && sum <= Compactor.clusterRows
-      bytes += Int(entry.reference.length)
+      bytes += try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
       guard group.isEmpty || (fits && bytes <= Compactor.clusterBytes) else { break }
       rows = sum
       group.append(entry)

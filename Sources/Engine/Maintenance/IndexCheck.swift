@@ -35,7 +35,7 @@ struct IndexCheck {
         entries.append(
           IndexEntry(code: schema.keyCode.code(spelling), object: keys.key(row)))
       }
-      tree.blocks.forget(location.entry)
+      tree.blocks.forget(location.entry, end: tree.end)
       if entries.count >= Self.batch { try lookUp(&entries, &problems) }
     }
     try lookUp(&entries, &problems)

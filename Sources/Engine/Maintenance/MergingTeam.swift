@@ -8,56 +8,95 @@ final class MergingTeam {
 
   var size: Int { mergers.count }
 
-  /// Calls `work` for each item, on a thread of its own each but for the first, and returns the
-  /// results in order.
+  /// Calls `work` for each item, on as many threads as the team has, and returns the results in order.
+  /// A thread that is done with an item takes the next, so that long ones should come first.
   ///
-  /// - Precondition: at most `size` items.
   /// - Throws: what `work` threw for the first item that failed; `SystemError` when the system has no
   ///   room for a thread.
   func map<Item: Sendable, Output: Sendable>(
     _ items: [Item],
     _ work: @escaping @Sendable (Item, ClusterMerger) throws -> Output
   ) throws -> [Output] {
-    var slots: [Slot<Output>] = []
+    let list = WorkList<Item, Output>(items)
     var threads: [Thread] = []
     defer { for thread in threads { thread.join() } }
-    for (item, merger) in zip(items, mergers) {
-      let slot = Slot<Output>(merger)
-      slots.append(slot)
-      if slots.count == 1 { continue }
-      threads.append(try Thread(name: "compaction") { slot.run(item, work) })
+    for merger in mergers.dropFirst().prefix(max(0, items.count - 1)) {
+      let hand = Hand(merger)
+      threads.append(try Thread(name: "compaction") { list.run { try work($0, hand.merger) } })
     }
-    if let first = slots.first { first.run(items[0], work) }
+    list.run { try work($0, mergers[0]) }
     for thread in threads { thread.join() }
     threads = []
-    return try slots.map { try $0.take() }
+    return try list.results()
   }
 }
 
-/// What one thread works with, and what came of it.
-private final class Slot<Output: Sendable>: @unchecked Sendable {
+/// Carries a merger to the thread that uses it.
+private final class Hand: @unchecked Sendable {
   // @unchecked: used by one thread until that has been joined, and by the team's thread afterwards.
-  private let merger: ClusterMerger
-  private var result: Result<Output, any Error>?
-
+  let merger: ClusterMerger
   init(_ merger: ClusterMerger) { self.merger = merger }
+}
 
-  func run<Item>(_ item: Item, _ work: (Item, ClusterMerger) throws -> Output) {
-    result = Result { try work(item, merger) }
+/// Items that several threads take one after the other, and what came of each.
+private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Sendable {
+  // @unchecked: `next` and `outcomes` are guarded by `lock`.
+  private let items: [Item]
+  private let lock = Lock()
+  private var next = 0
+  private var outcomes: [Result<Output, any Error>?]
+
+  init(_ items: [Item]) {
+    self.items = items
+    outcomes = items.map { _ in nil }
   }
 
-  func take() throws -> Output {
-    guard let result else { throw SystemError.noMemory("start thread", "") }
-    return try result.get()
+  /// Works until nothing is left, or something has failed.
+  func run(_ work: (Item) throws -> Output) {
+    while let index = take() {
+      let outcome = Result { try work(items[index]) }
+      lock.withLock {
+        outcomes[index] = outcome
+        if case .failure = outcome { next = items.count }
+      }
+    }
+  }
+
+  private func take() -> Int? {
+    lock.withLock {
+      guard next < items.count else { return nil }
+      next += 1
+      return next - 1
+    }
+  }
+
+  /// To be called when all threads are done.
+  func results() throws -> [Output] {
+    try lock.withLock {
+      if let failed = outcomes.first(where: { $0?.isFailure == true }) ?? nil {
+        _ = try failed.get()
+      }
+      return try outcomes.compactMap { try $0?.get() }
+    }
+  }
+}
+
+extension Result {
+  fileprivate var isFailure: Bool {
+    if case .failure = self { return true }
+    return false
   }
 }
 
 extension BlockReader {
-  /// Tells the system that a cluster's pages will not be read again soon, so that a long read of a
+  /// Tells the system that a leaf's pages will not be read again soon, so that a long read of a
   /// large file does not count as this process's memory.
-  func forget(_ entry: NodeEntry) {
+  func forget(_ entry: NodeEntry, end: UInt64) {
     // Only a file's own mapping may be dropped: other memory would lose what it holds.
     guard storage is FileStorage else { return }
+    if entry.reference.isOverlay, let base = try? overlay(entry, end: end).base {
+      forget(base, end: end)
+    }
     let reference = entry.reference
     guard
       let bytes = storage.view(at: Int(clamping: reference.offset), count: Int(reference.length))

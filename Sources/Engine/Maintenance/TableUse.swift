@@ -14,15 +14,17 @@ public struct TableUse: Sendable {
   public internal(set) var clusters = 0
   /// Bytes of clusters, their headers included.
   public internal(set) var clusterBytes = 0
+  /// Bytes of the blocks that hold changed and deleted rows of clusters.
+  public internal(set) var overlayBytes = 0
   public internal(set) var columns: [ColumnUse]
   /// The name of the primary key's column; nil when there is none.
   public let keyColumn: String?
   /// Bytes of the primary key's index, its nodes included.
   public internal(set) var indexBytes = 0
 
-  /// Reads the directories of a table's clusters, not their values.
+  /// Reads the directories of a table's clusters, not their values, and of changed rows which are null.
   ///
-  /// - Complexity: O(clusters × columns).
+  /// - Complexity: O((clusters + changed rows) × columns).
   /// - Throws: `EngineError.damaged`.
   package init(_ table: Table) throws {
     name = table.name
@@ -33,14 +35,16 @@ public struct TableUse: Sendable {
     let identifiers = table.schema.columnIDs
     try table.forEachLeaf { leaf in
       clusters += 1
-      clusterBytes += Int(leaf.entry.reference.length)
+      if let overlay = leaf.overlay {
+        clusterBytes += Int(overlay.base.reference.length)
+        overlayBytes += Int(leaf.entry.reference.length)
+      } else {
+        clusterBytes += Int(leaf.entry.reference.length)
+      }
       for (index, identifier) in identifiers.enumerated() {
-        guard let column = try leaf.cluster.column(id: identifier) else {
-          columns[index].nulls += leaf.rowCount
-          continue
-        }
+        columns[index].nulls += try leaf.statistics(id: identifier).nullCount
+        guard let column = try leaf.cluster.column(id: identifier) else { continue }
         columns[index].bytes += column.byteCount
-        columns[index].nulls += column.nullCount
         columns[index].encodings[column.encoding.name, default: 0] += 1
       }
     }

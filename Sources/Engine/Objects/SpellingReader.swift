@@ -21,9 +21,9 @@ struct SpellingReader {
   ) throws -> Result {
     switch try editor.tree.place(ofKey: key) {
     case nil: return try body(nil)
-    case .open(let cluster, _):
-      guard let row = cluster.rows.row(ofKey: key),
-        let spelling = cluster.rows.spelling(row: row, column: column)
+    case .open(let leaf, _):
+      guard let row = leaf.row(ofKey: key),
+        let spelling = try leaf.spelling(row: row, column: column)
       else { return try body(nil) }
       return try spelling.withUnsafeBytes { try body($0) }
     case .stored(let entry, _):

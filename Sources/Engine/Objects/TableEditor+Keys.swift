@@ -77,7 +77,7 @@ extension TableEditor {
     }
   }
 
-  private static func bytes(_ base: UnsafeRawPointer, _ span: TextSpan) -> UnsafeRawBufferPointer {
+  static func bytes(_ base: UnsafeRawPointer, _ span: TextSpan) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length))
   }
 

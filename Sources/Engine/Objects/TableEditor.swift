@@ -50,9 +50,9 @@ package final class TableEditor {
     try use {
       switch try tree.place(ofKey: key) {
       case nil: return nil
-      case .open(let cluster, _):
-        guard let row = cluster.rows.row(ofKey: key) else { return nil }
-        return try copy(cluster, row)
+      case .open(let leaf, _):
+        guard let row = leaf.row(ofKey: key) else { return nil }
+        return try copy(leaf, row)
       case .stored(let entry, _):
         let leaf = try store.leaf(entry)
         guard let row = try leaf.keys().row(ofKey: key) else { return nil }
@@ -66,8 +66,8 @@ package final class TableEditor {
       guard position >= 0 else { return nil }
       switch try tree.place(ofPosition: UInt64(position)) {
       case nil: return nil
-      case .open(let cluster, let before):
-        return try copy(cluster, position - Int(clamping: before))
+      case .open(let leaf, let before):
+        return try copy(leaf, position - Int(clamping: before))
       case .stored(let entry, let before):
         let leaf = try store.leaf(entry)
         let row = position - Int(clamping: before)
@@ -76,9 +76,9 @@ package final class TableEditor {
     }
   }
 
-  private func copy(_ cluster: OpenCluster, _ row: Int) throws -> Row {
+  private func copy(_ leaf: OpenLeaf, _ row: Int) throws -> Row {
     let values = try schema.columns.enumerated().map { index, column in
-      guard let spelling = cluster.rows.spelling(row: row, column: index) else { return Value.null }
+      guard let spelling = try leaf.spelling(row: row, column: index) else { return Value.null }
       guard let value = Value(spelling: spelling, type: column.type) else {
         throw EngineError.damaged(
           path: path, where: "table '\(name)', column '\(column.name)'",
@@ -86,7 +86,7 @@ package final class TableEditor {
       }
       return value
     }
-    return Row(key: cluster.rows.keys[row], values: values, schema: schema)
+    return Row(key: leaf.key(row), values: values, schema: schema)
   }
 
   // MARK: Changing objects
@@ -199,14 +199,40 @@ package final class TableEditor {
       {
         try changeKey(of: key, to: change.value.spelling)
       }
-      let found = try tree.withOpenCluster(holding: key) { cluster in
-        guard let row = cluster.rows.row(ofKey: key) else { return false }
-        for change in changes {
-          try cluster.rows.set(row: row, column: change.column, to: change.value)
-        }
-        return true
+      guard try tree.update(key, changes) else {
+        throw EngineError.noSuchObject(table: name, key: key)
       }
-      guard found == true else { throw EngineError.noSuchObject(table: name, key: key) }
+      try tree.limitMemory()
+      try limitIndex()
+    }
+  }
+
+  /// Replaces all values of an object by spellings.
+  ///
+  /// The caller has made sure that every spelling fits its column.
+  ///
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - row: a span for each column, in the columns' order.
+  ///   - keepsPrimaryKey: the caller knows that the primary key, if there is one, is the present one.
+  /// - Complexity: O(log n); the leaf's other rows are not decoded.
+  /// - Throws: `EngineError.noSuchObject`, `.duplicateKey`, `.tooLarge`, `.damaged`.
+  package func replace(
+    _ key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>,
+    keepsPrimaryKey: Bool = false
+  ) throws {
+    try use {
+      if let column = schema.keyColumn, !keepsPrimaryKey {
+        guard !row[column].isNull else {
+          throw EngineError.invalidValue(
+            table: name, column: schema.columns[column].name, value: "null",
+            expected: "allowed there")
+        }
+        try changeKey(of: key, to: Array(Self.bytes(base, row[column])))
+      }
+      guard try tree.replace(key, base: base, row: row) else {
+        throw EngineError.noSuchObject(table: name, key: key)
+      }
       try tree.limitMemory()
       try limitIndex()
     }
@@ -215,14 +241,9 @@ package final class TableEditor {
   /// Removes an object; false when there is none with that key.
   package func delete(_ key: Int64) throws -> Bool {
     try use {
-      guard try row(forKey: key) != nil else { return false }
-      let found = try tree.withOpenCluster(holding: key) { cluster in
-        guard let row = cluster.rows.row(ofKey: key) else { return false }
-        cluster.rows.removeRows { $0 == row }
-        return true
-      }
+      guard try tree.delete(key) else { return false }
       try tree.limitMemory()
-      return found == true
+      return true
     }
   }
 

@@ -11,7 +11,7 @@ package struct VersionRoots {
 
   /// Calls `visit` with every block of the version: what it is, where, and its table.
   ///
-  /// - Complexity: O(tree nodes); clusters are not read.
+  /// - Complexity: O(tree nodes + bytes of overlays); clusters are not read.
   package func forEachBlock(
     _ blocks: BlockReader, _ visit: (BlockReference, BlockKind, Catalogue.Table?) throws -> Void
   ) throws {
@@ -19,7 +19,8 @@ package struct VersionRoots {
     for table in catalogue.tables {
       try visit(table.schema, .schema, table)
       try TreeReader(blocks: blocks, root: table.root, end: record.end).walk { entry, level in
-        try visit(entry.reference, level == 0 ? .cluster : .node, table)
+        let kind: BlockKind = level > 0 ? .node : entry.reference.isOverlay ? .overlay : .cluster
+        try visit(entry.reference, kind, table)
       }
       let index = IndexBlocks(blocks, end: record.end)
       for run in table.index {
@@ -35,6 +36,7 @@ package enum BlockKind: String, Sendable {
   case schema
   case node
   case cluster
+  case overlay
   /// A node or a leaf of the primary key's index.
   case index
 }

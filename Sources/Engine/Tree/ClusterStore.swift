@@ -5,7 +5,7 @@ package final class ClusterStore {
   private let writer: BlockWriter
   private let blocks: BlockReader
   private let baseEnd: UInt64
-  private let builder = ClusterBuilder()
+  private let builder: ClusterBuilder
   /// A cluster whose rows are at hand already, so that a run of small transactions need not decode
   /// the one they all add to. A reference's checksums vouch for its values being the same, and for its
   /// keys once the first one is.
@@ -24,7 +24,11 @@ package final class ClusterStore {
   /// The table's columns as clusters know them; set before the first cluster is opened.
   package var columnIDs: [UInt32] = []
 
-  package init(writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64) {
+  /// - Parameter builder: used by nobody else meanwhile.
+  package init(
+    writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64, builder: ClusterBuilder
+  ) {
+    self.builder = builder
     self.writer = writer
     self.blocks = blocks
     self.baseEnd = baseEnd
@@ -41,20 +45,74 @@ package final class ClusterStore {
     try Leaf(entry, blocks, end: end())
   }
 
-  /// A cluster's rows for changing.
-  package func open(_ entry: NodeEntry) throws -> OpenCluster {
-    if let tail, tail.reference == entry.reference, tail.rows.keys.first == entry.firstKey,
-      tail.rows.columnIDs == columnIDs
-    {
-      self.tail = nil
-      return OpenCluster(tail.rows)
-    }
+  /// A leaf's rows, all of them, for changing.
+  package func openRows(_ entry: NodeEntry) throws -> OpenCluster {
+    if let rows = takeTail(entry) { return rows }
     var rows = RowBuffer(columnIDs: columnIDs)
-    try rows.append(try leaf(entry).cluster, firstKey: entry.firstKey)
+    try rows.append(try leaf(entry))
+    try dropLeaf(entry)
+    return OpenCluster(rows)
+  }
+
+  private func takeTail(_ entry: NodeEntry) -> OpenCluster? {
+    guard let tail, tail.reference == entry.reference, tail.rows.keys.first == entry.firstKey,
+      tail.rows.columnIDs == columnIDs
+    else { return nil }
+    self.tail = nil
+    drop(entry.reference)
+    return OpenCluster(tail.rows)
+  }
+
+  /// A leaf for changing a few of its rows; nil when there is none with that key.
+  package func open(
+    _ entry: NodeEntry, holding key: Int64, limits: TreeEditor.Limits
+  ) throws -> OpenLeaf? {
+    let leaf = try leaf(entry)
+    guard try leaf.keys().row(ofKey: key) != nil else { return nil }
+    if let rows = takeTail(entry) { return .rows(rows) }
+    let length = Int((leaf.overlay?.base ?? entry).reference.length)
+    // Rewriting these costs about as much as an overlay; the last one is likely to grow next.
+    if length < limits.overlayFrom
+      || (leaf.rowCount <= limits.tailRows && length < limits.overlayFrom * 4)
+    {
+      return .rows(try openRows(entry))
+    }
+    let overlay = try OpenOverlay(leaf, columnIDs: columnIDs)
+    if entry.reference.isOverlay { drop(entry.reference) }
+    return .overlay(overlay)
+  }
+
+  /// The rows of a leaf whose overlay is open already.
+  func openRows(_ overlay: OpenOverlay) throws -> OpenCluster {
+    let rows = try overlay.rows()
+    drop(overlay.base.reference)
     return OpenCluster(rows)
   }
 
   package func newCluster() -> OpenCluster { OpenCluster(RowBuffer(columnIDs: columnIDs)) }
+
+  /// Writes an open leaf: its overlay, or its rows when the overlay has grown large beside the cluster.
+  package func close(_ leaf: OpenLeaf, limits: TreeEditor.Limits) throws -> [NodeEntry] {
+    switch leaf {
+    case .rows(let cluster): return try close(cluster, limits: limits)
+    case .overlay(let overlay):
+      if overlay.count == 0 {
+        drop(overlay.base.reference)
+        return []
+      }
+      if overlay.isEmpty { return [overlay.base] }
+      let most = max(limits.overlayBytes, Int(overlay.base.reference.length) / limits.overlayShare)
+      if overlay.byteCount > most || overlay.isMostlyDeleted {
+        return try close(try openRows(overlay), limits: limits)
+      }
+      var reference = try writer.append(node: overlay.encode())
+      reference.isOverlay = true
+      return [
+        NodeEntry(
+          firstKey: overlay.firstKey, count: UInt64(overlay.count), reference: reference)
+      ]
+    }
+  }
 
   /// Writes open rows as one or more clusters; none when there are no rows.
   package func close(_ cluster: OpenCluster, limits: TreeEditor.Limits) throws -> [NodeEntry] {
@@ -91,6 +149,20 @@ package final class ClusterStore {
   }
 
   package func drop(_ reference: BlockReference) { writer.drop(reference) }
+
+  /// Drops a leaf: its cluster, and its overlay if it has one.
+  package func dropLeaf(_ entry: NodeEntry) throws {
+    if entry.reference.isOverlay {
+      drop(try blocks.overlay(entry, end: end()).base.reference)
+    }
+    drop(entry.reference)
+  }
+
+  /// Bytes of a leaf's cluster and overlay.
+  package func byteCount(ofLeaf entry: NodeEntry) throws -> Int {
+    if !entry.reference.isOverlay { return Int(entry.reference.length) }
+    return try blocks.byteCount(ofLeaf: entry, end: end())
+  }
 }
 
 extension BlockReader {
@@ -104,27 +176,12 @@ extension BlockReader {
         what: "it is no cluster")
     }
     try verify(header, offset: offset, checksum: entry.reference.checksum)
-    let reader = try ClusterReader(bytes, verifier: ExtentVerifier(blocks: self, offset: offset))
+    let reader = try ClusterReader(bytes, verified: verifiedParts(of: entry.reference))
     guard UInt64(reader.rowCount) == entry.count else {
       throw BlockError(
         path: storage.path, offset: entry.reference.offset, length: entry.reference.length,
         what: "the cluster has \(reader.rowCount) rows where the tree counts \(entry.count)")
     }
     return reader
-  }
-}
-
-/// Remembers a cluster's verified segments in the block reader's table.
-private struct ExtentVerifier: SegmentVerifier {
-  let blocks: BlockReader
-  /// Where the cluster begins in the file.
-  let offset: Int
-
-  func isVerified(offset: Int, checksum: UInt64) -> Bool {
-    blocks.isVerified(offset: self.offset + offset, checksum: checksum)
-  }
-
-  func markVerified(offset: Int, checksum: UInt64) {
-    blocks.markVerified(offset: self.offset + offset, checksum: checksum)
   }
 }

@@ -1,72 +1,203 @@
 /// A leaf of the tree as its readers see it: rows in the order of their keys.
 ///
-/// Rows count from 0, without those that were deleted.
+/// Rows count from 0, without those that were deleted. Where the leaf is an overlay, changed rows stand
+/// in the place of the cluster's own.
 ///
 /// Thread rule: confined, while the version is held.
 package struct Leaf {
   /// The leaf's place in the tree; its `count` is the number of rows.
   package let entry: NodeEntry
-  /// The cluster that most rows lie in, with the statistics of each of its columns.
+  /// The cluster that most rows lie in. Its statistics say nothing of changed rows: see `statistics`.
   package let cluster: ClusterReader
+  /// The changes to the cluster's rows; nil when there are none.
+  package let overlay: Overlay?
 
   package init(_ entry: NodeEntry, _ blocks: BlockReader, end: UInt64) throws {
     self.entry = entry
-    cluster = try blocks.cluster(entry, end: end)
+    guard entry.reference.isOverlay else {
+      cluster = try blocks.cluster(entry, end: end)
+      overlay = nil
+      return
+    }
+    let overlay = try blocks.overlay(entry, end: end)
+    cluster = try blocks.cluster(overlay.base, end: end)
+    self.overlay = overlay
   }
 
-  package var rowCount: Int { cluster.rowCount }
+  /// A leaf that is not in a tree.
+  ///
+  /// - Precondition: the cluster has as many rows as the overlay says.
+  init(base cluster: ClusterReader, _ overlay: Overlay) {
+    entry = overlay.base
+    self.cluster = cluster
+    self.overlay = overlay
+  }
+
+  package var rowCount: Int { overlay?.rowCount ?? cluster.rowCount }
 
   /// The keys of the rows.
-  package func keys() throws -> LeafKeys {
-    LeafKeys(firstKey: entry.firstKey, keys: try cluster.keys())
+  package func keys() throws(ClusterError) -> LeafKeys {
+    LeafKeys(
+      firstKey: overlay?.base.firstKey ?? entry.firstKey, keys: try cluster.keys(),
+      overlay: overlay)
   }
 
   /// Opens a column; one that is all null when the leaf has none with that identifier.
-  package func column(id: UInt32) throws -> LeafColumn {
-    LeafColumn(reader: try cluster.open(id: id))
+  package func column(id: UInt32) throws(ClusterError) -> LeafColumn {
+    LeafColumn(
+      reader: try cluster.open(id: id), overlay: overlay, place: overlay?.column(id: id))
   }
+
+  /// What is known of a column's values without reading all of them.
+  ///
+  /// - Complexity: O(1), or O(changed and deleted rows).
+  package func statistics(id: UInt32) throws(ClusterError) -> LeafStatistics {
+    guard overlay != nil else {
+      let stored = try cluster.column(id: id)
+      return LeafStatistics(
+        nullCount: stored?.nullCount ?? rowCount, integers: stored?.statistics.integers)
+    }
+    return try column(id: id).changedStatistics()
+  }
+}
+
+/// What is known of a leaf's column without reading all of it.
+package struct LeafStatistics: Equatable {
+  package let nullCount: Int
+  /// Bounds of the integers, days or moments that all values are, perhaps wider than need be; nil
+  /// when some value is none, there is no value, or it is not known.
+  package let integers: ClosedRange<Int64>?
 }
 
 /// The keys of a leaf's rows.
 package struct LeafKeys {
   fileprivate let firstKey: Int64
   fileprivate let keys: ClusterKeys
+  fileprivate let overlay: Overlay?
 
   /// - Precondition: the row exists.
-  package func key(_ row: Int) -> Int64 { firstKey &+ keys.offset(row) }
+  package func key(_ row: Int) -> Int64 {
+    firstKey &+ keys.offset(overlay.map { $0.baseRow(row) } ?? row)
+  }
 
   /// The row of a key; nil when there is none.
   ///
   /// - Complexity: O(log rows).
-  package func row(ofKey key: Int64) -> Int? { keys.row(key &- firstKey) }
+  package func row(ofKey key: Int64) -> Int? {
+    guard let row = keys.row(key &- firstKey) else { return nil }
+    guard let overlay else { return row }
+    return overlay.isDeleted(row) ? nil : row - overlay.deletedCount(before: row)
+  }
 }
 
 /// One column of a leaf.
 package struct LeafColumn {
   fileprivate let reader: ColumnReader
+  fileprivate let overlay: Overlay?
+  /// The column's place in the overlay's records.
+  fileprivate let place: Int?
 
-  package var rowCount: Int { reader.rowCount }
+  package var rowCount: Int { overlay?.rowCount ?? reader.rowCount }
 
   /// The column as it is stored, when no row of the leaf was changed since: its statistics and typed
   /// values then hold for the leaf.
-  package var unchanged: ColumnReader? { reader }
+  package var unchanged: ColumnReader? { overlay == nil ? reader : nil }
 
   /// A row's value; null outside the rows.
   ///
-  /// - Throws: `ClusterError.damagedColumn` when the spelling is not of the type.
-  package func value(_ row: Int, as type: ColumnType) throws -> Value {
-    try reader.value(row, as: type)
+  /// - Throws: `ClusterError.misfit` when the spelling is not of the type.
+  package func value(_ row: Int, as type: ColumnType) throws(ClusterError) -> Value {
+    guard let overlay else { return try reader.value(row, as: type) }
+    guard row >= 0, row < rowCount else { return .null }
+    let baseRow = overlay.baseRow(row)
+    guard let index = overlay.changedIndex(baseRow) else {
+      return try reader.value(baseRow, as: type)
+    }
+    guard let spelling = spelling(overlay, index) else { return .null }
+    guard let value = Value(spelling: spelling, type: type) else {
+      throw .misfit(column: reader.id, row: row, type: type)
+    }
+    return value
   }
 
   /// Calls `body` with the bytes of a row's spelling, or nil for null. They are valid during the call.
   package func withSpelling<Result>(
     _ row: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
-    try reader.withSpelling(row, body)
+    guard let overlay else { return try reader.withSpelling(row, body) }
+    guard row >= 0, row < rowCount else { return try body(nil) }
+    let baseRow = overlay.baseRow(row)
+    guard let index = overlay.changedIndex(baseRow) else {
+      return try reader.withSpelling(baseRow, body)
+    }
+    return try body(spelling(overlay, index))
+  }
+
+  private func spelling(_ overlay: Overlay, _ index: Int) -> UnsafeRawBufferPointer? {
+    place.flatMap { overlay.spelling(index, column: $0) }
   }
 
   /// Decodes the spellings of some rows.
   package func decode(rows: Range<Int>, into decoded: DecodedColumn) {
-    decoded.decode(reader, rows: rows)
+    guard let overlay else {
+      decoded.decode(reader, rows: rows)
+      return
+    }
+    let rows = rows.clamped(to: 0..<rowCount)
+    guard !rows.isEmpty else {
+      decoded.decode(reader, rows: 0..<0)
+      return
+    }
+    let first = overlay.baseRow(rows.lowerBound)
+    let end = overlay.baseRow(rows.upperBound - 1) + 1
+    decoded.decode(reader, rows: first..<end)
+    for index in overlay.changedCount(before: first)..<overlay.changedCount {
+      let row = overlay.changedRow(index)
+      if row >= end { break }
+      decoded.replace(row - first, with: spelling(overlay, index))
+    }
+    let deleted = overlay.deletedCount(before: first)..<overlay.deletedCount(before: end)
+    decoded.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
+  }
+
+  /// - Precondition: the leaf has an overlay.
+  fileprivate func changedStatistics() throws(ClusterError) -> LeafStatistics {
+    guard let overlay else { return LeafStatistics(nullCount: 0, integers: nil) }
+    var nulls = reader.nullCount
+    for index in 0..<overlay.deletedCount where reader.isNull(overlay.deletedRow(index)) {
+      nulls -= 1
+    }
+    var bounds = reader.statistics.integers
+    var isKnown = bounds != nil || reader.nullCount == reader.rowCount
+    for index in 0..<overlay.changedCount {
+      if reader.isNull(overlay.changedRow(index)) { nulls -= 1 }
+      guard let spelling = spelling(overlay, index) else {
+        nulls += 1
+        continue
+      }
+      var kind = reader.statistics.kind
+      if kind == .none { kind = .integers }
+      var collector = StatisticsCollector(kind)
+      if let bounds {
+        collector.add(bounds.lowerBound)
+        collector.add(bounds.upperBound)
+      }
+      isKnown = isKnown && collector.add(SpellingView(spelling))
+      bounds = collector.result.integers
+    }
+    return LeafStatistics(nullCount: nulls, integers: isKnown ? bounds : nil)
+  }
+}
+
+extension RowBuffer {
+  /// Adds all rows of a leaf.
+  ///
+  /// - Throws: `ClusterError` when the leaf is damaged, or the rows are too large; the buffer is then
+  ///   unchanged.
+  mutating func append(_ leaf: Leaf) throws(ClusterError) {
+    let keys = try leaf.keys()
+    try append(rowCount: leaf.rowCount, key: keys.key) { id, decoded throws(ClusterError) in
+      try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
+    }
   }
 }

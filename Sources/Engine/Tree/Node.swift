@@ -11,7 +11,8 @@ package struct NodeEntry: Sendable, Equatable {
   }
 }
 
-/// An inner node of the B+ tree, read in place. Level 1 refers to clusters, higher levels to nodes.
+/// An inner node of the B+ tree, read in place. Level 1 refers to clusters and overlays, higher
+/// levels to nodes.
 ///
 ///     0  1  kind, 'N'
 ///     1  1  level (1 or more)
@@ -61,6 +62,7 @@ package struct Node {
       last = key
       let (sum, overflow) = total.addingReportingOverflow(count(index))
       if overflow || count(index) == 0 { throw damaged("the node's counts are impossible") }
+      if form(index) > (level == 1 ? 1 : 0) { throw damaged("a reference's form is not known") }
       total = sum
     }
     guard total == entry.count, firstKey(0) == entry.firstKey else {
@@ -78,13 +80,16 @@ package struct Node {
 
   package func count(_ index: Int) -> UInt64 { word(offset(index) + 8) }
 
+  /// What the reference's reserved bytes say: 1 for an overlay.
+  private func form(_ index: Int) -> UInt64 { word(offset(index) + 24) >> 32 }
+
   package func entry(_ index: Int) -> NodeEntry {
     let at = offset(index)
-    return NodeEntry(
-      firstKey: firstKey(index), count: count(index),
-      reference: BlockReference(
-        offset: word(at + 16), length: UInt32(truncatingIfNeeded: word(at + 24)),
-        checksum: word(at + 32)))
+    var reference = BlockReference(
+      offset: word(at + 16), length: UInt32(truncatingIfNeeded: word(at + 24)),
+      checksum: word(at + 32))
+    reference.isOverlay = form(index) == 1
+    return NodeEntry(firstKey: firstKey(index), count: count(index), reference: reference)
   }
 
   /// The child whose keys may include `key`; nil when `key` comes before all of them.

@@ -1,6 +1,6 @@
 /// Changes a B+ tree inside a write transaction, copy on write: nodes on the way to a change are
-/// taken into memory, and `seal` writes them anew. Clusters that are being changed are open rows;
-/// everything else stays where it is.
+/// taken into memory, and `seal` writes them anew. Leaves that are being changed are open, as rows or as
+/// overlays; everything else stays where it is.
 ///
 /// Nodes in memory may hold more children than a block can; `seal` splits them.
 ///
@@ -27,7 +27,7 @@ package final class TreeEditor {
     enum Content {
       case stored(BlockReference)
       case node(EditNode)
-      case open(OpenCluster)
+      case open(OpenLeaf)
     }
     var firstKey: Int64
     var count: UInt64
@@ -45,6 +45,14 @@ package final class TreeEditor {
     package var clusterBytes = 4 << 20
     /// Clusters a transaction keeps open before it writes them.
     package var openClusters = 64
+    /// Changes to clusters of fewer bytes rewrite them; others get an overlay.
+    package var overlayFrom = 4096
+    /// An overlay of more bytes than this and than its cluster's share becomes part of the cluster.
+    package var overlayBytes = 2048
+    /// The share: one in so many bytes.
+    package var overlayShare = 4
+    /// Bytes of overlays that a transaction keeps open before it writes them.
+    package var openOverlayBytes = 8 << 20
 
     package init() {}
   }
@@ -54,6 +62,7 @@ package final class TreeEditor {
   private let limits: Limits
   private var root: EditNode?
   private var openCount = 0
+  private var overlayMemory = 0
   private(set) package var count: UInt64
   private(set) package var isChanged = false
 
@@ -118,10 +127,10 @@ package final class TreeEditor {
     try path { $0.children.isEmpty ? nil : $0.children.count - 1 }
   }
 
-  /// A cluster as it is in the transaction, and how many objects come before it.
+  /// A leaf as it is in the transaction, and how many objects come before it.
   package enum Place {
     case stored(NodeEntry, position: UInt64)
-    case open(OpenCluster, position: UInt64)
+    case open(OpenLeaf, position: UInt64)
   }
 
   /// The cluster that may hold a key.
@@ -162,14 +171,46 @@ package final class TreeEditor {
 
   // MARK: Changing
 
-  /// Runs `body` on the open rows of the cluster that may hold the key, and corrects the counts.
+  /// Replaces all fields of an object; false when there is none with that key.
   ///
-  /// - Returns: nil when no cluster can hold the key.
-  package func withOpenCluster<Result>(
-    holding key: Int64, _ body: (OpenCluster) throws -> Result
-  ) throws -> Result? {
-    guard let path = try path(toKey: key) else { return nil }
-    return try change(path, body)
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - row: a span for each column.
+  package func replace(
+    _ key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>
+  ) throws -> Bool {
+    try withOpenLeaf(holding: key) { try $0.replace(key, base: base, row: row) }
+  }
+
+  /// Changes some fields of an object; false when there is none with that key.
+  package func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws -> Bool {
+    try withOpenLeaf(holding: key) { try $0.update(key, changes) }
+  }
+
+  /// Removes an object; false when there is none with that key.
+  package func delete(_ key: Int64) throws -> Bool {
+    try withOpenLeaf(holding: key) { $0.delete(key) }
+  }
+
+  /// Runs `body` on the leaf that holds a key, and corrects the counts; false when none does.
+  private func withOpenLeaf(
+    holding key: Int64, _ body: (OpenLeaf) throws -> Bool
+  ) throws -> Bool {
+    guard let path = try path(toKey: key), let last = path.last else { return false }
+    let child = last.node.children[last.index]
+    switch child.content {
+    case .node: return false
+    case .open(let leaf): return try change(path, leaf, body)
+    case .stored(let reference):
+      let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
+      guard let leaf = try clusters.open(entry, holding: key, limits: limits) else { return false }
+      last.node.children[last.index].content = .open(leaf)
+      switch leaf {
+      case .rows: openCount += 1
+      case .overlay(let overlay): overlayMemory += overlay.memory
+      }
+      return try change(path, leaf, body)
+    }
   }
 
   /// Runs `body` on the open rows of the last cluster, or of a new one when that is full.
@@ -181,38 +222,53 @@ package final class TreeEditor {
     nextKey: Int64, appended: Int, _ body: (OpenCluster) throws -> Result
   ) throws -> Result {
     let limit = max(limits.tailRows, min(limits.clusterRows, appended))
-    if let path = try pathToLast(), hasRoom(path, limit: limit) { return try change(path, body) }
+    if let path = try pathToLast(), try hasRoom(path, limit: limit) {
+      return try changeRows(path, body)
+    }
     let cluster = clusters.newCluster()
     openCount += 1
-    try append(Child(firstKey: nextKey, count: 0, content: .open(cluster)))
+    try append(Child(firstKey: nextKey, count: 0, content: .open(.rows(cluster))))
     guard let path = try pathToLast() else {
       throw EngineError.invalidArgument("a cluster that was just added is not there")
     }
-    return try change(path, body)
+    return try changeRows(path, body)
   }
 
-  private func hasRoom(_ path: Path, limit: Int) -> Bool {
+  private func hasRoom(_ path: Path, limit: Int) throws -> Bool {
     guard let last = path.last else { return false }
     let child = last.node.children[last.index]
     guard child.count < UInt64(limit) else { return false }
     switch child.content {
-    case .open(let cluster): return cluster.bytes < limits.clusterBytes
+    case .open(.rows(let cluster)): return cluster.bytes < limits.clusterBytes
     // Decoded, a cluster is a few times its size in the file.
-    case .stored(let reference): return Int(reference.length) < limits.clusterBytes / 4
+    case .open(.overlay(let overlay)):
+      return Int(overlay.base.reference.length) < limits.clusterBytes / 4
+    case .stored(let reference):
+      let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
+      return try clusters.byteCount(ofLeaf: entry) < limits.clusterBytes / 4
     case .node: return false
     }
   }
 
-  private func change<Result>(
+  /// Runs `body` on the rows of the leaf that a way leads to, and corrects the counts.
+  private func changeRows<Result>(
     _ path: Path, _ body: (OpenCluster) throws -> Result
   ) throws -> Result {
     guard let last = path.last else {
       throw EngineError.invalidArgument("a change needs a cluster")
     }
-    let cluster = try openCluster(at: last.node, last.index)
-    let before = UInt64(cluster.count)
+    let cluster = try openRows(at: last.node, last.index)
+    return try change(path, .rows(cluster)) { _ in try body(cluster) }
+  }
+
+  private func change<Result>(
+    _ path: Path, _ leaf: OpenLeaf, _ body: (OpenLeaf) throws -> Result
+  ) throws -> Result {
+    let before = UInt64(leaf.count)
+    var memory = 0
+    if case .overlay(let overlay) = leaf { memory = overlay.memory }
     defer {
-      let after = UInt64(cluster.count)
+      let after = UInt64(leaf.count)
       for step in path {
         step.node.children[step.index].count += after
         step.node.children[step.index].count -= before
@@ -220,23 +276,25 @@ package final class TreeEditor {
       }
       count = count + after - before
       isChanged = true
+      if case .overlay(let overlay) = leaf { overlayMemory += overlay.memory - memory }
     }
-    return try body(cluster)
+    return try body(leaf)
   }
 
-  private func openCluster(at node: EditNode, _ index: Int) throws -> OpenCluster {
+  private func openRows(at node: EditNode, _ index: Int) throws -> OpenCluster {
     let child = node.children[index]
+    let cluster: OpenCluster
     switch child.content {
-    case .open(let cluster): return cluster
+    case .open(.rows(let cluster)): return cluster
+    case .open(.overlay(let overlay)): cluster = try clusters.openRows(overlay)
     case .node: throw EngineError.invalidArgument("level 1 refers to clusters")
     case .stored(let reference):
-      let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
-      let cluster = try clusters.open(entry)
-      clusters.drop(reference)
-      node.children[index].content = .open(cluster)
-      openCount += 1
-      return cluster
+      cluster = try clusters.openRows(
+        NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference))
     }
+    node.children[index].content = .open(.rows(cluster))
+    openCount += 1
+    return cluster
   }
 
   /// Adds a cluster that is written already behind all others.
@@ -264,14 +322,15 @@ package final class TreeEditor {
     }
   }
 
-  /// Writes open clusters when there are many, so that a large transaction needs little memory.
+  /// Writes open leaves when there are many, so that a large transaction needs little memory.
   /// Call between changes.
   package func limitMemory() throws {
-    guard openCount > limits.openClusters, let root else { return }
+    guard openCount > limits.openClusters || overlayMemory > limits.openOverlayBytes, let root
+    else { return }
     try closeClusters(below: root)
   }
 
-  /// Writes all open clusters.
+  /// Writes all open leaves.
   package func closeAll() throws {
     if let root { try closeClusters(below: root) }
   }
@@ -290,9 +349,8 @@ package final class TreeEditor {
           // An empty node would be the end of every way that leads to it.
           clusters.drop(origin.reference)
         }
-      case .open(let cluster):
-        openCount -= 1
-        for entry in try clusters.close(cluster, limits: limits) {
+      case .open(let leaf):
+        for entry in try close(leaf) {
           children.append(
             Child(
               firstKey: entry.firstKey, count: entry.count, content: .stored(entry.reference)))
@@ -302,6 +360,15 @@ package final class TreeEditor {
     node.children = children
   }
 
+  private func close(_ leaf: OpenLeaf) throws -> [NodeEntry] {
+    switch leaf {
+    case .rows: openCount -= 1
+    // A share of what `memory` said when it was opened is lost: all are closed at a time.
+    case .overlay: overlayMemory = 0
+    }
+    return try clusters.close(leaf, limits: limits)
+  }
+
   /// Removes everything.
   ///
   /// - Complexity: O(nodes): clusters are dropped without being read.
@@ -309,6 +376,7 @@ package final class TreeEditor {
     if let root { try dropAll(root) }
     root = nil
     openCount = 0
+    overlayMemory = 0
     count = 0
     isChanged = true
   }
@@ -317,14 +385,15 @@ package final class TreeEditor {
     if let origin = node.origin { clusters.drop(origin.reference) }
     for child in node.children {
       switch child.content {
-      case .open: continue
+      case .open(.rows): continue
+      case .open(.overlay(let overlay)): clusters.drop(overlay.base.reference)
       case .node(let inner): try dropAll(inner)
       case .stored(let reference):
         let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
         let subtree = TreeReader(
           blocks: reader.blocks, root: TreeRoot(level: node.level, entry: entry), end: reader.end)
         if node.level == 1 {
-          clusters.drop(reference)
+          try clusters.dropLeaf(entry)
         } else {
           try subtree.walk(below: entry, level: node.level - 1) { entry, _ in
             clusters.drop(entry.reference)
@@ -368,9 +437,7 @@ package final class TreeEditor {
     for (index, child) in node.children.enumerated() {
       let isLastChild = isLast && index == node.children.count - 1
       switch child.content {
-      case .open(let cluster):
-        entries += try clusters.close(cluster, limits: limits)
-        openCount -= 1
+      case .open(let leaf): entries += try close(leaf)
       case .node(let inner) where inner.isChanged:
         if let origin = inner.origin { clusters.drop(origin.reference) }
         merging += try sealedChildren(of: inner, isLast: isLastChild)

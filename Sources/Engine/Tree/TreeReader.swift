@@ -70,9 +70,10 @@ package struct TreeReader: Sendable {
   /// All clusters, in order of key.
   package func clusters() -> ClusterCursor { ClusterCursor(self) }
 
-  /// Calls `visit` with every block of the tree: nodes with their level, clusters with level 0.
+  /// Calls `visit` with every block of the tree: nodes with their level; clusters and overlays with
+  /// level 0, an overlay before its cluster.
   ///
-  /// Reads nodes only, never clusters. A hostile tree cannot keep it busy: the blocks visited may
+  /// Reads nodes and overlays, never clusters. A hostile tree cannot keep it busy: the blocks visited may
   /// not add up to more bytes than the version has.
   package func walk(_ visit: (NodeEntry, _ level: Int) throws -> Void) throws {
     guard root.level > 0 else { return }
@@ -104,7 +105,12 @@ package struct TreeReader: Sendable {
         length: entry.reference.length, what: "the reference points outside the version's pages")
     }
     try visit(entry, level)
-    guard level > 0 else { return }
+    guard level > 0 else {
+      if entry.reference.isOverlay {
+        try walk(try blocks.overlay(entry, end: end).base, 0, &budget, visit)
+      }
+      return
+    }
     let node = try node(entry, level: level)
     for index in 0..<node.entryCount {
       try walk(node.entry(index), level - 1, &budget, visit)

@@ -7,6 +7,7 @@ struct ColumnBatch: Sendable {
     case none
     case encoded(EncodedCluster)
     case spelled(SpelledRows)
+    case keyed(KeyedRows)
   }
 
   /// Where the writer may end a transaction inside or at the end of the chunk.
@@ -22,6 +23,24 @@ struct ColumnBatch: Sendable {
     let nulls: Int
     /// For each class seen: where it was seen first.
     let sightings: [Sighting]
+
+    init(nulls: Int, sightings: [Sighting]) {
+      self.nulls = nulls
+      self.sightings = sightings
+    }
+
+    /// - Parameter place: number of a row's record in the input, and its line.
+    init(_ column: EncodedCluster.Column, place: (_ row: Int) -> (record: Int, line: Int)) {
+      nulls = column.nullCount
+      sightings = (0..<8).compactMap { bit in
+        let type = TypeSet(rawValue: 1 << UInt8(bit))
+        guard column.observation.classes.contains(type),
+          let row = column.observation.firstRow(of: type)
+        else { return nil }
+        let (record, line) = place(row)
+        return Sighting(type: type, record: record, line: line)
+      }
+    }
   }
 
   struct Sighting: Sendable, Equatable {

@@ -8,6 +8,7 @@ final class ColumnBatchBuilder {
   private let parser: RecordParser
   private let builder = ClusterBuilder()
   private let hasRules: Bool
+  private var repeats = KeyRepeats()
 
   init(_ plan: ImportPlan) {
     self.plan = plan
@@ -36,7 +37,9 @@ final class ColumnBatchBuilder {
     if !parsed.surplus.isEmpty { addSurplus(to: &matrix, parsed) }
     if !plan.nulls.isEmpty { putNulls(in: &matrix, parsed, chunk) }
     var encoded = try encode(matrix, parsed, chunk)
-    if hasRules, let cluster = encoded, breaksRules(cluster) {
+    if hasRules, let cluster = encoded,
+      breaksRules(cluster) || hasEmptyKey(matrix, parsed)
+    {
       rejects += removeMisfits(from: &matrix, parsed, chunk, cluster)
       rejects.sort { $0.record < $1.record }
       encoded = try encode(matrix, parsed, chunk)
@@ -51,10 +54,7 @@ final class ColumnBatchBuilder {
   // MARK: Encoding
 
   private func identifiers(_ columnCount: Int) -> [UInt32] {
-    plan.columns.map(\.identifier)
-      + (plan.columns.count..<max(plan.columns.count, columnCount)).map {
-        plan.extras.identifier($0 - plan.columns.count)
-      }
+    (0..<max(plan.columns.count, columnCount)).map(plan.identifier)
   }
 
   private func withSpans<Result>(
@@ -83,6 +83,9 @@ final class ColumnBatchBuilder {
     _ encoded: EncodedCluster?, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) throws -> ColumnBatch.Rows {
     guard let encoded else { return .none }
+    if let key = plan.keyColumn {
+      return .keyed(try keyedRows(encoded, key, matrix, parsed, chunk))
+    }
     if plan.encodes { return .encoded(encoded) }
     var arena: [UInt8] = []
     var spans: [TextSpan] = []
@@ -111,6 +114,26 @@ final class ColumnBatchBuilder {
         }))
   }
 
+  private func keyedRows(
+    _ encoded: EncodedCluster, _ key: Int, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
+  ) throws -> KeyedRows {
+    let keys =
+      try withSpans(matrix, parsed) { spans in
+        (0..<matrix.rowCount).map { spans[$0 * matrix.columnCount + key] }
+      } ?? []
+    return KeyedRows(
+      chunk: chunk, spans: copied(matrix, parsed), columnCount: matrix.columnCount, keyColumn: key,
+      places: (0..<matrix.rowCount).map { row in
+        let index = parsed.recordIndex(ofRow: matrix.parsedRow(row))
+        let record = parsed.record(index)
+        return KeyedRows.Place(
+          record: index, bytes: Int(record.start)..<Int(record.end),
+          line: parsed.line(ofRecord: index))
+      },
+      earlier: chunk.withMemory { repeats.find(keys, in: $0) },
+      encoded: plan.encodes ? encoded : nil)
+  }
+
   private func summaries(
     _ encoded: EncodedCluster?, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) -> [ColumnBatch.ColumnSummary] {
@@ -118,18 +141,10 @@ final class ColumnBatchBuilder {
       return (0..<matrix.columnCount).map { _ in .init(nulls: 0, sightings: []) }
     }
     return encoded.columns.map { column in
-      var sightings: [ColumnBatch.Sighting] = []
-      for bit in 0..<8 {
-        let type = TypeSet(rawValue: 1 << UInt8(bit))
-        guard column.observation.classes.contains(type),
-          let row = column.observation.firstRow(of: type)
-        else { continue }
+      ColumnBatch.ColumnSummary(column) { row in
         let record = parsed.recordIndex(ofRow: matrix.parsedRow(row))
-        sightings.append(
-          ColumnBatch.Sighting(
-            type: type, record: chunk.firstRecord + record, line: parsed.line(ofRecord: record)))
+        return (chunk.firstRecord + record, parsed.line(ofRecord: record))
       }
-      return ColumnBatch.ColumnSummary(nulls: column.nullCount, sightings: sightings)
     }
   }
 
@@ -196,6 +211,15 @@ final class ColumnBatchBuilder {
     }
   }
 
+  /// An empty string identifies nothing, no more than null does.
+  private func hasEmptyKey(_ matrix: Matrix, _ parsed: ParsedChunk) -> Bool {
+    guard let key = plan.keyColumn else { return false }
+    let found = try? withSpans(matrix, parsed) { spans in
+      (0..<matrix.rowCount).contains { spans[$0 * matrix.columnCount + key].length == 0 }
+    }
+    return found ?? false
+  }
+
   /// Takes out the rows whose values do not fit, and says why for each.
   private func removeMisfits(
     from matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
@@ -204,6 +228,7 @@ final class ColumnBatchBuilder {
       let seen = cluster.columns[index]
       return (!plan.columns[index].isNullable && seen.nullCount > 0)
         || plan.columns[index].strictType.map { !seen.observation.classes.fits($0) } == true
+        || index == plan.keyColumn
     }
     var rejects: [Reject] = []
     var kept: [TextSpan] = []
@@ -237,6 +262,9 @@ final class ColumnBatchBuilder {
     -> (value: String?, reason: String)?
   {
     let column = plan.columns[index]
+    if index == plan.keyColumn, span.length == 0 {
+      return (span.isNull ? nil : "", "the key '\(column.name)' is empty")
+    }
     guard let bytes = parsed.text(span) else {
       return column.isNullable ? nil : (nil, "null where column '\(column.name)' allows none")
     }

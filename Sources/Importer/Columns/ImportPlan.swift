@@ -21,12 +21,24 @@ struct ImportPlan: Sendable {
   let nulls: [[UInt8]]
   /// One for each field of a record, in the order of the input.
   let columns: [PlannedColumn]
+  /// Which of them is the table's primary key; nil: it has none.
+  let keyColumn: Int?
   /// The columns for surplus fields, numbered on as they are needed.
   let extras: ExtraColumns
   /// Whether parsers encode clusters, or hand over rows that fill up shared ones.
   let encodes: Bool
   /// Records in a batch; nil: all in one.
   let batchRecords: Int?
+
+  /// The number of the column that a field of a record, surplus ones included, goes into.
+  func identifier(_ index: Int) -> UInt32 {
+    index < columns.count ? columns[index].identifier : extras.identifier(index - columns.count)
+  }
+
+  /// Its name.
+  func name(_ index: Int) -> String {
+    index < columns.count ? columns[index].name : extras.name(index - columns.count)
+  }
 }
 
 /// Names and numbers of the columns that take the surplus fields of long records.

@@ -16,83 +16,77 @@ public struct TableExporter {
   }
 
   public var format = Format.csv
+  /// Which objects to write, in which order, and which of their columns.
+  public var query = Query()
   /// The columns to write, in this order; nil: all.
-  public var columns: [String]?
+  public var columns: [String]? {
+    get { query.columns }
+    set { query.columns = newValue }
+  }
   /// Write at most so many objects.
-  public var limit: Int?
+  public var limit: Int? {
+    get { query.limit }
+    set { query.limit = newValue }
+  }
   /// Whether CSV begins with the names of the columns.
   public var hasHeader = true
 
   public init() {}
 
-  /// Bytes handed to `write` at once.
-  private static let bufferBytes = 1 << 18
-
-  /// Writes the table.
+  /// Writes the objects.
   ///
   /// - Parameter write: called with the next bytes of the output, in order; what it throws ends the
   ///   export and is thrown on.
   /// - Returns: the number of objects written.
-  /// - Throws: `EngineError.noSuchColumn`, `.damaged`.
+  /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
   @discardableResult
   public func run(_ table: Table, write: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
-    let indices = try selected(table)
-    let names = indices.map { table.columns[$0].name }
-    let writers = indices.map { FieldWriter(table.columns[$0], format) }
-    var output: [UInt8] = []
-    output.reserveCapacity(Self.bufferBytes + 4096)
-    if format == .csv, hasHeader { FieldWriter.appendHeader(names, to: &output) }
-    let decoded = indices.map { _ in DecodedColumn() }
-    let keys = names.enumerated().map { FieldWriter.key($1, isFirst: $0 == 0) }
-    var left = limit ?? Int.max
+    let reader = try ResultReader(query, table)
+    var formatter = RowFormatter(reader.columnIndices.map { table.columns[$0] }, format)
+    if hasHeader { formatter.header() }
     var written = 0
-    try table.forEachLeaf { leaf in
-      let rows = min(leaf.rowCount, left)
-      if rows == 0 { return }
-      for (position, index) in indices.enumerated() {
-        try leaf.column(id: table.schema.columnIDs[index])
-          .decode(rows: 0..<rows, into: decoded[position])
+    try reader.forEachWindow { window in
+      for row in 0..<window.count {
+        formatter.row { window.field(row, $0) }
+        try formatter.flush(isLast: false, write)
       }
-      for row in 0..<rows {
-        for position in writers.indices {
-          let field = decoded[position][row]
-          if format == .csv {
-            if position > 0 { output.append(0x2C) }
-            writers[position].appendCSV(field, to: &output)
-          } else {
-            output += keys[position]
-            writers[position].appendJSON(field, to: &output)
-          }
-        }
-        if format == .jsonl { output.append(0x7D) }
-        output.append(0x0A)
-        if output.count >= Self.bufferBytes {
-          try output.withUnsafeBytes(write)
-          output.removeAll(keepingCapacity: true)
-        }
-      }
-      left -= rows
-      written += rows
+      written += window.count
     }
-    if !output.isEmpty { try output.withUnsafeBytes(write) }
+    try formatter.flush(isLast: true, write)
     return written
   }
 
-  /// Finds out whether the table has all of `columns`, so that nothing is begun in vain.
-  ///
-  /// - Throws: `EngineError.noSuchColumn`.
-  public func check(_ table: Table) throws {
-    _ = try selected(table)
+  /// Writes rows that are at hand, a value for each column.
+  package func run(
+    _ rows: [[Value]], columns: [Column], write: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    var formatter = RowFormatter(columns, format)
+    if hasHeader { formatter.header() }
+    for row in rows {
+      // One arena for the row, so that its fields are valid together.
+      var arena: [UInt8] = []
+      var ends: [Int] = []
+      for value in row {
+        value.appendSpelling(to: &arena)
+        ends.append(arena.count)
+      }
+      arena.append(0)
+      arena.withUnsafeBytes { arena in
+        formatter.row { column in
+          if row[column] == .null { return nil }
+          let start = column == 0 ? 0 : ends[column - 1]
+          return UnsafeRawBufferPointer(rebasing: arena[start..<ends[column]])
+        }
+      }
+      try formatter.flush(isLast: false, write)
+    }
+    try formatter.flush(isLast: true, write)
   }
 
-  private func selected(_ table: Table) throws -> [Int] {
-    guard let columns else { return Array(table.columns.indices) }
-    return try columns.map { name in
-      guard let index = table.schema.index(of: name) else {
-        throw EngineError.noSuchColumn(
-          table: table.name, column: name, known: table.columns.map(\.name))
-      }
-      return index
-    }
+  /// Finds out whether the query fits the table, so that nothing is begun in vain.
+  ///
+  /// - Throws: `QueryError`, `EngineError.noSuchColumn`.
+  public func check(_ table: Table) throws {
+    _ = try ResultReader(query, table)
   }
 }

@@ -19,7 +19,7 @@ final class BatchWriter {
 
   private var isOpen = false
   private var pendingRecords = 0
-  private var pendingRows = 0
+  private var pending = KeyedOutcome()
   private var pendingRejects: [Reject] = []
   private var firstReject: Reject?
   private var lastIsComplete = false
@@ -65,18 +65,18 @@ final class BatchWriter {
   /// False when the import is to stop here.
   private func write(_ batch: ColumnBatch) throws -> Bool {
     try begin()
-    types.add(batch.columns)
+    let summarizes = try leavesOut(batch)
+    if !summarizes { types.add(batch.columns) }
     var done = 0
     var row = 0
     var reject = 0
     for boundary in batch.boundaries {
-      row = try append(batch, from: row, upToRecord: boundary.records)
+      let refused = try append(batch, &row, upToRecord: boundary.records, summarizes: summarizes)
+      let first = reject
       while reject < batch.rejects.count,
         batch.rejects[reject].record - batch.firstRecord < boundary.records
-      {
-        try note(batch.rejects[reject])
-        reject += 1
-      }
+      { reject += 1 }
+      try note(refused, batch.rejects[first..<reject])
       pendingRecords += boundary.records - done
       done = boundary.records
       checkpoint.byteOffset = boundary.byteOffset
@@ -105,24 +105,65 @@ final class BatchWriter {
     isOpen = true
   }
 
-  /// Adds the rows of the chunk's records before `record`; returns the first row not added.
-  private func append(_ batch: ColumnBatch, from row: Int, upToRecord record: Int) throws -> Int {
+  /// Whether some rows of a chunk may not go into the table, because of their keys, so that what the
+  /// parser has seen of its columns is too much.
+  private func leavesOut(_ batch: ColumnBatch) throws -> Bool {
+    guard case .keyed(let rows) = batch.rows, options.conflictPolicy.leavesOut else { return false }
+    // All rows at once tell by themselves.
+    return try batch.boundaries.count == 1 || destination.hasConflicts(rows)
+  }
+
+  /// Adds the rows of the chunk's records before `record`.
+  ///
+  /// - Parameter row: the first row to be added; then the first that was not.
+  /// - Returns: what was rejected for its key.
+  private func append(
+    _ batch: ColumnBatch, _ row: inout Int, upToRecord record: Int, summarizes: Bool
+  ) throws -> [Reject] {
     switch batch.rows {
-    case .none: return row
+    case .none: break
     case .encoded(let cluster):
-      pendingRows += cluster.rowCount
+      pending.imported += cluster.rowCount
       try destination.append(.encoded(cluster))
-      return cluster.rowCount
     case .spelled(let rows):
-      var end = row
-      while end < rows.records.count, rows.records[end] < record { end += 1 }
-      pendingRows += end - row
-      if end > row { try destination.append(.spelled(rows, row..<end)) }
-      return end
+      let start = row
+      while row < rows.records.count, rows.records[row] < record { row += 1 }
+      pending.imported += row - start
+      if row > start { try destination.append(.spelled(rows, start..<row)) }
+    case .keyed(let rows):
+      let start = row
+      while row < rows.rowCount, rows.places[row].record < record { row += 1 }
+      if row == start { break }
+      let outcome = try destination.append(rows, start..<row, summarizes: summarizes)
+      if summarizes { types.add(outcome.summaries ?? batch.columns) }
+      pending.imported += outcome.imported
+      pending.updated += outcome.updated
+      pending.skipped += outcome.skipped
+      pending.unchanged += outcome.unchanged
+      let column = plan.name(rows.keyColumn)
+      return outcome.conflicts.map { conflict in
+        rows.reject(conflict.row, file: plan.file, column: column) {
+          "the key '\($0)' exists already: object \(conflict.object) has it"
+        }
+      }
     }
+    return []
   }
 
   // MARK: Rejects
+
+  /// Notes what was rejected for its key and by the parser, in the order of the input.
+  private func note(_ refused: [Reject], _ malformed: ArraySlice<Reject>) throws {
+    var next = malformed.startIndex
+    for reject in refused {
+      while next < malformed.endIndex, malformed[next].record < reject.record {
+        try note(malformed[next])
+        next += 1
+      }
+      try note(reject)
+    }
+    for reject in malformed[next...] { try note(reject) }
+  }
 
   private func note(_ reject: Reject) throws {
     if firstReject == nil { firstReject = reject }
@@ -152,16 +193,19 @@ final class BatchWriter {
   private func tooMany() -> ImportError {
     .tooManyRejects(
       count: checkpoint.rejected + pendingRejects.count, first: firstReject, path: log.path,
-      committedBatches: report.batches, committedObjects: report.imported)
+      committedBatches: report.batches, committedObjects: report.imported + report.updated)
   }
 
   // MARK: Committing
 
   private func commit(atEnd: Bool = false) throws {
     try checkShare(atEnd: atEnd || lastIsComplete)
-    let (records, rows, rejects) = (pendingRecords, pendingRows, pendingRejects.count)
+    let (records, rejects) = (pendingRecords, pendingRejects.count)
     checkpoint.records += records
     checkpoint.rejected += rejects
+    checkpoint.updated += pending.updated
+    checkpoint.skipped += pending.skipped
+    checkpoint.unchanged += pending.unchanged
     checkpoint.isComplete = lastIsComplete
     checkpoint.classes = types.states.map(\.classes)
     if rejects > 0, !options.dryRun {
@@ -175,10 +219,13 @@ final class BatchWriter {
     isOpen = false
     report.batches += 1
     report.read += records
-    report.imported += rows
+    report.imported += pending.imported
+    report.updated += pending.updated
+    report.skipped += pending.skipped
+    report.unchanged += pending.unchanged
     report.rejected += rejects
     pendingRecords = 0
-    pendingRows = 0
+    pending = KeyedOutcome()
     pendingRejects = []
     options.progress(
       ImportProgress(

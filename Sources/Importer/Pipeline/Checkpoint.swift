@@ -20,6 +20,10 @@ struct Checkpoint: Sendable, Equatable {
   /// Records read so far.
   var records: Int
   var rejected: Int
+  /// Of those, what became of the ones whose key an object had.
+  var updated = 0
+  var skipped = 0
+  var unchanged = 0
   /// Lengths of the rejects file and of the reasons beside it.
   var rejectsLength: Int
   var reasonsLength: Int
@@ -31,11 +35,11 @@ struct Checkpoint: Sendable, Equatable {
   static let note = "imports"
   /// The newest so many imports are remembered.
   static let remembered = 16
-  private static let version: UInt8 = 1
+  private static let version: UInt8 = 2
 
   /// - version 1 · number 1 · checkpoints, the newest last: size 8 · digest 8 · options 8 ·
   ///   byte offset 8 · line 8 · records 8 · rejected 8 · rejects length 8 · reasons length 8 ·
-  ///   complete 1 · number of columns 4 · a byte of classes for each
+  ///   updated 8 · skipped 8 · unchanged 8 (these three not in version 1) · complete 1 · number of columns 4 · a byte of classes for each
   static func encode(_ checkpoints: [Checkpoint]) -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
     let kept = checkpoints.suffix(remembered)
@@ -46,7 +50,7 @@ struct Checkpoint: Sendable, Equatable {
         checkpoint.input.size, Int(bitPattern: UInt(checkpoint.input.digest)),
         Int(bitPattern: UInt(checkpoint.options)), checkpoint.byteOffset, checkpoint.line,
         checkpoint.records, checkpoint.rejected, checkpoint.rejectsLength,
-        checkpoint.reasonsLength,
+        checkpoint.reasonsLength, checkpoint.updated, checkpoint.skipped, checkpoint.unchanged,
       ] { writer.append(Int64(number)) }
       writer.append(checkpoint.isComplete)
       writer.append(UInt32(checkpoint.classes.count))
@@ -66,9 +70,10 @@ struct Checkpoint: Sendable, Equatable {
     bytes.withUnsafeBytes { buffer in
       do {
         var reader = ByteReader(buffer)
-        guard try reader.read(UInt8.self, "version") == version else { return nil }
+        let found = try reader.read(UInt8.self, "version")
+        guard found >= 1, found <= version else { return nil }
         return try (0..<(try reader.read(UInt8.self, "number"))).map { _ in
-          try Checkpoint(&reader)
+          try Checkpoint(&reader, numbers: found == 1 ? 9 : 12)
         }
       } catch {
         return nil
@@ -76,12 +81,12 @@ struct Checkpoint: Sendable, Equatable {
     }
   }
 
-  private init(_ reader: inout ByteReader) throws(DecodingFailure) {
+  private init(_ reader: inout ByteReader, numbers count: Int) throws(DecodingFailure) {
     var numbers: [Int] = []
-    for _ in 0..<9 { numbers.append(Int(try reader.read(Int64.self, "checkpoint"))) }
+    for _ in 0..<count { numbers.append(Int(try reader.read(Int64.self, "checkpoint"))) }
     isComplete = try reader.readBool("complete")
-    let count = try reader.read(UInt32.self, "columns")
-    classes = try reader.readBytes(Int(count), "classes").map { TypeSet(rawValue: $0) }
+    let columns = try reader.read(UInt32.self, "columns")
+    classes = try reader.readBytes(Int(columns), "classes").map { TypeSet(rawValue: $0) }
     input = InputIdentity(size: numbers[0], digest: UInt64(UInt(bitPattern: numbers[1])))
     options = UInt64(UInt(bitPattern: numbers[2]))
     byteOffset = numbers[3]
@@ -90,6 +95,7 @@ struct Checkpoint: Sendable, Equatable {
     rejected = numbers[6]
     rejectsLength = numbers[7]
     reasonsLength = numbers[8]
+    if count > 9 { (updated, skipped, unchanged) = (numbers[9], numbers[10], numbers[11]) }
     guard numbers[3...].allSatisfy({ $0 >= 0 }) else {
       throw DecodingFailure(what: "a negative number", offset: reader.offset)
     }

@@ -6,6 +6,7 @@ final class DatabaseDestination: Destination {
   private let tableName: String
   private let durability: Durability
   private let plan: ImportPlan
+  private let keyed: KeyedAppender
   /// This import's checkpoint as the table has it; nil: it has none yet.
   private var stored: Checkpoint?
   private let truncates: Bool
@@ -18,12 +19,13 @@ final class DatabaseDestination: Destination {
   /// - Parameter goesOnFrom: the checkpoint that the import was found to have in the table.
   init(
     _ database: Database, table: String, durability: Durability, plan: ImportPlan,
-    expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool
+    policy: ConflictPolicy, expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool
   ) {
     self.database = database
     tableName = table
     self.durability = durability
     self.plan = plan
+    keyed = KeyedAppender(policy, plan)
     self.expected = expected
     stored = goesOnFrom
     self.truncates = truncates
@@ -36,7 +38,8 @@ final class DatabaseDestination: Destination {
     if isFirst, expected == nil {
       if transaction?.tableNames.contains(tableName) == true { throw changed() }
       try transaction?.createTable(
-        tableName, columns: plan.columns.map { Column($0.name, $0.strictType ?? .text) })
+        tableName, columns: plan.columns.map { Column($0.name, $0.strictType ?? .text) },
+        key: plan.keyColumn.map { plan.columns[$0].name })
     }
     let table = try transaction?.table(tableName)
     self.table = table
@@ -54,6 +57,21 @@ final class DatabaseDestination: Destination {
           try editor.addColumn(Column(column.name, column.strictType ?? .text))
         }
       }
+      try setKey(editor)
+    }
+  }
+
+  /// Gives a table its primary key that had none.
+  private func setKey(_ editor: TableEditor) throws {
+    guard let key = plan.keyColumn, editor.schema.keyColumn == nil,
+      let column = editor.schema.index(of: plan.columns[key].name)
+    else { return }
+    do {
+      try editor.setKey(column: column)
+    } catch let error as EngineError {
+      // What was asked for cannot be: no fault of the data that is to come.
+      if case .invalidKey = error { throw ImportError.invalidOption("--key: \(error)") }
+      throw error
     }
   }
 
@@ -81,28 +99,29 @@ final class DatabaseDestination: Destination {
     }
   }
 
+  func hasConflicts(_ rows: KeyedRows) throws -> Bool {
+    guard let editor = table?.editor else { return false }
+    return try keyed.hasConflicts(rows, editor)
+  }
+
+  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
+    guard let editor = table?.editor else { return KeyedOutcome() }
+    try addColumns(rows.columnCount, editor)
+    return try keyed.append(rows, range, editor, summarizes: summarizes)
+  }
+
   /// Where each of the table's columns lies in a row of the input; nil: nowhere.
   private func columnOrder(_ columnCount: Int, _ schema: TableSchema) -> [Int?] {
     var positions: [UInt32: Int] = [:]
-    for index in 0..<columnCount { positions[identifier(index)] = index }
+    for index in 0..<columnCount { positions[plan.identifier(index)] = index }
     return schema.columnIDs.map { positions[$0] }
-  }
-
-  private func identifier(_ index: Int) -> UInt32 {
-    index < plan.columns.count
-      ? plan.columns[index].identifier : plan.extras.identifier(index - plan.columns.count)
-  }
-
-  private func name(_ index: Int) -> String {
-    index < plan.columns.count
-      ? plan.columns[index].name : plan.extras.name(index - plan.columns.count)
   }
 
   /// Adds the columns for surplus fields that have come up.
   private func addColumns(_ columnCount: Int, _ editor: TableEditor) throws {
     for index in plan.columns.count..<max(plan.columns.count, columnCount)
-    where editor.schema.index(of: name(index)) == nil {
-      try editor.addColumn(Column(name(index), .text))
+    where editor.schema.index(of: plan.name(index)) == nil {
+      try editor.addColumn(Column(plan.name(index), .text))
     }
   }
 
@@ -110,7 +129,7 @@ final class DatabaseDestination: Destination {
     guard let editor = table?.editor else { return }
     try addColumns(types.states.count, editor)
     for (index, state) in types.states.enumerated() {
-      guard let column = editor.schema.index(of: name(index)) else { continue }
+      guard let column = editor.schema.index(of: plan.name(index)) else { continue }
       if editor.schema.columns[column].type != state.type {
         try editor.widen(column: column, to: state.type)
       }

@@ -9,6 +9,13 @@ protocol Destination: AnyObject {
   func begin() throws
   /// Adds rows to the batch.
   func append(_ rows: BatchRows) throws
+  /// Whether any of the rows has a key that is there already, or that a row before it has.
+  func hasConflicts(_ rows: KeyedRows) throws -> Bool
+  /// Adds some rows of a chunk to the batch, each as its key and the policy for conflicts say.
+  ///
+  /// - Parameter summarizes: whether the outcome is to say what the columns of the rows look like that
+  ///   went into the table.
+  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome
   /// Makes the batch and its checkpoint one version.
   func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws
   /// Forgets the batch.
@@ -31,6 +38,10 @@ final class NoDestination: Destination {
   let bytesWritten = 0
   func begin() {}
   func append(_ rows: BatchRows) {}
+  func hasConflicts(_ rows: KeyedRows) -> Bool { false }
+  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) -> KeyedOutcome {
+    KeyedOutcome(imported: range.count)
+  }
   func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) {}
   func rollBack() {}
   func finish() {}

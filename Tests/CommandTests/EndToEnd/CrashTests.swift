@@ -15,32 +15,44 @@ import Testing
     let records: Int
     let durability: Durability
     let compacts: Bool
+    /// With a primary key that many records share; nil: without one.
+    let conflict: String?
 
-    init(_ batch: String, _ records: Int, _ durability: Durability, compacts: Bool = false) {
+    init(
+      _ batch: String, _ records: Int, _ durability: Durability, compacts: Bool = false,
+      conflict: String? = nil
+    ) {
+      self.conflict = conflict
       self.batch = batch
       self.records = records
       self.durability = durability
       self.compacts = compacts
     }
 
-    var description: String { "batch \(batch), \(durability)\(compacts ? ", compacting" : "")" }
+    var description: String {
+      "batch \(batch), \(durability)\(compacts ? ", compacting" : "")"
+        + (conflict.map { ", keys, \($0)" } ?? "")
+    }
   }
 
   static let settings: [Setting] = [
     .init("1", 300, .full), .init("1", 600, .group), .init("7", 1500, .none),
     .init("7", 1200, .full), .init("100", 6000, .group, compacts: true),
     .init("1000", 12_000, .full), .init("1000", 12_000, .none, compacts: true),
-    .init("all", 4000, .group),
+    .init("all", 4000, .group), .init("7", 600, .group, conflict: "update"),
+    .init("100", 4000, .none, compacts: true, conflict: "replace"),
+    .init("300", 4000, .full, conflict: "skip"),
   ]
 
   /// Rows of several kinds, every fortieth of which is rejected.
-  private static func input(records: Int, seed: UInt64) -> String {
+  private static func input(records: Int, seed: UInt64, repeatsKeys: Bool = false) -> String {
     var random = SplitMix64(seed: seed)
     var csv = "id,text,number\n"
     for record in 1...records {
       let text = ["\"a,b\"", "\"two\nlines\"", "plain", "", "\"\""].randomElement(using: &random)
       let number = Int.random(in: 0..<1 << 62, using: &random)
-      csv += "\(record),\(text ?? ""),\(number)\(record % 40 == 0 ? ",more" : "")\n"
+      let id = repeatsKeys ? Int.random(in: 1...records / 2, using: &random) : record
+      csv += "\(id),\(text ?? ""),\(number)\(record % 40 == 0 ? ",more" : "")\n"
     }
     return csv
   }
@@ -63,7 +75,7 @@ import Testing
       "import", input, "--into", bench.database, "--table", "t", "--batch-size", setting.batch,
       "--durability", setting.durability.rawValue, "--max-rejects", "unlimited",
       "--compact", setting.compacts ? "always" : "never", "--truncate", "--resume",
-    ]
+    ] + (setting.conflict.map { ["--key", "id", "--on-conflict", $0] } ?? [])
   }
 
   /// The first run empties a table that holds something else; every run may be killed, the resuming
@@ -75,7 +87,10 @@ import Testing
       let seed = UInt64(round) &* 1000 &+ UInt64(setting.records)
       var random = SplitMix64(seed: seed)
       let source = try Workbench()
-      try source.write("in.csv", Self.input(records: setting.records, seed: seed))
+      try source.write(
+        "in.csv",
+        Self.input(
+          records: setting.records, seed: seed, repeatsKeys: setting.conflict != nil))
       let input = source.path("in.csv")
       let whole = try Workbench()
       let began = System.monotonicNanoseconds

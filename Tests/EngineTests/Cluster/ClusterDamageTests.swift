@@ -129,27 +129,39 @@ import Testing
     }
   }
 
-  @Test func verifierIsAskedOnce() throws {
-    final class Memory: SegmentVerifier {
-      var known: [Int: UInt64] = [:]
-      var hits = 0
-      func isVerified(offset: Int, checksum: UInt64) -> Bool {
-        let isKnown = known[offset] == checksum
-        if isKnown { hits += 1 }
-        return isKnown
-      }
-      func markVerified(offset: Int, checksum: UInt64) { known[offset] = checksum }
-    }
+  @Test func segmentsAreHashedOnce() throws {
     let cluster = try encode([[[65], [66]]], keyOffsets: [0, 9])
-    let memory = Memory()
+    let parts = try VerifiedTable(path: "").parts(offset: 8192, checksum: cluster.headerChecksum)
     try cluster.bytes.withUnsafeBytes { bytes in
-      let reader = try ClusterReader(bytes, verifier: memory)
+      let reader = try ClusterReader(bytes, verified: parts)
+      #expect(!parts.contains(1) && !parts.contains(2))
       _ = try reader.open(id: 1)
+      #expect(!parts.contains(1) && parts.contains(2))
       _ = try reader.keys()
-      #expect(memory.known.count == 2 && memory.hits == 0)
-      _ = try reader.open(id: 1)
-      _ = try reader.keys()
-      #expect(memory.hits == 2)
+      #expect(parts.contains(1) && parts.contains(2) && !parts.contains(3))
+    }
+    var damaged = cluster.bytes
+    damaged[damaged.count - ClusterFormat.padding - 1] ^= 1
+    try damaged.withUnsafeBytes { bytes in
+      // Not looked at again: what is in the table is trusted.
+      _ = try ClusterReader(bytes, verified: parts).open(id: 1)
+      #expect(throws: ClusterError.self) { try ClusterReader(bytes).open(id: 1) }
+    }
+  }
+
+  @Test("Parts of blocks that share a word of the table are never taken for each other")
+  func verifiedParts() throws {
+    let table = try VerifiedTable(path: "")
+    var random = SplitMix64(seed: 7)
+    var known: Set<[UInt64]> = []
+    // 40 parts take three words; 300,000 blocks more than the table has.
+    for _ in 0..<300_000 {
+      let block = [random.next() % 100_000 * 4096, random.next() % 4, random.next() % 40]
+      let parts = table.parts(offset: Int(block[0]), checksum: block[1])
+      if parts.contains(Int(block[2])) { #expect(known.contains(block), "\(block)") }
+      parts.insert(Int(block[2]))
+      known.insert(block)
+      if !parts.contains(Int(block[2])) { Issue.record("\(block) was just inserted") }
     }
   }
 }

@@ -177,6 +177,36 @@ struct RandomChanges {
     model.tables[name] = expected
   }
 
+  /// Replaces whole rows by spellings.
+  mutating func replace(
+    _ count: Int, in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
+  ) throws {
+    guard var expected = model.tables[name], !expected.rows.isEmpty else { return }
+    let editor = try transaction.table(name).editor
+    let keys = expected.rows.keys.sorted()
+    for _ in 0..<count {
+      guard let key = keys.randomElement(using: &random) else { continue }
+      let values = row(expected.columns)
+      // Something before the first spelling, so that offsets matter.
+      var arena: [UInt8] = [1, 2, 3]
+      var spans: [TextSpan] = []
+      for value in values {
+        let start = UInt32(arena.count)
+        value.appendSpelling(to: &arena)
+        spans.append(
+          value == .null ? .null : TextSpan(offset: start, length: UInt32(arena.count) - start))
+      }
+      try arena.withUnsafeBytes { arena in
+        try spans.withUnsafeBufferPointer { spans in
+          guard let base = arena.baseAddress, let row = spans.baseAddress else { return }
+          try editor.replace(key, base: base, row: row)
+        }
+      }
+      expected.rows[key] = values
+    }
+    model.tables[name] = expected
+  }
+
   mutating func delete(
     _ count: Int, from name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
@@ -232,7 +262,8 @@ struct RandomChanges {
     case ..<25: try insert(1, into: name, transaction, &model)
     case ..<40: try insert(.random(in: 1...bulk, using: &random), into: name, transaction, &model)
     case ..<55: try append(.random(in: 1...bulk, using: &random), to: name, transaction, &model)
-    case ..<72: try update(.random(in: 1...4, using: &random), in: name, transaction, &model)
+    case ..<65: try update(.random(in: 1...4, using: &random), in: name, transaction, &model)
+    case ..<72: try replace(.random(in: 1...4, using: &random), in: name, transaction, &model)
     case ..<86: try delete(.random(in: 1...6, using: &random), from: name, transaction, &model)
     case ..<93: try deleteStretch(from: name, transaction, &model)
     case ..<97: try setNote(name, transaction, &model)

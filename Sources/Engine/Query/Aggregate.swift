@@ -1,0 +1,232 @@
+/// A number that sums up a column's values over many objects.
+///
+/// Nulls and NaN are left out, as by SQL's aggregates; over nothing, all but `count` are null.
+public struct Aggregate: Sendable, Equatable {
+  public enum Function: String, Sendable, CaseIterable {
+    /// Values that are there.
+    case count
+    /// Of numbers. Of ints it is exact, and an int as long as 64 bits hold it, else the nearest double;
+    /// of doubles it is summed with compensation (Neumaier), so the order hardly matters.
+    case sum
+    /// Of numbers, a double.
+    case average
+    /// The least value, in the order of a sort; of any type.
+    case minimum
+    case maximum
+  }
+
+  public var function: Function
+  public var column: String
+
+  public init(_ function: Function, _ column: String) {
+    self.function = function
+    self.column = column
+  }
+
+  public static func count(_ column: String) -> Aggregate { Aggregate(.count, column) }
+  public static func sum(_ column: String) -> Aggregate { Aggregate(.sum, column) }
+  public static func average(_ column: String) -> Aggregate { Aggregate(.average, column) }
+  public static func minimum(_ column: String) -> Aggregate { Aggregate(.minimum, column) }
+  public static func maximum(_ column: String) -> Aggregate { Aggregate(.maximum, column) }
+
+  /// The type of the result for a column of that type; nil when there is none.
+  package func type(of column: ColumnType) -> ColumnType? {
+    let isNumber = column == .int || column == .double
+    switch function {
+    case .count: return .int
+    case .sum: return isNumber ? column : nil
+    case .average: return isNumber ? .double : nil
+    case .minimum, .maximum: return column
+    }
+  }
+}
+
+/// Objects that have the same values in the columns they were grouped by.
+public struct Group: Sendable, Equatable {
+  /// The values, in the order of the columns.
+  public let values: [Value]
+  public let count: Int
+  /// In the order asked for.
+  public let aggregates: [Value]
+}
+
+/// What an aggregate knows after some values.
+struct Accumulator {
+  private let aggregate: Aggregate
+  private let key: OrderedKey
+  private let type: ColumnType
+  private var count = 0
+  private var integers: Int128 = 0
+  private var sum = 0.0
+  private var compensation = 0.0
+  /// The least or largest value's bytes in order, and its spelling.
+  private var extreme: (key: [UInt8], spelling: [UInt8])?
+
+  init(_ aggregate: Aggregate, type: ColumnType) {
+    self.aggregate = aggregate
+    self.type = type
+    key = OrderedKey(type: type, isDescending: aggregate.function == .maximum)
+  }
+
+  /// Takes a value in; false when the spelling is not of the type.
+  ///
+  /// - Parameter room: kept from call to call.
+  mutating func add(_ spelling: UnsafeRawBufferPointer?, room: inout [UInt8]) -> Bool {
+    guard let spelling else { return true }
+    switch (aggregate.function, type) {
+    case (.count, .double), (.sum, .double), (.average, .double):
+      guard let double = NumberSpelling.parseDouble(SpellingView(spelling)) else { return false }
+      if double.isNaN { return true }
+      add(double)
+    case (.sum, _), (.average, _):
+      guard let int = NumberSpelling.parseInt(SpellingView(spelling)) else { return false }
+      integers &+= Int128(int)
+    case (.count, _): break
+    case (.minimum, _), (.maximum, _):
+      room.removeAll(keepingCapacity: true)
+      guard key.append(spelling, to: &room) else { return false }
+      // Null and NaN.
+      if room.first != 1 { return true }
+      if let extreme, !room.lexicographicallyPrecedes(extreme.key) { return true }
+      extreme = (room, Array(spelling))
+    }
+    count += 1
+    return true
+  }
+
+  private mutating func add(_ double: Double) {
+    let total = sum + double
+    // What the addition lost of the smaller side.
+    let lost = sum.magnitude >= double.magnitude ? (sum - total) + double : (double - total) + sum
+    // Infinities have lost nothing, but their difference would be NaN.
+    if lost.isFinite { compensation += lost }
+    sum = total
+  }
+
+  var value: Value {
+    switch aggregate.function {
+    case .count: return .int(Int64(count))
+    case .minimum, .maximum:
+      return extreme.flatMap { Value(spelling: $0.spelling, type: type) } ?? .null
+    case .sum:
+      if count == 0 { return .null }
+      if type == .double { return .double(sum + compensation) }
+      return Int64(exactly: integers).map { .int($0) } ?? .double(Double(integers))
+    case .average:
+      if count == 0 { return .null }
+      let total = type == .double ? sum + compensation : Double(integers)
+      return .double(total / Double(count))
+    }
+  }
+}
+
+extension Query {
+  /// Sums up the objects that the filter selects, without regard to sort, offset, limit and columns.
+  ///
+  /// - Returns: a value for each aggregate, in their order.
+  /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.invalidArgument` for a sum or average of what
+  ///   is no number, `.damaged`.
+  public func aggregates(_ aggregates: [Aggregate], in table: Table) throws -> [Value] {
+    try groups(by: [], aggregates, in: table)[0].aggregates
+  }
+
+  /// Groups the objects that the filter selects by the values of columns, and sums up each group.
+  /// Values are equal whatever their spelling; null is a value like others, and so is NaN.
+  ///
+  /// The order is that of the first object of each group; `sort`, `offset`, `limit` and `columns` of
+  /// the query do not matter. By no column, there is one group of all objects, even of none.
+  ///
+  /// Memory: a few dozen bytes for each group and aggregate.
+  ///
+  /// - Throws: as `aggregates`.
+  public func groups(
+    by columns: [String], _ aggregates: [Aggregate] = [], in table: Table
+  ) throws -> [Group] {
+    let places = try table.indices(of: columns)
+    let sources = try table.indices(of: aggregates.map(\.column))
+    for (aggregate, source) in zip(aggregates, sources)
+    where aggregate.type(of: table.columns[source].type) == nil {
+      throw EngineError.invalidArgument(
+        "the \(aggregate.function.rawValue) is of numbers only, and column '\(aggregate.column)' is "
+          + table.columns[source].type.article)
+    }
+    var query = Query(filter)
+    query.columns = nil
+    let reader = try ResultReader(query, table, readsColumns: false)
+    var collector = GroupCollector(table, places, aggregates, sources)
+    try reader.forEachLeaf { leaf, rows in
+      try collector.add(leaf, rows)
+      return true
+    }
+    return collector.groups()
+  }
+}
+
+/// Counts and sums up groups, leaf by leaf.
+private struct GroupCollector {
+  private let reader: WindowReader
+  private let columnIDs: [UInt32]
+  private let keys: [OrderedKey]
+  private let fresh: [Accumulator]
+  private var table = KeyTable()
+  private var found: [(values: [Value], count: Int, accumulators: [Accumulator])] = []
+
+  init(_ table: Table, _ places: [Int], _ aggregates: [Aggregate], _ sources: [Int]) {
+    columnIDs = (places + sources).map { table.schema.columnIDs[$0] }
+    reader = WindowReader(columnIDs: columnIDs)
+    keys = places.map { OrderedKey(type: table.columns[$0].type, isDescending: false) }
+    fresh = zip(aggregates, sources).map { Accumulator($0, type: table.columns[$1].type) }
+    if places.isEmpty { found.append(([], 0, fresh)) }
+  }
+
+  mutating func add(_ leaf: Leaf, _ rows: RowBits) throws {
+    if columnIDs.isEmpty {
+      found[0].count += rows.population
+      return
+    }
+    var bytes: [UInt8] = []
+    var room: [UInt8] = []
+    try reader.read(leaf, rows, withKeys: false) { window, first in
+      for row in 0..<window.count {
+        let group = try number(window, row, first, &bytes)
+        found[group].count += 1
+        for index in fresh.indices {
+          let column = keys.count + index
+          guard found[group].accumulators[index].add(window.field(row, column), room: &room) else {
+            throw misfit(column, row: first + row)
+          }
+        }
+      }
+    }
+  }
+
+  private func misfit(_ column: Int, row: Int) -> ClusterError {
+    let type = column < keys.count ? keys[column].type : ColumnType.double
+    return .misfit(column: columnIDs[column], row: row, type: type)
+  }
+
+  /// The group of a row.
+  private mutating func number(
+    _ window: ResultWindow, _ row: Int, _ first: Int, _ bytes: inout [UInt8]
+  ) throws -> Int {
+    if keys.isEmpty { return 0 }
+    bytes.removeAll(keepingCapacity: true)
+    for (column, key) in keys.enumerated() {
+      guard key.append(window.field(row, column), to: &bytes) else {
+        throw misfit(column, row: first + row)
+      }
+    }
+    let number = table.number(of: bytes)
+    if number == found.count {
+      let values = try keys.enumerated().map { try window.value(row, $0.offset, $0.element.type) }
+      found.append((values, 0, fresh))
+    }
+    return number
+  }
+
+  func groups() -> [Group] {
+    found.map {
+      Group(values: $0.values, count: $0.count, aggregates: $0.accumulators.map(\.value))
+    }
+  }
+}

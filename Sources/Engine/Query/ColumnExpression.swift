@@ -1,0 +1,133 @@
+/// A column in a condition: `column("Rating") >= 4.5`.
+public func column(_ name: String) -> ColumnExpression { ColumnExpression(name) }
+
+/// A column of which a condition is made with operators and methods; see `Predicate`.
+///
+/// Thread rule: a plain value, `Sendable`. Whether the column exists and its values can be compared
+/// like this is found out when the query runs.
+public struct ColumnExpression: Sendable {
+  public let name: String
+
+  public init(_ name: String) { self.name = name }
+
+  private func test(_ question: ColumnTest.Question, ignoringCase: Bool = false) -> Predicate {
+    .test(ColumnTest(name, question, ignoringCase: ignoringCase))
+  }
+
+  private static func compare(
+    _ column: Self, _ comparison: ColumnTest.Comparison, _ value: some ValueConvertible
+  ) -> Predicate {
+    // What people mean by it: SQL's comparison with null would never be true.
+    if case .null = value.databaseValue {
+      switch comparison {
+      case .equal: return column.isNull
+      case .notEqual: return !column.isNull
+      default: break
+      }
+    }
+    return column.test(.compare(comparison, value.databaseValue))
+  }
+
+  public static func == (column: Self, value: some ValueConvertible) -> Predicate {
+    compare(column, .equal, value)
+  }
+  public static func != (column: Self, value: some ValueConvertible) -> Predicate {
+    compare(column, .notEqual, value)
+  }
+  public static func < (column: Self, value: some ValueConvertible) -> Predicate {
+    compare(column, .less, value)
+  }
+  public static func <= (column: Self, value: some ValueConvertible) -> Predicate {
+    compare(column, .lessOrEqual, value)
+  }
+  public static func > (column: Self, value: some ValueConvertible) -> Predicate {
+    compare(column, .greater, value)
+  }
+  public static func >= (column: Self, value: some ValueConvertible) -> Predicate {
+    compare(column, .greaterOrEqual, value)
+  }
+
+  /// Equal to the text but for upper and lower case.
+  public func isEqual(to text: String, ignoringCase: Bool) -> Predicate {
+    test(.compare(.equal, .text(text)), ignoringCase: ignoringCase)
+  }
+
+  public func isIn(_ values: [some ValueConvertible], ignoringCase: Bool = false) -> Predicate {
+    test(.isIn(values.map(\.databaseValue)), ignoringCase: ignoringCase)
+  }
+
+  /// Not below the range's lower bound, and not above its upper one.
+  public func isBetween(_ range: ClosedRange<some ValueConvertible>) -> Predicate {
+    test(.isBetween(range.lowerBound.databaseValue, range.upperBound.databaseValue))
+  }
+
+  public func contains(_ text: String, ignoringCase: Bool = false) -> Predicate {
+    test(.contains(text), ignoringCase: ignoringCase)
+  }
+
+  public func beginsWith(_ text: String, ignoringCase: Bool = false) -> Predicate {
+    test(.beginsWith(text), ignoringCase: ignoringCase)
+  }
+
+  public func endsWith(_ text: String, ignoringCase: Bool = false) -> Predicate {
+    test(.endsWith(text), ignoringCase: ignoringCase)
+  }
+
+  /// Like a pattern in which `%` stands for any text and `_` for one scalar.
+  ///
+  /// - Parameter escape: the scalar behind which `%`, `_` and itself stand for themselves.
+  public func isLike(
+    _ pattern: String, escape: Unicode.Scalar? = nil, ignoringCase: Bool = false
+  ) -> Predicate {
+    test(.isLike(pattern, escape: escape), ignoringCase: ignoringCase)
+  }
+
+  public var isNull: Predicate { test(.isNull) }
+  /// The value is a NaN, which no comparison finds.
+  public var isNaN: Predicate { test(.isNaN) }
+  /// The value of a boolean column.
+  public var isTrue: Predicate { test(.isTrue) }
+}
+
+/// What a column can be compared with.
+public protocol ValueConvertible: Sendable {
+  /// The value that objects are compared with.
+  var databaseValue: Value { get }
+}
+
+extension Value: ValueConvertible {
+  public var databaseValue: Value { self }
+}
+
+extension Int: ValueConvertible {
+  public var databaseValue: Value { .int(Int64(self)) }
+}
+
+extension Int64: ValueConvertible {
+  public var databaseValue: Value { .int(self) }
+}
+
+extension Double: ValueConvertible {
+  public var databaseValue: Value { .double(self) }
+}
+
+extension Bool: ValueConvertible {
+  public var databaseValue: Value { .bool(self) }
+}
+
+extension String: ValueConvertible {
+  public var databaseValue: Value { .text(self) }
+}
+
+extension CalendarDate: ValueConvertible {
+  public var databaseValue: Value { .date(self) }
+}
+
+extension DateTime: ValueConvertible {
+  public var databaseValue: Value { .dateTime(self) }
+}
+
+extension Optional: ValueConvertible where Wrapped: ValueConvertible {
+  /// Null for nil.
+  public var databaseValue: Value { map(\.databaseValue) ?? .null }
+}

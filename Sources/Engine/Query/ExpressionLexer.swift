@@ -1,0 +1,166 @@
+/// Cuts an expression into words, numbers, texts and signs.
+struct ExpressionLexer {
+  enum Token: Equatable {
+    case word(String)
+    /// A name in backquotes.
+    case name(String)
+    case number(Value)
+    case text(String)
+    case sign(String)
+    case end
+  }
+
+  struct Placed: Equatable {
+    let token: Token
+    /// In characters, from 1.
+    let position: Int
+  }
+
+  private let text: [Character]
+  private var index = 0
+
+  init(_ text: String) { self.text = Array(text) }
+
+  /// The next token; `.end` at the end, as often as asked.
+  mutating func next() throws(QueryError) -> Placed {
+    while let character = peek, character.isWhitespace { index += 1 }
+    let position = index + 1
+    guard let character = peek else { return Placed(token: .end, position: position) }
+    let token: Token
+    if character == "\"" || character == "'" || character == "`" {
+      let content = try quoted(character)
+      if character == "`", content.isEmpty {
+        throw QueryError(
+          position: position, reason: "a column's name is missing between backquotes")
+      }
+      token = character == "`" ? .name(content) : .text(content)
+    } else if Self.isDigit(character) || Self.beginsNumber(text[index...]) {
+      token = try number()
+    } else if Self.isWordCharacter(character) {
+      token = .word(take(while: Self.isWordCharacter))
+    } else {
+      token = .sign(try sign())
+    }
+    return Placed(token: token, position: position)
+  }
+
+  private var peek: Character? { index < text.count ? text[index] : nil }
+
+  private mutating func take(while isPart: (Character) -> Bool) -> String {
+    let start = index
+    while let character = peek, isPart(character) { index += 1 }
+    return String(text[start..<index])
+  }
+
+  private static func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) }
+
+  /// A sign or a point with a digit behind it.
+  private static func beginsNumber(_ rest: ArraySlice<Character>) -> Bool {
+    var rest = rest
+    if rest.first == "-" || rest.first == "+" { rest.removeFirst() }
+    if rest.first == "." { rest.removeFirst() }
+    return rest.first.map(isDigit) ?? false
+  }
+
+  private static func isWordCharacter(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || character == "_" || character == "."
+      || character == "$"
+  }
+
+  // MARK: Numbers
+
+  private mutating func number() throws(QueryError) -> Token {
+    let position = index + 1
+    var spelling = ""
+    if peek == "-" || peek == "+" {
+      spelling.append(text[index])
+      index += 1
+    }
+    // `1e-3`: a sign belongs to the number behind its exponent only.
+    while let character = peek {
+      let isExponentSign =
+        (character == "-" || character == "+") && (spelling.last == "e" || spelling.last == "E")
+      guard Self.isWordCharacter(character) || isExponentSign else { break }
+      spelling.append(character)
+      index += 1
+    }
+    if let int = Value(spelling: spelling, type: .int) { return .number(int) }
+    if let double = Value(spelling: spelling, type: .double) { return .number(double) }
+    throw QueryError(
+      position: position,
+      reason: "'\(spelling)' is not a number; write numbers like 42, -1.5 or 1e6, and texts in "
+        + "quotes")
+  }
+
+  // MARK: Quotes
+
+  private mutating func quoted(_ quote: Character) throws(QueryError) -> String {
+    let start = index + 1
+    index += 1
+    var content = ""
+    while let character = peek {
+      index += 1
+      if character == quote {
+        // Doubled, it is one of the text.
+        guard peek == quote else { return content }
+        index += 1
+        content.append(quote)
+      } else if character == "\\", quote != "`" {
+        content.unicodeScalars.append(try escaped())
+      } else {
+        content.append(character)
+      }
+    }
+    throw QueryError(position: start, reason: "the closing \(quote) is missing")
+  }
+
+  private mutating func escaped() throws(QueryError) -> Unicode.Scalar {
+    let position = index
+    guard let character = peek else {
+      throw QueryError(position: position, reason: "the text ends behind a backslash")
+    }
+    index += 1
+    switch character {
+    case "\\": return "\\"
+    case "\"": return "\""
+    case "'": return "'"
+    case "n": return "\n"
+    case "r": return "\r"
+    case "t": return "\t"
+    case "0": return "\0"
+    case "u":
+      guard peek == "{" else { break }
+      index += 1
+      let digits = take { $0 != "}" }
+      guard peek == "}", digits.utf8.count <= 8, let value = UInt32(digits, radix: 16),
+        let scalar = Unicode.Scalar(value)
+      else { break }
+      index += 1
+      return scalar
+    default: break
+    }
+    throw QueryError(
+      position: position,
+      reason:
+        "an unknown escape; write \\\\ for a backslash itself (known: \\\" \\' \\n \\r \\t \\0 "
+        + "\\u{1F600})")
+  }
+
+  // MARK: Signs
+
+  private mutating func sign() throws(QueryError) -> String {
+    let position = index + 1
+    let character = text[index]
+    index += 1
+    let both = peek.map { String([character, $0]) } ?? ""
+    if ["==", "!=", "<>", "<=", ">=", "&&", "||"].contains(both) {
+      index += 1
+      return both
+    }
+    if "=<>!(),[]-+".contains(character) { return String(character) }
+    throw QueryError(
+      position: position,
+      reason: "'\(character)' has no meaning here; names that are no plain words stand in "
+        + "backquotes, texts in quotes")
+  }
+}

@@ -1,0 +1,80 @@
+/// A pattern of `like`: `%` stands for any text, `_` for one Unicode scalar.
+struct LikePattern: Sendable {
+  private enum Token: Sendable {
+    case byte(UInt8)
+    case anyScalar
+    case anyText
+  }
+
+  private var tokens: [Token] = []
+  /// The bytes before the first wildcard.
+  private(set) var literalPrefix: [UInt8] = []
+
+  /// - Parameter escape: the scalar behind which `%`, `_` and itself stand for themselves.
+  /// - Returns: nil when the escape is the last of the pattern or stands before another scalar.
+  init?(_ pattern: String, escape: Unicode.Scalar?, ignoringCase: Bool) {
+    var scalars = pattern.unicodeScalars[...]
+    var literal = String.UnicodeScalarView()
+    func bytes() -> [UInt8] {
+      ignoringCase ? CaseFolding.fold(String(literal)) : Array(String(literal).utf8)
+    }
+    func flush(_ tokens: inout [Token], _ prefix: inout [UInt8]) {
+      let bytes = bytes()
+      if tokens.isEmpty { prefix = bytes }
+      tokens += bytes.map { .byte($0) }
+      literal = String.UnicodeScalarView()
+    }
+    while let scalar = scalars.popFirst() {
+      if let escape, scalar == escape {
+        guard let next = scalars.popFirst(), next == escape || next == "%" || next == "_" else {
+          return nil
+        }
+        literal.append(next)
+      } else if scalar == "%" || scalar == "_" {
+        flush(&tokens, &literalPrefix)
+        tokens.append(scalar == "%" ? .anyText : .anyScalar)
+      } else {
+        literal.append(scalar)
+      }
+    }
+    flush(&tokens, &literalPrefix)
+  }
+
+  /// - Complexity: O(text * pattern) at worst, O(text) for the usual ones.
+  func matches(_ text: UnsafeRawBufferPointer) -> Bool {
+    var (token, byte) = (0, 0)
+    // Where to go on when what follows the last `%` does not fit: only that one ever needs it.
+    var (retryToken, retryByte) = (-1, 0)
+    while true {
+      if token < tokens.count, case .anyText = tokens[token] {
+        token &+= 1
+        (retryToken, retryByte) = (token, byte)
+        continue
+      }
+      if byte == text.count, token == tokens.count { return true }
+      if byte < text.count, token < tokens.count {
+        switch tokens[token] {
+        case .byte(let wanted) where text[byte] == wanted:
+          token &+= 1
+          byte &+= 1
+          continue
+        case .anyScalar:
+          token &+= 1
+          byte = Self.end(ofScalarAt: byte, text)
+          continue
+        default: break
+        }
+      }
+      guard retryToken >= 0, retryByte < text.count else { return false }
+      retryByte = Self.end(ofScalarAt: retryByte, text)
+      (token, byte) = (retryToken, retryByte)
+    }
+  }
+
+  /// Where the scalar that begins at `start` ends.
+  private static func end(ofScalarAt start: Int, _ text: UnsafeRawBufferPointer) -> Int {
+    var end = start &+ 1
+    while end < text.count, text[end] & 0xC0 == 0x80 { end &+= 1 }
+    return end
+  }
+}

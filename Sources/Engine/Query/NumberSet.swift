@@ -1,0 +1,166 @@
+/// The numbers that a comparison accepts: closed ranges, ascending and apart.
+///
+/// Every comparison of a column of numbers is turned into such ranges once, exactly, so that the
+/// loop over the rows only compares numbers of the column's own type.
+struct NumberSet<Number: Comparable & Sendable>: Sendable {
+  private(set) var ranges: [ClosedRange<Number>]
+
+  /// - Parameter ranges: in any order, overlapping or not.
+  init(_ ranges: [ClosedRange<Number>]) {
+    var merged: [ClosedRange<Number>] = []
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = merged.last, range.lowerBound <= last.upperBound {
+        merged[merged.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+      } else {
+        merged.append(range)
+      }
+    }
+    self.ranges = merged
+  }
+
+  /// - Complexity: O(log ranges).
+  @inline(__always)
+  func contains(_ number: Number) -> Bool {
+    if ranges.count == 1 { return ranges[0].contains(number) }
+    var low = 0
+    var high = ranges.count
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      if ranges[middle].upperBound < number { low = middle &+ 1 } else { high = middle }
+    }
+    return low < ranges.count && ranges[low].lowerBound <= number
+  }
+
+  /// True when some number between these bounds may be in the set.
+  func intersects(_ bounds: ClosedRange<Number>) -> Bool {
+    ranges.contains { $0.overlaps(bounds) }
+  }
+
+  /// True when all numbers between these bounds are in the set.
+  func covers(_ bounds: ClosedRange<Number>) -> Bool {
+    ranges.contains { $0.lowerBound <= bounds.lowerBound && bounds.upperBound <= $0.upperBound }
+  }
+
+  /// The set with each range turned into one of other numbers, or left out.
+  func map<Other>(
+    _ transform: (ClosedRange<Number>) -> ClosedRange<Other>?
+  ) -> NumberSet<Other> {
+    NumberSet<Other>(ranges.compactMap(transform))
+  }
+}
+
+/// How a value is compared with a literal.
+enum Ordering: Sendable {
+  case equal, less, lessOrEqual, greater, greaterOrEqual
+}
+
+/// A number as it was written in an expression.
+enum NumberLiteral: Sendable, Equatable {
+  case int(Int64)
+  /// Not NaN.
+  case double(Double)
+
+  /// 2^63, the first double that no Int64 reaches.
+  private static let limit = 9_223_372_036_854_775_808.0
+
+  /// The integers that compare like this; nil when none does. Exact: nothing is rounded.
+  func integers(_ ordering: Ordering) -> ClosedRange<Int64>? {
+    switch self {
+    case .int(let int):
+      switch ordering {
+      case .equal: return int...int
+      case .lessOrEqual: return .min...int
+      case .greaterOrEqual: return int ... .max
+      case .less: return int == .min ? nil : .min...(int - 1)
+      case .greater: return int == .max ? nil : (int + 1) ... .max
+      }
+    case .double(let double):
+      switch ordering {
+      case .equal: return Int64(exactly: double).map { $0...$0 }
+      case .less:
+        let bound = double.rounded(.up)
+        if bound >= Self.limit { return .min ... .max }
+        return bound <= -Self.limit ? nil : .min...(Int64(bound) - 1)
+      case .lessOrEqual:
+        let bound = double.rounded(.down)
+        if bound >= Self.limit { return .min ... .max }
+        return bound < -Self.limit ? nil : .min...Int64(bound)
+      case .greater:
+        let bound = double.rounded(.down)
+        if bound < -Self.limit { return .min ... .max }
+        // The largest double below 2^63 is 2^63 - 1024: adding 1 cannot overflow.
+        return bound >= Self.limit ? nil : (Int64(bound) + 1) ... .max
+      case .greaterOrEqual:
+        let bound = double.rounded(.up)
+        if bound <= -Self.limit { return .min ... .max }
+        return bound >= Self.limit ? nil : Int64(bound) ... .max
+      }
+    }
+  }
+
+  /// The doubles that compare like this; nil when none does. Exact: nothing is rounded.
+  func doubles(_ ordering: Ordering) -> ClosedRange<Double>? {
+    let (below, above) = neighbours
+    switch ordering {
+    case .equal: return below == above ? below...above : nil
+    case .lessOrEqual: return -Double.infinity...below
+    case .greaterOrEqual: return above...Double.infinity
+    case .less:
+      let bound = below == above ? below.nextDown : below
+      return below == -.infinity ? nil : -Double.infinity...bound
+    case .greater:
+      let bound = below == above ? above.nextUp : above
+      return above == .infinity ? nil : bound...Double.infinity
+    }
+  }
+
+  /// The nearest doubles that are not above and not below the number.
+  private var neighbours: (below: Double, above: Double) {
+    switch self {
+    case .double(let double): return (double, double)
+    case .int(let int):
+      let nearest = Double(int)
+      if nearest >= Self.limit { return (nearest.nextDown, nearest) }
+      let back = Int64(nearest)
+      if back == int { return (nearest, nearest) }
+      return back < int ? (nearest, nearest.nextUp) : (nearest.nextDown, nearest)
+    }
+  }
+}
+
+/// From doubles to the mantissas of decimals.
+enum DecimalRange {
+  /// The mantissas m for which m / 10^`scale`, rounded to the nearest double, lies in the range;
+  /// nil when there are none. They are a range, since rounding keeps the order.
+  ///
+  /// - Complexity: 128 divisions.
+  static func mantissas(_ range: ClosedRange<Double>, scale: Int) -> ClosedRange<Int64>? {
+    let first = firstMantissa { double($0, scale: scale) >= range.lowerBound }
+    let behind = firstMantissa { double($0, scale: scale) > range.upperBound }
+    guard let first else { return nil }
+    guard let behind else { return first ... .max }
+    return first < behind ? first...(behind - 1) : nil
+  }
+
+  /// The first mantissa for which the test is true, when it is true for all that follow.
+  private static func firstMantissa(_ test: (Int64) -> Bool) -> Int64? {
+    // Shifted so that the order is that of unsigned numbers, and the middle cannot overflow.
+    let sign = (1 as UInt64) << 63
+    var low: UInt64 = 0
+    var high = UInt64.max
+    while low < high {
+      let middle = low + (high - low) / 2
+      if test(Int64(bitPattern: middle ^ sign)) { high = middle } else { low = middle + 1 }
+    }
+    let found = Int64(bitPattern: low ^ sign)
+    return test(found) ? found : nil
+  }
+
+  /// The double that a mantissa with so many digits behind the point is read as.
+  private static func double(_ mantissa: Int64, scale: Int) -> Double {
+    if let exact = NumberSpelling.exactDouble(mantissa.magnitude, exponent: 0 - scale) {
+      return mantissa < 0 ? -exact : exact
+    }
+    return Double("\(mantissa)e-\(scale)") ?? 0
+  }
+}

@@ -1,0 +1,137 @@
+/// A condition on the objects of a table: the filter of a `Query`.
+///
+/// Made with operators on `column(_:)`, or from text:
+///
+///     let good: Predicate = column("Rating") >= 4.5 && column("Category") == "GAME"
+///     let same = try Predicate("Rating >= 4.5 and Category == 'GAME'")
+///
+/// **Logic.** That of SQL, with three values: a test of a null is neither true nor false but unknown,
+/// `not` of unknown is unknown, `and` is false as soon as one side is, `or` true as soon as one side
+/// is. An object matches when the whole is true. `isNull` alone tells about nulls.
+///
+/// **NaN** stands for a missing number, as null does: every comparison with it is unknown. `isNaN`
+/// finds it; `isNull` does not.
+///
+/// **Numbers** are compared exactly: an integer with a double without rounding either. A literal with
+/// a fraction is the nearest double, as the values of a double column are.
+///
+/// **Text** is ordered by its UTF-8 bytes, which is the order of Unicode scalars. Ignoring case means
+/// every scalar's upper case, then lower case, as Unicode maps them, in no locale: `STRASSE` is
+/// `straße`.
+///
+/// **Dates** may be given as text (`"2018-08-03"`); a date compared with a date-time column is its
+/// midnight in UTC. Booleans order false before true.
+///
+/// Thread rule: a plain value, `Sendable`.
+public indirect enum Predicate: Sendable, Equatable {
+  /// A test of one column.
+  case test(ColumnTest)
+  /// True when all are; true for none.
+  case all([Predicate])
+  /// True when one is; false for none.
+  case any([Predicate])
+  case not(Predicate)
+}
+
+/// A test of one column's values.
+public struct ColumnTest: Sendable, Equatable {
+  /// How a value is compared.
+  public enum Comparison: String, Sendable, CaseIterable {
+    case equal = "=="
+    case notEqual = "!="
+    case less = "<"
+    case lessOrEqual = "<="
+    case greater = ">"
+    case greaterOrEqual = ">="
+  }
+
+  /// What is asked of the value. Texts are for text columns only.
+  public enum Question: Sendable, Equatable {
+    case compare(Comparison, Value)
+    /// Equal to one of the values. A null among them makes what is not found unknown, as in SQL.
+    case isIn([Value])
+    /// Not below the first and not above the second.
+    case isBetween(Value, Value)
+    case contains(String)
+    case beginsWith(String)
+    case endsWith(String)
+    /// Like a pattern in which `%` stands for any text and `_` for one scalar, but not behind the
+    /// escape.
+    case isLike(String, escape: Unicode.Scalar? = nil)
+    case isNull
+    case isNaN
+    /// The value of a boolean column itself.
+    case isTrue
+  }
+
+  public var column: String
+  public var question: Question
+  /// Texts are compared without regard to upper and lower case.
+  public var ignoresCase: Bool
+  /// Where the column and the literal stand in the text that this came from, from 1.
+  var columnPosition: Int?
+  var valuePosition: Int?
+
+  public init(_ column: String, _ question: Question, ignoringCase: Bool = false) {
+    self.column = column
+    self.question = question
+    self.ignoresCase = ignoringCase
+  }
+
+  /// Where a test came from does not matter.
+  public static func == (left: ColumnTest, right: ColumnTest) -> Bool {
+    left.column == right.column && left.question == right.question
+      && left.ignoresCase == right.ignoresCase
+  }
+}
+
+extension Predicate {
+  /// Reads an expression.
+  ///
+  ///     Rating >= 4.5 and Category == "GAME"
+  ///     `Content Rating` in ("Teen", "Everyone") and not (Reviews between 10 and 100)
+  ///     App contains[c] "photo" or App like "%cam_ra%" or `Last Updated` is null
+  ///
+  /// - comparisons `==` `=` `!=` `<>` `<` `<=` `>` `>=`, `in (…)`, `between … and …`, `contains`,
+  ///   `begins with`, `ends with`, `like … escape …`, `is null`, `is nan`, each of these with `not`;
+  ///   a boolean column by itself; `[c]` behind an operator ignores case
+  /// - `and` `&&`, `or` `||`, `not` `!`, parentheses; `not` binds most, `or` least
+  /// - columns by their names, in backquotes where a name is no plain word
+  /// - numbers, texts in `"` or `'` (doubled inside, or `\"`, `\n`, `\t`, `\\`, `\u{…}`), `true`, `false`
+  ///
+  /// Words are the same in upper and lower case, but for columns.
+  ///
+  /// - Throws: `QueryError` with the position of the first mistake.
+  /// - Complexity: O(length); parentheses and `not` may be nested 200 deep.
+  public init(_ text: String) throws(QueryError) {
+    var parser = try ExpressionParser(text)
+    self = try parser.predicate()
+  }
+
+  /// True for every object.
+  public static let everything = Predicate.all([])
+
+  /// True when both are.
+  public static func && (left: Predicate, right: Predicate) -> Predicate {
+    .all(left.conjuncts + right.conjuncts)
+  }
+
+  /// True when one of them is.
+  public static func || (left: Predicate, right: Predicate) -> Predicate {
+    .any(left.disjuncts + right.disjuncts)
+  }
+
+  /// True when the predicate is false; unknown stays unknown.
+  public static prefix func ! (predicate: Predicate) -> Predicate { .not(predicate) }
+
+  // Kept flat, so that a long chain is no deep tree.
+  private var conjuncts: [Predicate] {
+    if case .all(let parts) = self { return parts }
+    return [self]
+  }
+
+  private var disjuncts: [Predicate] {
+    if case .any(let parts) = self { return parts }
+    return [self]
+  }
+}

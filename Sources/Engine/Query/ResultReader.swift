@@ -1,0 +1,178 @@
+/// Runs a query on a table and hands out the rows, some at a time.
+///
+/// Thread rule: one thread at a time.
+package final class ResultReader {
+  private let query: Query
+  private let table: Table
+  private let filter: CompiledPredicate?
+  /// The places, among the table's, of the columns asked for.
+  package let columnIndices: [Int]
+  private let scan = LeafScan()
+
+  /// - Parameter readsColumns: false when no values are asked for.
+  /// - Throws: `QueryError`, `EngineError.noSuchColumn`, `.invalidArgument`.
+  package init(_ query: Query, _ table: Table, readsColumns: Bool = true) throws {
+    self.query = query
+    self.table = table
+    filter = try query.filter.map { try CompiledPredicate($0, table.schema) }
+    guard query.offset >= 0, query.limit ?? 0 >= 0 else {
+      throw EngineError.invalidArgument("the offset and the limit of a query are 0 or more")
+    }
+    columnIndices =
+      readsColumns
+      ? try query.columns.map { try table.indices(of: $0) } ?? Array(table.columns.indices) : []
+    for order in query.sort {
+      let index = try table.indices(of: [order.column])[0]
+      guard !query.isDistinct || columnIndices.contains(index) else {
+        throw EngineError.invalidArgument(
+          "distinct rows can be sorted by their own columns only; '\(order.column)' is none of them"
+        )
+      }
+    }
+  }
+
+  /// The columns asked for, as the schema of rows.
+  func rowSchema() throws -> TableSchema {
+    try TableSchema(columnIndices.map { table.columns[$0] }, table: table.name)
+  }
+
+  private struct Enough: Error {}
+
+  /// Calls `body` with every leaf and its rows that the filter selects, without regard to order and
+  /// limit; until it returns false.
+  func forEachLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
+    do {
+      try table.forEachLeaf { leaf in
+        let rows =
+          try filter.map { try scan.rows(leaf, $0) } ?? RowBits(count: leaf.rowCount, all: true)
+        if try !body(leaf, rows) { throw Enough() }
+      }
+    } catch is Enough {
+    }
+  }
+
+  /// The same without what is there twice.
+  private func forEachDistinctLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
+    guard query.isDistinct else { return try forEachLeaf(body) }
+    let keys = try KeyReader(table, columnIndices.map { ($0, isDescending: false) })
+    var seen = KeyTable()
+    try forEachLeaf { leaf, rows in
+      var rows = rows
+      try keys.read(leaf, rows) { row, key in
+        let known = seen.count
+        if seen.number(of: key) < known { rows[row] = false }
+      }
+      return try body(leaf, rows)
+    }
+  }
+
+  package func count() throws -> Int {
+    var total = 0
+    if filter == nil, !query.isDistinct {
+      total = table.count
+    } else {
+      let (end, overflow) = query.offset.addingReportingOverflow(query.limit ?? .max)
+      try forEachDistinctLeaf { _, rows in
+        total += rows.population
+        return overflow || total < end
+      }
+    }
+    return min(max(0, total - query.offset), query.limit ?? .max)
+  }
+
+  /// Calls `body` with all rows, in order.
+  package func forEachWindow(
+    withKeys: Bool = false, _ body: (ResultWindow) throws -> Void
+  ) throws {
+    let reader = WindowReader(columnIDs: columnIndices.map { table.schema.columnIDs[$0] })
+    if !query.sort.isEmpty {
+      let windows = try SortedWindows(places: sortedPlaces(), reader)
+      return try translatingErrors(table.tree.blocks.storage.path) {
+        try windows.read(withKeys: withKeys, body)
+      }
+    }
+    var skipped = 0
+    var left = query.limit ?? .max
+    if left == 0 { return }
+    try forEachDistinctLeaf { leaf, rows in
+      var rows = rows
+      var population = rows.population
+      if skipped < query.offset || population > left {
+        rows.slice(dropping: query.offset - skipped, keeping: left)
+        let dropped = min(population, query.offset - skipped)
+        skipped += dropped
+        population = rows.population
+      }
+      if population == 0 { return true }
+      try reader.read(leaf, rows, withKeys: withKeys) { window, _ in try body(window) }
+      left -= population
+      return left > 0
+    }
+  }
+
+  private func sortedPlaces() throws -> (leaves: [Leaf], places: [RowSorter.Place]) {
+    var columns: [(Int, isDescending: Bool)] = []
+    for order in query.sort {
+      columns.append((try table.indices(of: [order.column])[0], order.isDescending))
+    }
+    let keys = try KeyReader(table, columns)
+    let end = query.limit.map { query.offset.addingReportingOverflow($0) }
+    var sorter = RowSorter(limit: end.flatMap { $0.overflow ? nil : $0.partialValue })
+    var leaves: [Leaf] = []
+    try forEachDistinctLeaf { leaf, rows in
+      let number = Int32(leaves.count)
+      leaves.append(leaf)
+      try keys.read(leaf, rows) { row, key in
+        sorter.add(key, RowSorter.Place(leaf: number, row: Int32(truncatingIfNeeded: row)))
+      }
+      return true
+    }
+    return (leaves, sorter.places(dropping: query.offset))
+  }
+}
+
+/// Makes the ordered bytes of rows' values in some columns.
+struct KeyReader {
+  private let reader: WindowReader
+  private let keys: [OrderedKey]
+  private let columnIDs: [UInt32]
+
+  init(_ table: Table, _ columns: [(Int, isDescending: Bool)]) throws {
+    columnIDs = columns.map { table.schema.columnIDs[$0.0] }
+    reader = WindowReader(columnIDs: columnIDs)
+    keys = columns.map {
+      OrderedKey(type: table.columns[$0.0].type, isDescending: $0.isDescending)
+    }
+  }
+
+  /// Calls `body` with each chosen row of a leaf and its bytes.
+  func read(_ leaf: Leaf, _ rows: RowBits, _ body: (Int, [UInt8]) throws -> Void) throws {
+    var bytes: [UInt8] = []
+    try reader.read(leaf, rows, withKeys: false) { window, first in
+      for index in 0..<window.count {
+        bytes.removeAll(keepingCapacity: true)
+        for (column, key) in keys.enumerated() {
+          guard key.append(window.field(index, column), to: &bytes) else {
+            throw ClusterError.misfit(
+              column: columnIDs[column], row: first + index, type: key.type)
+          }
+        }
+        try body(first + Int(window.rows[index]), bytes)
+      }
+    }
+  }
+}
+
+extension Table {
+  /// The places of columns.
+  ///
+  /// - Throws: `EngineError.noSuchColumn`.
+  package func indices(of names: [String]) throws -> [Int] {
+    try names.map { name in
+      guard let index = schema.index(of: name) else {
+        throw EngineError.noSuchColumn(table: self.name, column: name, known: columns.map(\.name))
+      }
+      return index
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/// Some rows of a result: for each column asked for, their spellings.
+///
+/// Unsafe for speed: it points into rooms of its maker, which are used again for the next window.
+///
+/// Thread rule: confined, for the length of the call that it was given to.
+package struct ResultWindow {
+  /// The place of each row among the spans.
+  fileprivate(set) var rows: [Int32]
+  /// Empty unless they were asked for.
+  package fileprivate(set) var keys: [Int64]
+  fileprivate var columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)]
+
+  package var count: Int { rows.count }
+
+  init(
+    rows: [Int32], keys: [Int64],
+    columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)]
+  ) {
+    self.rows = rows
+    self.keys = keys
+    self.columns = columns
+  }
+
+  /// The spelling of a row in a column, both counted from 0; nil for null.
+  @inline(__always)
+  package func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+    let (base, spans) = columns[column]
+    let span = spans[Int(rows[row])]
+    if span.isNull { return nil }
+    return UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length))
+  }
+
+  /// The value of a row in a column.
+  ///
+  /// - Throws: `ClusterError.misfit` when the spelling is not of the type.
+  package func value(_ row: Int, _ column: Int, _ type: ColumnType) throws -> Value {
+    guard let field = field(row, column) else { return .null }
+    guard let value = Value(spelling: field, type: type) else {
+      throw ClusterError.misfit(column: UInt32(column), row: row, type: type)
+    }
+    return value
+  }
+}
+
+/// Reads the columns of chosen rows of leaves.
+final class WindowReader {
+  private let columnIDs: [UInt32]
+  private let decoded: [DecodedColumn]
+
+  /// With fewer chosen rows than one in so many, a leaf is read in pieces of as many rows as below,
+  /// and those without a chosen row are left out.
+  private static let sparse = 32
+  private static let pieceRows = 512
+
+  init(columnIDs: [UInt32]) {
+    self.columnIDs = columnIDs
+    decoded = columnIDs.map { _ in DecodedColumn() }
+  }
+
+  var columnCount: Int { columnIDs.count }
+
+  /// Calls `body` with windows that hold the chosen rows, in their order.
+  ///
+  /// - Parameter body: gets the first row that the window's `rows` count from.
+  func read(
+    _ leaf: Leaf, _ chosen: RowBits, withKeys: Bool,
+    _ body: (ResultWindow, _ firstRow: Int) throws -> Void
+  ) throws {
+    guard let first = chosen.next(from: 0), let last = chosen.last else { return }
+    let keys = withKeys ? try leaf.keys() : nil
+    let columns = try columnIDs.map { try leaf.column(id: $0) }
+    let isDense = chosen.population * Self.sparse >= last - first
+    let size = isDense ? last - first + 1 : Self.pieceRows
+    var next: Int? = first
+    while let start = next {
+      let end = min(start + size, last + 1)
+      var rows: [Int32] = []
+      var row = chosen.next(from: start)
+      while let found = row, found < end {
+        rows.append(Int32(truncatingIfNeeded: found - start))
+        row = chosen.next(from: found + 1)
+      }
+      for (column, decoded) in zip(columns, decoded) {
+        column.decode(rows: start..<end, into: decoded)
+      }
+      let window = ResultWindow(
+        rows: rows, keys: keys.map { keys in rows.map { keys.key(Int($0) + start) } } ?? [],
+        columns: try decoded.map { column in
+          guard column.count == end - start, let spans = column.spans.baseAddress else {
+            throw ClusterError.damagedHeader("a column has fewer rows than its leaf")
+          }
+          return (column.base, UnsafePointer(spans))
+        })
+      try body(window, start)
+      next = row
+    }
+  }
+}

@@ -1,0 +1,120 @@
+/// A set of a leaf's rows, one bit each.
+///
+/// Thread rule: a plain value.
+package struct RowBits: Sendable, Equatable {
+  /// Rows of the leaf. Bits behind the last row are never set.
+  package let count: Int
+  private var words: [UInt64]
+
+  /// - Complexity: O(rows / 64).
+  package init(count: Int, all: Bool) {
+    self.count = count
+    words = Array(repeating: all ? .max : 0, count: (count + 63) >> 6)
+    if all { clearTail() }
+  }
+
+  /// The rows for which `isIn` is true.
+  @inline(__always)
+  package init(count: Int, where isIn: (Int) -> Bool) {
+    self.count = count
+    words = Array(unsafeUninitializedCapacity: (count + 63) >> 6) { words, initialized in
+      for index in words.indices {
+        let first = index &<< 6
+        var word: UInt64 = 0
+        for bit in 0..<min(64, count &- first) {
+          word |= (isIn(first &+ bit) ? 1 : 0) &<< UInt64(truncatingIfNeeded: bit)
+        }
+        words.initializeElement(at: index, to: word)
+      }
+      initialized = words.count
+    }
+  }
+
+  private mutating func clearTail() {
+    guard count & 63 != 0, !words.isEmpty else { return }
+    words[words.count - 1] &= ~(UInt64.max << UInt64(count & 63))
+  }
+
+  package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
+  package var isFull: Bool { population == count }
+
+  /// How many rows are in the set.
+  package var population: Int { words.reduce(0) { $0 &+ $1.nonzeroBitCount } }
+
+  package subscript(row: Int) -> Bool {
+    get { words[row >> 6] >> UInt64(row & 63) & 1 != 0 }
+    set {
+      let bit = (1 as UInt64) << UInt64(row & 63)
+      if newValue { words[row >> 6] |= bit } else { words[row >> 6] &= ~bit }
+    }
+  }
+
+  /// - Precondition: both are of one leaf.
+  package mutating func formIntersection(_ other: RowBits) {
+    for index in words.indices { words[index] &= other.words[index] }
+  }
+
+  package mutating func formUnion(_ other: RowBits) {
+    for index in words.indices { words[index] |= other.words[index] }
+  }
+
+  package mutating func invert() {
+    for index in words.indices { words[index] = ~words[index] }
+    clearTail()
+  }
+
+  /// The first row at or behind `row` that is in the set.
+  package func next(from row: Int) -> Int? {
+    var index = row >> 6
+    guard index < words.count else { return nil }
+    var word = words[index] & (UInt64.max << UInt64(row & 63))
+    while word == 0 {
+      index += 1
+      if index == words.count { return nil }
+      word = words[index]
+    }
+    return index << 6 + word.trailingZeroBitCount
+  }
+
+  /// The last row in the set.
+  package var last: Int? {
+    for index in words.indices.reversed() where words[index] != 0 {
+      return index << 6 + 63 - words[index].leadingZeroBitCount
+    }
+    return nil
+  }
+
+  /// Calls `body` with every row in the set, in order.
+  @inline(__always)
+  package func forEach(_ body: (Int) throws -> Void) rethrows {
+    for index in words.indices {
+      var word = words[index]
+      while word != 0 {
+        try body(index &<< 6 &+ word.trailingZeroBitCount)
+        word &= word &- 1
+      }
+    }
+  }
+
+  /// Removes the first `dropped` rows of the set, and all behind the `kept` that follow.
+  package mutating func slice(dropping dropped: Int, keeping kept: Int) {
+    var position = 0
+    let end = dropped.addingReportingOverflow(kept)
+    let limit = end.overflow ? Int.max : end.partialValue
+    for index in words.indices {
+      let population = words[index].nonzeroBitCount
+      if position >= dropped, position &+ population <= limit {
+        position &+= population
+        continue
+      }
+      var word = words[index]
+      var remaining: UInt64 = 0
+      while word != 0 {
+        if position >= dropped, position < limit { remaining |= word & (0 &- word) }
+        word &= word &- 1
+        position &+= 1
+      }
+      words[index] = remaining
+    }
+  }
+}

@@ -1,0 +1,110 @@
+/// Reads rows in any order, a window at a time: leaf by leaf, copied to their places.
+///
+/// The more rows a window has, the fewer times each leaf is read; the fewer, the less memory it takes.
+struct SortedWindows {
+  private let leaves: [Leaf]
+  private let places: [RowSorter.Place]
+  private let reader: WindowReader
+
+  private static let windowRows = 1 << 18
+  /// Beyond so many bytes a window is read again with half the rows.
+  private static let windowBytes = 64 << 20
+
+  init(places: (leaves: [Leaf], places: [RowSorter.Place]), _ reader: WindowReader) {
+    leaves = places.leaves
+    self.places = places.places
+    self.reader = reader
+  }
+
+  func read(withKeys: Bool, _ body: (ResultWindow) throws -> Void) throws {
+    var start = 0
+    var size = Self.windowRows
+    while start < places.count {
+      let rows = start..<min(start + size, places.count)
+      guard let arena = try copy(rows, withKeys: withKeys) else {
+        size /= 2
+        continue
+      }
+      try arena.use(body)
+      start = rows.upperBound
+    }
+  }
+
+  /// The spellings of a window's rows; nil when they take too much room.
+  private func copy(_ rows: Range<Int>, withKeys: Bool) throws -> WindowCopy? {
+    var copy = WindowCopy(
+      rows: rows.count, columns: reader.columnCount, keyCount: withKeys ? rows.count : 0)
+    let ordered = rows.sorted {
+      (places[$0].leaf, places[$0].row) < (places[$1].leaf, places[$1].row)
+    }
+    var next = 0
+    while next < ordered.count {
+      let number = places[ordered[next]].leaf
+      let leaf = leaves[Int(number)]
+      var chosen = RowBits(count: leaf.rowCount, all: false)
+      var end = next
+      while end < ordered.count, places[ordered[end]].leaf == number {
+        chosen[Int(places[ordered[end]].row)] = true
+        end += 1
+      }
+      try reader.read(leaf, chosen, withKeys: withKeys) { window, _ in
+        for row in 0..<window.count {
+          try copy.take(window, row, to: ordered[next] - rows.lowerBound)
+          next += 1
+        }
+      }
+      next = end
+      if copy.byteCount > Self.windowBytes, rows.count > 1 { return nil }
+    }
+    return copy
+  }
+}
+
+/// A window's spellings, copied.
+private struct WindowCopy {
+  private let rowCount: Int
+  private var arena: [UInt8] = []
+  /// Column by column.
+  private var spans: [TextSpan]
+  private var keys: [Int64]
+  private let columns: Int
+
+  init(rows: Int, columns: Int, keyCount: Int) {
+    rowCount = rows
+    self.columns = columns
+    spans = Array(repeating: .null, count: rows * columns)
+    keys = Array(repeating: 0, count: keyCount)
+  }
+
+  var byteCount: Int { arena.count }
+
+  mutating func take(_ window: ResultWindow, _ row: Int, to place: Int) throws {
+    if !window.keys.isEmpty { keys[place] = window.keys[row] }
+    for column in 0..<columns {
+      guard let field = window.field(row, column) else { continue }
+      guard arena.count + field.count < Int(UInt32.max) else {
+        throw EngineError.tooLarge(what: "the text of one cluster's rows", limit: "4 GiB")
+      }
+      spans[column * rowCount + place] = TextSpan(
+        offset: UInt32(truncatingIfNeeded: arena.count),
+        length: UInt32(truncatingIfNeeded: field.count))
+      arena.append(contentsOf: field)
+    }
+  }
+
+  func use(_ body: (ResultWindow) throws -> Void) throws {
+    try arena.withUnsafeBytes { arena in
+      try spans.withUnsafeBufferPointer { spans in
+        var columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)] = []
+        for column in 0..<self.columns {
+          guard let first = spans.baseAddress else { return }
+          let place = first + column * rowCount
+          // Without a byte there is nothing to read: any address does.
+          columns.append((arena.baseAddress ?? UnsafeRawPointer(place), place))
+        }
+        try body(
+          ResultWindow(rows: (0..<rowCount).map { Int32($0) }, keys: keys, columns: columns))
+      }
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Engine
+
+/// The rows of a chunk of an import with a primary key, as the parser saw them: the writer decides by
+/// their keys what becomes of each.
+///
+/// The spans point into the chunk, which is kept for that long: nothing is copied for the many chunks
+/// whose keys are all new.
+struct KeyedRows: Sendable {
+  /// Where a row's record lies in its chunk.
+  struct Place: Sendable {
+    /// Index among the records of the chunk, malformed ones included.
+    let record: Int
+    /// Relative to the chunk.
+    let bytes: Range<Int>
+    let line: Int
+  }
+
+  let chunk: Chunk
+  /// Row by row, `columnCount` each.
+  let spans: [TextSpan]
+  let columnCount: Int
+  /// The key's position in a row.
+  let keyColumn: Int
+  let places: [Place]
+  /// For each row the nearest one before it that has the same key, or -1; empty when no two rows have
+  /// the same.
+  let earlier: [Int32]
+  /// All rows, encoded; nil when batches are too small to have clusters of their own.
+  let encoded: EncodedCluster?
+
+  var rowCount: Int { places.count }
+
+  func key(_ row: Int) -> TextSpan { spans[row * columnCount + keyColumn] }
+
+  /// Calls `body` with what the spans' offsets count from.
+  func withBase<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawPointer) throws -> Result) throws
+    -> Result
+  {
+    try chunk.withMemory { memory in
+      guard let base = memory.baseAddress else {
+        throw EngineError.invalidArgument("rows of a chunk without bytes")
+      }
+      return try body(memory, base)
+    }
+  }
+
+  /// A copy of a field's bytes; empty for null.
+  func text(_ span: TextSpan) -> [UInt8] {
+    if span.isNull { return [] }
+    let start = Int(span.offset)
+    return chunk.withMemory { Array($0[start..<start + Int(span.length)]) }
+  }
+
+  /// The record of a row that cannot go into the table because of its key.
+  func reject(_ row: Int, file: String, column: String, reason: (String) -> String) -> Reject {
+    let place = places[row]
+    let span = key(row)
+    // A key that was unescaped no longer says where it stood: then the record's start.
+    let offset = Int(span.offset) >= chunk.byteCount ? place.bytes.lowerBound : Int(span.offset)
+    let key = String(decoding: text(span).prefix(200), as: UTF8.self)
+    return Reject(
+      record: chunk.firstRecord + place.record,
+      position: SourcePosition(
+        file: file, line: place.line, column: offset - place.bytes.lowerBound + 1,
+        byteOffset: chunk.byteOffset + offset),
+      column: column, value: key, reason: reason(key),
+      original: chunk.copy(from: place.bytes.lowerBound, to: place.bytes.upperBound))
+  }
+
+  /// What the columns of some of the rows look like.
+  ///
+  /// - Parameters:
+  ///   - cluster: those rows, encoded.
+  ///   - rows: which they are.
+  func summaries(of cluster: EncodedCluster, rows: [Int]) -> [ColumnBatch.ColumnSummary] {
+    cluster.columns.map { column in
+      ColumnBatch.ColumnSummary(column) { row in
+        let place = places[rows[row]]
+        return (chunk.firstRecord + place.record, place.line)
+      }
+    }
+  }
+}
+
+/// Finds rows that have the same key as an earlier one: a hash table without an allocation a row.
+struct KeyRepeats {
+  private var slots: [Int32] = []
+
+  /// For each key the nearest equal one before it, or -1; empty when all are different.
+  mutating func find(_ keys: [TextSpan], in memory: UnsafeRawBufferPointer) -> [Int32] {
+    var size = 16
+    while size < 2 * keys.count { size *= 2 }
+    slots.removeAll(keepingCapacity: true)
+    slots.append(contentsOf: repeatElement(-1, count: size))
+    var earlier: [Int32] = []
+    for (row, key) in keys.enumerated() {
+      let bytes = Self.bytes(key, memory)
+      var slot = Int(truncatingIfNeeded: Checksum.of(bytes)) & (size - 1)
+      while slots[slot] >= 0 {
+        let other = Self.bytes(keys[Int(slots[slot])], memory)
+        if bytes.count == other.count, bytes.elementsEqual(other) {
+          if earlier.isEmpty { earlier = [Int32](repeating: -1, count: keys.count) }
+          earlier[row] = slots[slot]
+          break
+        }
+        slot = (slot + 1) & (size - 1)
+      }
+      slots[slot] = Int32(truncatingIfNeeded: row)
+    }
+    return earlier
+  }
+
+  private static func bytes(_ span: TextSpan, _ memory: UnsafeRawBufferPointer)
+    -> UnsafeRawBufferPointer
+  {
+    if span.isNull { return UnsafeRawBufferPointer(rebasing: memory[0..<0]) }
+    let start = Int(span.offset)
+    return UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
+  }
+}

@@ -1,0 +1,16 @@
+/// What becomes of a record whose key an object of the table has already. Records of one input meet
+/// each other by the same rule, in the order of the input.
+public enum ConflictPolicy: String, Sendable, CaseIterable {
+  /// The record is rejected.
+  case error
+  /// The record is left out; the object stays as it is.
+  case skip
+  /// The object gets all values of the record; columns that the input does not have become null.
+  case replace
+  /// The object gets the values of the record; columns that the input does not have stay as they
+  /// are, and so do those for surplus fields that the record does not have.
+  case update
+
+  /// Whether a record may be left out of the table because of its key.
+  var leavesOut: Bool { self == .error || self == .skip }
+}

@@ -1,0 +1,223 @@
+import Engine
+
+/// What became of some rows of an import with a primary key.
+struct KeyedOutcome {
+  var imported = 0
+  var updated = 0
+  var skipped = 0
+  var unchanged = 0
+  /// Rows to be rejected, ascending, and the objects that have their keys.
+  var conflicts: [(row: Int, object: Int64)] = []
+  /// What the columns of the rows that went into the table look like; nil: what the parser has seen of
+  /// all rows.
+  var summaries: [ColumnBatch.ColumnSummary]?
+}
+
+/// Decides what becomes of rows whose keys the table may have already.
+///
+/// Rows whose keys are all new are appended as the cluster that the parser encoded. Else the new ones
+/// go in first, which gives each repeated key its object; then the others meet their objects, ordered by
+/// object so that each leaf is read once. Several rows of one object come in rounds, in the order of the
+/// input.
+///
+/// Thread rule: used by the writer's thread only.
+final class KeyedAppender {
+  private let policy: ConflictPolicy
+  private let plan: ImportPlan
+  private let builder = ClusterBuilder()
+  private var order: ColumnOrder?
+
+  /// Bytes of changed rows that are held before they are written.
+  private static let heldBytes = 1 << 20
+
+  init(_ policy: ConflictPolicy, _ plan: ImportPlan) {
+    self.policy = policy
+    self.plan = plan
+  }
+
+  /// Where each of the table's columns lies in a row of the input; nil: nowhere.
+  private struct ColumnOrder {
+    let columnCount: Int
+    let identifiers: [UInt32]
+    let positions: [Int?]
+  }
+
+  private func positions(_ rows: KeyedRows, _ schema: TableSchema) -> [Int?] {
+    if let order, order.columnCount == rows.columnCount, order.identifiers == schema.columnIDs {
+      return order.positions
+    }
+    var found: [UInt32: Int] = [:]
+    for index in 0..<rows.columnCount { found[plan.identifier(index)] = index }
+    let order = ColumnOrder(
+      columnCount: rows.columnCount, identifiers: schema.columnIDs,
+      positions: schema.columnIDs.map { found[$0] })
+    self.order = order
+    return order.positions
+  }
+
+  /// Whether any of the rows has a key that is there already, or that a row before it has.
+  func hasConflicts(_ rows: KeyedRows, _ editor: TableEditor) throws -> Bool {
+    if !rows.earlier.isEmpty { return true }
+    return try find(Array(0..<rows.rowCount), rows, editor).contains { $0 >= 0 }
+  }
+
+  /// Adds rows to the table, or does with them what the policy says.
+  ///
+  /// - Parameter summarizes: whether to look at the columns of the rows that go into the table, when
+  ///   they are not all rows of the chunk.
+  func append(
+    _ rows: KeyedRows, _ range: Range<Int>, _ editor: TableEditor, summarizes: Bool
+  ) throws -> KeyedOutcome {
+    var found = try find(Array(range), rows, editor)
+    func isRepeated(_ row: Int) -> Bool {
+      !rows.earlier.isEmpty && Int(rows.earlier[row]) >= range.lowerBound
+    }
+    var fresh: [Int] = []
+    var known: [Int] = []
+    fresh.reserveCapacity(range.count)
+    for row in range {
+      if found[row - range.lowerBound] < 0, !isRepeated(row) {
+        fresh.append(row)
+      } else {
+        known.append(row)
+      }
+    }
+    var outcome = KeyedOutcome(imported: fresh.count)
+    outcome.summaries = try appendNew(fresh, rows, editor, summarizes: summarizes)
+    if known.isEmpty { return outcome }
+    if policy == .skip {
+      outcome.skipped = known.count
+      return outcome
+    }
+    // Keys that have come in with a row before them.
+    let repeated = known.filter { found[$0 - range.lowerBound] < 0 }
+    for (row, object) in zip(repeated, try find(repeated, rows, editor)) {
+      found[row - range.lowerBound] = object
+    }
+    let objects = known.map { (row: $0, object: found[$0 - range.lowerBound]) }
+    if policy == .error {
+      outcome.conflicts = objects
+    } else {
+      try change(objects, rows, editor, &outcome)
+    }
+    return outcome
+  }
+
+  // MARK: New rows
+
+  private func find(_ wanted: [Int], _ rows: KeyedRows, _ editor: TableEditor) throws -> [Int64] {
+    var found = [Int64](repeating: -1, count: wanted.count)
+    if wanted.isEmpty { return found }
+    let keys = wanted.map(rows.key)
+    try rows.withBase { _, base in
+      try keys.withUnsafeBufferPointer { keys in
+        try found.withUnsafeMutableBufferPointer {
+          try editor.find(base: base, keys: keys, into: $0)
+        }
+      }
+    }
+    return found
+  }
+
+  private func appendNew(
+    _ fresh: [Int], _ rows: KeyedRows, _ editor: TableEditor, summarizes: Bool
+  ) throws -> [ColumnBatch.ColumnSummary]? {
+    if fresh.isEmpty { return summarizes ? [] : nil }
+    if fresh.count == rows.rowCount, let encoded = rows.encoded {
+      try append(encoded, fresh, rows, editor)
+      return nil
+    }
+    let isAll = fresh.count == rows.rowCount
+    var cluster: EncodedCluster?
+    if (summarizes && !isAll) || isLarge(fresh, rows) { cluster = try encode(fresh, rows) }
+    if let cluster, isLarge(fresh, rows) {
+      try append(cluster, fresh, rows, editor)
+    } else {
+      // Few rows fill up shared clusters.
+      let positions = positions(rows, editor.schema)
+      var spans: [TextSpan] = []
+      spans.reserveCapacity(fresh.count * positions.count)
+      for row in fresh {
+        for position in positions {
+          spans.append(position.map { rows.spans[row * rows.columnCount + $0] } ?? .null)
+        }
+      }
+      try rows.withBase { memory, _ in
+        try spans.withUnsafeBufferPointer {
+          try editor.append(arena: memory, spans: $0, rowCount: fresh.count, keysAreNew: true)
+        }
+      }
+    }
+    return summarizes && !isAll ? cluster.map { rows.summaries(of: $0, rows: fresh) } : nil
+  }
+
+  private func isLarge(_ fresh: [Int], _ rows: KeyedRows) -> Bool {
+    rows.encoded != nil && fresh.count >= ImportOptions.smallBatch
+  }
+
+  private func encode(_ fresh: [Int], _ rows: KeyedRows) throws -> EncodedCluster? {
+    var spans: [TextSpan] = []
+    spans.reserveCapacity(fresh.count * rows.columnCount)
+    for row in fresh {
+      spans += rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount]
+    }
+    return try rows.withBase { memory, _ in
+      try spans.withUnsafeBufferPointer { spans in
+        try spans.baseAddress.map {
+          try builder.encode(
+            arena: memory, spans: $0, rowCount: fresh.count, columnCount: rows.columnCount,
+            columnIDs: (0..<rows.columnCount).map(plan.identifier))
+        }
+      }
+    }
+  }
+
+  private func append(
+    _ cluster: EncodedCluster, _ fresh: [Int], _ rows: KeyedRows, _ editor: TableEditor
+  ) throws {
+    let keys = fresh.map(rows.key)
+    try rows.withBase { _, base in
+      try keys.withUnsafeBufferPointer {
+        try editor.append(cluster, base: base, newKeys: $0)
+      }
+    }
+  }
+
+  // MARK: Objects that are there
+
+  private func change(
+    _ known: [(row: Int, object: Int64)], _ rows: KeyedRows, _ editor: TableEditor,
+    _ outcome: inout KeyedOutcome
+  ) throws {
+    let sorted = known.sorted { ($0.object, $0.row) < ($1.object, $1.row) }
+    // The rows of each object, of which every round takes the first.
+    var groups: [Range<Int>] = []
+    for index in sorted.indices {
+      if let last = groups.last, sorted[last.lowerBound].object == sorted[index].object {
+        groups[groups.count - 1] = last.lowerBound..<index + 1
+      } else {
+        groups.append(index..<index + 1)
+      }
+    }
+    let positions = positions(rows, editor.schema)
+    while !groups.isEmpty {
+      var changes = RowChanges()
+      var objects = ObjectReader(editor)
+      for group in groups {
+        let (row, object) = sorted[group.lowerBound]
+        let isChanged = try rows.withBase { memory, _ in
+          try changes.add(
+            rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount], memory, positions,
+            keepsOthers: policy == .update, inputColumns: plan.columns.count, of: object, &objects)
+        }
+        if isChanged { outcome.updated += 1 } else { outcome.unchanged += 1 }
+        if changes.byteCount > Self.heldBytes {
+          try changes.write(editor)
+          objects = ObjectReader(editor)
+        }
+      }
+      try changes.write(editor)
+      groups = groups.compactMap { $0.count > 1 ? $0.dropFirst() : nil }
+    }
+  }
+}

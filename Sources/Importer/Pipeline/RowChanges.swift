@@ -1,0 +1,91 @@
+import Engine
+
+/// Objects' new values, gathered while the present ones are read, then written together.
+struct RowChanges {
+  private var objects: [Int64] = []
+  private var arena: [UInt8] = []
+  /// One for each of the table's columns, object by object.
+  private var spans: [TextSpan] = []
+
+  var byteCount: Int { arena.count }
+
+  /// Compares a row with an object, and takes its values if they differ.
+  ///
+  /// - Parameters:
+  ///   - fields: the row, whose offsets count from the start of `memory`.
+  ///   - positions: where each of the table's columns lies in the row.
+  ///   - keepsOthers: columns that the row does not have keep their values; else they become null.
+  ///   - inputColumns: those from here on take surplus fields.
+  /// - Returns: whether anything differs.
+  mutating func add(
+    _ fields: ArraySlice<TextSpan>, _ memory: UnsafeRawBufferPointer, _ positions: [Int?],
+    keepsOthers: Bool, inputColumns: Int, of object: Int64, _ reader: inout ObjectReader
+  ) throws -> Bool {
+    guard try reader.go(to: object) else {
+      throw EngineError.invalidArgument("object \(object) of the key is not there")
+    }
+    func field(_ column: Int) -> (bytes: UnsafeRawBufferPointer?, isKept: Bool) {
+      guard let position = positions[column] else { return (nil, keepsOthers) }
+      let span = fields[fields.startIndex + position]
+      // A record without a surplus field says nothing about its column.
+      if span.isNull { return (nil, keepsOthers && position >= inputColumns) }
+      let start = Int(span.offset)
+      return (
+        UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)]), false
+      )
+    }
+    var isChanged = false
+    for column in positions.indices where !isChanged {
+      let (bytes, isKept) = field(column)
+      if isKept { continue }
+      isChanged = try reader.withSpelling(column) { !Self.areEqual($0, bytes) }
+    }
+    guard isChanged else { return false }
+    objects.append(object)
+    for column in positions.indices {
+      let (bytes, isKept) = field(column)
+      if isKept {
+        try reader.withSpelling(column) { try append($0) }
+      } else {
+        try append(bytes)
+      }
+    }
+    return true
+  }
+
+  private mutating func append(_ bytes: UnsafeRawBufferPointer?) throws {
+    guard let bytes else { return spans.append(.null) }
+    guard let offset = UInt32(exactly: arena.count), offset != .max else {
+      throw EngineError.tooLarge(what: "an object's values together", limit: "4 GB")
+    }
+    spans.append(TextSpan(offset: offset, length: UInt32(clamping: bytes.count)))
+    arena.append(contentsOf: bytes)
+  }
+
+  private static func areEqual(_ left: UnsafeRawBufferPointer?, _ right: UnsafeRawBufferPointer?)
+    -> Bool
+  {
+    guard let left, let right else { return left == nil && right == nil }
+    return left.count == right.count && left.elementsEqual(right)
+  }
+
+  /// Writes the gathered values, and forgets them.
+  mutating func write(_ editor: TableEditor) throws {
+    guard !objects.isEmpty else { return }
+    let width = spans.count / objects.count
+    try arena.withUnsafeBytes { arena in
+      try spans.withUnsafeBufferPointer { spans in
+        guard let first = spans.baseAddress else { return }
+        for (index, object) in objects.enumerated() {
+          // Without a byte nothing is read: any address does.
+          try editor.replace(
+            object, base: arena.baseAddress ?? UnsafeRawPointer(first),
+            row: first + index * width, keepsPrimaryKey: true)
+        }
+      }
+    }
+    objects.removeAll(keepingCapacity: true)
+    arena.removeAll(keepingCapacity: true)
+    spans.removeAll(keepingCapacity: true)
+  }
+}

@@ -1,0 +1,145 @@
+@testable import Engine
+
+/// The slow, obvious twin of queries: one row at a time, by its values.
+enum SlowQuery {
+  /// True, false, or nil for unknown.
+  static func matches(_ predicate: Predicate, _ row: Row) -> Bool? {
+    switch predicate {
+    case .not(let part): return matches(part, row).map { !$0 }
+    case .all(let parts):
+      let answers = parts.map { matches($0, row) }
+      return answers.contains(false) ? false : answers.contains(nil) ? nil : true
+    case .any(let parts):
+      let answers = parts.map { matches($0, row) }
+      return answers.contains(true) ? true : answers.contains(nil) ? nil : false
+    case .test(let test): return matches(test, row[test.column] ?? .null)
+    }
+  }
+
+  private static func matches(_ test: ColumnTest, _ value: Value) -> Bool? {
+    if case .isNull = test.question { return value == .null }
+    if value == .null { return nil }
+    if case .double(let double) = value {
+      if case .isNaN = test.question { return double.isNaN }
+      if double.isNaN { return nil }
+    }
+    func ordered(_ literal: Value) -> Int { compare(value, literal, test.ignoresCase) }
+    func scalars(_ text: String) -> [Unicode.Scalar] {
+      test.ignoresCase ? fold(text) : Array(text.unicodeScalars)
+    }
+    var text: [Unicode.Scalar] = []
+    if case .text(let string) = value { text = scalars(string) }
+    switch test.question {
+    case .isNull, .isNaN: return false
+    case .isTrue: return value == .bool(true)
+    case .compare(let comparison, let literal):
+      let order = ordered(literal)
+      switch comparison {
+      case .equal: return order == 0
+      case .notEqual: return order != 0
+      case .less: return order < 0
+      case .lessOrEqual: return order <= 0
+      case .greater: return order > 0
+      case .greaterOrEqual: return order >= 0
+      }
+    case .isBetween(let low, let high): return ordered(low) >= 0 && ordered(high) <= 0
+    case .isIn(let values):
+      if values.contains(where: { $0 != .null && ordered($0) == 0 }) { return true }
+      return values.contains(.null) ? nil : false
+    case .contains(let part):
+      let part = scalars(part)
+      return (0...text.count).contains { text[$0...].starts(with: part) }
+    case .beginsWith(let part): return text.starts(with: scalars(part))
+    case .endsWith(let part): return text.reversed().starts(with: scalars(part).reversed())
+    case .isLike(let pattern, _): return isLike(text, scalars(pattern))
+    }
+  }
+
+  private static func fold(_ text: String) -> [Unicode.Scalar] {
+    text.unicodeScalars.flatMap { scalar in
+      scalar.properties.uppercaseMapping.unicodeScalars.flatMap {
+        Array($0.properties.lowercaseMapping.unicodeScalars)
+      }
+    }
+  }
+
+  /// Which beginnings of the text the beginning of the pattern matches, one element after the other.
+  private static func isLike(_ text: [Unicode.Scalar], _ pattern: [Unicode.Scalar]) -> Bool {
+    var reached = [Bool](repeating: false, count: text.count + 1)
+    reached[0] = true
+    for element in pattern {
+      var next = [Bool](repeating: false, count: text.count + 1)
+      if element == "%" {
+        next[0] = reached[0]
+        for end in text.indices { next[end + 1] = next[end] || reached[end + 1] }
+      } else {
+        for end in text.indices where reached[end] {
+          next[end + 1] = element == "_" || element == text[end]
+        }
+      }
+      reached = next
+    }
+    return reached[text.count]
+  }
+
+  /// A value and a literal of a kind that it can be compared with.
+  private static func compare(_ value: Value, _ literal: Value, _ ignoresCase: Bool) -> Int {
+    switch (value, literal) {
+    case (.int(let int), .int(let other)): return order(int, other)
+    case (.int(let int), .double(let other)): return compare(int, other)
+    case (.double(let double), .int(let other)): return -compare(other, double)
+    case (.double(let double), .double(let other)): return order(double, other)
+    case (.bool(let bool), .bool(let other)): return (bool ? 1 : 0) - (other ? 1 : 0)
+    case (.date(let date), .date(let other)): return order(date, other)
+    case (.dateTime(let moment), .dateTime(let other)): return order(moment, other)
+    case (.date, .text(let text)):
+      return Value(spelling: text, type: .date).map { compare(value, $0, false) } ?? 0
+    case (.dateTime, .text(let text)):
+      let whole = text.count == 10 ? text + "T00:00:00Z" : text
+      return Value(spelling: whole, type: .dateTime).map { compare(value, $0, false) } ?? 0
+    case (.text(let text), .text(let other)):
+      let one = ignoresCase ? fold(text) : Array(text.unicodeScalars)
+      let two = ignoresCase ? fold(other) : Array(other.unicodeScalars)
+      return one == two ? 0 : one.lexicographicallyPrecedes(two) ? -1 : 1
+    default: return 0
+    }
+  }
+
+  private static func order<Element: Comparable>(_ one: Element, _ other: Element) -> Int {
+    one == other ? 0 : one < other ? -1 : 1
+  }
+
+  /// Without rounding either: whole parts first, then what is behind the point.
+  private static func compare(_ int: Int64, _ double: Double) -> Int {
+    if double >= 0x1p63 { return -1 }
+    if double < -0x1p63 { return 1 }
+    let whole = double.rounded(.down)
+    let order = order(int, Int64(whole))
+    return order == 0 && double > whole ? -1 : order
+  }
+
+  // MARK: Order and equality
+
+  /// NaN and null are behind all others, whatever the direction.
+  static func compare(_ one: Row, _ other: Row, _ orders: [SortOrder]) -> Int {
+    for order in orders {
+      let (left, right) = (one[order.column] ?? .null, other[order.column] ?? .null)
+      let ranks = (rank(left), rank(right))
+      if ranks.0 != ranks.1 { return ranks.0 - ranks.1 }
+      if ranks.0 > 0 { continue }
+      let result = compare(left, right, false)
+      if result != 0 { return order.isDescending ? -result : result }
+    }
+    return 0
+  }
+
+  private static func rank(_ value: Value) -> Int {
+    if value == .null { return 2 }
+    if case .double(let double) = value, double.isNaN { return 1 }
+    return 0
+  }
+
+  static func areEqual(_ one: Row, _ other: Row, _ columns: [String]) -> Bool {
+    compare(one, other, columns.map { .ascending($0) }) == 0
+  }
+}

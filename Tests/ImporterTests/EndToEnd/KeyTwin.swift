@@ -1,0 +1,101 @@
+import Importer
+
+/// An import with a primary key as slow and obvious as can be: a dictionary, one record after the
+/// other.
+struct KeyTwin {
+  /// nil: null; an empty array: an empty string.
+  typealias Field = [UInt8]?
+
+  private(set) var columns: [String]
+  private(set) var objects: [[Field]] = []
+  private var places: [[UInt8]: Int] = [:]
+  private let key: String
+  private(set) var imported = 0
+  private(set) var updated = 0
+  private(set) var skipped = 0
+  private(set) var unchanged = 0
+  private(set) var rejects: [[UInt8]] = []
+
+  init(columns: [String], key: String) {
+    self.columns = columns
+    self.key = key
+  }
+
+  /// Applies CSV whose first record is the header; surplus fields make columns.
+  mutating func apply(_ csv: [UInt8], _ policy: ConflictPolicy) {
+    let records = ReferenceParser(csv).records
+    guard let header = records.first else { return }
+    let names = header.fields.map { String(decoding: $0 ?? [], as: UTF8.self) }
+    // Columns come with the input that has them, whatever becomes of its records.
+    for name in names where !columns.contains(name) { add(name) }
+    for record in records.dropFirst() {
+      let original = Array(csv[record.start..<record.end])
+      if record.problem != nil {
+        rejects.append(original)
+        continue
+      }
+      if record.fields.count > names.count {
+        for index in names.count..<record.fields.count {
+          let name = "extra\(index - names.count + 1)"
+          if !columns.contains(name) { add(name) }
+        }
+      }
+      guard let column = names.firstIndex(of: key), let key = record.fields[column], !key.isEmpty
+      else {
+        rejects.append(original)
+        continue
+      }
+      apply(record.fields, names, key, original, policy)
+    }
+  }
+
+  private mutating func add(_ name: String) {
+    columns.append(name)
+    for index in objects.indices { objects[index].append(nil) }
+  }
+
+  private mutating func apply(
+    _ fields: [Field], _ names: [String], _ key: [UInt8], _ original: [UInt8],
+    _ policy: ConflictPolicy
+  ) {
+    guard let place = places[key] else {
+      places[key] = objects.count
+      objects.append(changed([Field](repeating: nil, count: columns.count), fields, names))
+      imported += 1
+      return
+    }
+    switch policy {
+    case .error: rejects.append(original)
+    case .skip: skipped += 1
+    case .replace, .update:
+      let empty = [Field](repeating: nil, count: columns.count)
+      let object = changed(policy == .update ? objects[place] : empty, fields, names)
+      if object == objects[place] { unchanged += 1 } else { updated += 1 }
+      objects[place] = object
+    }
+  }
+
+  private func changed(_ object: [Field], _ fields: [Field], _ names: [String]) -> [Field] {
+    var object = object
+    for (index, name) in columns.enumerated() {
+      if let position = names.firstIndex(of: name) {
+        object[index] = fields[position]
+      } else if name.hasPrefix("extra"), let surplus = Int(name.dropFirst(5)),
+        names.count + surplus <= fields.count, let value = fields[names.count + surplus - 1]
+      {
+        object[index] = value
+      }
+    }
+    return object
+  }
+
+  /// The table as an export writes it.
+  var csv: String {
+    let rows = objects.map { object in
+      object.map { field in
+        field.map { $0.isEmpty ? "\"\"" : String(decoding: $0, as: UTF8.self) } ?? ""
+      }.joined(separator: ",")
+    }
+    return ([columns.joined(separator: ",")] + rows).map { $0 + "\n" }.joined()
+  }
+}

@@ -1,0 +1,307 @@
+"""The one registry of what is measured: cases, each with its commands and their inputs.
+
+In commands, the first word names a program (`sheaf`, `sqlite3`, `duckdb`, `python` which has
+DuckDB, `python3`, `lookups`), and what stands before a `|` feeds the rest. {input} is the CSV file,
+{output} the database file, {scripts} the folder of this file; paths are relative to the folder the
+programs run in.
+"""
+
+from dataclasses import dataclass, field
+
+# Inputs
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file that the measured commands read: made once, by a command or from a text."""
+    name: str
+    words: tuple = ()
+    needs: tuple = ()
+    text: str | None = None
+
+
+class Scale:
+    """Numbers of rows, made smaller by `--scale` to try the benchmark itself."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, rows, least=1000):
+        return rows if self.factor == 1 else max(min(rows, least), round(rows * self.factor))
+
+
+def sample(shape, rows, seed=1):
+    suffix = "" if seed == 1 else f"-seed{seed}"
+    name = f"{shape}-{rows}{suffix}.csv"
+    return Input(name, ("sheaf", "sample", "--rows", str(rows), "--shape", shape, "--seed",
+                        str(seed), "--output", name))
+
+
+def keyed(what, source, kind, among=0):
+    name = f"{what}-{kind}-{source.name}"
+    return Input(name, ("python3", "{scripts}/keyed.py", what, source.name, name, "--key", kind,
+                        *(("--among", str(among)) if among else ())), needs=(source,))
+
+
+# Commands
+
+
+@dataclass(frozen=True)
+class Command:
+    words: tuple
+    # The database to begin with, made once by these commands in turn and copied for each run.
+    base: tuple = ()
+    changes_base: bool = True
+    input: Input | None = None  # the case's, when None
+    needs: tuple = ()
+    meanwhile: tuple = ()
+    # The run's objects, for a cost of each.
+    rows: int = 0
+    repeats: int = 1
+
+
+def command(*words, **more):
+    return Command(tuple(words), **more)
+
+
+@dataclass
+class Case:
+    name: str
+    title: str
+    input: Input
+    commands: dict
+    note: str = ""
+    most_runs: int | None = None
+    warm_up: bool = True
+    chart: bool = True
+
+
+OURS = "sheaf"
+PEERS = ["sqlite3", "duckdb", "duckdb (Python)"]
+COLUMNS = ["App", "Category", "Rating", "Reviews", "Size", "Installs", "Type", "Price",
+           '"Content Rating"', "Genres", '"Last Updated"', '"Current Ver"', '"Android Ver"']
+SQLITE_COLUMNS = ", ".join(COLUMNS)
+PYTHON_LOAD = "c.execute(\"create table t as select * from read_csv('{input}')\"); c.close()"
+
+SHEAF_IMPORT = ("sheaf", "import", "{input}", "--into", "{output}", "--batch-size", "1000",
+                "--report", "json")
+SQLITE_IMPORT = ("sqlite3", "{output}", ".import --csv {input} t")
+DUCKDB_IMPORT = ("duckdb", "{output}", "-c", "create table t as select * from read_csv('{input}')")
+
+
+def imports(**more):
+    return {
+        OURS: Command(SHEAF_IMPORT, **more),
+        "sqlite3": Command(SQLITE_IMPORT, **more),
+        "duckdb": Command(DUCKDB_IMPORT, **more),
+        "duckdb (Python)": command(
+            "python", "-c", "import duckdb; c = duckdb.connect('{output}'); " + PYTHON_LOAD,
+            **more),
+    }
+
+
+def import_cases(scale):
+    shapes = [("apps", 1_000_000, "1,000,000 app rows"), ("apps", 47_472, "47,472 app rows"),
+              ("numbers", 1_000_000, "1,000,000 rows of 20 numbers"),
+              ("text", 200_000, "200,000 rows of prose")]
+    for shape, rows, words in shapes:
+        source = sample(shape, scale(rows))
+        yield Case(f"import-{shape}-{rows}", f"Import of {words}", source, imports(),
+                   note="sqlite3 and DuckDB in their default settings, durable at the end as sheaf "
+                        "is: SQLite in one transaction with `synchronous=FULL`, DuckDB with a "
+                        "checkpoint when it closes. Python's start and the import of its module "
+                        "are in the times of duckdb (Python).")
+        yield Case(f"compact-{shape}-{rows}", f"Compaction of {words}", source, {
+            OURS: command("sheaf", "compact", "{output}", "--quiet", base=(SHEAF_IMPORT,)),
+            "sqlite3": command("sqlite3", "{output}", "vacuum", base=(SQLITE_IMPORT,)),
+        }, note="Each from a fresh copy of the file that the import made. DuckDB's files are those "
+                "of the import.")
+
+
+# Transactions
+
+
+def flush_pairs(pairs, size, appending, **more):
+    return command("python3", "{scripts}/flushes.py", "flushes", "--pairs", str(pairs), "--bytes",
+                   str(size), *(("--appending",) if appending else ()), **more)
+
+
+def transaction_cases(scale):
+    rows = scale(47_472)
+    source = sample("apps", rows)
+    yield Case("one-object-full", "One object a transaction, every one durable", source, {
+        OURS: command("sheaf", "import", "{input}", "--into", "{output}", "--batch-size", "1",
+                      "--durability", "full", "--report", "json", rows=rows),
+        "flushes in place": flush_pairs(scale(4000, 100), 4096, False),
+        "flushes appending": flush_pairs(scale(4000, 100), 4096, True),
+    }, warm_up=False, chart=False,
+        note="The flushes of a commit by themselves, in the same folder and round: 4 KiB and a "
+             "commit slot. The limit is taken from those in place, the cheaper ones: small commits "
+             "use freed pages again.")
+    rows = scale(1_000_000)
+    yield Case("batches-full", "Batches of 1,000, every one durable", sample("apps", rows), {
+        OURS: Command(SHEAF_IMPORT, rows=rows),
+        "sheaf full": command(*SHEAF_IMPORT, "--durability", "full", rows=rows),
+        "flushes in place": flush_pairs(scale(1000, 100), 40960, False),
+        "flushes appending": flush_pairs(scale(1000, 100), 40960, True),
+    }, chart=False,
+        note="A pair of flushes writes 40 KiB, about a batch in the file, and a commit slot. The "
+             "limit is taken from those that append, because the file grows.")
+
+
+# Size of the input
+
+
+def growth_cases(scale):
+    commands = {}
+    for rows, repeats in ((100_000, 5), (1_000_000, 1), (10_000_000, 1)):
+        more = dict(input=sample("apps", scale(rows)), rows=scale(rows), repeats=repeats)
+        commands[f"{rows:,} rows, file"] = Command(SHEAF_IMPORT, **more)
+        commands[f"{rows:,} rows, pipe"] = piped("--batch-size", "1000", **more)
+    commands["1 row, file"] = Command(SHEAF_IMPORT, input=sample("apps", 1), repeats=5)
+    large = sample("apps", scale(10_000_000))
+    yield Case("growth", "Cost per row as the input grows", large, commands, chart=False,
+               note="`cat` feeds the pipe; its own time and memory are not counted, but it takes "
+                    "part in sharing the processor. The short imports are repeated within a "
+                    "round. The import of one row is what every import takes: the start of the "
+                    "process, a new file and its flushes.")
+    commands = {}
+    for batch in ("1000", "all"):
+        for parsers in ("1", "2", "4"):
+            options = ("--batch-size", batch, "--parsers", parsers)
+            name = f"batch {batch}, --parsers {parsers}"
+            commands[f"file, {name}"] = command(
+                "sheaf", "import", "{input}", "--into", "{output}", *options, "--report", "json")
+            commands[f"pipe, {name}"] = piped(*options)
+    for shape, rows in (("numbers", 1_000_000), ("text", 200_000)):
+        for parsers in ("1", "2", "4"):
+            more = dict(input=sample(shape, scale(rows)))
+            options = ("--batch-size", "1000", "--parsers", parsers)
+            name = f"--parsers {parsers}"
+            commands[f"{shape}-{rows}, file, {name}"] = command(
+                "sheaf", "import", "{input}", "--into", "{output}", *options, "--report", "json",
+                **more)
+            commands[f"{shape}-{rows}, pipe, {name}"] = piped(*options, **more)
+    yield Case("memory", "Peak memory of an import of 10,000,000 rows", large, commands,
+               most_runs=2, warm_up=False, chart=False,
+               note="Of app rows where nothing else is said.")
+
+
+def piped(*options, **more):
+    return command("cat", "{input}", "|", "sheaf", "import", "-", "--into", "{output}", *options,
+                   "--report", "json", **more)
+
+
+# Reading
+
+# SQLite has no NaN and keeps null for it; its `.import` alone would compare spellings.
+SQLITE_TYPED = (
+    "sqlite3", "{output}",
+    f"create table t({SQLITE_COLUMNS})".replace("Rating,", "Rating real,", 1)
+    .replace("Reviews,", "Reviews integer,"),
+    ".import --csv --skip 1 {input} t",
+    "update t set Rating = null where Rating = 'NaN'")
+
+
+def reading_cases(scale):
+    source = sample("apps", scale(1_000_000))
+    bases = dict(sheaf=(SHEAF_IMPORT,), sqlite3=(SQLITE_TYPED,), duckdb=(DUCKDB_IMPORT,))
+    queries = [
+        ("query-number", "Rating >= 4.5", "Rating >= 4.5", "Rating >= 4.5 and not isnan(Rating)"),
+        ("query-text", 'Category == "GAME"', "Category = 'GAME'", "Category = 'GAME'"),
+    ]
+    for name, ours, sqlite, duckdb in queries:
+        yield Case(name, f"Count of the rows with {ours}, of 1,000,000", source, {
+            OURS: reading(bases["sheaf"], "sheaf", "query", "{output}", ours, "--count"),
+            "sqlite3": reading(bases["sqlite3"], "sqlite3", "{output}",
+                               f"select count(*) from t where {sqlite}"),
+            "duckdb": reading(bases["duckdb"], "duckdb", "-csv", "-noheader", "{output}", "-c",
+                              f"select count(*) from t where {duckdb}"),
+        }, note="Without an index. SQLite's table has typed columns, and null for NaN, which "
+                "DuckDB counts as larger than every number and is told not to. All must print the "
+                "same count.")
+    yield Case("export", "Export of 1,000,000 rows as CSV", source, {
+        OURS: reading(bases["sheaf"], "sheaf", "export", "{output}", "--output", "out.csv"),
+        "sqlite3": reading((SQLITE_IMPORT,), "sqlite3", "{output}", ".mode csv", ".headers on",
+                           ".once out.csv", "select * from t"),
+        "duckdb": reading(bases["duckdb"], "duckdb", "{output}", "-c", "copy t to 'out.csv'"),
+    })
+    seconds = "1.5" if scale.factor == 1 else "0.3"
+    look = ("lookups", "{output}", "--seconds", seconds, "--refresh-every", "1000")
+    busy = ("python3", "-c", "while True: pass")
+    more = sample("apps", scale(10_000_000, least=5_000_000))
+    load = ("sheaf", "import", more.name, "--into", "{output}", "--table", "more", "--quiet")
+    alone = dict(base=bases["sheaf"], changes_base=False)
+    yield Case("lookups", "Point lookups during an import", source, {
+        "idle": command(*look, **alone),
+        "beside one busy process": command(*look, meanwhile=(busy,), **alone),
+        "beside two busy processes": command(*look, meanwhile=(busy, busy), **alone),
+        "during an import": command(*look, meanwhile=(load,), needs=(more,), base=bases["sheaf"]),
+    }, chart=False, note="`Table.row(forKey:)` of random keys of 1,000,000 objects, all 13 values "
+                         "read, a new snapshot every 1,000 lookups; the importing process writes a "
+                         "second table of the same file. A busy process computes and touches no "
+                         "file: what it costs the lookups is the share of the processor.")
+
+
+def reading(base, *words):
+    return command(*words, base=base, changes_base=False)
+
+
+# Random updates
+
+
+def update_script(updates, synchronous, batches, size):
+    """What the sqlite3 shell reads: the CSV into a table in memory, then the transactions."""
+    upsert = "on conflict(id) do update set " + ", ".join(
+        f"{column}=excluded.{column}" for column in COLUMNS)
+    lines = ["pragma temp_store=memory;", f"pragma synchronous={synchronous};",
+             f"create temp table u(id, {SQLITE_COLUMNS});",
+             f".import --csv --skip 1 --schema temp {updates} u"]
+    for batch in range(batches):
+        first, last = batch * size + 1, (batch + 1) * size
+        lines += ["begin;", f"insert into t select * from temp.u where rowid between {first} and "
+                            f"{last} {upsert};", "commit;"]
+    return "\n".join(lines) + "\n"
+
+
+def update_cases(scale):
+    rows, size = scale(1_000_000), scale(1000, 10)
+    batches = 100
+    for kind in ("text", "integer"):
+        base = keyed("base", sample("apps", rows), kind)
+        updates = keyed("updates", sample("apps", batches * size, seed=2), kind, among=rows)
+        sheaf_base = (("sheaf", "import", base.name, "--into", "{output}", "--table", "t", "--key",
+                       "id", "--quiet"),)
+        identifier = "id integer primary key" if kind == "integer" else "id text primary key"
+        without = "" if kind == "integer" else " without rowid"
+        sqlite_base = (("sqlite3", "{output}", "pragma journal_mode=wal",
+                        f"create table t({identifier}, {SQLITE_COLUMNS}){without}",
+                        f".import --csv --skip 1 {base.name} t"),)
+        commands = {}
+        for durability, synchronous in (("group", "normal"), ("full", "full")):
+            script = Input(f"updates-{kind}-{synchronous}.sql", needs=(updates,),
+                           text=update_script(updates.name, synchronous, batches, size))
+            commands[f"sheaf {durability}"] = command(
+                "sheaf", "import", "{input}", "--into", "{output}", "--table", "t", "--key", "id",
+                "--on-conflict", "replace", "--batch-size", str(size), "--durability", durability,
+                "--report", "json", base=sheaf_base, needs=(base,), rows=batches * size)
+            commands[f"sqlite3 {synchronous}"] = command(
+                "sqlite3", "{output}", f".read {script.name}", base=sqlite_base,
+                needs=(base, script), rows=batches * size)
+        yield Case(f"updates-{kind}", f"Random updates by {kind} key", updates, commands,
+                   note=f"100 transactions of {size:,} replacements among {rows:,} keyed rows, in "
+                        "one process that reads them from CSV. SQLite: WAL mode, its tree keyed by "
+                        "the primary key (for text, `without rowid`) and an upsert of every "
+                        "column, which were faster and wrote less than `insert or replace`; the "
+                        "CSV first into a table in memory; its shell, because Python would add its "
+                        "own start and a call for every row. `group` stands beside "
+                        "`synchronous=NORMAL`, which is weaker (the newest transactions may be "
+                        "lost until a checkpoint), `full` beside `FULL`. Bytes written are those "
+                        "of the whole process, the checkpoint at its end included.")
+
+
+def all_cases(factor):
+    scale = Scale(factor)
+    cases = [*import_cases(scale), *transaction_cases(scale), *growth_cases(scale),
+             *reading_cases(scale), *update_cases(scale)]
+    return {case.name: case for case in cases}
