@@ -101,8 +101,7 @@ package final class ClusterStore {
         return []
       }
       if overlay.isEmpty { return [overlay.base] }
-      let most = max(limits.overlayBytes, Int(overlay.base.reference.length) / limits.overlayShare)
-      if overlay.byteCount > most || overlay.isMostlyDeleted {
+      if overlay.byteCount > limits.overlayBytes(of: overlay.base) || overlay.isMostlyDeleted {
         return try close(try openRows(overlay), limits: limits)
       }
       var reference = try writer.append(node: overlay.encode())
