@@ -69,7 +69,6 @@ package final class ClusterStore {
   ) throws -> OpenLeaf? {
     let leaf = try leaf(entry)
     guard try leaf.keys().row(ofKey: key) != nil else { return nil }
-    if let rows = takeTail(entry) { return .rows(rows) }
     let length = Int((leaf.overlay?.base ?? entry).reference.length)
     // Rewriting these costs about as much as an overlay; the last one is likely to grow next.
     if length < limits.overlayFrom
