@@ -14,6 +14,8 @@ struct FormatDocumentTests {
     try OddDatabase.make(at: path, in: folder, seed: 1)
     let before = try read(path, "odd", in: folder)
     #expect(before.walk.contains("tree of 3 levels"))
+    let overlays = before.walk.split(separator: "\n").filter { $0.hasPrefix("  overlay") }
+    #expect(overlays.contains { !$0.contains(" 0 deleted") && !$0.contains(" 0 changed") })
     try compact(path)
     let after = try read(path, "odd", in: folder)
     #expect(before.table == after.table)
@@ -206,7 +208,10 @@ private enum OddDatabase {
     var options = Database.Options()
     options.limits.nodeCapacity = 3
     options.limits.clusterRows = 200
-    let database = try Database.open(path, options: options)
+    options.limits.overlayFrom = 0
+    // What changes first is written as clusters, what changes then as overlays.
+    options.limits.overlayBytes = 0...0
+    var database = try Database.open(path, options: options)
     try database.write { transaction in
       let table = try transaction.table("odd")
       // The object that `damage` looks for stays.
@@ -217,12 +222,28 @@ private enum OddDatabase {
         try table.update(Int64(key), ["name": .null, "word": .text("")])
       }
     }
+    try database.close()
+    options.limits.overlayBytes = 20_000...20_000
+    database = try Database.open(path, options: options)
+    try database.write { transaction in
+      let table = try transaction.table("odd")
+      for key in 1390...1400 { try table.delete(Int64(key)) }
+      for key in 1401...1420 where try table.row(forKey: Int64(key)) != nil {
+        // Lengths of one byte and of two.
+        let name = String(repeating: "é", count: key % 70)
+        try table.update(Int64(key), ["name": .text(name), "nothing": .text("now something")])
+      }
+    }
     try database.write { transaction in
       let table = try transaction.table("odd")
       try table.editor.addColumn(Column("raw", .data))
       for count in 0..<300 {
         let raw = (0..<count % 7).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         try table.insert(["raw": .data(raw), "money": .double(Double(count) / 8)])
+      }
+      // Beside changes from before the column was there.
+      for key in [1402, 1407] where try table.row(forKey: Int64(key)) != nil {
+        try table.update(Int64(key), ["raw": .data([0, 1, 2])])
       }
     }
     try database.close()

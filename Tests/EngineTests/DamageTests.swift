@@ -19,7 +19,10 @@ struct DamageTests {
     init(isClosed: Bool = true) throws {
       let folder = TemporaryFolder()
       let path = folder.path("a.sheaf")
-      let database = try Database.open(path, options: .tiny)
+      var options = Database.Options.tiny
+      // The large cluster keeps its encodings.
+      options.limits.overlayBytes = 2000...2000
+      let database = try Database.open(path, options: options)
       try database.write { transaction in
         try transaction.createTable("encodings", columns: Self.columns)
         try transaction.createTable("empty", columns: [Column("x", .int)])
@@ -45,7 +48,12 @@ struct DamageTests {
           }
         }
       }
-      try database.write { try $0.table("encodings").delete(26) }
+      try database.write { transaction in
+        let table = try transaction.table("encodings")
+        for key in [7, 12, 26] as [Int64] { try table.delete(key) }
+        try table.update(5, ["packed": .text("changed"), "bool": .null])
+        try table.update(20, ["decimals": .double(1.25)])
+      }
       before = try Model.digest(database.snapshot())
       try database.write { try $0.table("encodings").update(25, ["integers": .int(-9)]) }
       let snapshot = try database.snapshot()
@@ -53,10 +61,13 @@ struct DamageTests {
       let encodings = try database.tableUse("encodings").columns.flatMap(\.encodings.keys)
       #expect(Set(encodings) == Set(ColumnEncoding.allCases.map(\.name)))
       var reachable = Set(0..<Layout.firstBlockOffset)
+      var overlays = 0
       try VersionRoots(snapshot.record, snapshot.blocks).forEachBlock(snapshot.blocks) {
-        block, _, _ in
+        block, kind, _ in
+        overlays += kind == .overlay ? 1 : 0
         reachable.formUnion(Int(block.offset)..<Int(block.offset) + Int(block.length))
       }
+      #expect(overlays > 0)
       self.reachable = reachable
       if isClosed { try database.close() }
       bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))

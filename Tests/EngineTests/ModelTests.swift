@@ -25,7 +25,7 @@ struct ModelTests {
       options.limits.nodeCapacity = 12
       options.limits.clusterRows = 9
       options.limits.tailRows = 2
-      options.limits.overlayBytes = 10_000
+      options.limits.overlayBytes = 10_000...10_000
       options.limits.openOverlayBytes = 700
     default:
       options.limits.nodeCapacity = 3

@@ -139,10 +139,8 @@ package struct Checker {
         budget -= min(budget, UInt64(base.reference.length))
         note(base.reference, "a cluster of table '\(table.name)'")
       }
-      note(
-        entry.reference,
-        isOverlay ? "an overlay" : level == 0 ? "a cluster of table '\(table.name)'" : "a tree node"
-      )
+      let what = isOverlay ? "an overlay" : level == 0 ? "a cluster" : "a tree node"
+      note(entry.reference, "\(what) of table '\(table.name)'")
       do {
         if level == 0 {
           try checkLeaf(entry, table, schema, &lastKey)

@@ -69,7 +69,6 @@ package final class ClusterStore {
   ) throws -> OpenLeaf? {
     let leaf = try leaf(entry)
     guard try leaf.keys().row(ofKey: key) != nil else { return nil }
-    if let rows = takeTail(entry) { return .rows(rows) }
     let length = Int((leaf.overlay?.base ?? entry).reference.length)
     // Rewriting these costs about as much as an overlay; the last one is likely to grow next.
     if length < limits.overlayFrom
@@ -101,8 +100,7 @@ package final class ClusterStore {
         return []
       }
       if overlay.isEmpty { return [overlay.base] }
-      let most = max(limits.overlayBytes, Int(overlay.base.reference.length) / limits.overlayShare)
-      if overlay.byteCount > most || overlay.isMostlyDeleted {
+      if overlay.byteCount > limits.overlayBytes(of: overlay.base) || overlay.isMostlyDeleted {
         return try close(try openRows(overlay), limits: limits)
       }
       var reference = try writer.append(node: overlay.encode())

@@ -34,29 +34,6 @@ package final class TreeEditor {
     var content: Content
   }
 
-  /// Sizes that tests make tiny so that splits happen early.
-  package struct Limits: Sendable {
-    package var nodeCapacity = Node.standardCapacity
-    /// Rows a cluster holds at most when written by a transaction.
-    package var clusterRows = 1024
-    /// Small transactions fill the last cluster up to this many rows.
-    package var tailRows = 256
-    /// A cluster is closed early when its values take this many bytes.
-    package var clusterBytes = 4 << 20
-    /// Clusters a transaction keeps open before it writes them.
-    package var openClusters = 64
-    /// Changes to clusters of fewer bytes rewrite them; others get an overlay.
-    package var overlayFrom = 4096
-    /// An overlay of more bytes than this and than its cluster's share becomes part of the cluster.
-    package var overlayBytes = 2048
-    /// The share: one in so many bytes.
-    package var overlayShare = 4
-    /// Bytes of overlays that a transaction keeps open before it writes them.
-    package var openOverlayBytes = 8 << 20
-
-    package init() {}
-  }
-
   private let reader: TreeReader
   private let clusters: ClusterStore
   private let limits: Limits

@@ -101,7 +101,7 @@ extension Database.Options {
     options.limits.tailRows = 4
     options.limits.openClusters = 3
     options.limits.overlayFrom = 0
-    options.limits.overlayBytes = 200
+    options.limits.overlayBytes = 200...400
     options.limits.overlayShare = 2
     options.limits.openOverlayBytes = 4000
     options.indexLimits = .tiny

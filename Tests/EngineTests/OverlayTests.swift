@@ -1,0 +1,423 @@
+import Testing
+
+@testable import Engine
+
+/// A leaf with an overlay says what a dictionary of its rows would, whichever way it is asked, and
+/// whatever bytes an overlay has, nothing outside of it is read.
+@Suite("Overlays")
+struct OverlayTests {
+  /// Overlays for every change, and none that becomes part of its cluster.
+  private static var options: Database.Options {
+    var options = Database.Options()
+    options.limits.overlayFrom = 0
+    options.limits.overlayBytes = (1 << 20)...(1 << 20)
+    return options
+  }
+
+  private static func open(_ options: Database.Options = options) throws -> Database {
+    try Database.open(storage: RecordingStorage(isRecording: false), options: options)
+  }
+
+  // MARK: Reading
+
+  @Test("Leaves say what a dictionary says", arguments: 1..<9 as Range<UInt64>)
+  func twin(seed: UInt64) throws {
+    var changes = RandomChanges(seed: seed)
+    var model = Model()
+    let database = try Self.open()
+    try database.write { transaction in
+      try changes.createTable("a", RandomChanges.columns, transaction, &model)
+      try changes.append(seed % 2 == 0 ? 300 : 40, to: "a", transaction, &model)
+    }
+    for round in 0..<12 {
+      try database.write { transaction in
+        switch round % 4 {
+        case 0:
+          try changes.update(
+            .random(in: 1...9, using: &changes.random), in: "a", transaction, &model)
+        case 1:
+          try changes.delete(
+            .random(in: 1...9, using: &changes.random), from: "a", transaction, &model)
+        case 2:
+          try changes.replace(
+            .random(in: 1...9, using: &changes.random), in: "a", transaction, &model)
+        default:
+          try changes.replace(2, in: "a", transaction, &model)
+          try changes.delete(2, from: "a", transaction, &model)
+          try changes.update(2, in: "a", transaction, &model)
+        }
+      }
+      let snapshot = try database.snapshot()
+      #expect(try model.difference(snapshot) == nil, "seed \(seed), round \(round)")
+      #expect(try database.check().problems == [], "seed \(seed), round \(round)")
+      let expected = try #require(model.tables["a"])
+      let table = try snapshot.table("a")
+      var leaves = 0
+      try table.forEachLeaf { leaf in
+        leaves += 1
+        #expect(leaf.overlay != nil)
+        let problem = try difference(leaf, table.schema, expected, &changes.random)
+        #expect(problem == nil, "seed \(seed), round \(round)")
+      }
+      #expect(leaves == 1)
+    }
+    try database.close()
+  }
+
+  /// Compares everything that a leaf can be asked.
+  private func difference(
+    _ leaf: Leaf, _ schema: TableSchema, _ expected: Model.Table, _ random: inout SplitMix64
+  ) throws -> String? {
+    let keys = expected.rows.keys.sorted()
+    guard leaf.rowCount == keys.count, leaf.entry.firstKey == keys.first else { return "its entry" }
+    let found = try leaf.keys()
+    for key in 0...expected.nextKey where found.row(ofKey: key) != keys.firstIndex(of: key) {
+      return "the row of key \(key)"
+    }
+    for (row, key) in keys.enumerated() where found.key(row) != key {
+      return "the key of row \(row)"
+    }
+    let decoded = DecodedColumn()
+    for (index, id) in schema.columnIDs.enumerated() {
+      let column = try leaf.column(id: id)
+      let spellings = keys.map { key -> [UInt8]? in
+        expected.rows[key].flatMap { $0[index] == .null ? nil : $0[index].spelling }
+      }
+      guard column.rowCount == keys.count, column.unchanged == nil else { return "a column" }
+      let statistics = try leaf.statistics(id: id)
+      guard statistics.nullCount == spellings.count(where: { $0 == nil }) else { return "nulls" }
+      if schema.columns[index].type == .int, statistics.nullCount < keys.count {
+        guard let bounds = statistics.integers else { return "no bounds" }
+        for case .int(let int) in keys.compactMap({ expected.rows[$0]?[index] })
+        where !bounds.contains(int) { return "bounds" }
+      }
+      for round in 0..<20 {
+        let low = Int.random(in: 0...keys.count, using: &random)
+        let range =
+          round == 0 ? 0..<keys.count : low..<Int.random(in: low...keys.count, using: &random)
+        column.decode(rows: range, into: decoded)
+        guard decoded.count == range.count else { return "\(decoded.count) rows of \(range)" }
+        for row in range where decoded[row - range.lowerBound].map({ Array($0) }) != spellings[row]
+        {
+          return "row \(row) of \(range) in column \(index)"
+        }
+      }
+      for (row, spelling) in spellings.enumerated() {
+        guard try column.withSpelling(row, { $0.map { Array($0) } }) == spelling else {
+          return "row \(row) of column \(index) alone"
+        }
+      }
+      guard try column.value(-1, as: .text) == .null,
+        try column.value(keys.count, as: .text) == .null
+      else { return "something beyond the ends" }
+    }
+    return nil
+  }
+
+  // MARK: Growing
+
+  @Test("One change writes little, many make clusters of the standard size")
+  func growth() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("a.sheaf")
+    var changes = RandomChanges(seed: 3)
+    var model = Model()
+    let database = try Database.open(path)
+    try database.write { transaction in
+      try changes.createTable("a", RandomChanges.fewColumns, transaction, &model)
+      for _ in 0..<9 { try changes.append(1000, to: "a", transaction, &model) }
+    }
+    #expect(try database.compact().decision == .compacted)
+    #expect(try leafCounts(database) == [9000])
+    let before = database.bytesWritten
+    try database.write { try changes.replace(1, in: "a", $0, &model) }
+    #expect(database.bytesWritten - before < 1000)
+    #expect(try leafCounts(database) == [9000])
+    #expect(try database.tableUse("a").overlayBytes > 0)
+    for _ in 0..<60 where try leafCounts(database).count == 1 {
+      try database.write { transaction in
+        try changes.replace(40, in: "a", transaction, &model)
+        try changes.delete(5, from: "a", transaction, &model)
+      }
+      #expect(try model.difference(database.snapshot()) == nil)
+    }
+    let counts = try leafCounts(database)
+    #expect(counts.count == 9 && counts.allSatisfy { $0 <= 1024 }, "\(counts)")
+    #expect(try database.tableUse("a").overlayBytes == 0)
+    // And back into one.
+    try database.write { try changes.update(30, in: "a", $0, &model) }
+    #expect(try database.compact().decision == .compacted)
+    #expect(try leafCounts(database).count == 1)
+    #expect(try model.difference(database.snapshot()) == nil)
+    #expect(try database.check().problems == [])
+    try database.close()
+  }
+
+  private func leafCounts(_ database: Database) throws -> [Int] {
+    var counts: [Int] = []
+    try database.snapshot().table("a").forEachLeaf { counts.append($0.rowCount) }
+    return counts
+  }
+
+  @Test("Few rows that are left become a cluster, none leave nothing")
+  func deletion() throws {
+    let database = try Self.open()
+    var changes = RandomChanges(seed: 4)
+    var model = Model()
+    try database.write { transaction in
+      try changes.createTable("a", RandomChanges.fewColumns, transaction, &model)
+      for _ in 0..<3 { try changes.append(100, to: "a", transaction, &model) }
+    }
+    for (count, hasOverlay) in [(1, true), (49, true), (1, false), (1, true), (48, nil)] {
+      try database.write { transaction in
+        let table = try transaction.table("a")
+        for _ in 0..<count {
+          // The middle leaf, from its first row on.
+          let key = try #require(model.tables["a"]?.rows.keys.filter { $0 > 100 }.min())
+          #expect(try table.delete(key))
+          model.tables["a"]?.rows[key] = nil
+          #expect(try table.row(forKey: key) == nil)
+        }
+      }
+      #expect(try model.difference(database.snapshot()) == nil)
+      #expect(try database.check().problems == [])
+      let use = try database.tableUse("a")
+      if let hasOverlay { #expect((use.overlayBytes > 0) == hasOverlay) }
+      #expect(use.clusters == (hasOverlay == nil ? 2 : 3))
+    }
+    try database.write { try changes.deleteAll(in: "a", $0, &model) }
+    #expect(try model.difference(database.snapshot()) == nil)
+    try database.close()
+  }
+
+  @Test("Nothing that overlays and their clusters took is lost")
+  func space() throws {
+    let database = try Self.open()
+    var changes = RandomChanges(seed: 5)
+    var model = Model()
+    try database.write { transaction in
+      try changes.createTable("a", RandomChanges.fewColumns, transaction, &model)
+      try changes.append(900, to: "a", transaction, &model)
+    }
+    for round in 0..<30 {
+      try database.write { transaction in
+        try changes.replace(20, in: "a", transaction, &model)
+        if round % 10 == 9 { try changes.deleteAll(in: "a", transaction, &model) }
+        if round % 10 == 9 { try changes.append(900, to: "a", transaction, &model) }
+      }
+      let kept = try database.fileUse()
+      let snapshot = try database.snapshot()
+      var pages: Set<Int> = [0, 1]
+      try VersionRoots(snapshot.record, snapshot.blocks).forEachBlock(snapshot.blocks) {
+        reference, _, _ in pages.formUnion(reference.pages(within: snapshot.record.end) ?? 0..<0)
+      }
+      #expect(kept.used == pages.count * Layout.pageBytes, "round \(round)")
+    }
+    try database.close()
+  }
+
+  // MARK: Transactions
+
+  @Test("A column that is added is null in rows that were changed before")
+  func addedColumn() throws {
+    let database = try Self.open()
+    try database.write { transaction in
+      try transaction.createTable("a", columns: [Column("x", .int)])
+      let table = try transaction.table("a")
+      for number in 1...60 { try table.insert([.int(Int64(number))]) }
+    }
+    try database.write { try $0.table("a").update(2, ["x": .int(-2)]) }
+    try database.write { transaction in
+      let table = try transaction.table("a")
+      try table.update(3, ["x": .int(-3)])
+      try table.editor.addColumn(Column("y", .text))
+      #expect(try table.row(forKey: 3)?.values == [.int(-3), .null])
+      try table.update(3, ["y": .text("three")])
+      try table.update(4, ["y": .text("four")])
+    }
+    try database.write { try $0.table("a").delete(1) }
+    let table = try database.snapshot().table("a")
+    #expect(try table.row(forKey: 2)?.values == [.int(-2), .null])
+    #expect(try table.row(forKey: 3)?.values == [.int(-3), .text("three")])
+    #expect(try table.row(forKey: 4)?.values == [.int(4), .text("four")])
+    #expect(try table.row(at: 4)?.values == [.int(6), .null])
+    #expect(try database.tableUse("a").columns.map(\.nulls) == [0, 57])
+    #expect(try database.tableUse("a").overlayBytes > 0)
+    #expect(try database.check().problems == [])
+    try database.close()
+  }
+
+  @Test("Changes that fail leave the leaf as it was")
+  func failures() throws {
+    let database = try Self.open()
+    var changes = RandomChanges(seed: 6)
+    var model = Model()
+    try database.write { transaction in
+      try changes.createTable("a", RandomChanges.fewColumns, transaction, &model)
+      try changes.append(50, to: "a", transaction, &model)
+      try changes.delete(10, from: "a", transaction, &model)
+    }
+    let gone = try #require((1...50).first { model.tables["a"]?.rows[$0] == nil })
+    let expected = EngineError.noSuchObject(table: "a", key: gone)
+    try database.write { transaction in
+      let table = try transaction.table("a")
+      #expect(throws: EngineError.self) { try table.update(1, ["stars": .null]) }
+      #expect(throws: expected) { try table.update(gone, ["stars": .int(1)]) }
+      #expect(throws: expected) {
+        let spans = [TextSpan.null, .null]
+        try spans.withUnsafeBufferPointer { spans in
+          guard let row = spans.baseAddress else { return }
+          try table.editor.replace(gone, base: UnsafeRawPointer(row), row: row)
+        }
+      }
+      #expect(try !table.delete(gone) && !table.delete(99) && !table.delete(-1))
+    }
+    #expect(try model.difference(database.snapshot()) == nil)
+    try database.close()
+  }
+
+  @Test("Memory for open overlays is limited, and the rows are the same", arguments: [0, 3000])
+  func limitedMemory(bytes: Int) throws {
+    var options = Self.options
+    options.limits.openOverlayBytes = bytes
+    options.limits.nodeCapacity = 4
+    let database = try Self.open(options)
+    var changes = RandomChanges(seed: 7)
+    var model = Model()
+    try database.write { transaction in
+      try changes.createTable("a", RandomChanges.columns, transaction, &model)
+      for _ in 0..<20 { try changes.append(30, to: "a", transaction, &model) }
+    }
+    for _ in 0..<4 {
+      try database.write { transaction in
+        try changes.replace(60, in: "a", transaction, &model)
+        try changes.delete(10, from: "a", transaction, &model)
+        try changes.update(10, in: "a", transaction, &model)
+      }
+      #expect(try model.difference(database.snapshot()) == nil)
+      #expect(try database.check().problems == [])
+    }
+    try database.close()
+  }
+
+  // MARK: Damage
+
+  /// An overlay's bytes, with deleted and changed rows.
+  private func sample(seed: UInt64) throws -> [UInt8] {
+    var changes = RandomChanges(seed: seed)
+    var model = Model()
+    let database = try Self.open()
+    try database.write { transaction in
+      try changes.createTable("a", RandomChanges.columns, transaction, &model)
+      try changes.append(60, to: "a", transaction, &model)
+      try changes.delete(9, from: "a", transaction, &model)
+      try changes.replace(7, in: "a", transaction, &model)
+    }
+    let snapshot = try database.snapshot()
+    var bytes: [UInt8] = []
+    try snapshot.table("a").forEachLeaf { leaf in
+      bytes = Array(try snapshot.blocks.block(leaf.entry.reference, end: snapshot.record.end))
+    }
+    try database.close()
+    return bytes
+  }
+
+  @Test(
+    "Hostile bytes are refused, or read without a look outside", arguments: 1..<5 as Range<UInt64>)
+  func hostile(seed: UInt64) throws {
+    let bytes = try sample(seed: seed)
+    var random = SplitMix64(seed: seed)
+    #expect(try isValid(bytes) == true)
+    for length in 0..<bytes.count { #expect(try isValid(Array(bytes[..<length])) != true) }
+    #expect(try isValid(bytes + [0]) == false)
+    var outcomes: [Bool?: Int] = [:]
+    for _ in 0..<3000 {
+      var forged = bytes
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        // Most of them in header and tables.
+        let end = Bool.random(using: &random) ? min(160, forged.count) : forged.count
+        let position = Int.random(in: 0..<end, using: &random)
+        forged[position] =
+          [0, 1, 127, 128, 255, .random(in: 0...255, using: &random)]
+          .randomElement(using: &random) ?? 0
+      }
+      if Int.random(in: 0..<8, using: &random) == 0 {
+        forged.removeLast(.random(in: 0...forged.count, using: &random))
+      }
+      outcomes[try isValid(forged), default: 0] += 1
+    }
+    #expect(outcomes[true] ?? 0 > 0 && outcomes[false] ?? 0 > 0 && outcomes[nil] ?? 0 > 0)
+  }
+
+  /// Asks an overlay everything; nil when it is none, false when it is not valid.
+  private func isValid(_ content: [UInt8]) throws -> Bool? {
+    let guarded = try GuardedBytes(content)
+    guard let overlay = try? Overlay(UnsafeRawBufferPointer(guarded.bytes)) else { return nil }
+    #expect(overlay.rowCount > 0 && overlay.rowCount <= ClusterFormat.maximumRows)
+    for row in [-1, 0, 1, 5, overlay.rowCount, overlay.baseRowCount, Int(UInt32.max)] {
+      #expect((0..<overlay.baseRowCount).contains(overlay.baseRow(row)))
+      _ = overlay.isDeleted(row)
+      _ = overlay.changedIndex(row)
+      _ = overlay.column(id: UInt32(truncatingIfNeeded: row))
+    }
+    var sum = 0
+    for index in 0..<min(overlay.changedCount, 100) {
+      for column in 0..<min(overlay.columnCount, 20) {
+        for byte in overlay.spelling(index, column: column) ?? .init(start: nil, count: 0) {
+          sum &+= Int(byte)
+        }
+      }
+    }
+    guard (try? overlay.validate()) != nil else { return false }
+    let rows = (0..<overlay.rowCount).map(overlay.baseRow)
+    #expect(rows == (0..<overlay.baseRowCount).filter { !overlay.isDeleted($0) })
+    return true
+  }
+
+  @Test("An overlay is never taken for a cluster, nor a cluster for an overlay")
+  func forms() throws {
+    let storage = RecordingStorage(isRecording: false)
+    let database = try Database.open(storage: storage, options: Self.options)
+    try database.write { transaction in
+      try transaction.createTable("a", columns: [Column("x", .int, nullable: false)])
+      let table = try transaction.table("a")
+      for number in 1...9 { try table.insert([.int(Int64(number))]) }
+    }
+    try database.write { try $0.table("a").update(5, ["x": .int(55)]) }
+    let snapshot = try database.snapshot()
+    var found: NodeEntry?
+    try snapshot.table("a").forEachLeaf { found = $0.entry }
+    let entry = try #require(found)
+    // Read as a cluster, or a cluster read as an overlay: both are refused.
+    let end = snapshot.record.end
+    var plain = entry
+    plain.reference.isOverlay = false
+    #expect(throws: BlockError.self) { try Leaf(plain, snapshot.blocks, end: end) }
+    var base = try Leaf(entry, snapshot.blocks, end: end).overlay?.base ?? entry
+    #expect(base.reference != entry.reference)
+    base.reference.isOverlay = true
+    #expect(throws: BlockError.self) { try Leaf(base, snapshot.blocks, end: end) }
+    var other = entry
+    other.count += 1
+    #expect(throws: BlockError.self) { try Leaf(other, snapshot.blocks, end: end) }
+    // No reference but a leaf's may have the form of one.
+    var writer = ByteWriter()
+    entry.reference.encode(into: &writer)
+    #expect(throws: DecodingFailure.self) {
+      try writer.bytes.withUnsafeBytes { bytes in
+        var reader = ByteReader(bytes)
+        _ = try BlockReference(from: &reader)
+      }
+    }
+    #expect(try readBack(entry, level: 1) == entry)
+    #expect(throws: BlockError.self) { try readBack(entry, level: 2) }
+    try database.close()
+  }
+
+  /// An entry, written into a node and read from it.
+  private func readBack(_ entry: NodeEntry, level: Int) throws -> NodeEntry {
+    try Node.encode(level: level, [entry][...]).withUnsafeBytes {
+      try Node($0, of: entry, level: level, path: "").entry(0)
+    }
+  }
+}
