@@ -199,10 +199,16 @@ struct RandomChanges {
       try arena.withUnsafeBytes { arena in
         try spans.withUnsafeBufferPointer { spans in
           guard let base = arena.baseAddress, let row = spans.baseAddress else { return }
-          try editor.replace(key, base: base, row: row)
+          if let column = expected.key,
+            let owner = expected.owners()[values[column].spelling], owner != key
+          {
+            try Self.expectDuplicate { try editor.replace(key, base: base, row: row) }
+          } else {
+            try editor.replace(key, base: base, row: row)
+            expected.rows[key] = values
+          }
         }
       }
-      expected.rows[key] = values
     }
     model.tables[name] = expected
   }
