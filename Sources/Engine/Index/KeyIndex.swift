@@ -47,8 +47,8 @@ package final class KeyIndex {
       runs: [], writer: writer, blocks: blocks, baseEnd: baseEnd, limits: limits, recent: nil)
   }
 
-  /// Bits of a hash for tables that get a key.
-  package var codeBits: UInt8 { limits.codeBits }
+  /// Makes the codes of a table that gets a key.
+  package func newKeyCode() -> KeyCode { limits.keyCode ?? .random() }
 
   // MARK: Finding
 
