@@ -79,7 +79,7 @@ struct KeyTests {
 
   @Test("Random changes against a dictionary", arguments: 0..<12 as Range<UInt64>)
   func model(seed: UInt64) throws {
-    for seed in seed..<(Self.isLong ? seed + 600 : seed + 1) {
+    for seed in seed..<(Self.isLong ? seed + 60 : seed + 1) {
       let storage = RecordingStorage(isRecording: false)
       var random = SplitMix64(seed: seed)
       var twin = Twin()
