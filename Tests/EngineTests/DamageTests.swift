@@ -374,7 +374,13 @@ struct DamageTests {
     let database = try Database.open(storage: storage)
     #expect(try database.check().problems == [])
     #expect(try Model.digest(database.snapshot()) == sample.digest)
-    let position = try #require(sample.reachable.max())
+    let snapshot = try database.snapshot()
+    var found: Int?
+    try VersionRoots(snapshot.record, snapshot.blocks).forEachBlock(snapshot.blocks) {
+      block, kind, _ in
+      if kind == .overlay { found = Int(block.offset) + Int(block.length) - 1 }
+    }
+    let position = try #require(found)
     try withUnsafeBytes(of: ~sample.bytes[position]) { try storage.write($0, at: position) }
     #expect(try database.check().problems.count == 1)
   }
