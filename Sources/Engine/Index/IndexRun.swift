@@ -82,7 +82,9 @@ package struct IndexBlocks: Sendable {
     } catch {
       throw damaged(entry, "\(error.what) at byte \(error.offset)")
     }
-    guard leaf.rowCount == entry.count, leaf.firstCode == entry.firstKey else {
+    guard leaf.rowCount == entry.count, leaf.firstCode == entry.firstKey,
+      !entry.reference.isOverlay
+    else {
       throw damaged(entry, "the leaf does not match its parent's entry")
     }
     return leaf
