@@ -31,6 +31,7 @@ struct ModelTests {
       options.limits.nodeCapacity = 3
       options.limits.clusterRows = 5
       options.limits.tailRows = 5
+      options.limits.shortTailRows = 1
       options.limits.openClusters = 64
       options.limits.overlayFrom = 300
     }

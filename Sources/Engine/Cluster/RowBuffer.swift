@@ -61,6 +61,22 @@ package struct RowBuffer: Sendable {
     keys.append(key)
   }
 
+  /// Adds the rows of another buffer, whose keys are larger.
+  ///
+  /// - Precondition: it has the same columns.
+  /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
+  package mutating func append(_ other: RowBuffer) throws(ClusterError) {
+    guard arena.count + other.arena.count <= ClusterFormat.maximumBytes else {
+      throw .tooLarge(bytes: arena.count + other.arena.count)
+    }
+    let shift = UInt32(truncatingIfNeeded: arena.count)
+    keys += other.keys
+    arena += other.arena
+    spans += other.spans.map {
+      $0.isNull ? .null : TextSpan(offset: $0.offset &+ shift, length: $0.length)
+    }
+  }
+
   /// Adds a row of spellings, nil for null.
   ///
   /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.

@@ -4,8 +4,11 @@ extension TreeEditor {
     package var nodeCapacity = Node.standardCapacity
     /// Rows a cluster holds at most when written by a transaction.
     package var clusterRows = 1024
-    /// Small transactions fill the last cluster up to this many rows.
+    /// Small transactions fill clusters up to this many rows.
     package var tailRows = 256
+    /// They add to a last cluster of at most this many, which joins the one before it once it is full:
+    /// each of them writes the last cluster anew, and a short one costs a quarter of a long one.
+    package var shortTailRows = 64
     /// A cluster is closed early when its values take this many bytes.
     package var clusterBytes = 4 << 20
     /// Clusters a transaction keeps open before it writes them.

@@ -198,9 +198,12 @@ package final class TreeEditor {
   package func withTail<Result>(
     nextKey: Int64, appended: Int, _ body: (OpenCluster) throws -> Result
   ) throws -> Result {
-    let limit = max(limits.tailRows, min(limits.clusterRows, appended))
-    if let path = try pathToLast(), try hasRoom(path, limit: limit) {
-      return try changeRows(path, body)
+    // A cluster that this transaction began itself may go on.
+    let short = min(limits.shortTailRows, limits.tailRows)
+    let limit = max(short, min(limits.clusterRows, appended + 1))
+    if let path = try pathToLast() {
+      if try hasRoom(path, limit: limit) { return try changeRows(path, body) }
+      try joinTail(path)
     }
     let cluster = clusters.newCluster()
     openCount += 1
@@ -209,6 +212,24 @@ package final class TreeEditor {
       throw EngineError.invalidArgument("a cluster that was just added is not there")
     }
     return try changeRows(path, body)
+  }
+
+  /// Joins the last cluster with the one before it, when they are small enough together.
+  private func joinTail(_ path: Path) throws {
+    guard let last = path.last, last.index > 0 else { return }
+    let (node, index) = (last.node, last.index)
+    let count = node.children[index - 1].count + node.children[index].count
+    guard count <= UInt64(limits.tailRows), try hasRoom(path, limit: .max),
+      try hasRoom([(node, index - 1)], limit: .max)
+    else { return }
+    let before = try openRows(at: node, index - 1)
+    let tail = try openRows(at: node, index)
+    try before.rows.append(tail.rows)
+    node.children[index - 1].count = count
+    node.children.remove(at: index)
+    openCount -= 1
+    isChanged = true
+    for step in path { step.node.isChanged = true }
   }
 
   private func hasRoom(_ path: Path, limit: Int) throws -> Bool {

@@ -98,7 +98,8 @@ extension Database.Options {
     var options = Database.Options()
     options.limits.nodeCapacity = 4
     options.limits.clusterRows = 8
-    options.limits.tailRows = 4
+    options.limits.tailRows = 6
+    options.limits.shortTailRows = 2
     options.limits.openClusters = 3
     options.limits.overlayFrom = 0
     options.limits.overlayBytes = 200...400
