@@ -15,6 +15,8 @@ struct DamageTests {
     let before: UInt64
     /// Bytes that some block of the newest version, or a slot, uses.
     let reachable: Set<Int>
+    /// A byte of a cluster.
+    let inCluster: Int
 
     init(isClosed: Bool = true) throws {
       let folder = TemporaryFolder()
@@ -62,13 +64,16 @@ struct DamageTests {
       #expect(Set(encodings) == Set(ColumnEncoding.allCases.map(\.name)))
       var reachable = Set(0..<Layout.firstBlockOffset)
       var overlays = 0
+      var inCluster = 0
       try VersionRoots(snapshot.record, snapshot.blocks).forEachBlock(snapshot.blocks) {
         block, kind, _ in
         overlays += kind == .overlay ? 1 : 0
+        if kind == .cluster { inCluster = Int(block.offset) + Int(block.length) - 1 }
         reachable.formUnion(Int(block.offset)..<Int(block.offset) + Int(block.length))
       }
       #expect(overlays > 0)
       self.reachable = reachable
+      self.inCluster = inCluster
       if isClosed { try database.close() }
       bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
       if !isClosed { try database.close() }
@@ -374,10 +379,7 @@ struct DamageTests {
     let database = try Database.open(storage: storage)
     #expect(try database.check().problems == [])
     #expect(try Model.digest(database.snapshot()) == sample.digest)
-    // Without the catalogue nothing of a version could be read at all.
-    let root = try Recovery.run(storage).record.root
-    let catalogue = Int(root.offset)..<Int(root.offset) + Int(root.length)
-    let position = try #require(sample.reachable.filter { !catalogue.contains($0) }.max())
+    let position = sample.inCluster
     try withUnsafeBytes(of: ~sample.bytes[position]) { try storage.write($0, at: position) }
     #expect(try database.check().problems.count == 1)
   }

@@ -86,7 +86,7 @@ final class TransactionState {
       throw EngineError.tableExists(name: name)
     }
     let schema = try TableSchema(
-      columns, table: name, key: key, codeBits: database.options.indexLimits.codeBits)
+      columns, table: name, key: key, keyCode: database.options.indexLimits.keyCode)
     let table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
     catalogue.nextTableNumber &+= 1
     catalogue.tables.append(table)

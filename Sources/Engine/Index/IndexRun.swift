@@ -6,7 +6,8 @@
 package struct IndexRun: Sendable, Equatable {
   /// A node of level 1 or more, whose keys are codes; below level 1 lie `IndexLeaf`s.
   package var root: TreeRoot
-  /// The highest code, so that keys beyond it need no look into the run.
+  /// No code is higher: what lies beyond it needs no look into the run. The last entry may have a lower
+  /// one, since a merge takes leaves over without reading them.
   package var lastCode: Int64
 
   package init(root: TreeRoot, lastCode: Int64) {

@@ -47,8 +47,8 @@ package final class KeyIndex {
       runs: [], writer: writer, blocks: blocks, baseEnd: baseEnd, limits: limits, recent: nil)
   }
 
-  /// Bits of a hash for tables that get a key.
-  package var codeBits: UInt8 { limits.codeBits }
+  /// Makes the codes of a table that gets a key.
+  package func newKeyCode() -> KeyCode { limits.keyCode ?? .random() }
 
   // MARK: Finding
 
@@ -173,6 +173,7 @@ package final class KeyIndex {
   private func write(from start: Int?, filtersAll: Bool, _ filter: RunMerger.Filter) throws {
     let first = start ?? policy.firstMerged(runs.map(\.count), added: pending.count)
     let readable = try readable()
+    let hadLarge = !runs[first...].allSatisfy(isRecent)
     let output = RunWriter(writer, limits, filter: makeFilter(from: first))
     var merger = RunMerger(readable, output, filtersAll: filtersAll)
     pending.sort()
@@ -194,8 +195,10 @@ package final class KeyIndex {
     isChanged = true
     guard recentIsReady else { return }
     let references = runs.filter(isRecent).map(\.root.entry.reference)
-    // Its entries have gone into a large run, or are mostly repetitions: it would only grow.
-    if references.isEmpty || recent.count > 2 * limits.recentEntries {
+    // Its entries have gone into a large run, or are mostly repetitions, so that it would only grow; or a
+    // large run has become a small one, whose entries are not here.
+    let hasShrunk = hadLarge && runs.last.map(isRecent) ?? false
+    if references.isEmpty || hasShrunk || recent.count > 2 * limits.recentEntries {
       recent.removeAll()
       recentIsReady = references.isEmpty
     } else {

@@ -17,8 +17,8 @@ package struct IndexLimits: Sendable {
   package var largeFanout = 4
   /// Memory for the filters of large runs, the newest first.
   package var filterBytes = 16 << 20
-  /// Bits of a hash, for tables that are made a key of.
-  package var codeBits = KeyCode.standardBits
+  /// How tables that get a key make its codes; tests set it, for the same codes at every run.
+  package var keyCode: KeyCode?
 
   package init() {}
 }

@@ -11,7 +11,7 @@ extension TableEditor {
       }
       if column == schema.keyColumn { return }
       let (oldSchema, oldIndex) = (schema, index)
-      schema.setKey(at: column, code: .random(bits: oldIndex.codeBits))
+      schema.setKey(at: column, code: oldIndex.newKeyCode())
       index = oldIndex.makeEmpty()
       do {
         try addAllKeys(column)

@@ -39,11 +39,13 @@ public struct TableSchema: Sendable, Equatable {
   /// Makes the codes of primary keys; the table's own for as long as it has one.
   package private(set) var keyCode = KeyCode(low: 0, high: 0, bits: 0)
 
-  /// - Parameter key: the name of the primary key's column, which is made not nullable.
+  /// - Parameters:
+  ///   - key: the name of the primary key's column, which is made not nullable.
+  ///   - keyCode: makes the key's codes; with a random secret by default.
   /// - Throws: `EngineError.invalidSchema` when there is no column, a name is empty or stands twice,
   ///   or there is no column of the key's name.
   package init(
-    _ columns: [Column], table: String, key: String? = nil, codeBits: UInt8 = KeyCode.standardBits
+    _ columns: [Column], table: String, key: String? = nil, keyCode: KeyCode? = nil
   ) throws(EngineError) {
     self.columns = columns
     columnIDs = columns.indices.map { UInt32($0 + 1) }
@@ -66,7 +68,7 @@ public struct TableSchema: Sendable, Equatable {
       throw EngineError.invalidSchema(
         table: table, reason: "the key '\(key)' is none of its columns")
     }
-    setKey(at: index, code: .random(bits: codeBits))
+    setKey(at: index, code: keyCode ?? .random())
   }
 
   /// Where a column stands in the order; nil when there is none of that name.

@@ -119,7 +119,7 @@ extension IndexLimits {
     limits.smallestRun = 2
     limits.smallFanout = 2
     limits.largeFanout = 2
-    limits.codeBits = 5
+    limits.keyCode = KeyCode(low: 1, high: 2, bits: 5)
     return limits
   }
 }

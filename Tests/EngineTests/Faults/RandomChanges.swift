@@ -196,19 +196,22 @@ struct RandomChanges {
         spans.append(
           value == .null ? .null : TextSpan(offset: start, length: UInt32(arena.count) - start))
       }
-      try arena.withUnsafeBytes { arena in
-        try spans.withUnsafeBufferPointer { spans in
-          guard let base = arena.baseAddress, let row = spans.baseAddress else { return }
-          if let column = expected.key,
-            let owner = expected.owners()[values[column].spelling], owner != key
-          {
-            try Self.expectDuplicate { try editor.replace(key, base: base, row: row) }
-          } else {
+      func replace() throws {
+        try arena.withUnsafeBytes { arena in
+          try spans.withUnsafeBufferPointer { spans in
+            guard let base = arena.baseAddress, let row = spans.baseAddress else { return }
             try editor.replace(key, base: base, row: row)
-            expected.rows[key] = values
           }
         }
       }
+      if let column = expected.key,
+        let owner = expected.owners()[values[column].spelling], owner != key
+      {
+        try Self.expectDuplicate(replace)
+        continue
+      }
+      try replace()
+      expected.rows[key] = values
     }
     model.tables[name] = expected
   }
