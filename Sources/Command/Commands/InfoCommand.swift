@@ -50,6 +50,9 @@ enum InfoCommand {
           [
             "name": .string(table.name), "objects": .int(table.objects),
             "clusters": .int(table.clusters), "bytes": .int(table.clusterBytes),
+            "overlayBytes": .int(table.overlayBytes),
+            "key": table.keyColumn.map { .string($0) } ?? .null,
+            "indexBytes": .int(table.indexBytes),
             "columns": .array(table.columns.map(json)),
           ]
         }),
@@ -84,6 +87,15 @@ enum InfoCommand {
         "\ntable \(StandardError.escaped(table.name)): \(HumanFormat.count(table.objects, "object", "objects")) in "
         + "\(HumanFormat.count(table.clusters, "cluster", "clusters")), "
         + "\(HumanFormat.size(table.clusterBytes))\n"
+      if table.overlayBytes > 0 {
+        text +=
+          "  changed and deleted objects beside them: \(HumanFormat.size(table.overlayBytes))\n"
+      }
+      if let key = table.keyColumn {
+        text +=
+          "  primary key \(StandardError.escaped(key)): its index takes "
+          + "\(HumanFormat.size(table.indexBytes))\n"
+      }
       let names = table.columns.map { StandardError.escaped($0.column.name) }
       let width = names.map(\.count).max() ?? 0
       for (column, name) in zip(table.columns, names) {
