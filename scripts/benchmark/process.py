@@ -60,9 +60,9 @@ def spawn(words, standard_input=None, output=None, errors=None):
     actions = [(os.POSIX_SPAWN_DUP2, null if end is None else end, target)
                for target, end in enumerate(given)]
     try:
-        # Python ignores SIGPIPE; a shell's programs do not.
+        # Python ignores SIGPIPE, and a shell's background SIGINT; a shell's own programs do not.
         return os.posix_spawnp(words[0], words, os.environ, file_actions=actions,
-                               setsigdef=[signal.SIGPIPE])
+                               setsigdef=[signal.SIGPIPE, signal.SIGINT])
     except OSError as error:
         raise Failure(f"{words[0]} cannot be started: {error.strerror}") from error
     finally:
