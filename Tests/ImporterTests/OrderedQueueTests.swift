@@ -55,6 +55,46 @@ import Testing
     #expect(gauge.highest >= min(window, 2), "the limit was never come near")
   }
 
+  @Test("Inputs wait for room by their bytes; one that is too large goes alone")
+  func neverMoreBytesThanTheLimit() throws {
+    let queue = OrderedQueue<Int, Int>(window: 100, byteLimit: 20)
+    let gauge = Gauge()
+    let sizes = [10, 10, 10, 50, 1, 1]
+    let reader = try Thread(name: "reader") {
+      // No parser: a reader that has no room does their work.
+      for size in sizes where queue.put(size, size: size, help: { .success($0) }) { gauge.enter() }
+      queue.end()
+    }
+    func expect(_ taken: Int) {
+      var patience = 2000
+      while gauge.highest < taken, patience > 0 {
+        System.sleep(milliseconds: 1)
+        patience -= 1
+      }
+      System.sleep(milliseconds: 5)
+      #expect(gauge.highest == taken)
+    }
+    expect(2)
+    #expect(try queue.next() == 10)
+    expect(3)
+    // 50 does not go with 10, and nothing goes with 50.
+    #expect(try queue.next() == 10)
+    expect(3)
+    #expect(try queue.next() == 10)
+    expect(4)
+    // Nobody is left to parse the last two but whoever takes them.
+    let parser = try Thread(name: "parser") {
+      while let (index, size) = queue.take() { queue.deliver(index, .success(size)) }
+    }
+    #expect(try queue.next() == 50)
+    expect(6)
+    #expect(try queue.next() == 1)
+    #expect(try queue.next() == 1)
+    #expect(try queue.next() == nil)
+    reader.join()
+    parser.join()
+  }
+
   @Test func stoppingEndsAReaderThatWaits() throws {
     let queue = OrderedQueue<Int, Int>(window: 2)
     let reader = try Thread(name: "reader") {

@@ -3,15 +3,19 @@ import Engine
 /// The bounded queue between the reader, the parser threads and the writer.
 ///
 /// Chunks go in numbered, parsers take them in any order and hand results back, the writer receives
-/// the results in the order of the chunks. At most `window` chunks are between `put` and `next` at
-/// once: the reader waits for the writer (back-pressure), so that memory is bounded whatever the
-/// size of the input.
+/// the results in the order of the chunks. At most `window` chunks, of at most `byteLimit` bytes
+/// together unless it is a single one, are between `put` and `next` at once: the reader waits for the
+/// writer (back-pressure), so that memory is bounded whatever the size of the input and its records.
 ///
 /// Thread rule: any thread; one reader, any number of parsers, one writer.
 final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable {
   // @unchecked: everything is guarded by `lock`.
   private let lock = Lock()
   private let window: Int
+  private let byteLimit: Int
+  /// The sizes of the inputs between `put` and `next`, in their order, and their sum.
+  private var sizes: [Int] = []
+  private var bytes = 0
   private var waiting: [(index: Int, input: Input)] = []
   private var results: [Int: Result<Output, any Error>] = [:]
   private var putCount = 0
@@ -20,23 +24,30 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
   private var failure: (any Error)?
   private var isStopped = false
 
-  init(window: Int) {
+  init(window: Int, byteLimit: Int = .max) {
     self.window = max(1, window)
+    self.byteLimit = byteLimit
   }
 
   /// Adds an input. While the window is full, the reader does a parser's work instead of waiting for
   /// one, and waits only when there is none to do.
   ///
-  /// - Parameter help: parses an input that waits for a parser.
+  /// - Parameters:
+  ///   - size: its bytes.
+  ///   - help: parses an input that waits for a parser.
   /// - Returns: false when the queue was stopped; the reader should end.
-  func put(_ input: Input, help: (Input) -> Result<Output, any Error>) -> Bool {
+  func put(
+    _ input: Input, size: Int = 0, help: (Input) -> Result<Output, any Error>
+  ) -> Bool {
     while true {
       var work: (index: Int, input: Input)?
       let isDone: Bool? = lock.withLock {
         while true {
           if isStopped { return false }
-          if putCount - nextIndex < window {
+          if hasRoom(for: size) {
             waiting.append((putCount, input))
+            sizes.append(size)
+            bytes += size
             putCount += 1
             lock.wakeAll()
             return true
@@ -51,6 +62,12 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
       if let isDone { return isDone }
       if let work { deliver(work.index, help(work.input)) }
     }
+  }
+
+  /// With the lock held.
+  private func hasRoom(for size: Int) -> Bool {
+    let count = putCount - nextIndex
+    return count == 0 || (count < window && size <= byteLimit - bytes)
   }
 
   /// Says that no input follows, because it ended or failed; a failure reaches the writer after
@@ -92,6 +109,7 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
         if isStopped { return nil }
         if let result = results.removeValue(forKey: nextIndex) {
           nextIndex += 1
+          bytes -= sizes.removeFirst()
           lock.wakeAll()
           return try result.get()
         }
