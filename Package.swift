@@ -25,13 +25,17 @@ let package = Package(
       ]),
     // What scripts/bench looks objects up with; no product.
     .executableTarget(
-      name: "PointLookups", dependencies: ["Engine"], path: "Tests/PointLookups",
+      name: "PointLookups", dependencies: ["Engine", "TestSupport"], path: "Tests/PointLookups",
       swiftSettings: settings),
-    .testTarget(name: "EngineTests", dependencies: ["Engine"], swiftSettings: settings),
+    // What all tests use; no product.
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
-      name: "ImporterTests", dependencies: ["Engine", "Importer"], swiftSettings: settings),
+      name: "EngineTests", dependencies: ["Engine", "TestSupport"], swiftSettings: settings),
     .testTarget(
-      name: "CommandTests", dependencies: ["Command", "Engine", "Importer"],
+      name: "ImporterTests", dependencies: ["Engine", "Importer", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "CommandTests", dependencies: ["Command", "Engine", "Importer", "TestSupport"],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

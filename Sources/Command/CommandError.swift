@@ -93,7 +93,7 @@ extension CommandError {
   private static func status(_ error: ImportError) -> ExitStatus {
     switch error {
     case .unreadableInput: .inputMissing
-    case .readFailed, .outOfMemory: .inputOutput
+    case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .tooManyRejects, .emptyInput: .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

@@ -46,6 +46,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A column named in the options is not in the input.
   case noSuchColumn(name: String, known: [String])
   case invalidOption(String)
+  /// The import had ended with an error, and then what it had committed could not be flushed.
+  case notDurable(after: String, cause: String)
   /// `shouldStop` said so while a pipe had nothing to read.
   case interrupted
 
@@ -66,6 +68,9 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "the input has no column '\(name)'; it has: \(known.prefix(20).joined(separator: ", "))"
         + (known.count > 20 ? ", ..." : "")
     case .invalidOption(let reason): reason
+    case .notDurable(let first, let cause):
+      "\(first); the batches committed last may be lost, since they could not be flushed: \(cause); "
+        + "see what is there with 'sheaf info', and go on with --resume"
     case .interrupted: "interrupted before the first record"
     case .unreadableInput(let path, let reason):
       "\(path): cannot read the input: \(reason); check the path and its permissions"

@@ -98,8 +98,14 @@ private struct ImportRun {
         try importAll(database)
         try finish(database)
       } catch {
-        // What was committed is made durable; the first error is the one to tell.
-        try? database.close()
+        // What was committed is made durable. When that fails too, both have to be told.
+        do {
+          try database.close()
+        } catch let second {
+          // A failed flush is what ended the import, and says so itself.
+          if case EngineError.poisoned = error { throw error }
+          throw ImportError.notDurable(after: "\(error)", cause: "\(second)")
+        }
         throw error
       }
       try database.close()

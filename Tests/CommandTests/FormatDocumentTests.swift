@@ -2,6 +2,7 @@ import Engine
 import Foundation
 import Importer
 import Testing
+import TestSupport
 
 /// `docs/file-format.md` is right as long as a reader written from it alone, `scripts/sheaf-dump`,
 /// reads the same from a file as the engine does.

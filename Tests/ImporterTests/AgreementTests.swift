@@ -1,5 +1,6 @@
 import Importer
 import Testing
+import TestSupport
 
 /// The fast splitter and parser agree with the slow, obvious ones.
 @Suite struct AgreementTests {

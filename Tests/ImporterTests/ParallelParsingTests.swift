@@ -1,6 +1,7 @@
 import Engine
 import Importer
 import Testing
+import TestSupport
 
 /// Chunks that lie in the same memory, parsed by several threads while the splitter reads on.
 @Suite struct ParallelParsingTests {

@@ -1,4 +1,5 @@
 import Engine
+import TestSupport
 
 /// Looks random keys up for a while and prints how long one lookup takes, as one JSON object.
 ///

@@ -120,7 +120,12 @@ final class RejectLog {
 
   /// The length that the file has now: less than asked for when somebody took it away.
   private static func cut(_ path: String, to length: Int) throws -> Int {
-    guard let present = try? System.status(path: path).size else { return 0 }
+    let present: Int
+    do {
+      present = try System.status(path: path).size
+    } catch let error where error.isMissing {
+      return 0
+    }
     if present > length {
       let descriptor = try System.open(path, .readWrite)
       defer { System.close(descriptor) }

@@ -1,6 +1,7 @@
 import Engine
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Command
 

@@ -1,4 +1,5 @@
 import Engine
+import TestSupport
 
 @testable import Engine
 

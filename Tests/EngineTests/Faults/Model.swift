@@ -1,3 +1,4 @@
+import TestSupport
 @testable import Engine
 
 /// What a database should hold: the slow, obvious twin of the engine.

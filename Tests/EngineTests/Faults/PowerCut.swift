@@ -1,3 +1,4 @@
+import TestSupport
 @testable import Engine
 
 /// Builds the states of a file that a power cut could leave, from a record of what was done to it.

@@ -1,3 +1,4 @@
+import TestSupport
 @testable import Engine
 
 /// Makes random changes to a database and to its model alike.

@@ -1,6 +1,7 @@
 import Engine
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import Importer
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// CSV in which every oddity of real files is frequent, and no record is malformed.
 struct OddCSV {

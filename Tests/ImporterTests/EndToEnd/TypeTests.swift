@@ -1,5 +1,6 @@
 import Engine
 import Testing
+import TestSupport
 
 @testable import Importer
 
