@@ -21,7 +21,16 @@ package final class Lock: @unchecked Sendable {
     pthread_mutex_init(mutex, nil)
     condition = .allocate(capacity: 1)
     condition.initialize(to: pthread_cond_t())
-    pthread_cond_init(condition, nil)
+    #if canImport(Darwin)
+      pthread_cond_init(condition, nil)
+    #else
+      // Timed waits must not follow the clock on the wall, which people set.
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      pthread_cond_init(condition, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #endif
   }
 
   deinit {
@@ -47,14 +56,21 @@ package final class Lock: @unchecked Sendable {
   /// test their condition in a loop.
   package func wait() { pthread_cond_wait(condition, mutex) }
 
-  /// Like `wait`, for at most about `milliseconds`.
+  /// Like `wait`, for at most about `milliseconds`, whatever becomes of the clock on the wall.
   package func wait(milliseconds: Int) {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    let nanoseconds = Int(time.tv_nsec) + (milliseconds % 1000) * 1_000_000
-    time.tv_sec += milliseconds / 1000 + nanoseconds / 1_000_000_000
-    time.tv_nsec = nanoseconds % 1_000_000_000
-    pthread_cond_timedwait(condition, mutex, &time)
+    let length = timespec(
+      tv_sec: milliseconds / 1000, tv_nsec: (milliseconds % 1000) * 1_000_000)
+    #if canImport(Darwin)
+      var time = length
+      pthread_cond_timedwait_relative_np(condition, mutex, &time)
+    #else
+      var time = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &time)
+      let nanoseconds = time.tv_nsec + length.tv_nsec
+      time.tv_sec += length.tv_sec + nanoseconds / 1_000_000_000
+      time.tv_nsec = nanoseconds % 1_000_000_000
+      pthread_cond_timedwait(condition, mutex, &time)
+    #endif
   }
 
   /// Wakes every waiting thread.
