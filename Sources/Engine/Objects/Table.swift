@@ -16,6 +16,10 @@ public struct Table: Sendable {
   }
 
   public var name: String { entry.name }
+  /// The same in every version, whatever the table is called; never given to another table.
+  package var number: UInt32 { entry.number }
+  /// The version of the database that the table is read from.
+  package var version: UInt64 { snapshot.version }
   public var columns: [Column] { schema.columns }
 
   /// How many objects the table has. Cost: none, the number is kept.
