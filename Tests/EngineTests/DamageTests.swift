@@ -286,7 +286,7 @@ struct DamageTests {
   func comparedForged() throws {
     let sample = try Sample()
     var random = SplitMix64(seed: 77)
-    let rounds = System.environment("SHEAF_LONG") == "1" ? 20_000 : 500
+    let rounds = System.environment("SHEAF_LONG") == "1" ? 20_000 : 300
     let original = try Forger(sample.bytes)
     let sound = try Database.open(storage: RecordingStorage(sample.bytes, isRecording: false))
       .snapshot()
