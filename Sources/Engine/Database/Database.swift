@@ -138,6 +138,14 @@ public final class Database: @unchecked Sendable {
     }
   }
 
+  /// A version that is the newest complete one, held, though readers may not take it yet. Only for
+  /// whoever has the writers' turn: nobody can write over its pages before it is held.
+  func hold(_ record: VersionRecord, _ parts: Parts) throws -> Snapshot {
+    let (slot, record) = try coordination.hold { record }
+    let hold = VersionHold(record: record, slot: slot, coordination: coordination)
+    return try Snapshot(hold: hold, blocks: parts.blocks)
+  }
+
   /// Bytes that this handle has written to the file's blocks since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }
 
