@@ -176,6 +176,9 @@ public final class Database: @unchecked Sendable {
     return try Snapshot(hold: hold, blocks: parts.blocks)
   }
 
+  /// True for snapshots that this handle made.
+  func owns(_ snapshot: Snapshot) -> Bool { snapshot.hold.coordination === coordination }
+
   /// Bytes that this handle has written to the file's blocks since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }
 

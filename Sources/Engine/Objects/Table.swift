@@ -2,7 +2,7 @@
 ///
 /// Thread rule: `Sendable`; any thread. Keeps its snapshot alive.
 public struct Table: Sendable {
-  private let snapshot: Snapshot
+  let snapshot: Snapshot
   private let entry: Catalogue.Table
   public let schema: TableSchema
   package let tree: TreeReader
@@ -16,6 +16,10 @@ public struct Table: Sendable {
   }
 
   public var name: String { entry.name }
+  /// The same in every version, whatever the table is called; never given to another table.
+  package var number: UInt32 { entry.number }
+  /// The version of the database that the table is read from.
+  package var version: UInt64 { snapshot.version }
   public var columns: [Column] { schema.columns }
 
   /// How many objects the table has. Cost: none, the number is kept.

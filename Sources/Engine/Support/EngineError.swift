@@ -89,7 +89,8 @@ extension EngineError: CustomStringConvertible {
     case .invalidated(let what):
       return "\(what) is not valid any more; look at isInvalidated before using what may be gone"
     case .cannotObserve(let reason):
-      return "\(reason); observe on a SessionThread, a session of a queue or of the main thread, or "
+      return
+        "\(reason); observe on a SessionThread, a session of a queue or of the main thread, or "
         + "with observe(on:) on a queue"
     case .referenceResolved:
       return "the reference has been resolved already; make a new one for every use"

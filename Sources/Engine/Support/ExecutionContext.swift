@@ -55,8 +55,14 @@ package struct ExecutionContext: Sendable, Hashable {
     }
   }
 
-  /// The main queue.
-  package static let main = tag(.main)
+  private static let main = tag(.main)
+
+  /// True on the main thread, and wherever the main queue's work is done.
+  package static var isMain: Bool {
+    // Tags the queue before it asks.
+    let main = main
+    return queue == main
+  }
 
   /// The tagged queue whose work the calling thread is doing; nil on other queues and threads.
   package static var queue: ExecutionContext? {
