@@ -38,15 +38,12 @@ public final class SessionThread: Sendable {
   /// - Throws: what `body` throws; `EngineError.closed` after `stop`.
   @discardableResult
   public func perform<Result: Sendable>(
-    _ body: @Sendable (Session) throws -> Result
+    _ body: @escaping @Sendable (Session) throws -> Result
   ) throws -> Result {
     if let session = loop.sessionIfHere { return try body(session) }
     let answer = Answer<Result>()
-    try withoutActuallyEscaping(body) { body in
-      try loop.add { session in answer.give(Swift.Result { try body(session) }) }
-      answer.wait()
-    }
-    return try answer.get()
+    try loop.add { session in answer.give(Swift.Result { try body(session) }) }
+    return try answer.wait()
   }
 
   /// Runs `body` on the thread; awaits it without blocking a thread.
@@ -183,14 +180,13 @@ private final class Answer<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  func wait() {
-    lock.withLock { while result == nil { lock.wait() } }
-  }
-
-  func get() throws -> Value {
-    guard let result = lock.withLock({ result }) else {
-      throw EngineError.invalidArgument("an answer was taken before it was there")
+  /// Waits for it.
+  func wait() throws -> Value {
+    try lock.withLock {
+      while true {
+        if let result { return try result.get() }
+        lock.wait()
+      }
     }
-    return try result.get()
   }
 }

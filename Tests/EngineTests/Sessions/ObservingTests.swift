@@ -87,15 +87,15 @@ struct ObservingTests {
     // Of a change to other columns only one hears.
     try database.write { try $0.table("apps").update(5, ["Installs": .int(78)]) }
     #expect(told.wait(3).count == 3)
-    try database.write { try $0.table("apps").update(5, ["Rating": .int(1)]) }
+    try database.write { try $0.table("apps").update(5, ["Rating": .double(1)]) }
     #expect(told.wait(4).count == 4)
     #expect(ratings.wait(3).count == 3)
     // A change elsewhere, or to another object, is none.
-    try database.write { try $0.table("apps").update(4, ["Rating": .int(1)]) }
+    try database.write { try $0.table("apps").update(4, ["Rating": .double(1)]) }
     try worker.perform { try $0.refresh() }
     #expect(told.all.count == 4)
     worker.stop()
-    try database.write { try $0.table("apps").update(5, ["Rating": .int(2)]) }
+    try database.write { try $0.table("apps").update(5, ["Rating": .double(2)]) }
     #expect(told.all.count == 4)
     #expect(throws: EngineError.closed(path: database.path)) { try worker.perform { _ in } }
   }
