@@ -132,11 +132,9 @@ final class LeafComparison {
     for (index, column) in columns.enumerated() {
       let hasOld = try decode(oldColumns[index], first.old...last.old, into: oldValues)
       let hasNew = try decode(newColumns[index], first.new...last.new, into: newValues)
-      for (number, pair) in pairs.enumerated() {
-        let one = hasOld ? oldValues[pair.old - first.old] : nil
-        let other = hasNew ? newValues[pair.new - first.new] : nil
-        if !Self.areEqual(one, other) { found.append((number, column.id)) }
-      }
+      forEachDifference(
+        pairs, hasOld ? oldValues : nil, from: first.old, hasNew ? newValues : nil, from: first.new
+      ) { found.append(($0, column.id)) }
     }
     found.sort { ($0.pair, $0.column) < ($1.pair, $1.column) }
     var next = 0
@@ -148,6 +146,31 @@ final class LeafComparison {
       try difference.modify(
         new.keys.key(pair.new), from: old.position(pair.old), to: new.position(pair.new),
         columns: changed.map(\.column))
+    }
+  }
+
+  /// Calls `body` with the number of each pair whose values differ.
+  ///
+  /// - Parameters:
+  ///   - old: the decoded values, from a row on; nil: all are null.
+  ///   - new: likewise.
+  @inline(__always)
+  private func forEachDifference(
+    _ pairs: [(old: Int, new: Int)], _ old: DecodedColumn?, from firstOld: Int,
+    _ new: DecodedColumn?, from firstNew: Int, _ body: (Int) -> Void
+  ) {
+    let (oldSpans, newSpans) = (old?.spans, new?.spans)
+    for (number, pair) in pairs.enumerated() {
+      let one = oldSpans?[pair.old - firstOld] ?? .null
+      let other = newSpans?[pair.new - firstNew] ?? .null
+      if one.isNull, other.isNull { continue }
+      // Most values that differ do so in their lengths.
+      if one.isNull == other.isNull, one.length == other.length,
+        Self.areEqual(old?[pair.old - firstOld], new?[pair.new - firstNew])
+      {
+        continue
+      }
+      body(number)
     }
   }
 

@@ -50,7 +50,7 @@ package final class ResultsTracker {
       guard let place = try table.tree.location(ofPosition: UInt64(position)) else { return nil }
       let leaf = try Leaf(place.entry, table.tree.blocks, end: table.tree.end)
       let row = position - Int(clamping: place.position)
-      return row < leaf.rowCount ? try leaf.keys().key(row) : nil
+      return (0..<leaf.rowCount).contains(row) ? try leaf.keys().key(row) : nil
     }
   }
 
@@ -67,7 +67,7 @@ package final class ResultsTracker {
     return try translatingErrors(table.tree.blocks.storage.path) {
       guard let place = try table.tree.location(ofKey: key) else { return nil }
       let leaf = try Leaf(place.entry, table.tree.blocks, end: table.tree.end)
-      return try leaf.keys().row(ofKey: key).map { Int(clamping: place.position) + $0 }
+      return try leaf.keys().row(ofKey: key).map { Int(clamping: place.position) &+ $0 }
     }
   }
 
