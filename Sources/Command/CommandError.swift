@@ -86,7 +86,9 @@ extension CommandError {
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
       .noSuchObject:
       .usage
-    case .closed, .nestedTransaction, .transactionEnded: .bug
+    case .closed, .nestedTransaction, .transactionEnded, .wrongThread, .insideTransaction,
+      .noTransaction, .invalidated, .cannotObserve, .referenceResolved, .foreign:
+      .bug
     }
   }
 

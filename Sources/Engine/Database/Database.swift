@@ -42,11 +42,15 @@ public final class Database: @unchecked Sendable {
     let blocks: BlockReader
     let pipeline: CommitPipeline
 
-    init(storage: any Storage, coordination: Coordination, recovered: Recovery) throws {
+    init(
+      storage: any Storage, coordination: Coordination, recovered: Recovery,
+      listeners: CommitListeners
+    ) throws {
       self.storage = storage
       blocks = try BlockReader(storage: storage)
       pipeline = CommitPipeline(
-        storage: storage, coordination: coordination, recovered: recovered)
+        storage: storage, coordination: coordination, recovered: recovered
+      ) { listeners.tell(of: $0) }
     }
   }
 
@@ -63,6 +67,9 @@ public final class Database: @unchecked Sendable {
   /// What was wrong with one of the two commit slots when the file was opened; nil when all was
   /// well. The database was opened at the version that the other slot names.
   public let recoveryNote: String?
+
+  /// Called whenever a newer version has become visible to this process.
+  package let listeners = CommitListeners()
 
   let coordination: Coordination
   let queue: WriterQueue
@@ -89,7 +96,8 @@ public final class Database: @unchecked Sendable {
     self.coordination = coordination
     recoveryNote = recovered.fallback
     queue = WriterQueue(coordination)
-    let parts = try Parts(storage: storage, coordination: coordination, recovered: recovered)
+    let parts = try Parts(
+      storage: storage, coordination: coordination, recovered: recovered, listeners: listeners)
     current = .allocate(byteCount: 8, alignment: 8)
     current.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
     install(parts)
@@ -127,16 +135,49 @@ public final class Database: @unchecked Sendable {
   ///
   /// - Throws: `EngineError.closed`, `.busy` when 2,048 snapshots are held already, `.damaged`.
   public func snapshot() throws -> Snapshot {
+    try snapshot { $0.visible() }
+  }
+
+  /// The newest version that this handle has committed or can see, durable or not: a session that has
+  /// written with `Durability.group` reads its own commit at once.
+  ///
+  /// As safe from the reuse of pages as `snapshot()`. After a failed flush it may be of a version that
+  /// is gone once the file is opened anew.
+  ///
+  /// - Throws: what `snapshot()` throws.
+  package func snapshotOfOwnWrites() throws -> Snapshot {
+    try snapshot { $0.newestComplete() }
+  }
+
+  /// The number of the version that `snapshot()` would give just now. Cost: a few atomic loads.
+  ///
+  /// - Throws: `EngineError.closed`.
+  public var newestVersion: UInt64 {
+    get throws { try parts.pipeline.visible().version }
+  }
+
+  private func snapshot(_ newest: (CommitPipeline) -> VersionRecord) throws -> Snapshot {
     try translatingErrors(path) {
       while true {
         let parts = try parts
-        let (slot, record) = try coordination.hold { parts.pipeline.visible() }
+        let (slot, record) = try coordination.hold { newest(parts.pipeline) }
         let hold = VersionHold(record: record, slot: slot, coordination: coordination)
         // A compaction may have put another file in place between the two.
         if parts === (try self.parts) { return try Snapshot(hold: hold, blocks: parts.blocks) }
       }
     }
   }
+
+  /// A version that is the newest complete one, held, though readers may not take it yet. Only for
+  /// whoever has the writers' turn: nobody can write over its pages before it is held.
+  func hold(_ record: VersionRecord, _ parts: Parts) throws -> Snapshot {
+    let (slot, record) = try coordination.hold { record }
+    let hold = VersionHold(record: record, slot: slot, coordination: coordination)
+    return try Snapshot(hold: hold, blocks: parts.blocks)
+  }
+
+  /// True for snapshots that this handle made.
+  func owns(_ snapshot: Snapshot) -> Bool { snapshot.hold.coordination === coordination }
 
   /// Bytes that this handle has written to the file's blocks since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }

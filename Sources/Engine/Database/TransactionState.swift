@@ -6,13 +6,13 @@ final class TransactionState {
   let database: Database
   let base: VersionRecord
   private(set) var catalogue: Catalogue
-  private let parts: Database.Parts
+  let parts: Database.Parts
   private let turn: WriterQueue.Turn
   private let writer: BlockWriter
   private let space: SpaceMap
   private var editors: [String: TableEditor] = [:]
   private var catalogueIsChanged = false
-  private var isEnded = false
+  private(set) var isEnded = false
   private let nesting: NestingGuard.Entry
 
   init(_ database: Database) throws {
@@ -108,6 +108,12 @@ final class TransactionState {
     return editor
   }
 
+  /// The table with a number, which it keeps whatever it is called; nil when it is gone.
+  func editor(number: UInt32) throws -> TableEditor? {
+    try checkOpen()
+    return try catalogue.tables.first { $0.number == number }.map { try editor($0.name) }
+  }
+
   private func makeEditor(_ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool) throws
     -> TableEditor
   {
@@ -134,9 +140,11 @@ final class TransactionState {
 
   // MARK: Ending
 
-  func commit(_ durability: Durability?, _ completion: (@Sendable (String?) -> Void)?) throws
-    -> UInt64
-  {
+  /// - Parameter newest: told the version that this makes, held, while no other writer can follow.
+  func commit(
+    _ durability: Durability?, _ completion: (@Sendable (String?) -> Void)?,
+    newest: ((Snapshot) -> Void)? = nil
+  ) throws -> UInt64 {
     try checkOpen()
     let durability = durability ?? database.options.durability
     do {
@@ -148,6 +156,7 @@ final class TransactionState {
           try parts.pipeline.complete(record)
           database.lock.withLock { database.shared.hasWritten = true }
           version = record.version
+          if let newest { newest(try database.hold(record, parts)) }
         } else {
           // Nothing to write; the version it began from may still have to become durable.
           space.rollBack()

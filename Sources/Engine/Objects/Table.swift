@@ -2,7 +2,7 @@
 ///
 /// Thread rule: `Sendable`; any thread. Keeps its snapshot alive.
 public struct Table: Sendable {
-  private let snapshot: Snapshot
+  let snapshot: Snapshot
   private let entry: Catalogue.Table
   public let schema: TableSchema
   package let tree: TreeReader

@@ -6,12 +6,14 @@ package final class TableEditor {
   package internal(set) var schema: TableSchema
   let tree: TreeEditor
   let store: ClusterStore
-  let path: String
+  package let path: String
   private var appended = 0
   var schemaIsChanged: Bool
   /// The primary key's index; empty when the table has none.
   package internal(set) var index: KeyIndex
   private var notesAreChanged = false
+  /// What `forEachLeaf` has made.
+  var leafCopies = LeafCopies(changes: 0)
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
 

@@ -3,7 +3,8 @@
 /// Thread rule: one thread at a time.
 package final class ResultReader {
   private let query: Query
-  private let table: Table
+  private let table: any LeafSource
+  private let schema: TableSchema
   private let filter: CompiledPredicate?
   /// The places, among the table's, of the columns asked for.
   package let columnIndices: [Int]
@@ -11,16 +12,17 @@ package final class ResultReader {
 
   /// - Parameter readsColumns: false when no values are asked for.
   /// - Throws: `QueryError`, `EngineError.noSuchColumn`, `.invalidArgument`.
-  package init(_ query: Query, _ table: Table, readsColumns: Bool = true) throws {
+  package init(_ query: Query, _ table: any LeafSource, readsColumns: Bool = true) throws {
     self.query = query
     self.table = table
-    filter = try query.filter.map { try CompiledPredicate($0, table.schema) }
+    schema = try table.schema
+    filter = try query.filter.map { [schema] in try CompiledPredicate($0, schema) }
     guard query.offset >= 0, query.limit ?? 0 >= 0 else {
       throw EngineError.invalidArgument("the offset and the limit of a query are 0 or more")
     }
     columnIndices =
       readsColumns
-      ? try query.columns.map { try table.indices(of: $0) } ?? Array(table.columns.indices) : []
+      ? try query.columns.map { try table.indices(of: $0) } ?? Array(schema.columns.indices) : []
     for order in query.sort {
       let index = try table.indices(of: [order.column])[0]
       guard !query.isDistinct || columnIndices.contains(index) else {
@@ -33,7 +35,7 @@ package final class ResultReader {
 
   /// The columns asked for, as the schema of rows.
   func rowSchema() throws -> TableSchema {
-    try TableSchema(columnIndices.map { table.columns[$0] }, table: table.name)
+    try TableSchema(columnIndices.map { schema.columns[$0] }, table: table.name)
   }
 
   private struct Enough: Error {}
@@ -69,7 +71,7 @@ package final class ResultReader {
   package func count() throws -> Int {
     var total = 0
     if filter == nil, !query.isDistinct {
-      total = table.count
+      total = try table.objectCount
     } else {
       let (end, overflow) = query.offset.addingReportingOverflow(query.limit ?? .max)
       try forEachDistinctLeaf { _, rows in
@@ -84,10 +86,10 @@ package final class ResultReader {
   package func forEachWindow(
     withKeys: Bool = false, _ body: (ResultWindow) throws -> Void
   ) throws {
-    let reader = WindowReader(columnIDs: columnIndices.map { table.schema.columnIDs[$0] })
+    let reader = WindowReader(columnIDs: columnIndices.map { schema.columnIDs[$0] })
     if !query.sort.isEmpty {
       let windows = try SortedWindows(places: sortedPlaces(), reader)
-      return try translatingErrors(table.tree.blocks.storage.path) {
+      return try translatingErrors(table.path) {
         try windows.read(withKeys: withKeys, body)
       }
     }
@@ -137,11 +139,12 @@ struct KeyReader {
   private let keys: [OrderedKey]
   private let columnIDs: [UInt32]
 
-  init(_ table: Table, _ columns: [(Int, isDescending: Bool)]) throws {
-    columnIDs = columns.map { table.schema.columnIDs[$0.0] }
+  init(_ table: any LeafSource, _ columns: [(Int, isDescending: Bool)]) throws {
+    let schema = try table.schema
+    columnIDs = columns.map { schema.columnIDs[$0.0] }
     reader = WindowReader(columnIDs: columnIDs)
     keys = columns.map {
-      OrderedKey(type: table.columns[$0.0].type, isDescending: $0.isDescending)
+      OrderedKey(type: schema.columns[$0.0].type, isDescending: $0.isDescending)
     }
   }
 
@@ -159,20 +162,6 @@ struct KeyReader {
         }
         try body(first + Int(window.rows[index]), bytes)
       }
-    }
-  }
-}
-
-extension Table {
-  /// The places of columns.
-  ///
-  /// - Throws: `EngineError.noSuchColumn`.
-  package func indices(of names: [String]) throws -> [Int] {
-    try names.map { name in
-      guard let index = schema.index(of: name) else {
-        throw EngineError.noSuchColumn(table: self.name, column: name, known: columns.map(\.name))
-      }
-      return index
     }
   }
 }

@@ -20,6 +20,21 @@ public enum EngineError: Error, Sendable, Equatable {
   case nestedTransaction(path: String)
   /// A transaction was used after it had ended.
   case transactionEnded
+  /// A session, or what it gave, was used on another thread or queue than its own.
+  case wrongThread(what: String)
+  /// Something that a session cannot do while it is in a write transaction.
+  case insideTransaction(operation: String)
+  /// A change, or the end of a transaction, without a transaction.
+  case noTransaction(operation: String)
+  /// An object that was deleted, or added by a transaction that was cancelled; results of a table that
+  /// is gone.
+  case invalidated(what: String)
+  /// Nobody would deliver notifications where they were asked for.
+  case cannotObserve(reason: String)
+  /// A `ThreadSafeReference` was resolved a second time.
+  case referenceResolved
+  /// An object, token, reference or snapshot of another session or database.
+  case foreign(what: String, expected: String)
   case noSuchTable(name: String, known: [String])
   case tableExists(name: String)
   case noSuchColumn(table: String, column: String, known: [String])
@@ -64,6 +79,23 @@ extension EngineError: CustomStringConvertible {
         + "on instead of beginning another"
     case .transactionEnded:
       return "the transaction has been committed or rolled back; begin a new one"
+    case .wrongThread(let what):
+      return "\(what) belongs to the thread or queue that it was made on, and this is another; "
+        + "take a ThreadSafeReference or a frozen copy across, or ask that thread to do the work"
+    case .insideTransaction(let operation):
+      return "\(operation) is not possible inside a write transaction; commit or cancel it first"
+    case .noTransaction(let operation):
+      return "\(operation) needs a write transaction: use write { } or beginWrite()"
+    case .invalidated(let what):
+      return "\(what) is not valid any more; look at isInvalidated before using what may be gone"
+    case .cannotObserve(let reason):
+      return
+        "\(reason); observe on a SessionThread, a session of a queue or of the main thread, or "
+        + "with observe(on:) on a queue"
+    case .referenceResolved:
+      return "the reference has been resolved already; make a new one for every use"
+    case .foreign(let what, let expected):
+      return "\(what) of another \(expected) was given; use one of this \(expected)"
     case .noSuchTable(let name, let known):
       return "there is no table '\(name)'; " + Self.list("tables", known)
     case .tableExists(let name):

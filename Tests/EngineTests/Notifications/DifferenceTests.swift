@@ -45,7 +45,7 @@ struct DifferenceTests {
       if isSame != difference.isEmpty { return pair + "areEqual" }
       if !isSame || before.table.schema != after.table.schema { changed.append(name) }
       for key in before.keys.shuffled(using: &random).prefix(3) {
-        let change = try ObjectChange(ofKey: key, from: before.table, to: after.table)
+        let change = try ObjectDifference(ofKey: key, from: before.table, to: after.table)
         if change != expectedChange(key, before, after) { return pair + "object \(key): \(change)" }
       }
     }
@@ -59,7 +59,7 @@ struct DifferenceTests {
 
   private static func expectedChange(
     _ key: Int64, _ old: FullTable, _ new: FullTable
-  ) -> ObjectChange {
+  ) -> ObjectDifference {
     guard let after = new.rows.first(where: { $0.key == key }),
       let before = old.rows.first(where: { $0.key == key })
     else { return .deleted }
@@ -146,7 +146,7 @@ struct DifferenceTests {
     #expect(difference.modified.map(\.key) == [4])
     #expect(difference.modified.map(\.oldPosition) == [3])
     #expect(difference.columnSets == [[1, 2]])
-    let change = try ObjectChange(ofKey: 4, from: old, to: new)
+    let change = try ObjectDifference(ofKey: 4, from: old, to: new)
     #expect(
       change
         == .changed([
@@ -154,12 +154,12 @@ struct DifferenceTests {
           PropertyChange(name: "stars", old: .int(3), new: .double(9)),
         ]))
     #expect(
-      try ObjectChange(ofKey: 4, from: old, to: new, columns: ["stars"])
+      try ObjectDifference(ofKey: 4, from: old, to: new, columns: ["stars"])
         == .changed([PropertyChange(name: "stars", old: .int(3), new: .double(9))]))
-    #expect(try ObjectChange(ofKey: 3, from: old, to: new) == .unchanged)
-    #expect(try ObjectChange(ofKey: 4, from: old, to: nil) == .deleted)
+    #expect(try ObjectDifference(ofKey: 3, from: old, to: new) == .unchanged)
+    #expect(try ObjectDifference(ofKey: 4, from: old, to: nil) == .deleted)
     #expect(throws: EngineError.noSuchObject(table: "apps", key: 99)) {
-      try ObjectChange(ofKey: 99, from: old, to: new)
+      try ObjectDifference(ofKey: 99, from: old, to: new)
     }
   }
 
@@ -188,7 +188,7 @@ struct DifferenceTests {
       try TableDifference(from: snapshot.table("apps"), to: snapshot.table("b"))
     }
     #expect(throws: EngineError.self) {
-      try ObjectChange(ofKey: 1, from: snapshot.table("apps"), to: snapshot.table("b"))
+      try ObjectDifference(ofKey: 1, from: snapshot.table("apps"), to: snapshot.table("b"))
     }
   }
 

@@ -22,7 +22,7 @@ public struct PropertyChange: Sendable, Equatable {
 /// What became of one object between two versions.
 ///
 /// Thread rule: a plain value, `Sendable`.
-package enum ObjectChange: Sendable, Equatable {
+package enum ObjectDifference: Sendable, Equatable {
   case unchanged
   /// The object is gone, or its table.
   case deleted

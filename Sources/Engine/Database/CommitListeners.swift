@@ -1,0 +1,61 @@
+/// Calls to make whenever a newer version has become visible to this process, wherever it was written.
+///
+/// They are made after the version can be taken with `Database.snapshot()`, on whatever thread made
+/// it visible: the committing one, the flusher, or the one that watches other processes. None of
+/// the pipeline's locks is held, so that a listener may take a snapshot. The writer's turn may be:
+/// a listener must not write, nor wait for somebody who does. Several versions may share one call,
+/// and a version may cause two.
+///
+/// Thread rule: any thread. Cost when nobody listens: one atomic load a commit.
+package final class CommitListeners: @unchecked Sendable {
+  // @unchecked: what changes is guarded by `lock`; the words are atomics.
+  private let lock = Lock()
+  private var calls: [(id: Int, call: @Sendable () -> Void)] = []
+  private var lastID = 0
+  private let count = AtomicWord.allocate()
+  /// The newest version that listeners were told of, so that nobody tells them twice.
+  private let told = AtomicWord.allocate()
+
+  package init() {}
+
+  deinit {
+    count.deallocate()
+    told.deallocate()
+  }
+
+  package var isEmpty: Bool { count.load() == 0 }
+
+  /// Adds a call.
+  ///
+  /// - Returns: what `remove` takes.
+  package func add(_ call: @escaping @Sendable () -> Void) -> Int {
+    lock.withLock {
+      lastID += 1
+      calls.append((lastID, call))
+      count.store(UInt64(calls.count))
+      return lastID
+    }
+  }
+
+  /// Removes a call. One that is being made on another thread may still be running afterwards.
+  package func remove(_ id: Int) {
+    // Released without the lock: it may hold the last reference to something that comes back here.
+    let removed = lock.withLock {
+      let removed = calls.filter { $0.id == id }
+      calls.removeAll { $0.id == id }
+      count.store(UInt64(calls.count))
+      return removed
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Makes all calls, in the order in which they were added.
+  func tell(of version: UInt64) {
+    told.raise(to: version)
+    if isEmpty { return }
+    for listener in lock.withLock({ calls }) { listener.call() }
+  }
+
+  /// True when nobody has told the listeners of this version or a later one.
+  func isNews(_ version: UInt64) -> Bool { version > told.load() }
+}
