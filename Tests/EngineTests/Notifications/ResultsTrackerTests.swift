@@ -78,6 +78,8 @@ struct ResultsTrackerTests {
           let full = try #require(tables[name])
           let query = Self.query(full, &history.changes.random)
           followed.append(try Followed(name, query, full))
+          // Lists as short as these would always be sorted anew.
+          if Bool.random(using: &history.changes.random) { followed.last?.tracker.fewChanges = 1 }
         }
       }
       for one in followed where Int.random(in: 0..<3, using: &history.changes.random) > 0 {
