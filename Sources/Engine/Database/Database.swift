@@ -29,6 +29,8 @@ public final class Database: @unchecked Sendable {
     /// Sizes that tests make tiny.
     package var limits = TreeEditor.Limits()
     package var indexLimits = IndexLimits()
+    /// False where tests want to see what becomes of a system that cannot watch files.
+    package var watchesLockFile = true
 
     public init(access: Access = .create, durability: Durability = .full) {
       self.access = access
@@ -69,7 +71,7 @@ public final class Database: @unchecked Sendable {
   public let recoveryNote: String?
 
   /// Called whenever a newer version has become visible to this process.
-  package let listeners = CommitListeners()
+  package let listeners: CommitListeners
 
   let coordination: Coordination
   let queue: WriterQueue
@@ -95,6 +97,7 @@ public final class Database: @unchecked Sendable {
     self.options = options
     self.coordination = coordination
     recoveryNote = recovered.fallback
+    listeners = CommitListeners(coordination, watchesFile: options.watchesLockFile)
     queue = WriterQueue(coordination)
     let parts = try Parts(
       storage: storage, coordination: coordination, recovered: recovered, listeners: listeners)
@@ -104,6 +107,7 @@ public final class Database: @unchecked Sendable {
   }
 
   deinit {
+    listeners.stop()
     for parts in shared.parts { parts.pipeline.stop() }
     current.deallocate()
   }
@@ -199,6 +203,7 @@ public final class Database: @unchecked Sendable {
         return shared.isClosed
       }
       if wasClosed { return }
+      listeners.stop()
       let parts = try parts
       var failure: (any Error)?
       do {
@@ -255,7 +260,9 @@ public final class Database: @unchecked Sendable {
   /// Waits for the writer's turn. Commits that are not durable yet become so before it waits for
   /// another handle, which could not write until then.
   func enterQueue() throws -> WriterQueue.Turn {
-    try queue.enter { try parts.pipeline.makeDurable() }
+    _ = try parts
+    try coordination.checkLockFile()
+    return try queue.enter { try parts.pipeline.makeDurable() }
   }
 
   /// The map of the file's pages, from what the newest and the held versions reach.

@@ -137,6 +137,7 @@ package final class CommitPipeline: @unchecked Sendable {
       // whose pages are about to be written.
       if coordination.visible.load() != recovered.record {
         coordination.visible.store(recovered.record)
+        coordination.announce()
       }
       if recovered.record != known { ownVisible.store(recovered.record) }
       lock.withLock {
@@ -199,7 +200,12 @@ package final class CommitPipeline: @unchecked Sendable {
   /// - Throws: `EngineError.poisoned` when a flush fails or has failed.
   package func makeDurable() throws {
     var published: UInt64?
-    defer { if let published { becameVisible(published) } }
+    defer {
+      if let published {
+        coordination.announce()
+        becameVisible(published)
+      }
+    }
     roundLock.lock()
     defer { roundLock.unlock() }
     try round(&published)
