@@ -82,11 +82,11 @@ extension CommandError {
       .invalidKey:
       .dataRefused
     case .poisoned: .inputOutput
-    case .busy: .busy
+    case .busy, .tooManyVersions, .cancelled: .busy
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
       .noSuchObject:
       .usage
-    case .closed, .nestedTransaction, .transactionEnded: .bug
+    case .closed, .nestedTransaction, .nestedConnection, .transactionEnded: .bug
     }
   }
 

@@ -60,6 +60,11 @@ public final class Database: @unchecked Sendable {
     /// Every set of parts so far: earlier ones stay for the snapshots that look at them.
     var parts: [Parts] = []
     var isClosed = false
+    /// Asynchronous writes that were asked for and are neither made nor cancelled.
+    var asyncWritesDue = 0
+    var refusesAsyncWrites = false
+    /// Threads inside a closure of a connection.
+    var threadsInTurns: [UInt: Int] = [:]
     var hasWritten = false
     var bytesWritten = 0
   }
@@ -79,6 +84,9 @@ public final class Database: @unchecked Sendable {
   var shared = Shared()
   /// What became of the question `options.shouldCompact` when the file was opened.
   public internal(set) var compactionAtOpen: CompactionResult?
+  /// Asynchronous writes, one after the other; and reads, and what else wants a background thread.
+  let asyncWrites = WorkQueue(name: "sheaf-writer", mostThreads: 1)
+  let asyncReads = WorkQueue(name: "sheaf-reader", mostThreads: max(2, System.processorCount))
   private let current: UnsafeMutableRawPointer
   /// The map of free pages, kept between transactions while nobody else writes.
   var space: SpaceMap?
@@ -108,6 +116,8 @@ public final class Database: @unchecked Sendable {
 
   deinit {
     listeners.stop()
+    asyncWrites.stop()
+    asyncReads.stop()
     for parts in shared.parts { parts.pipeline.stop() }
     current.deallocate()
   }
@@ -186,28 +196,35 @@ public final class Database: @unchecked Sendable {
     try translatingErrors(path) { try parts.pipeline.makeDurable() }
   }
 
-  /// Makes all commits durable, gives free pages at the end of the file back, writes the newest
-  /// version into both slots, and lets go of the file. Snapshots taken before stay readable.
-  /// Closing twice does nothing.
+  /// Makes the asynchronous writes that were asked for, makes all commits durable, gives free pages at
+  /// the end of the file back, writes the newest version into both slots, and lets go of the file.
+  /// Snapshots taken before stay readable. Closing twice does nothing.
   ///
   /// - Throws: what `flush` throws; the handle is closed all the same. `EngineError.nestedTransaction`
-  ///   inside a transaction of the same thread; then it is not.
+  ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection;
+  ///   then it is not.
   public func close() throws {
     try translatingErrors(path) {
-      let hasWritten = lock.withLock { shared.hasWritten && !shared.isClosed }
-      // Tidying up takes a turn in the writers' queue.
-      let nesting = hasWritten ? try NestingGuard.enter(coordination.identity, path: path) : nil
-      defer { if let nesting { NestingGuard.leave(nesting) } }
-      let wasClosed = lock.withLock {
+      try NestingGuard.check(coordination.identity, path: path)
+      let wasClosed = try lock.withLock {
+        guard shared.threadsInTurns[System.currentThread] == nil else {
+          throw EngineError.nestedConnection(path: path)
+        }
+        shared.refusesAsyncWrites = true
+        while shared.asyncWritesDue > 0 { lock.wait() }
         defer { shared.isClosed = true }
         return shared.isClosed
       }
       if wasClosed { return }
+      asyncWrites.finish()
+      // Tidying up takes a turn in the writers' queue.
+      let nesting = try NestingGuard.enter(coordination.identity, path: path)
+      defer { NestingGuard.leave(nesting) }
       listeners.stop()
       let parts = try parts
       var failure: (any Error)?
       do {
-        if hasWritten { try tidyUp(parts) }
+        if lock.withLock({ shared.hasWritten }) { try tidyUp(parts) }
       } catch {
         failure = error
       }

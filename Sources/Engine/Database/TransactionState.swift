@@ -134,9 +134,10 @@ final class TransactionState {
 
   // MARK: Ending
 
-  func commit(_ durability: Durability?, _ completion: (@Sendable (String?) -> Void)?) throws
-    -> UInt64
-  {
+  /// - Parameter isUrgent: false when `completion` may wait a little, for others to share the flush.
+  func commit(
+    _ durability: Durability?, isUrgent: Bool = true, _ completion: (@Sendable (String?) -> Void)?
+  ) throws -> UInt64 {
     try checkOpen()
     let durability = durability ?? database.options.durability
     do {
@@ -152,7 +153,7 @@ final class TransactionState {
           // Nothing to write; the version it began from may still have to become durable.
           space.rollBack()
         }
-        if let completion { parts.pipeline.onDurable(completion) }
+        if let completion { parts.pipeline.onDurable(isUrgent: isUrgent, completion) }
         switch durability {
         case .full: try parts.pipeline.makeDurable()
         case .group: parts.pipeline.requestDurability()
