@@ -82,12 +82,12 @@ extension CommandError {
       .invalidKey:
       .dataRefused
     case .poisoned: .inputOutput
-    case .busy: .busy
+    case .busy, .tooManyVersions, .cancelled: .busy
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
       .noSuchObject:
       .usage
-    case .closed, .nestedTransaction, .transactionEnded, .wrongThread, .insideTransaction,
-      .noTransaction, .invalidated, .cannotObserve, .referenceResolved, .foreign:
+    case .closed, .nestedTransaction, .nestedConnection, .transactionEnded, .wrongThread,
+      .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved, .foreign:
       .bug
     }
   }

@@ -140,10 +140,12 @@ final class TransactionState {
 
   // MARK: Ending
 
-  /// - Parameter newest: told the version that this makes, held, while no other writer can follow.
+  /// - Parameters:
+  ///   - isUrgent: false when `completion` may wait a little, for others to share the flush.
+  ///   - newest: told the version that this makes, held, while no other writer can follow.
   func commit(
-    _ durability: Durability?, _ completion: (@Sendable (String?) -> Void)?,
-    newest: ((Snapshot) -> Void)? = nil
+    _ durability: Durability?, isUrgent: Bool = true, newest: ((Snapshot) -> Void)? = nil,
+    _ completion: (@Sendable (String?) -> Void)?
   ) throws -> UInt64 {
     try checkOpen()
     let durability = durability ?? database.options.durability
@@ -161,7 +163,7 @@ final class TransactionState {
           // Nothing to write; the version it began from may still have to become durable.
           space.rollBack()
         }
-        if let completion { parts.pipeline.onDurable(completion) }
+        if let completion { parts.pipeline.onDurable(isUrgent: isUrgent, completion) }
         switch durability {
         case .full: try parts.pipeline.makeDurable()
         case .group: parts.pipeline.requestDurability()

@@ -18,6 +18,15 @@ public enum EngineError: Error, Sendable, Equatable {
   case readOnly(path: String)
   /// A transaction was begun on a thread that is inside one already.
   case nestedTransaction(path: String)
+  /// An asynchronous write was cancelled before it began.
+  case cancelled
+  /// A connection was used inside a read or write of its own, which would wait for itself.
+  case nestedConnection(path: String)
+  /// A commit would have kept more versions alive than `Database.Options.maximumActiveVersions`.
+  ///
+  /// - `active`: how many there would be, the new one included.
+  /// - `oldest`: who holds the oldest of them: a process, and the version's number.
+  case tooManyVersions(path: String, active: Int, limit: Int, oldest: VersionHolder)
   /// A transaction was used after it had ended.
   case transactionEnded
   /// A session, or what it gave, was used on another thread or queue than its own.
@@ -51,6 +60,17 @@ public enum EngineError: Error, Sendable, Equatable {
   case invalidArgument(String)
 }
 
+/// A process that holds a version of a database with its snapshots.
+public struct VersionHolder: Sendable, Hashable {
+  public let process: Int32
+  public let version: UInt64
+
+  public init(process: Int32, version: UInt64) {
+    self.process = process
+    self.version = version
+  }
+}
+
 extension EngineError: CustomStringConvertible {
   public var description: String {
     switch self {
@@ -77,6 +97,15 @@ extension EngineError: CustomStringConvertible {
     case .nestedTransaction(let path):
       return "\(path): this thread is inside a write transaction already; pass that transaction "
         + "on instead of beginning another"
+    case .cancelled:
+      return "the write was cancelled before it began; nothing was changed"
+    case .nestedConnection(let path):
+      return "\(path): this thread is inside a read or write of this connection already; use the "
+        + "snapshot or transaction it was given, or an asynchronous one, which comes after it"
+    case .tooManyVersions(let path, let active, let limit, let oldest):
+      return "\(path): the commit would make \(active) versions alive (at most \(limit)); nothing "
+        + "was changed. The oldest, version \(oldest.version), is held by process \(oldest.process): "
+        + "release its snapshot and write again"
     case .transactionEnded:
       return "the transaction has been committed or rolled back; begin a new one"
     case .wrongThread(let what):
