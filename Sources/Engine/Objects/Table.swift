@@ -18,6 +18,9 @@ public struct Table: Sendable {
   public var name: String { entry.name }
   public var columns: [Column] { schema.columns }
 
+  /// Name, columns and key, as a program would declare them.
+  public var definition: TableDefinition { TableDefinition(name, schema) }
+
   /// How many objects the table has. Cost: none, the number is kept.
   public var count: Int { Int(clamping: tree.root.count) }
 
