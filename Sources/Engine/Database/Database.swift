@@ -26,6 +26,19 @@ public final class Database: @unchecked Sendable {
     /// Asked when a file is opened for writing, with its length and the bytes in use: true compacts
     /// it, unless somebody else uses it. See `compactionAtOpen`.
     public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
+    /// The tables that the file must have; nil: whatever it has.
+    ///
+    /// An empty file gets them. A file of the same version must have them, to the column; one of a
+    /// later version is refused; one of an earlier version is migrated: see `migration`.
+    public var schema: Schema?
+    /// Changes a file whose schema has an earlier version than `schema`, in the one transaction that
+    /// gives it the new version. Afterwards, tables that are still missing are created, and columns that
+    /// are missing are added, if they may be null or have a default; then the tables must be the declared
+    /// ones. Otherwise, and when the migration throws, the file stays as it was, and opening throws.
+    ///
+    /// Runs on the thread that opens the database, once, whichever process comes first.
+    public var migration:
+      (@Sendable (_ transaction: borrowing WriteTransaction, _ oldVersion: UInt64) throws -> Void)?
     /// Sizes that tests make tiny.
     package var limits = TreeEditor.Limits()
     package var indexLimits = IndexLimits()
@@ -192,6 +205,12 @@ public final class Database: @unchecked Sendable {
 
   /// True for snapshots that this handle made.
   func owns(_ snapshot: Snapshot) -> Bool { snapshot.hold.coordination === coordination }
+
+  /// True when no table of the newest version has an object.
+  ///
+  /// - Complexity: O(tables).
+  /// - Throws: as `snapshot`.
+  public var isEmpty: Bool { get throws { try snapshot().isEmpty } }
 
   /// Bytes that this handle has written to the file's blocks since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }

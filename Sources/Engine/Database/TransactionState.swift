@@ -5,13 +5,15 @@
 final class TransactionState {
   let database: Database
   let base: VersionRecord
-  private(set) var catalogue: Catalogue
+  var catalogue: Catalogue
   let parts: Database.Parts
   private let turn: WriterQueue.Turn
   private let writer: BlockWriter
   private let space: SpaceMap
-  private var editors: [String: TableEditor] = [:]
-  private var catalogueIsChanged = false
+  var editors: [String: TableEditor] = [:]
+  /// Of tables that the transaction has deleted.
+  var deletedEditors: [TableEditor] = []
+  var catalogueIsChanged = false
   private(set) var isEnded = false
   private let nesting: NestingGuard.Entry
 
@@ -52,6 +54,12 @@ final class TransactionState {
       let catalogue = try parts.blocks.withCopy(of: base.root, end: base.end) {
         try Catalogue(decoding: $0)
       }
+      // Another program may have migrated the file since it was opened.
+      if let declared = database.options.schema, catalogue.schemaVersion > declared.version {
+        throw EngineError.newerSchema(
+          path: database.path, fileVersion: catalogue.schemaVersion,
+          declaredVersion: declared.version)
+      }
       let space: SpaceMap
       if let kept = database.space, !isFresh, kept.version == base.version {
         space = kept
@@ -71,7 +79,7 @@ final class TransactionState {
 
   deinit { abandon() }
 
-  private func checkOpen() throws {
+  func checkOpen() throws {
     if isEnded { throw EngineError.transactionEnded }
   }
 
@@ -203,7 +211,9 @@ final class TransactionState {
   private func end() throws {
     isEnded = true
     for editor in editors.values { editor.isEnded = true }
+    for editor in deletedEditors { editor.isEnded = true }
     editors = [:]
+    deletedEditors = []
     defer { NestingGuard.leave(nesting) }
     try translatingErrors(database.path) {
       do {

@@ -22,6 +22,9 @@ public struct Table: Sendable {
   package var version: UInt64 { snapshot.version }
   public var columns: [Column] { schema.columns }
 
+  /// Name, columns and key, as a program would declare them.
+  public var definition: TableDefinition { TableDefinition(name, schema) }
+
   /// How many objects the table has. Cost: none, the number is kept.
   public var count: Int { Int(clamping: tree.root.count) }
 

@@ -16,6 +16,10 @@ package final class TableEditor {
   var leafCopies = LeafCopies(changes: 0)
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
+  /// Set when the table was deleted; every further use throws.
+  var isDeleted = false
+  /// The `forEachRow` that are going on.
+  var visits: [Visit] = []
 
   package init(
     _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
@@ -41,6 +45,7 @@ package final class TableEditor {
 
   func use<Result>(_ body: () throws -> Result) throws -> Result {
     if isEnded { throw EngineError.transactionEnded }
+    if isDeleted { throw EngineError.noSuchTable(name: name, known: []) }
     return try translatingErrors(path, body)
   }
 
@@ -78,7 +83,7 @@ package final class TableEditor {
     }
   }
 
-  private func copy(_ leaf: OpenLeaf, _ row: Int) throws -> Row {
+  func copy(_ leaf: OpenLeaf, _ row: Int) throws -> Row {
     let values = try schema.columns.enumerated().map { index, column in
       guard let spelling = try leaf.spelling(row: row, column: index) else { return Value.null }
       guard let value = Value(spelling: spelling, type: column.type) else {
@@ -204,6 +209,7 @@ package final class TableEditor {
       guard try tree.update(key, changes) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
+      for visit in visits { visit.changed(key) }
       try tree.limitMemory()
       try limitIndex()
     }
@@ -235,6 +241,7 @@ package final class TableEditor {
       guard try tree.replace(key, base: base, row: row) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
+      for visit in visits { visit.changed(key) }
       try tree.limitMemory()
       try limitIndex()
     }
@@ -244,6 +251,7 @@ package final class TableEditor {
   package func delete(_ key: Int64) throws -> Bool {
     try use {
       guard try tree.delete(key) else { return false }
+      for visit in visits { visit.changed(key) }
       try tree.limitMemory()
       return true
     }
@@ -253,6 +261,7 @@ package final class TableEditor {
     try use {
       try tree.removeAll()
       try index.removeAll()
+      for visit in visits { visit.changedAll() }
     }
   }
 
@@ -268,28 +277,6 @@ package final class TableEditor {
     guard value.fits(column.type) else {
       throw EngineError.invalidValue(
         table: name, column: column.name, value: "\(value)", expected: "\(column.type.article)")
-    }
-  }
-
-  // MARK: Changing the table
-
-  /// Gives a column another type; stored spellings stay as they are.
-  ///
-  /// The caller has made sure that every stored spelling reads as the new type.
-  package func widen(column index: Int, to type: ColumnType) throws {
-    try use {
-      schema.setType(type, at: index)
-      schemaIsChanged = true
-    }
-  }
-
-  /// Adds a nullable column at the end.
-  package func addColumn(_ column: Column) throws {
-    try use {
-      try schema.add(column, table: name)
-      schemaIsChanged = true
-      try tree.closeAll()
-      store.columnIDs = schema.columnIDs
     }
   }
 
@@ -316,9 +303,4 @@ package final class TableEditor {
     }
     return table
   }
-}
-
-extension ColumnType {
-  /// The type with its article, for messages.
-  var article: String { self == .int ? "an int" : "a \(name)" }
 }

@@ -58,6 +58,16 @@ extension Query {
     return rows
   }
 
+  /// The objects, in order, as values of a `Decodable` type; see `Row.decode`. Name the type's columns in
+  /// `columns`, so that no others are read.
+  ///
+  /// - Throws: as `forEachRow` and `Row.decode`.
+  public func rows<Object: Decodable>(in table: Table, as type: Object.Type) throws -> [Object] {
+    var objects: [Object] = []
+    try forEachRow(in: table) { objects.append(try $0.decode(type)) }
+    return objects
+  }
+
   /// The keys of the objects, in order. Reads no column but the filter's and the sort's.
   ///
   /// - Throws: as `forEachRow`.

@@ -55,6 +55,13 @@ public enum EngineError: Error, Sendable, Equatable {
   case duplicateKey(table: String, column: String, value: String)
   /// A column that cannot be the primary key because of what its objects hold.
   case invalidKey(table: String, column: String, reason: String)
+  /// The file's tables are not those that were declared.
+  case schemaMismatch(
+    path: String, fileVersion: UInt64, declaredVersion: UInt64, differences: [String])
+  /// The file was given a later version of the schema than was declared, by a later program.
+  case newerSchema(path: String, fileVersion: UInt64, declaredVersion: UInt64)
+  /// A property of a Swift type that no column can hold, or whose value the column does not give.
+  case invalidProperty(type: String, property: String, reason: String)
   /// Too much for one object, cluster or file.
   case tooLarge(what: String, limit: String)
   case invalidArgument(String)
@@ -142,6 +149,19 @@ extension EngineError: CustomStringConvertible {
         + "already; update that one, or give the new one another key"
     case .invalidKey(let table, let column, let reason):
       return "table '\(table)': column '\(column)' cannot be the key: \(reason)"
+    case .schemaMismatch(let path, let fileVersion, let declaredVersion, let differences):
+      let advice =
+        fileVersion == declaredVersion
+        ? "raise the version of the schema, \(declaredVersion), and give a migration"
+        : "the file has version \(fileVersion) of the schema, \(declaredVersion) is declared: "
+          + "let the migration make them the same"
+      return "\(path): the tables are not those declared: "
+        + "\(differences.joined(separator: "; ")); \(advice); the file was left as it is"
+    case .newerSchema(let path, let fileVersion, let declaredVersion):
+      return "\(path): the file has version \(fileVersion) of the schema, and this program knows "
+        + "version \(declaredVersion); use a newer program"
+    case .invalidProperty(let type, let property, let reason):
+      return "property '\(property)' of \(type): \(reason)"
     case .tooLarge(let what, let limit):
       return "\(what) is too large (at most \(limit))"
     case .invalidArgument(let reason):
