@@ -63,7 +63,7 @@ package final class TableEditor {
       case .stored(let entry, _):
         let leaf = try store.leaf(entry)
         guard let row = try leaf.keys().row(ofKey: key) else { return nil }
-        return try RowReader(leaf, schema).row(row, key: key)
+        return try RowReader(leaf, RowShape(schema)).row(row, key: key)
       }
     }
   }
@@ -78,7 +78,7 @@ package final class TableEditor {
       case .stored(let entry, let before):
         let leaf = try store.leaf(entry)
         let row = position - Int(clamping: before)
-        return try RowReader(leaf, schema).row(row, key: leaf.keys().key(row))
+        return try RowReader(leaf, RowShape(schema)).row(row, key: leaf.keys().key(row))
       }
     }
   }
@@ -93,7 +93,7 @@ package final class TableEditor {
       }
       return value
     }
-    return Row(key: leaf.key(row), values: values, schema: schema)
+    return Row(key: leaf.key(row), values: values, shape: RowShape(schema))
   }
 
   // MARK: Changing objects
