@@ -45,7 +45,7 @@ extension TableEditor {
         }
         index.add(IndexEntry(code: schema.keyCode.code(spelling), object: keys.key(row)))
       }
-      try limitIndex()
+      try index.limitMemory(removeOutdated)
       position += entry.count
     }
   }

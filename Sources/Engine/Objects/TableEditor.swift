@@ -11,6 +11,12 @@ package final class TableEditor {
   var schemaIsChanged: Bool
   /// The primary key's index; empty when the table has none.
   package internal(set) var index: KeyIndex
+  /// The secondary indexes, by ascending number of their columns.
+  package internal(set) var valueIndexes: [ValueIndex]
+  /// Whether one was added or dropped.
+  var indexesAreChanged = false
+  /// Makes a secondary index of the transaction; new, or as the catalogue has it.
+  let makeIndex: (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   private var notesAreChanged = false
   /// What `forEachLeaf` has made.
   var leafCopies = LeafCopies(changes: 0)
@@ -19,7 +25,8 @@ package final class TableEditor {
 
   package init(
     _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
-    tree: TreeEditor, index: KeyIndex, path: String
+    tree: TreeEditor, index: KeyIndex, path: String,
+    makeIndex: @escaping (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   ) {
     self.table = table
     self.schema = schema
@@ -27,6 +34,8 @@ package final class TableEditor {
     self.tree = tree
     self.index = index
     self.path = path
+    self.makeIndex = makeIndex
+    valueIndexes = table.valueIndexes.map { makeIndex($0, false) }
     schemaIsChanged = isNew
     store.columnIDs = schema.columnIDs
   }
@@ -36,7 +45,8 @@ package final class TableEditor {
   /// The cluster that the next small transaction is likely to add to.
   package var tail: ClusterStore.Tail? { store.lastClosed }
   package var isChanged: Bool {
-    schemaIsChanged || notesAreChanged || tree.isChanged || index.isChanged
+    schemaIsChanged || notesAreChanged || indexesAreChanged || tree.isChanged || index.isChanged
+      || valueIndexes.contains(where: \.isChanged)
   }
 
   func use<Result>(_ body: () throws -> Result) throws -> Result {
@@ -105,6 +115,7 @@ package final class TableEditor {
       if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
+      enter(values, of: key)
       try limitIndex()
       return key
     }
@@ -146,6 +157,7 @@ package final class TableEditor {
           try addKeys(base: base, $0, firstObject: table.nextKey, areNew: keysAreNew)
         }
       }
+      let firstKey = table.nextKey
       for row in 0..<rowCount {
         let key = table.nextKey
         try withTail {
@@ -153,6 +165,7 @@ package final class TableEditor {
         }
         try advance(by: 1)
       }
+      enter(base: base, first, rowCount: rowCount, firstObject: firstKey)
       try limitIndex()
     }
   }
@@ -188,6 +201,7 @@ package final class TableEditor {
     guard cluster.rowCount > 0 else { return }
     try tree.append(try store.write(cluster, firstKey: table.nextKey))
     appended += cluster.rowCount
+    try enter(cluster, firstObject: table.nextKey)
     try advance(by: cluster.rowCount)
     try limitIndex()
   }
@@ -201,9 +215,11 @@ package final class TableEditor {
       {
         try changeKey(of: key, to: change.value.spelling)
       }
+      let entries = try newEntries(of: key, changes)
       guard try tree.update(key, changes) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
+      enter(entries, of: key)
       try tree.limitMemory()
       try limitIndex()
     }
@@ -232,9 +248,11 @@ package final class TableEditor {
         }
         try changeKey(of: key, to: Array(Self.bytes(base, row[column])))
       }
+      let entries = try newEntries(of: key, base: base, row: row)
       guard try tree.replace(key, base: base, row: row) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
+      enter(entries, of: key)
       try tree.limitMemory()
       try limitIndex()
     }
@@ -253,6 +271,7 @@ package final class TableEditor {
     try use {
       try tree.removeAll()
       try index.removeAll()
+      for index in valueIndexes { try index.removeAll() }
     }
   }
 
@@ -273,13 +292,14 @@ package final class TableEditor {
 
   // MARK: Changing the table
 
-  /// Gives a column another type; stored spellings stay as they are.
+  /// Gives a column another type; stored spellings stay as they are. Its index is made anew.
   ///
   /// The caller has made sure that every stored spelling reads as the new type.
   package func widen(column index: Int, to type: ColumnType) throws {
     try use {
       schema.setType(type, at: index)
       schemaIsChanged = true
+      try remakeIndex(ofColumn: index)
     }
   }
 
@@ -309,6 +329,7 @@ package final class TableEditor {
   package func seal() throws -> Catalogue.Table {
     // First: it may have to look at objects.
     table.index = try index.seal(objects: tree.count, removeOutdated)
+    table.valueIndexes = try sealValueIndexes()
     table.root = try tree.seal()
     if schemaIsChanged {
       if table.schema.length > 0 { store.drop(table.schema) }

@@ -33,10 +33,12 @@ package struct Node {
 
   /// Reads a verified block.
   ///
+  /// - Parameter repeats: first keys may be equal, as the codes of an index are.
   /// - Throws: `BlockError` when the bytes are no node of that level, out of order, or do not add
   ///   up to the parent's entry.
   package init(
-    _ bytes: UnsafeRawBufferPointer, of entry: NodeEntry, level: Int, path: String
+    _ bytes: UnsafeRawBufferPointer, of entry: NodeEntry, level: Int, repeats: Bool = false,
+    path: String
   ) throws(BlockError) {
     func damaged(_ what: String) -> BlockError {
       BlockError(
@@ -58,7 +60,9 @@ package struct Node {
     var last: Int64?
     for index in 0..<entryCount {
       let key = firstKey(index)
-      if let last, key <= last { throw damaged("the node's keys are out of order") }
+      if let last, repeats ? key < last : key <= last {
+        throw damaged("the node's keys are out of order")
+      }
       last = key
       let (sum, overflow) = total.addingReportingOverflow(count(index))
       if overflow || count(index) == 0 { throw damaged("the node's counts are impossible") }
@@ -101,6 +105,17 @@ package struct Node {
       if firstKey(middle) <= key { low = middle + 1 } else { high = middle }
     }
     return low == 0 ? nil : low - 1
+  }
+
+  /// The first child that may hold `key` where first keys repeat: the last one that begins below it.
+  package func index(ofFirst key: Int64) -> Int {
+    var low = 0
+    var high = entryCount
+    while low < high {
+      let middle = (low + high) / 2
+      if firstKey(middle) < key { low = middle + 1 } else { high = middle }
+    }
+    return max(low - 1, 0)
   }
 
   /// The bytes of a node with these entries.
