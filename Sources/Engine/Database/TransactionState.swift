@@ -85,7 +85,7 @@ final class TransactionState {
 
   // MARK: Tables
 
-  func createTable(_ name: String, _ columns: [Column], key: String?) throws {
+  func createTable(_ name: String, _ columns: [Column], key: String?, indexes: [String]) throws {
     try checkOpen()
     guard !name.isEmpty else {
       throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
@@ -95,11 +95,31 @@ final class TransactionState {
     }
     let schema = try TableSchema(
       columns, table: name, key: key, keyCode: database.options.indexLimits.keyCode)
-    let table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
+    var table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
+    table.valueIndexes = try newIndexes(indexes, schema, table: name)
     catalogue.nextTableNumber &+= 1
     catalogue.tables.append(table)
     catalogueIsChanged = true
     editors[name] = try makeEditor(table, schema, isNew: true)
+  }
+
+  /// Empty indexes of a new table's columns.
+  private func newIndexes(
+    _ names: [String], _ schema: TableSchema, table: String
+  ) throws -> [Catalogue.Index] {
+    var indexes: [Catalogue.Index] = []
+    for name in names {
+      guard let column = schema.index(of: name) else {
+        throw EngineError.invalidSchema(
+          table: table, reason: "the index '\(name)' is of none of its columns")
+      }
+      let id = schema.columnIDs[column]
+      if indexes.contains(where: { $0.column == id }) { continue }
+      let secret = database.options.indexLimits.keyCode ?? .random()
+      indexes.append(
+        Catalogue.Index(column: id, ValueCode(schema.columns[column].type, secret: secret)))
+    }
+    return indexes.sorted { $0.column < $1.column }
   }
 
   func editor(_ name: String) throws -> TableEditor {
@@ -110,7 +130,9 @@ final class TransactionState {
     }
     let editor = try translatingErrors(database.path) {
       let bytes = try parts.blocks.block(table.schema, end: base.end)
-      return try makeEditor(table, TableSchema(decoding: bytes), isNew: false)
+      let schema = try TableSchema(decoding: bytes)
+      try table.checkIndexes(schema)
+      return try makeEditor(table, schema, isNew: false)
     }
     editors[name] = editor
     return editor
@@ -142,8 +164,14 @@ final class TransactionState {
     let index = KeyIndex(
       runs: table.index, writer: writer, blocks: parts.blocks, baseEnd: base.end,
       limits: database.options.indexLimits, recent: recent)
+    let limits = database.options.indexLimits
     return TableEditor(
-      table, schema, isNew: isNew, store: store, tree: tree, index: index, path: database.path)
+      table, schema, isNew: isNew, store: store, tree: tree, index: index, path: database.path
+    ) { [writer, parts, base] stored, isNew in
+      ValueIndex(
+        column: stored.column, stored.code, runs: stored.runs, writer: writer,
+        blocks: parts.blocks, baseEnd: base.end, limits: limits, isNew: isNew)
+    }
   }
 
   // MARK: Ending

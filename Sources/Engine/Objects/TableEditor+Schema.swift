@@ -50,6 +50,7 @@ extension TableEditor {
     try use {
       var next = schema
       try next.remove(at: index, table: name)
+      try dropIndex(ofColumn: index)
       try tree.closeAll()
       take(next)
     }
@@ -100,6 +101,7 @@ extension TableEditor {
       var next = schema
       next.setType(type, at: index)
       take(next)
+      try remakeIndex(ofColumn: index)
     }
   }
 
@@ -126,6 +128,7 @@ extension TableEditor {
       var next = schema
       next.setType(type, at: index)
       take(next)
+      try remakeIndex(ofColumn: index)
     }
   }
 
@@ -189,6 +192,7 @@ extension TableEditor {
     try use {
       try tree.removeAll()
       try index.removeAll()
+      for index in valueIndexes { try index.removeAll() }
       if table.schema.length > 0 { store.drop(table.schema) }
       isDeleted = true
     }

@@ -42,7 +42,7 @@ extension TableEditor {
         }
         index.add(IndexEntry(code: schema.keyCode.code(spelling), object: keys.key(row)))
       }
-      try limitIndex()
+      try index.limitMemory(removeOutdated)
     }
   }
 }
