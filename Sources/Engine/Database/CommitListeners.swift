@@ -3,8 +3,9 @@
 /// They are made after the version can be taken with `Database.snapshot()`, on whatever thread made
 /// it visible: the committing one, the flusher, or the one that watches other processes. None of
 /// the pipeline's locks is held, so that a listener may take a snapshot. The writer's turn may be:
-/// a listener must not write, nor wait for somebody who does. Several versions may share one call,
-/// and a version may cause two.
+/// a listener must not write, nor wait for somebody who does. Several versions may share one call.
+///
+/// The first listener starts a thread that notices what other processes commit, until `stop`.
 ///
 /// Thread rule: any thread. Cost when nobody listens: one atomic load a commit.
 package final class CommitListeners: @unchecked Sendable {
@@ -16,7 +17,15 @@ package final class CommitListeners: @unchecked Sendable {
   /// The newest version that listeners were told of, so that nobody tells them twice.
   private let told = AtomicWord.allocate()
 
-  package init() {}
+  private let coordination: Coordination
+  private let watchesFile: Bool
+  private var watcher: VersionWatcher?
+  private var isStopped = false
+
+  init(_ coordination: Coordination, watchesFile: Bool) {
+    self.coordination = coordination
+    self.watchesFile = watchesFile
+  }
 
   deinit {
     count.deallocate()
@@ -33,6 +42,7 @@ package final class CommitListeners: @unchecked Sendable {
       lastID += 1
       calls.append((lastID, call))
       count.store(UInt64(calls.count))
+      if watcher == nil, !isStopped { startWatching() }
       return lastID
     }
   }
@@ -49,13 +59,30 @@ package final class CommitListeners: @unchecked Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// Makes all calls, in the order in which they were added.
-  func tell(of version: UInt64) {
-    told.raise(to: version)
-    if isEmpty { return }
-    for listener in lock.withLock({ calls }) { listener.call() }
+  /// With the lock held.
+  private func startWatching() {
+    // What is visible already is no news to whoever takes a snapshot after adding its listener.
+    if let version = coordination.visible.load()?.version { told.raise(to: version) }
+    // Where no thread is to be had, this process's own commits are told all the same, and the next
+    // listener tries again.
+    watcher = try? VersionWatcher(coordination, watchesFile: watchesFile) { [weak self] version in
+      self?.tell(of: version)
+    }
   }
 
-  /// True when nobody has told the listeners of this version or a later one.
-  func isNews(_ version: UInt64) -> Bool { version > told.load() }
+  /// Ends the watching of other processes. No listener is added to it any more.
+  func stop() {
+    let watcher = lock.withLock {
+      isStopped = true
+      defer { self.watcher = nil }
+      return self.watcher
+    }
+    watcher?.stop()
+  }
+
+  /// Makes all calls, in the order in which they were added, unless they were made for this version.
+  func tell(of version: UInt64) {
+    guard told.raise(to: version), !isEmpty else { return }
+    for listener in lock.withLock({ calls }) { listener.call() }
+  }
 }

@@ -25,6 +25,11 @@ enum NestingGuard {
     return entry
   }
 
+  /// - Throws: `EngineError.nestedTransaction` when this thread is inside a transaction on the file.
+  static func check(_ file: FileIdentity, path: String) throws {
+    leave(try enter(file, path: path))
+  }
+
   static func leave(_ entry: Entry) {
     lock.withLock { entries.removeAll { $0 == entry } }
   }

@@ -6,6 +6,13 @@ extension Query {
   /// - Throws: `QueryError`; `EngineError.transactionEnded`, `.noSuchColumn`, `.damaged`.
   public func count(in table: WritableTable) throws -> Int { try count(of: table.editor) }
 
+  /// How the query finds its objects, in one line for people: see `explain(in:)` for tables of a version.
+  ///
+  /// - Throws: as `count`.
+  public func explain(in table: WritableTable) throws -> String {
+    try explanation(of: table.editor)
+  }
+
   /// Calls `body` with every object, in order. Its values are those of `columns`.
   ///
   /// - Throws: as `count`; `EngineError.invalidArgument` when `body` changes the table; what `body`

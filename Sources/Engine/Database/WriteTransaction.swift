@@ -48,9 +48,12 @@ public struct WriteTransaction: ~Copyable {
   /// - Parameter key: the column that is the primary key: no two objects have the same spelling there,
   ///   and none is null (the column is made not nullable). Two spellings are two keys, also when they
   ///   mean the same number, as `5` and `5.0` do.
+  /// - Parameter indexes: the columns that get a secondary index: see `WritableTable.addIndex(_:)`.
   /// - Throws: `EngineError.tableExists`, `.invalidSchema`, `.transactionEnded`.
-  public func createTable(_ name: String, columns: [Column], key: String? = nil) throws {
-    try state.createTable(name, columns, key: key)
+  public func createTable(
+    _ name: String, columns: [Column], key: String? = nil, indexes: [String] = []
+  ) throws {
+    try state.createTable(name, columns, key: key, indexes: indexes)
   }
 
   /// The table, for reading and changing within this transaction.

@@ -13,6 +13,24 @@ package protocol LeafSource {
   ///
   /// - Throws: `EngineError.damaged`, and what `body` throws.
   func forEachLeaf(_ body: (Leaf) throws -> Void) throws
+
+  /// The leaf that holds a key if any does; nil when none can.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  func leaf(holding key: Int64) throws -> Leaf?
+
+  /// A column's secondary index; nil when it has none that may be used.
+  ///
+  /// - Parameter id: the column's permanent number.
+  func valueIndexReader(ofColumn id: UInt32) throws -> ValueIndexReader?
+
+  /// Grows with every change to the objects.
+  var changeCount: Int { get }
+
+  /// How many leaves there are.
+  ///
+  /// - Complexity: O(leaves).
+  func leafCount() throws -> Int
 }
 
 extension LeafSource {
@@ -31,7 +49,64 @@ extension LeafSource {
   }
 }
 
+extension LeafSource {
+  /// Calls `body` with every leaf that holds one of some objects, and their rows.
+  ///
+  /// - Parameter keys: ascending; those that no object has are passed over.
+  /// - Complexity: O(log n) for each leaf, and for each key that none of them holds.
+  /// - Throws: as `forEachLeaf`.
+  package func forEachLeaf(
+    holding keys: [Int64], _ body: (Leaf, _ rows: [Int]) throws -> Void
+  ) throws {
+    let changes = changeCount
+    var next = 0
+    while next < keys.count {
+      guard let leaf = try leaf(holding: keys[next]) else {
+        next += 1
+        continue
+      }
+      var rows: [Int] = []
+      try translatingErrors(path) {
+        let leafKeys = try leaf.keys()
+        let last = leafKeys.key(leaf.rowCount - 1)
+        repeat {
+          if let row = leafKeys.row(ofKey: keys[next]) { rows.append(row) }
+          next += 1
+        } while next < keys.count && keys[next] <= last
+      }
+      if rows.isEmpty { continue }
+      try body(leaf, rows)
+      try checkUnchanged(since: changes)
+    }
+  }
+
+  /// - Throws: `EngineError.invalidArgument` when the table's objects have changed.
+  func checkUnchanged(since changes: Int) throws {
+    guard changeCount == changes else {
+      throw EngineError.invalidArgument(
+        "table '\(name)' was changed while it was being read; collect the objects' keys first, "
+          + "and change them then")
+    }
+  }
+}
+
 extension Table: LeafSource {
   package var path: String { tree.blocks.storage.path }
   package var objectCount: Int { count }
+  package var changeCount: Int { 0 }
+
+  package func leaf(holding key: Int64) throws -> Leaf? {
+    try translatingErrors(path) {
+      try tree.location(ofKey: key).map { try Leaf($0.entry, tree.blocks, end: tree.end) }
+    }
+  }
+
+  package func leafCount() throws -> Int {
+    try translatingErrors(path) {
+      var cursor = tree.clusters()
+      var count = 0
+      while try cursor.next() != nil { count += 1 }
+      return count
+    }
+  }
 }

@@ -23,6 +23,12 @@ public final class Snapshot: Sendable {
   /// The names of the tables, oldest first.
   public var tableNames: [String] { catalogue.tables.map(\.name) }
 
+  /// The number that programs have given to the tables' schema; see `Schema`.
+  public var schemaVersion: UInt64 { catalogue.schemaVersion }
+
+  /// True when no table has an object. Cost: O(tables).
+  public var isEmpty: Bool { catalogue.tables.allSatisfy { $0.root.count == 0 } }
+
   /// A table as it is in this version.
   ///
   /// - Throws: `EngineError.noSuchTable`, `.damaged`.

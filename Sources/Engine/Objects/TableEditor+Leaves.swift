@@ -13,11 +13,34 @@ extension TableEditor: LeafSource {
       }
       position += UInt64(leaf.rowCount)
       try body(leaf)
-      guard tree.changeCount == changes else {
-        throw EngineError.invalidArgument(
-          "table '\(name)' was changed while it was being read; collect the objects' keys first, "
-            + "and change them then")
+      try checkUnchanged(since: changes)
+    }
+  }
+
+  package var changeCount: Int { tree.changeCount }
+
+  package func leaf(holding key: Int64) throws -> Leaf? {
+    try use {
+      switch try tree.place(ofKey: key) {
+      case nil: nil
+      case .stored(let entry, _): try store.leaf(entry)
+      // Its place among the others says nothing when it has no row left.
+      case .open(let open, let position): open.count == 0 ? nil : try copy(open, at: position)
       }
+    }
+  }
+
+  package func leafCount() throws -> Int {
+    try use {
+      var (count, position) = (0, 0 as UInt64)
+      while let place = try tree.place(ofPosition: position) {
+        count += 1
+        switch place {
+        case .stored(let entry, _): position += entry.count
+        case .open(let leaf, _): position += UInt64(leaf.count)
+        }
+      }
+      return count
     }
   }
 

@@ -3,17 +3,24 @@
 /// Thread rule: one thread at a time.
 package final class ResultReader {
   private let query: Query
-  private let table: any LeafSource
-  private let schema: TableSchema
-  private let filter: CompiledPredicate?
+  let table: any LeafSource
+  let schema: TableSchema
+  let filter: CompiledPredicate?
+  /// False: indexes are not used, for comparison.
+  private let usesIndexes: Bool
   /// The places, among the table's, of the columns asked for.
   package let columnIndices: [Int]
   private let scan = LeafScan()
 
-  /// - Parameter readsColumns: false when no values are asked for.
+  /// - Parameters:
+  ///   - readsColumns: false when no values are asked for.
+  ///   - usesIndexes: false: every leaf is looked at.
   /// - Throws: `QueryError`, `EngineError.noSuchColumn`, `.invalidArgument`.
-  package init(_ query: Query, _ table: any LeafSource, readsColumns: Bool = true) throws {
+  package init(
+    _ query: Query, _ table: any LeafSource, readsColumns: Bool = true, usesIndexes: Bool = true
+  ) throws {
     self.query = query
+    self.usesIndexes = usesIndexes
     self.table = table
     schema = try table.schema
     filter = try query.filter.map { [schema] in try CompiledPredicate($0, schema) }
@@ -40,10 +47,36 @@ package final class ResultReader {
 
   private struct Enough: Error {}
 
-  /// Calls `body` with every leaf and its rows that the filter selects, without regard to order and
-  /// limit; until it returns false.
+  /// So many rows that the filter selects are enough; nil: all are wanted.
+  var enough: Int? {
+    guard query.sort.isEmpty, !query.isDistinct, let limit = query.limit else { return nil }
+    let (end, overflow) = query.offset.addingReportingOverflow(limit)
+    return overflow ? nil : end
+  }
+
+  /// The keys of the objects that may match, ascending; nil when the whole table is to be read.
+  private func candidates() throws -> [Int64]? {
+    guard usesIndexes, let filter else { return nil }
+    return try translatingErrors(table.path) {
+      guard let plan = try IndexPlan(filter, table),
+        plan.pays(objects: try table.objectCount, limit: enough)
+      else { return nil }
+      return try plan.candidates()
+    }
+  }
+
+  /// Calls `body` with leaves in order and their rows that the filter selects, without regard to order
+  /// and limit, until it returns false. A leaf that is left out has no such row.
   func forEachLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
     do {
+      if let filter, let candidates = try candidates() {
+        try translatingErrors(table.path) {
+          try table.forEachLeaf(holding: candidates) { leaf, rows in
+            if try !body(leaf, try scan.rows(leaf, filter, among: rows)) { throw Enough() }
+          }
+        }
+        return
+      }
       try table.forEachLeaf { leaf in
         let rows =
           try filter.map { try scan.rows(leaf, $0) } ?? RowBits(count: leaf.rowCount, all: true)

@@ -44,10 +44,7 @@ public struct Object {
   /// - Throws: `EngineError.invalidated`, `.noSuchColumn`, `.wrongThread`, `.damaged`.
   public subscript(_ column: String) -> Value {
     get throws {
-      let view = try view()
-      guard let value = try view.value(forKey: key, column: view.index(of: column)) else {
-        throw gone
-      }
+      guard let value = try view().value(forKey: key, column: column) else { throw gone }
       return value
     }
   }

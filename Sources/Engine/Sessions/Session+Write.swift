@@ -96,7 +96,7 @@ extension Session {
     let base = snapshot
     do {
       var newest: Snapshot?
-      let version = try state.commit(durability, nil) { newest = $0 }
+      let version = try state.commit(durability, newest: { newest = $0 }, nil)
       leaveTransaction(newest ?? base)
       for token in tokens { token.observer.endSilence(from: base, to: snapshot) }
       wake.request()

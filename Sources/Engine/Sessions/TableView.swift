@@ -51,16 +51,28 @@ final class TableView {
 
   func key(at position: Int) throws -> Int64? {
     switch source {
-    case .version(let table): try table.row(at: position)?.key
+    case .version(let table): try table.key(at: position)
     case .transaction(let editor): try editor.row(at: position)?.key
     }
   }
 
-  func contains(key: Int64) throws -> Bool { try row(forKey: key) != nil }
+  func contains(key: Int64) throws -> Bool {
+    switch source {
+    case .version(let table): try table.position(ofKey: key) != nil
+    case .transaction(let editor): try editor.row(forKey: key) != nil
+    }
+  }
 
   /// The value of an object's column; nil when there is no such object.
-  func value(forKey key: Int64, column: Int) throws -> Value? {
-    try row(forKey: key)?.values[column]
+  ///
+  /// - Throws: `EngineError.noSuchColumn`.
+  func value(forKey key: Int64, column: String) throws -> Value? {
+    switch source {
+    case .version(let table): return try table.value(forKey: key, column: column)
+    case .transaction(let editor):
+      let index = try editor.indices(of: [column])[0]
+      return try editor.row(forKey: key)?.values[index]
+    }
   }
 
   func key(forPrimaryKey value: Value) throws -> Int64? {
@@ -69,15 +81,6 @@ final class TableView {
     case .transaction(let editor):
       return value == .null ? nil : try editor.find(value.spelling)
     }
-  }
-
-  /// - Throws: `EngineError.noSuchColumn`.
-  func index(of column: String) throws -> Int {
-    guard let index = schema.index(of: column) else {
-      throw EngineError.noSuchColumn(
-        table: name, column: column, known: schema.columns.map(\.name))
-    }
-    return index
   }
 }
 

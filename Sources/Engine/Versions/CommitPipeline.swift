@@ -28,6 +28,8 @@ package final class CommitPipeline: @unchecked Sendable {
     /// True once this handle has made sure that the version it begins from is durable.
     var hasBegun = false
     var wanted: UInt64 = 0
+    /// Somebody waits for this version to become durable.
+    var urgent: UInt64 = 0
     /// The flusher thread waits for its next round to be due: no use waking it for one more commit.
     var isPacing = false
     /// When the last round began.
@@ -137,6 +139,7 @@ package final class CommitPipeline: @unchecked Sendable {
       // whose pages are about to be written.
       if coordination.visible.load() != recovered.record {
         coordination.visible.store(recovered.record)
+        coordination.announce()
       }
       if recovered.record != known { ownVisible.store(recovered.record) }
       lock.withLock {
@@ -199,7 +202,12 @@ package final class CommitPipeline: @unchecked Sendable {
   /// - Throws: `EngineError.poisoned` when a flush fails or has failed.
   package func makeDurable() throws {
     var published: UInt64?
-    defer { if let published { becameVisible(published) } }
+    defer {
+      if let published {
+        coordination.announce()
+        becameVisible(published)
+      }
+    }
     roundLock.lock()
     defer { roundLock.unlock() }
     try round(&published)
@@ -226,8 +234,11 @@ package final class CommitPipeline: @unchecked Sendable {
 
   /// Has the flusher thread call `completion` once the newest complete version is durable, whoever
   /// makes it so. Completions are called in the order of versions, with no lock held.
-  package func onDurable(_ completion: @escaping Completion) {
+  ///
+  /// - Parameter isUrgent: false when more commits are on their way, which may share the round.
+  package func onDurable(isUrgent: Bool = true, _ completion: @escaping Completion) {
     lock.withLock {
+      if isUrgent { state.urgent = state.complete.version }
       if let failure = state.failure {
         state.ready.append((completion, failure))
       } else if state.complete.version <= state.durable.version {
@@ -277,8 +288,8 @@ package final class CommitPipeline: @unchecked Sendable {
   private func waitForPace() {
     state.isPacing = true
     defer { state.isPacing = false }
-    while !state.isStopping, state.ready.isEmpty, state.completions.isEmpty, state.failure == nil,
-      state.wanted > state.durable.version
+    while !state.isStopping, state.ready.isEmpty, state.failure == nil,
+      state.urgent <= state.durable.version, state.wanted > state.durable.version
     {
       let passed = (System.monotonicNanoseconds &- state.lastRound) / 1_000_000
       if passed >= Self.pace { return }
