@@ -30,7 +30,7 @@ package final class ResultsTracker {
   private var isDeleted = false
   /// With more changes than one in so many objects, sorting all anew is about as fast as finding their
   /// places.
-  var fewChanges = 128
+  var fewChanges = 64
 
   /// - Parameter tableNumber: of the table that the query runs on: `Table.number`.
   package init(_ query: Query, tableNumber: UInt32) {
