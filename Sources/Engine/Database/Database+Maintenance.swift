@@ -53,13 +53,6 @@ extension Database {
     }
   }
 
-  /// The versions that readers hold, of any process: the process, and the version.
-  public func heldVersions() throws -> [(process: Int32, version: UInt64)] {
-    try translatingErrors(path) {
-      try coordination.heldVersions().map { ($0.process, $0.record.version) }
-    }
-  }
-
   /// Where a table's bytes are, column by column.
   public func tableUse(_ name: String) throws -> TableUse {
     try TableUse(try snapshot().table(name))
