@@ -184,12 +184,23 @@ extension Database {
   ///
   /// - Throws: `EngineError.system` when the destination exists or cannot be written.
   public func writeCopy(to destination: String) throws {
-    let snapshot = try snapshot()
-    defer { withExtendedLifetime(snapshot) {} }
+    try snapshot().writeCopy(to: destination)
+  }
+}
+
+extension Snapshot {
+  /// Writes a compact copy of this version to a new file, flushed to disk. Others may read and write the
+  /// database meanwhile. The copy's version is numbered one higher.
+  ///
+  /// Cost: reads all of the version, and encodes it anew on several threads.
+  ///
+  /// - Throws: `EngineError.system` when the destination exists or cannot be written, `.damaged`; no
+  ///   file is left then.
+  public func writeCopy(to destination: String) throws {
     try translatingErrors(destination) {
       let copy = try FileStorage(path: destination, mode: .createNew)
       do {
-        _ = try Compactor.copy(snapshot.record, snapshot.blocks, to: copy, identity: .random())
+        _ = try Compactor.copy(record, blocks, to: copy, identity: .random())
         try System.flushDirectory(of: destination)
       } catch {
         try System.remove(destination)
