@@ -217,13 +217,13 @@ extension Database {
 
   /// This thread is inside a connection's closure now: `close` must not wait for what comes after it.
   fileprivate func enterTurn() {
-    lock.withLock { shared.threadsInTurns[System.currentThread, default: 0] += 1 }
+    lock.withLock { shared.threadsInTurns[ExecutionContext.thread, default: 0] += 1 }
   }
 
   fileprivate func leaveTurn() {
     lock.withLock {
-      let count = shared.threadsInTurns[System.currentThread] ?? 1
-      shared.threadsInTurns[System.currentThread] = count > 1 ? count - 1 : nil
+      let count = shared.threadsInTurns[ExecutionContext.thread] ?? 1
+      shared.threadsInTurns[ExecutionContext.thread] = count > 1 ? count - 1 : nil
     }
   }
 }

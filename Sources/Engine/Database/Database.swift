@@ -30,6 +30,19 @@ public final class Database: @unchecked Sendable {
     /// process. A commit that would exceed it throws `EngineError.tooManyVersions` and is rolled back;
     /// it works again once a version has been released. Nil: no limit.
     public var maximumActiveVersions: Int?
+    /// The tables that the file must have; nil: whatever it has.
+    ///
+    /// An empty file gets them. A file of the same version must have them, to the column; one of a
+    /// later version is refused; one of an earlier version is migrated: see `migration`.
+    public var schema: Schema?
+    /// Changes a file whose schema has an earlier version than `schema`, in the one transaction that
+    /// gives it the new version. Afterwards, tables that are still missing are created, and columns that
+    /// are missing are added, if they may be null or have a default; then the tables must be the declared
+    /// ones. Otherwise, and when the migration throws, the file stays as it was, and opening throws.
+    ///
+    /// Runs on the thread that opens the database, once, whichever process comes first.
+    public var migration:
+      (@Sendable (_ transaction: borrowing WriteTransaction, _ oldVersion: UInt64) throws -> Void)?
     /// Sizes that tests make tiny.
     package var limits = TreeEditor.Limits()
     package var indexLimits = IndexLimits()
@@ -68,7 +81,7 @@ public final class Database: @unchecked Sendable {
     var asyncWritesDue = 0
     var refusesAsyncWrites = false
     /// Threads inside a closure of a connection.
-    var threadsInTurns: [UInt: Int] = [:]
+    var threadsInTurns: [ExecutionContext: Int] = [:]
     var hasWritten = false
     var bytesWritten = 0
   }
@@ -186,6 +199,23 @@ public final class Database: @unchecked Sendable {
     }
   }
 
+  /// A version that is the newest complete one, held, though readers may not take it yet. Only for
+  /// whoever has the writers' turn: nobody can write over its pages before it is held.
+  func hold(_ record: VersionRecord, _ parts: Parts) throws -> Snapshot {
+    let (slot, record) = try coordination.hold { record }
+    let hold = VersionHold(record: record, slot: slot, coordination: coordination)
+    return try Snapshot(hold: hold, blocks: parts.blocks)
+  }
+
+  /// True for snapshots that this handle made.
+  func owns(_ snapshot: Snapshot) -> Bool { snapshot.hold.coordination === coordination }
+
+  /// True when no table of the newest version has an object.
+  ///
+  /// - Complexity: O(tables).
+  /// - Throws: as `snapshot`.
+  public var isEmpty: Bool { get throws { try snapshot().isEmpty } }
+
   /// Bytes that this handle has written to the file's blocks since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }
 
@@ -211,7 +241,7 @@ public final class Database: @unchecked Sendable {
     try translatingErrors(path) {
       try NestingGuard.check(coordination.identity, path: path)
       let wasClosed = try lock.withLock {
-        guard shared.threadsInTurns[System.currentThread] == nil else {
+        guard shared.threadsInTurns[ExecutionContext.thread] == nil else {
           throw EngineError.nestedConnection(path: path)
         }
         shared.refusesAsyncWrites = true

@@ -16,10 +16,10 @@ final class TurnLine: @unchecked Sendable {
   /// The waiting thread whose turn has come.
   private var called = 0
   /// The thread that has the turn; nil between turns and while a job is on its way.
-  private var owner: UInt?
+  private var owner: ExecutionContext?
 
   /// True on the thread that has the turn.
-  var isMine: Bool { lock.withLock { owner == System.currentThread } }
+  var isMine: Bool { lock.withLock { owner == ExecutionContext.thread } }
 
   /// Waits for the turn. The caller ends it with `leave`, and does not have it yet.
   func enter() {
@@ -32,7 +32,7 @@ final class TurnLine: @unchecked Sendable {
       while called < own { lock.wait() }
     }
     isTaken = true
-    owner = System.currentThread
+    owner = ExecutionContext.thread
   }
 
   /// Has `start` called when its turn comes: perhaps now, perhaps on another thread. It passes the job
@@ -47,7 +47,7 @@ final class TurnLine: @unchecked Sendable {
   }
 
   /// The job that was started runs on this thread.
-  func take() { lock.withLock { owner = System.currentThread } }
+  func take() { lock.withLock { owner = ExecutionContext.thread } }
 
   func leave() {
     lock.withLock { owner = nil }

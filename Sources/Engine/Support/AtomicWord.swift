@@ -27,6 +27,11 @@ package struct AtomicWord: @unchecked Sendable {
     pointer.pointee.store(value, ordering: .sequentiallyConsistent)
   }
 
+  /// Stores `value` and returns what was there.
+  package func swap(_ value: UInt64) -> UInt64 {
+    pointer.pointee.exchange(value, ordering: .sequentiallyConsistent)
+  }
+
   /// Adds one and returns the new value.
   package func increment() -> UInt64 {
     pointer.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue

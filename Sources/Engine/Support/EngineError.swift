@@ -29,6 +29,21 @@ public enum EngineError: Error, Sendable, Equatable {
   case tooManyVersions(path: String, active: Int, limit: Int, oldest: VersionHolder)
   /// A transaction was used after it had ended.
   case transactionEnded
+  /// A session, or what it gave, was used on another thread or queue than its own.
+  case wrongThread(what: String)
+  /// Something that a session cannot do while it is in a write transaction.
+  case insideTransaction(operation: String)
+  /// A change, or the end of a transaction, without a transaction.
+  case noTransaction(operation: String)
+  /// An object that was deleted, or added by a transaction that was cancelled; results of a table that
+  /// is gone.
+  case invalidated(what: String)
+  /// Nobody would deliver notifications where they were asked for.
+  case cannotObserve(reason: String)
+  /// A `ThreadSafeReference` was resolved a second time.
+  case referenceResolved
+  /// An object, token, reference or snapshot of another session or database.
+  case foreign(what: String, expected: String)
   case noSuchTable(name: String, known: [String])
   case tableExists(name: String)
   case noSuchColumn(table: String, column: String, known: [String])
@@ -40,6 +55,13 @@ public enum EngineError: Error, Sendable, Equatable {
   case duplicateKey(table: String, column: String, value: String)
   /// A column that cannot be the primary key because of what its objects hold.
   case invalidKey(table: String, column: String, reason: String)
+  /// The file's tables are not those that were declared.
+  case schemaMismatch(
+    path: String, fileVersion: UInt64, declaredVersion: UInt64, differences: [String])
+  /// The file was given a later version of the schema than was declared, by a later program.
+  case newerSchema(path: String, fileVersion: UInt64, declaredVersion: UInt64)
+  /// A property of a Swift type that no column can hold, or whose value the column does not give.
+  case invalidProperty(type: String, property: String, reason: String)
   /// Too much for one object, cluster or file.
   case tooLarge(what: String, limit: String)
   case invalidArgument(String)
@@ -93,6 +115,23 @@ extension EngineError: CustomStringConvertible {
         + "release its snapshot and write again"
     case .transactionEnded:
       return "the transaction has been committed or rolled back; begin a new one"
+    case .wrongThread(let what):
+      return "\(what) belongs to the thread or queue that it was made on, and this is another; "
+        + "take a ThreadSafeReference or a frozen copy across, or ask that thread to do the work"
+    case .insideTransaction(let operation):
+      return "\(operation) is not possible inside a write transaction; commit or cancel it first"
+    case .noTransaction(let operation):
+      return "\(operation) needs a write transaction: use write { } or beginWrite()"
+    case .invalidated(let what):
+      return "\(what) is not valid any more; look at isInvalidated before using what may be gone"
+    case .cannotObserve(let reason):
+      return
+        "\(reason); observe on a SessionThread, a session of a queue or of the main thread, or "
+        + "with observe(on:) on a queue"
+    case .referenceResolved:
+      return "the reference has been resolved already; make a new one for every use"
+    case .foreign(let what, let expected):
+      return "\(what) of another \(expected) was given; use one of this \(expected)"
     case .noSuchTable(let name, let known):
       return "there is no table '\(name)'; " + Self.list("tables", known)
     case .tableExists(let name):
@@ -110,6 +149,19 @@ extension EngineError: CustomStringConvertible {
         + "already; update that one, or give the new one another key"
     case .invalidKey(let table, let column, let reason):
       return "table '\(table)': column '\(column)' cannot be the key: \(reason)"
+    case .schemaMismatch(let path, let fileVersion, let declaredVersion, let differences):
+      let advice =
+        fileVersion == declaredVersion
+        ? "raise the version of the schema, \(declaredVersion), and give a migration"
+        : "the file has version \(fileVersion) of the schema, \(declaredVersion) is declared: "
+          + "let the migration make them the same"
+      return "\(path): the tables are not those declared: "
+        + "\(differences.joined(separator: "; ")); \(advice); the file was left as it is"
+    case .newerSchema(let path, let fileVersion, let declaredVersion):
+      return "\(path): the file has version \(fileVersion) of the schema, and this program knows "
+        + "version \(declaredVersion); use a newer program"
+    case .invalidProperty(let type, let property, let reason):
+      return "property '\(property)' of \(type): \(reason)"
     case .tooLarge(let what, let limit):
       return "\(what) is too large (at most \(limit))"
     case .invalidArgument(let reason):

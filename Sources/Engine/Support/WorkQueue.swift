@@ -11,7 +11,7 @@ package final class WorkQueue: @unchecked Sendable {
   private var jobs: [Job] = []
   /// The first of `jobs` that has not begun.
   private var first = 0
-  private var threads: Set<UInt> = []
+  private var threads: Set<ExecutionContext> = []
   private var threadCount = 0
   private var idleCount = 0
   private var runningCount = 0
@@ -47,7 +47,7 @@ package final class WorkQueue: @unchecked Sendable {
   package func finish() {
     lock.lock()
     isFinished = true
-    let isOwn = threads.contains(System.currentThread)
+    let isOwn = threads.contains(ExecutionContext.thread)
     while first < jobs.count || runningCount > (isOwn ? 1 : 0) {
       if isOwn, let job = next() {
         lock.unlock()
@@ -99,7 +99,7 @@ package final class WorkQueue: @unchecked Sendable {
 
   private func work() {
     lock.lock()
-    threads.insert(System.currentThread)
+    threads.insert(ExecutionContext.thread)
     while true {
       if let job = next() {
         lock.unlock()
@@ -115,7 +115,7 @@ package final class WorkQueue: @unchecked Sendable {
         idleCount -= 1
       }
     }
-    threads.remove(System.currentThread)
+    threads.remove(ExecutionContext.thread)
     threadCount -= 1
     lock.unlock()
   }
