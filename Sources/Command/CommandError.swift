@@ -82,11 +82,13 @@ extension CommandError {
       .invalidKey, .schemaMismatch, .newerSchema:
       .dataRefused
     case .poisoned: .inputOutput
-    case .busy: .busy
+    case .busy, .tooManyVersions, .cancelled: .busy
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
       .noSuchObject, .invalidProperty:
       .usage
-    case .closed, .nestedTransaction, .transactionEnded: .bug
+    case .closed, .nestedTransaction, .nestedConnection, .transactionEnded, .wrongThread,
+      .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved, .foreign:
+      .bug
     }
   }
 

@@ -53,6 +53,13 @@ enum InfoCommand {
             "overlayBytes": .int(table.overlayBytes),
             "key": table.keyColumn.map { .string($0) } ?? .null,
             "indexBytes": .int(table.indexBytes),
+            "indexes": .array(
+              table.secondaryIndexes.map {
+                [
+                  "column": .string($0.column), "bytes": .int($0.bytes),
+                  "entries": .int($0.entries),
+                ]
+              }),
             "columns": .array(table.columns.map(json)),
           ]
         }),
@@ -95,6 +102,10 @@ enum InfoCommand {
         text +=
           "  primary key \(StandardError.escaped(key)): its index takes "
           + "\(HumanFormat.size(table.indexBytes))\n"
+      }
+      for index in table.secondaryIndexes {
+        text +=
+          "  index on \(StandardError.escaped(index.column)): \(HumanFormat.size(index.bytes))\n"
       }
       let names = table.columns.map { StandardError.escaped($0.column.name) }
       let width = names.map(\.count).max() ?? 0

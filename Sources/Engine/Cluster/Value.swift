@@ -59,7 +59,7 @@ public enum Value: Sendable {
       guard let parsed = DateSpelling.parseDateTime(view) else { return nil }
       self = .dateTime(DateTime(clamping: parsed.microseconds))
     case .text:
-      guard let text = String(validating: spelling, as: UTF8.self) else { return nil }
+      guard let text = String(spelled: spelling) else { return nil }
       self = .text(text)
     case .data: self = .data(Array(spelling))
     }

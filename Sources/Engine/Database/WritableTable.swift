@@ -41,6 +41,30 @@ public struct WritableTable {
   ///   that have the same: the table is then as it was.
   public func setKey(_ column: String) throws { try editor.setKey(column: index(of: column)) }
 
+  /// The names of the columns that have a secondary index, in the columns' order.
+  public var indexedColumns: [String] { editor.indexedColumns.map { columns[$0].name } }
+
+  /// Gives a column a secondary index, by which queries find its values without reading the table:
+  /// comparisons, ranges, lists, beginnings of texts, nulls. Values may repeat. A column that has one keeps
+  /// it.
+  ///
+  /// Each insertion, and each change of a value there, then writes an entry of 5 to 10 bytes, several times
+  /// as runs are merged. See `Query.explain(in:)` for what a query makes of it.
+  ///
+  /// - Complexity: O(n log n) for n objects; memory is bounded.
+  /// - Throws: `EngineError.noSuchColumn`, `.damaged`, `.system`; the table is then as it was.
+  public func addIndex(_ column: String) throws {
+    try editor.addIndex(ofColumn: index(of: column))
+  }
+
+  /// Drops the secondary index of a column, if it has one. Queries answer as before.
+  ///
+  /// - Complexity: O(nodes of the index).
+  /// - Throws: `EngineError.noSuchColumn`, `.damaged`.
+  public func removeIndex(_ column: String) throws {
+    try editor.dropIndex(ofColumn: index(of: column))
+  }
+
   /// Adds an object, or changes the one with the same primary key.
   ///
   /// - Parameter values: by column, the primary key's among them. Columns that are not named get their

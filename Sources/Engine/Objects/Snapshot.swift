@@ -39,5 +39,13 @@ public final class Snapshot: Sendable {
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
+  /// The table of a number; nil when there is none in this version.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  package func table(number: UInt32) throws -> Table? {
+    guard let entry = catalogue.tables.first(where: { $0.number == number }) else { return nil }
+    return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
+  }
+
   package var record: VersionRecord { hold.record }
 }

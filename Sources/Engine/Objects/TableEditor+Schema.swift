@@ -50,6 +50,7 @@ extension TableEditor {
     try use {
       var next = schema
       try next.remove(at: index, table: name)
+      try dropIndex(ofColumn: index)
       try tree.closeAll()
       take(next)
     }
@@ -72,7 +73,7 @@ extension TableEditor {
         throw invalid(index, "is the primary key, which is never null; give the key up first")
       }
       if !isNullable {
-        try forEachLeaf { leaf in
+        try forEachStoredLeaf { leaf in
           let id = schema.columnIDs[index]
           guard try leaf.statistics(id: id).nullCount > 0 else { return }
           try forEachSpelling(leaf, id) { key, spelling in
@@ -100,6 +101,7 @@ extension TableEditor {
       var next = schema
       next.setType(type, at: index)
       take(next)
+      try remakeIndex(ofColumn: index)
     }
   }
 
@@ -126,11 +128,12 @@ extension TableEditor {
       var next = schema
       next.setType(type, at: index)
       take(next)
+      try remakeIndex(ofColumn: index)
     }
   }
 
   private func checkText(_ index: Int) throws {
-    try forEachLeaf { leaf in
+    try forEachStoredLeaf { leaf in
       try forEachSpelling(leaf, schema.columnIDs[index]) { key, spelling in
         guard let spelling, String(validating: spelling, as: UTF8.self) == nil else { return }
         throw invalid(index, "is not UTF-8 in object \(key), so that it cannot be text")
@@ -153,7 +156,7 @@ extension TableEditor {
     }
     if case .int(let value)? = schema.columns[index].default { try check(value, "by default") }
     let id = schema.columnIDs[index]
-    try forEachLeaf { leaf in
+    try forEachStoredLeaf { leaf in
       if let bounds = try leaf.statistics(id: id).integers, exact.contains(bounds.lowerBound),
         exact.contains(bounds.upperBound)
       {
@@ -189,6 +192,7 @@ extension TableEditor {
     try use {
       try tree.removeAll()
       try index.removeAll()
+      for index in valueIndexes { try index.removeAll() }
       if table.schema.length > 0 { store.drop(table.schema) }
       isDeleted = true
     }
@@ -197,7 +201,7 @@ extension TableEditor {
   // MARK: Reading what is stored
 
   /// Calls `body` with every leaf, after writing those that are open.
-  func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
+  func forEachStoredLeaf(_ body: (Leaf) throws -> Void) throws {
     try tree.closeAll()
     var position: UInt64 = 0
     while case .stored(let entry, _)? = try tree.place(ofPosition: position) {

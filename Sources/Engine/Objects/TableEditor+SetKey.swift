@@ -30,7 +30,7 @@ extension TableEditor {
   /// Adds an entry for every object there is.
   private func addAllKeys(_ column: Int) throws {
     let decoded = DecodedColumn()
-    try forEachLeaf { leaf in
+    try forEachStoredLeaf { leaf in
       let keys = try leaf.keys()
       try leaf.column(id: schema.columnIDs[column]).decode(
         rows: 0..<leaf.rowCount, into: decoded)
@@ -42,7 +42,7 @@ extension TableEditor {
         }
         index.add(IndexEntry(code: schema.keyCode.code(spelling), object: keys.key(row)))
       }
-      try limitIndex()
+      try index.limitMemory(removeOutdated)
     }
   }
 }

@@ -69,7 +69,7 @@ extension TableEditor {
     case .stored(let entry, let before):
       let leaf = try store.leaf(entry)
       let keys = try leaf.keys()
-      let reader = try RowReader(leaf, schema)
+      let reader = try RowReader(leaf, RowShape(schema))
       var row = Int(clamping: position - before)
       while row < leaf.rowCount, keys.key(row) < end, rows.count < Self.ahead {
         rows.append(try reader.row(row, key: keys.key(row)))

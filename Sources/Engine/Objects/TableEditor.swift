@@ -6,12 +6,20 @@ package final class TableEditor {
   package internal(set) var schema: TableSchema
   let tree: TreeEditor
   let store: ClusterStore
-  let path: String
+  package let path: String
   private var appended = 0
   var schemaIsChanged: Bool
   /// The primary key's index; empty when the table has none.
   package internal(set) var index: KeyIndex
+  /// The secondary indexes, by ascending number of their columns.
+  package internal(set) var valueIndexes: [ValueIndex]
+  /// Whether one was added or dropped.
+  var indexesAreChanged = false
+  /// Makes a secondary index of the transaction; new, or as the catalogue has it.
+  let makeIndex: (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   private var notesAreChanged = false
+  /// What `forEachLeaf` has made.
+  var leafCopies = LeafCopies(changes: 0)
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
   /// Set when the table was deleted; every further use throws.
@@ -21,7 +29,8 @@ package final class TableEditor {
 
   package init(
     _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
-    tree: TreeEditor, index: KeyIndex, path: String
+    tree: TreeEditor, index: KeyIndex, path: String,
+    makeIndex: @escaping (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   ) {
     self.table = table
     self.schema = schema
@@ -29,6 +38,8 @@ package final class TableEditor {
     self.tree = tree
     self.index = index
     self.path = path
+    self.makeIndex = makeIndex
+    valueIndexes = table.valueIndexes.map { makeIndex($0, false) }
     schemaIsChanged = isNew
     store.columnIDs = schema.columnIDs
   }
@@ -38,7 +49,8 @@ package final class TableEditor {
   /// The cluster that the next small transaction is likely to add to.
   package var tail: ClusterStore.Tail? { store.lastClosed }
   package var isChanged: Bool {
-    schemaIsChanged || notesAreChanged || tree.isChanged || index.isChanged
+    schemaIsChanged || notesAreChanged || indexesAreChanged || tree.isChanged || index.isChanged
+      || valueIndexes.contains(where: \.isChanged)
   }
 
   func use<Result>(_ body: () throws -> Result) throws -> Result {
@@ -61,7 +73,7 @@ package final class TableEditor {
       case .stored(let entry, _):
         let leaf = try store.leaf(entry)
         guard let row = try leaf.keys().row(ofKey: key) else { return nil }
-        return try RowReader(leaf, schema).row(row, key: key)
+        return try RowReader(leaf, RowShape(schema)).row(row, key: key)
       }
     }
   }
@@ -76,7 +88,7 @@ package final class TableEditor {
       case .stored(let entry, let before):
         let leaf = try store.leaf(entry)
         let row = position - Int(clamping: before)
-        return try RowReader(leaf, schema).row(row, key: leaf.keys().key(row))
+        return try RowReader(leaf, RowShape(schema)).row(row, key: leaf.keys().key(row))
       }
     }
   }
@@ -91,7 +103,7 @@ package final class TableEditor {
       }
       return value
     }
-    return Row(key: leaf.key(row), values: values, schema: schema)
+    return Row(key: leaf.key(row), values: values, shape: RowShape(schema))
   }
 
   // MARK: Changing objects
@@ -108,6 +120,7 @@ package final class TableEditor {
       if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
+      enter(values, of: key)
       try limitIndex()
       return key
     }
@@ -149,6 +162,7 @@ package final class TableEditor {
           try addKeys(base: base, $0, firstObject: table.nextKey, areNew: keysAreNew)
         }
       }
+      let firstKey = table.nextKey
       for row in 0..<rowCount {
         let key = table.nextKey
         try withTail {
@@ -156,6 +170,7 @@ package final class TableEditor {
         }
         try advance(by: 1)
       }
+      enter(base: base, first, rowCount: rowCount, firstObject: firstKey)
       try limitIndex()
     }
   }
@@ -191,6 +206,7 @@ package final class TableEditor {
     guard cluster.rowCount > 0 else { return }
     try tree.append(try store.write(cluster, firstKey: table.nextKey))
     appended += cluster.rowCount
+    try enter(cluster, firstObject: table.nextKey)
     try advance(by: cluster.rowCount)
     try limitIndex()
   }
@@ -204,10 +220,12 @@ package final class TableEditor {
       {
         try changeKey(of: key, to: change.value.spelling)
       }
+      let entries = try newEntries(of: key, changes)
       guard try tree.update(key, changes) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
       for visit in visits { visit.changed(key) }
+      enter(entries, of: key)
       try tree.limitMemory()
       try limitIndex()
     }
@@ -236,10 +254,12 @@ package final class TableEditor {
         }
         try changeKey(of: key, to: Array(Self.bytes(base, row[column])))
       }
+      let entries = try newEntries(of: key, base: base, row: row)
       guard try tree.replace(key, base: base, row: row) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
       for visit in visits { visit.changed(key) }
+      enter(entries, of: key)
       try tree.limitMemory()
       try limitIndex()
     }
@@ -260,6 +280,7 @@ package final class TableEditor {
       try tree.removeAll()
       try index.removeAll()
       for visit in visits { visit.changedAll() }
+      for index in valueIndexes { try index.removeAll() }
     }
   }
 
@@ -294,6 +315,7 @@ package final class TableEditor {
   package func seal() throws -> Catalogue.Table {
     // First: it may have to look at objects.
     table.index = try index.seal(objects: tree.count, removeOutdated)
+    table.valueIndexes = try sealValueIndexes()
     table.root = try tree.seal()
     if schemaIsChanged {
       if table.schema.length > 0 { store.drop(table.schema) }

@@ -33,30 +33,20 @@ public struct Query: Sendable {
   public var isDistinct = false
 
   public init(_ filter: Predicate? = nil) { self.filter = filter }
+}
 
+extension Query {
   /// How many objects there are.
   ///
   /// - Complexity: reads the filter's columns only; nothing at all without a filter.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
-  public func count(in table: Table) throws -> Int {
-    try ResultReader(self, table).count()
-  }
+  public func count(in table: Table) throws -> Int { try count(of: table) }
 
   /// Calls `body` with every object, in order. Its values are those of `columns`.
   ///
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`; what `body` throws, which ends it.
   public func forEachRow(in table: Table, _ body: (Row) throws -> Void) throws {
-    let reader = try ResultReader(self, table)
-    let schema = try reader.rowSchema()
-    let types = schema.columns.map(\.type)
-    try reader.forEachWindow(withKeys: true) { window in
-      for row in 0..<window.count {
-        let values = try types.indices.map { column in
-          try window.value(row, column, types[column])
-        }
-        try body(Row(key: window.keys[row], values: values, schema: schema))
-      }
-    }
+    try forEachRow(of: table, body)
   }
 
   /// The objects, in order; their values are those of `columns`.
@@ -64,7 +54,7 @@ public struct Query: Sendable {
   /// - Throws: as `forEachRow`.
   public func rows(in table: Table) throws -> [Row] {
     var rows: [Row] = []
-    try forEachRow(in: table) { rows.append($0) }
+    try forEachRow(of: table) { rows.append($0) }
     return rows
   }
 
@@ -81,8 +71,30 @@ public struct Query: Sendable {
   /// The keys of the objects, in order. Reads no column but the filter's and the sort's.
   ///
   /// - Throws: as `forEachRow`.
-  public func keys(in table: Table) throws -> [Int64] {
-    let reader = try ResultReader(self, table, readsColumns: isDistinct)
+  public func keys(in table: Table) throws -> [Int64] { try keys(of: table) }
+
+  // MARK: Whatever the table is
+
+  package func count(of source: any LeafSource) throws -> Int {
+    try ResultReader(self, source).count()
+  }
+
+  package func forEachRow(of source: any LeafSource, _ body: (Row) throws -> Void) throws {
+    let reader = try ResultReader(self, source)
+    let shape = RowShape(try reader.rowSchema())
+    let types = shape.columns.map(\.type)
+    try reader.forEachWindow(withKeys: true) { window in
+      for row in 0..<window.count {
+        let values = try types.indices.map { column in
+          try window.value(row, column, types[column])
+        }
+        try body(Row(key: window.keys[row], values: values, shape: shape))
+      }
+    }
+  }
+
+  package func keys(of source: any LeafSource) throws -> [Int64] {
+    let reader = try ResultReader(self, source, readsColumns: isDistinct)
     var keys: [Int64] = []
     try reader.forEachWindow(withKeys: true) { keys += $0.keys }
     return keys

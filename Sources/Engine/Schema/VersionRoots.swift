@@ -23,7 +23,7 @@ package struct VersionRoots {
         try visit(entry.reference, kind, table)
       }
       let index = IndexBlocks(blocks, end: record.end)
-      for run in table.index {
+      for run in table.allRuns {
         try index.walk(run) { entry, _ in try visit(entry.reference, .index, table) }
       }
     }
@@ -37,7 +37,7 @@ package enum BlockKind: String, Sendable {
   case node
   case cluster
   case overlay
-  /// A node or a leaf of the primary key's index.
+  /// A node or a leaf of an index.
   case index
 }
 

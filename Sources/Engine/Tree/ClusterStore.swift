@@ -5,7 +5,7 @@ package final class ClusterStore {
   private let writer: BlockWriter
   private let blocks: BlockReader
   private let baseEnd: UInt64
-  private let builder: ClusterBuilder
+  package let builder: ClusterBuilder
   /// A cluster whose rows are at hand already, so that a run of small transactions need not decode
   /// the one they all add to. A reference's checksums vouch for its values being the same, and for its
   /// keys once the first one is.

@@ -61,7 +61,7 @@ extension TreeEditor {
     for (node, children) in changes { node.children = children }
     markChanged(root)
     replaced.forEach(clusters.drop)
-    isChanged = true
+    changeCount += 1
   }
 
   /// Calls `body` with every node of level 1, after taking all nodes into memory.

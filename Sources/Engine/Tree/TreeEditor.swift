@@ -41,7 +41,9 @@ package final class TreeEditor {
   private var openCount = 0
   private var overlayMemory = 0
   private(set) package var count: UInt64
-  package internal(set) var isChanged = false
+  /// Grows with every change to the table's objects.
+  package internal(set) var changeCount = 0
+  package var isChanged: Bool { changeCount > 0 }
 
   /// - Parameters:
   ///   - reader: the tree of the version that the transaction began from.
@@ -228,7 +230,7 @@ package final class TreeEditor {
     node.children[index - 1].count = count
     node.children.remove(at: index)
     openCount -= 1
-    isChanged = true
+    changeCount += 1
     for step in path { step.node.isChanged = true }
   }
 
@@ -273,7 +275,7 @@ package final class TreeEditor {
         step.node.isChanged = true
       }
       count = count + after - before
-      isChanged = true
+      changeCount += 1
       if case .overlay(let overlay) = leaf { overlayMemory += overlay.memory - memory }
     }
     return try body(leaf)
@@ -302,7 +304,7 @@ package final class TreeEditor {
   }
 
   private func append(_ child: Child) throws {
-    isChanged = true
+    changeCount += 1
     count += child.count
     guard let path = try pathToLast() else {
       // Nothing is there, or nothing is left of a tree that may have had many levels.
@@ -379,7 +381,7 @@ package final class TreeEditor {
     openCount = 0
     overlayMemory = 0
     count = 0
-    isChanged = true
+    changeCount += 1
   }
 
   // MARK: Writing

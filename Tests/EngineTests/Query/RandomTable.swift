@@ -14,7 +14,7 @@ struct RandomTable {
 
   let table: Table
   private let folder: TemporaryFolder
-  private let database: Database
+  let database: Database
 
   init(_ random: inout SplitMix64) throws {
     folder = TemporaryFolder()
