@@ -274,6 +274,7 @@ struct SchemaChangeTests {
     }
     #expect(try database.check().problems == [])
     #expect(try Model.digest(database.snapshot()) == before)
+    #expect(try SchemaModelTests.spaceDifference(database, database.snapshot()) == nil)
     try database.write { try $0.table("a").addColumn(Column("more", .int, default: .int(1))) }
     let table = try database.snapshot().table("a")
     #expect(try Query(column("more") == 1).count(in: table) == 12)
