@@ -179,7 +179,7 @@ struct CodableTests {
     }
     let row = try #require(try table.row(forKey: 1))
     let null = try #require(try table.row(forKey: 2))
-    let texts = Row(key: 1, values: [.text("b"), .double(1e300)], schema: table.schema)
+    let texts = Row(key: 1, values: [.text("b"), .double(1e300)], shape: RowShape(table.schema))
     struct Large: Codable { var z: Float }
     let found: [(String, String)] = [
       (message { _ = try row.decode(Narrow.self) }, "'x' of Narrow: 300 does not fit Int8"),
