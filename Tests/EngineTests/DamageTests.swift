@@ -28,7 +28,7 @@ struct DamageTests {
       let database = try Database.open(path, options: options)
       try database.write { transaction in
         try transaction.createTable("encodings", columns: Self.columns)
-        try transaction.createTable("empty", columns: [Column("x", .int)])
+        try transaction.createTable("empty", columns: [Column("x", .int, default: .int(5))])
         try transaction.createTable("keyed", columns: [Column("id", .text)], key: "id")
         let editor = try transaction.table("encodings").editor
         var rows = RowBuffer(columnIDs: editor.schema.columnIDs)
