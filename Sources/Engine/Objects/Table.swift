@@ -36,7 +36,7 @@ public struct Table: Sendable {
   public func row(forKey key: Int64) throws -> Row? {
     try withLeaves { leaves in
       guard let (reader, row) = try find(key, leaves) else { return nil }
-      return Row(key: key, values: try reader.values(row, as: shape.columns), shape: shape)
+      return Row(key: key, values: try reader.values(row, leaves.pools), shape: shape)
     }
   }
 
@@ -48,7 +48,7 @@ public struct Table: Sendable {
     let column = try indices(of: [name])[0]
     return try withLeaves { leaves in
       guard let (reader, row) = try find(key, leaves) else { return nil }
-      return try reader.value(row, column, as: shape.columns[column].type)
+      return try reader.value(row, column)
     }
   }
 
@@ -60,7 +60,7 @@ public struct Table: Sendable {
     try withLeaves { leaves in
       guard let (reader, row) = try find(position: position, leaves) else { return nil }
       return Row(
-        key: reader.key(row), values: try reader.values(row, as: shape.columns), shape: shape)
+        key: reader.key(row), values: try reader.values(row, leaves.pools), shape: shape)
     }
   }
 
@@ -109,7 +109,7 @@ public struct Table: Sendable {
 
   /// A leaf of the table, opened when it is not open yet.
   func leaf(_ entry: NodeEntry, _ leaves: LeafCache) throws -> LeafReader {
-    try leaves.reader(entry, columnIDs: shape.schema.columnIDs, tree.blocks, end: tree.end)
+    try leaves.reader(entry, shape, tree.blocks, end: tree.end)
   }
 
   /// Lends `body` the leaves that are open; no other thread uses them meanwhile.
@@ -162,7 +162,7 @@ public struct Table: Sendable {
       $0.map { TableEditor.areEqual($0, spelling) } ?? false
     }
     guard isIt else { return nil }
-    return Row(key: key, values: try reader.values(row, as: shape.columns), shape: shape)
+    return Row(key: key, values: try reader.values(row, leaves.pools), shape: shape)
   }
 
   /// Bytes of the primary key's index.
