@@ -45,10 +45,13 @@ struct Reading {
   }
 
   func run() throws -> String {
-    switch (options.what, options.areCopied) {
+    let types = table.columns.map(\.type)
+    return switch (options.what, options.areCopied) {
     case ("lookup", true): try lookup { try table.row(forKey: $0).map(Self.sum) }
     case ("scan", true):
       try scan { sum in try table.forEachRow { sum &+= Self.sum($0) } }
+    case ("scan", false):
+      try scan { sum in try table.forEachView { sum &+= Self.sum($0, types) } }
     case ("count", _): try count()
     default: throw Options.usage
     }
@@ -112,6 +115,19 @@ struct Reading {
   private static func sum(_ row: Row) -> Int {
     var sum = 0
     for value in row.values { sum &+= Self.sum(value) }
+    return sum
+  }
+
+  @inline(__always)
+  private static func sum(_ view: RowView, _ types: [ColumnType]) -> Int {
+    var sum = 0
+    for (column, type) in types.enumerated() {
+      switch type {
+      case .int: sum &+= Int(truncatingIfNeeded: view.int(column) ?? 0)
+      case .double: sum &+= (view.double(column) ?? 0) > 0 ? 1 : 0
+      default: sum &+= view.bytes(column)?.count ?? 0
+      }
+    }
     return sum
   }
 

@@ -163,6 +163,32 @@ package struct LeafColumn {
     decoded.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
   }
 
+  /// Opens the column for `decode(rows:into:)`.
+  ///
+  /// - Throws: `ClusterError`.
+  package func open(_ window: ColumnWindow) throws(ClusterError) {
+    try window.open(reader, isChanged: overlay != nil)
+  }
+
+  /// Decodes the values of some rows.
+  ///
+  /// - Precondition: the window was opened with this column.
+  /// - Throws: `ClusterError`.
+  package func decode(rows: Range<Int>, into window: ColumnWindow) throws(ClusterError) {
+    let rows = rows.clamped(to: 0..<rowCount)
+    guard let overlay, !rows.isEmpty else { return try window.decode(reader, rows: rows) }
+    let first = overlay.baseRow(rows.lowerBound)
+    let end = overlay.baseRow(rows.upperBound - 1) + 1
+    try window.decode(reader, rows: first..<end)
+    for index in overlay.changedCount(before: first)..<overlay.changedCount {
+      let row = overlay.changedRow(index)
+      if row >= end { break }
+      try window.replace(row - first, with: spelling(overlay, index))
+    }
+    let deleted = overlay.deletedCount(before: first)..<overlay.deletedCount(before: end)
+    window.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
+  }
+
   /// - Precondition: the leaf has an overlay.
   fileprivate func changedStatistics() throws(ClusterError) -> LeafStatistics {
     guard let overlay else { return LeafStatistics(nullCount: 0, integers: nil) }
