@@ -298,25 +298,64 @@ package final class ColumnWindow {
   /// A row's value.
   ///
   /// - Throws: `ClusterError.misfit`, when text is no UTF-8.
-  @inline(__always)
   package func value(_ row: Int) throws(ClusterError) -> Value {
+    guard form == .numbers else { return try textValue(row) }
+    return number(row).map { Self.value($0, type) } ?? .null
+  }
+
+  @inline(__always)
+  private func textValue(_ row: Int) throws(ClusterError) -> Value {
+    guard let bytes = bytes(row) else { return .null }
+    if type == .data { return .data(Array(bytes)) }
+    guard let text = String(spelled: bytes) else {
+      throw .misfit(column: id, row: row, type: type)
+    }
+    return .text(text)
+  }
+
+  @inline(__always)
+  private static func value(_ number: Int64, _ type: ColumnType) -> Value {
+    switch type {
+    case .int: .int(number)
+    case .double: .double(Double(bitPattern: UInt64(bitPattern: number)))
+    case .bool: .bool(number != 0)
+    case .date: .date(CalendarDate(clamping: number))
+    case .dateTime: .dateTime(DateTime(clamping: number))
+    case .text, .data: .null
+    }
+  }
+
+  /// Puts rows' values into every `stride`th place of a memory; cheaper than one by one.
+  ///
+  /// - Precondition: the places hold nothing; the window was made for values.
+  /// - Throws: `ClusterError.misfit`; all places hold something then, too.
+  package func initialize(
+    _ target: UnsafeMutablePointer<Value>, stride: Int, rows: Range<Int>
+  ) throws(ClusterError) {
+    var place = target
     switch form {
-    case .entries where makesValues: return values[Int(indices.pointer[row])]
-    case .spans, .entries:
-      guard let bytes = bytes(row) else { return .null }
-      guard let value = Value(spelling: bytes, type: type) else {
-        throw .misfit(column: id, row: row, type: type)
+    case .entries:
+      for row in rows {
+        place.initialize(to: values[Int(indices.pointer[row])])
+        place += stride
       }
-      return value
+    case .spans:
+      var misfit: ClusterError?
+      for row in rows {
+        do {
+          place.initialize(to: try textValue(row))
+        } catch {
+          misfit = error
+          place.initialize(to: .null)
+        }
+        place += stride
+      }
+      if let misfit { throw misfit }
     case .numbers:
-      guard let number = number(row) else { return .null }
-      switch type {
-      case .int: return .int(number)
-      case .double: return .double(Double(bitPattern: UInt64(bitPattern: number)))
-      case .bool: return .bool(number != 0)
-      case .date: return .date(CalendarDate(clamping: number))
-      case .dateTime: return .dateTime(DateTime(clamping: number))
-      case .text, .data: return .null
+      let numbers = numbers.pointer
+      for row in rows {
+        place.initialize(to: isNull(row) ? .null : Self.value(numbers[row], type))
+        place += stride
       }
     }
   }

@@ -194,13 +194,12 @@ final class LeafReader {
       places in
       guard let places = places.baseAddress else { return [] }
       locate(base, places)
-      return try [Value](unsafeUninitializedCapacity: columnCount) { target, count in
-        while count < columnCount {
-          let value = try value(places[count], count, row: row)
-          (target.baseAddress?.advanced(by: count))?.initialize(to: value)
-          count += 1
-        }
+      var values: [Value] = []
+      values.reserveCapacity(columnCount)
+      for column in 0..<columnCount {
+        values.append(try value(places[column], column, row: row))
       }
+      return values
     }
   }
 

@@ -34,19 +34,61 @@ final class RowScan {
 
   /// Calls `body` with every row, copied.
   func forEachRow(_ leaf: Leaf, _ body: (Row) throws -> Void) throws {
-    let count = windows.count
     try forEachWindow(leaf) { rows, keys in
-      for row in rows {
-        let place = row - rows.lowerBound
-        let values = try [Value](unsafeUninitializedCapacity: count) { target, made in
-          while made < count {
-            let value = try references[made]._withUnsafeGuaranteedRef { try $0.value(place) }
-            target.baseAddress?.advanced(by: made).initialize(to: value)
-            made += 1
+      for start in stride(from: 0, to: rows.count, by: Self.copiedRows) {
+        let copied = start..<min(start + Self.copiedRows, rows.count)
+        try withValues(copied) { values in
+          try forEachRow(copied, values) { place, row in
+            try body(Row(key: keys.key(rows.lowerBound + place), values: row, shape: shape))
           }
         }
-        try body(Row(key: keys.key(row), values: values, shape: shape))
       }
+    }
+  }
+
+  /// So many rows' values are made at a time, column by column.
+  private static let copiedRows = 128
+
+  /// Calls `body` with the values of decoded rows, row after row.
+  private func withValues(
+    _ rows: Range<Int>, _ body: (UnsafeMutablePointer<Value>) throws -> Void
+  ) throws {
+    let count = windows.count
+    try withUnsafeTemporaryAllocation(of: Value.self, capacity: rows.count * count) { room in
+      guard let values = room.baseAddress else { return }
+      var failure: ClusterError?
+      for column in 0..<count {
+        do throws(ClusterError) {
+          try windows[column].initialize(values + column, stride: count, rows: rows)
+        } catch { failure = error }
+      }
+      defer { values.deinitialize(count: rows.count * count) }
+      if let failure { throw failure }
+      try body(values)
+    }
+  }
+
+  /// Calls `body` with each row's values as an array: the same one again, until somebody keeps it.
+  private func forEachRow(
+    _ rows: Range<Int>, _ values: UnsafeMutablePointer<Value>,
+    _ body: (Int, [Value]) throws -> Void
+  ) throws {
+    let count = windows.count
+    var array = [Value](repeating: .null, count: count)
+    var isKept = false
+    for index in 0..<rows.count {
+      let source = UnsafeMutableBufferPointer(start: values + index * count, count: count)
+      if isKept {
+        try body(rows.lowerBound + index, Array(source))
+        continue
+      }
+      let before = array.withUnsafeBufferPointer { $0.baseAddress }
+      array.withUnsafeMutableBufferPointer { target in
+        isKept = target.baseAddress.map { UnsafePointer($0) } != before
+        // What was there goes to where the new ones were, and is released with them.
+        for column in 0..<count { swap(&target[column], &source[column]) }
+      }
+      try body(rows.lowerBound + index, array)
     }
   }
 
