@@ -46,13 +46,19 @@ struct Reading {
 
   func run() throws -> String {
     let types = table.columns.map(\.type)
-    return switch (options.what, options.areCopied) {
-    case ("lookup", true): try lookup { try table.row(forKey: $0).map(Self.sum) }
+    switch (options.what, options.areCopied) {
+    case ("lookup", true): return try lookup { try table.row(forKey: $0).map(Self.sum) }
+    case ("lookup", false):
+      let cursor = ObjectCursor(table)
+      return try lookup { key in
+        guard try cursor.go(to: key) else { return nil }
+        return try types.indices.reduce(0) { try $0 &+ Self.sum(cursor.value($1)) }
+      }
     case ("scan", true):
-      try scan { sum in try table.forEachRow { sum &+= Self.sum($0) } }
+      return try scan { sum in try table.forEachRow { sum &+= Self.sum($0) } }
     case ("scan", false):
-      try scan { sum in try table.forEachView { sum &+= Self.sum($0, types) } }
-    case ("count", _): try count()
+      return try scan { sum in try table.forEachView { sum &+= Self.sum($0, types) } }
+    case ("count", _): return try count()
     default: throw Options.usage
     }
   }

@@ -44,10 +44,9 @@ package final class ColumnWindow {
 
   /// To be called before rows of a column are decoded.
   ///
-  /// - Parameter isChanged: some rows are replaced or removed after they were decoded.
   /// - Throws: `ClusterError.misfit`, where an entry of its dictionary is not of the type.
   /// - Complexity: O(1), or O(entries of the dictionary).
-  package func open(_ column: ColumnReader, isChanged: Bool) throws(ClusterError) {
+  package func open(_ column: ColumnReader) throws(ClusterError) {
     id = column.id
     form = isText ? .spans : .numbers
     values.removeAll(keepingCapacity: true)
@@ -56,7 +55,7 @@ package final class ColumnWindow {
     let count = dictionary.entries.count
     if isText {
       // Entries that are met once are not worth being made beforehand.
-      if isChanged || count > max(column.rowCount / 2, 16) { return }
+      if count > max(column.rowCount / 2, 16) { return }
       decoded.decode(entriesOf: dictionary)
       form = .entries
       guard makesValues else { return }
@@ -131,16 +130,9 @@ package final class ColumnWindow {
       }
       try mark(moments.marks, rows)
     default:
-      // One by one: rarely a column is read as what it is not stored as.
+      // By their spellings: rarely a column is read as what it is not stored as.
       decoded.decode(column, rows: rows)
-      for row in 0..<count {
-        if let spelling = decoded[row] {
-          target[row] = try number(spelling, row: rows.lowerBound + row)
-          if hasNulls { nulls.pointer[row] = false }
-        } else {
-          setNull(row)
-        }
-      }
+      try takeSpelled(from: rows.lowerBound)
     }
   }
 
@@ -184,43 +176,35 @@ package final class ColumnWindow {
     if let misfit { throw .misfit(column: id, row: misfit, type: type) }
   }
 
-  // MARK: Changing what was decoded
-
-  /// Gives a decoded row another spelling; nil for null.
+  /// Takes rows that `decode` spells.
+  ///
+  /// For leaves where rows have changed: what stands under these in the column may be of another
+  /// type, so that it must not be looked at.
   ///
   /// - Throws: `ClusterError.misfit`.
-  package func replace(
-    _ index: Int, with spelling: UnsafeRawBufferPointer?
+  package func decodeSpelled(
+    id: UInt32, _ decode: (DecodedColumn) -> Void
   ) throws(ClusterError) {
-    guard index >= 0, index < count else { return }
-    if isText { return decoded.replace(index, with: spelling) }
-    guard let spelling else { return setNull(index) }
-    numbers.pointer[index] = try number(spelling, row: index)
-    if hasNulls { nulls.pointer[index] = false }
+    self.id = id
+    decode(decoded)
+    count = decoded.count
+    hasNulls = false
+    form = isText ? .spans : .numbers
+    if isText { return }
+    _ = numbers.reserve(count)
+    _ = nulls.reserve(count)
+    try takeSpelled(from: 0)
   }
 
-  /// Takes decoded rows out.
-  ///
-  /// - Parameter row: called with 0 to `removed` - 1; gives the rows, ascending.
-  package func remove(_ removed: Int, _ row: (Int) -> Int) {
-    if removed == 0 { return }
-    if isText {
-      decoded.remove(removed, row)
-      count = decoded.count
-      return
-    }
-    var kept = 0
-    var next = 0
-    for index in 0..<count {
-      if next < removed, row(next) == index {
-        next += 1
-        continue
+  /// The numbers of the spelled rows.
+  private func takeSpelled(from first: Int) throws(ClusterError) {
+    for row in 0..<count {
+      if let spelling = decoded[row] {
+        numbers.pointer[row] = try number(spelling, row: first + row)
+      } else {
+        setNull(row)
       }
-      numbers.pointer[kept] = numbers.pointer[index]
-      if hasNulls { nulls.pointer[kept] = nulls.pointer[index] }
-      kept += 1
     }
-    count = kept
   }
 
   private func clearNulls() {
@@ -335,9 +319,13 @@ package final class ColumnWindow {
     var place = target
     switch form {
     case .entries:
-      for row in rows {
-        place.initialize(to: values[Int(indices.pointer[row])])
-        place += stride
+      // Indices are those of entries or, one behind them, of null.
+      let indices = indices.pointer
+      values.withUnsafeBufferPointer { values in
+        for row in rows {
+          place.initialize(to: values[Int(indices[row])])
+          place += stride
+        }
       }
     case .spans:
       var misfit: ClusterError?

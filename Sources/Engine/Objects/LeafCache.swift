@@ -17,10 +17,15 @@ package final class LeafCache {
   /// Of the values that leaves share.
   @exclusivity(unchecked) private(set) var pools = ValuePools()
 
-  private static let maximumBytes = 24 << 20
+  private let maximumBytes: Int
   private static let fewestSlots = 64
 
-  init() { slots = ContiguousArray(repeating: nil, count: Self.fewestSlots) }
+  init(maximumBytes: Int = 24 << 20) {
+    self.maximumBytes = maximumBytes
+    slots = ContiguousArray(repeating: nil, count: Self.fewestSlots)
+  }
+
+  var readerCount: Int { count }
 
   /// A leaf, opened when it is not open yet.
   ///
@@ -58,7 +63,7 @@ package final class LeafCache {
 
   private func insert(_ reader: LeafReader) -> LeafReader {
     byteCount += reader.byteCount
-    if byteCount > Self.maximumBytes {
+    if byteCount > maximumBytes {
       slots = ContiguousArray(repeating: nil, count: Self.fewestSlots)
       count = 0
       byteCount = reader.byteCount

@@ -131,7 +131,7 @@ final class LeafReader {
     if let codes, codes.slots[column].isUsed {
       let slot = codes.slots[column]
       let code = codes.code(base, slot)
-      return slot.isPooled ? codes.value(code, column) : try value(entry: code, column, row: row)
+      return slot.isPooled ? codes.value(code, slot) : try value(entry: code, column, row: row)
     }
     if points[column].isOther { return try other(row, column) }
     let place = points[column].place(base)
@@ -273,7 +273,7 @@ final class LeafReader {
     switch place.kind {
     case .pooled:
       guard let codes else { return .null }
-      return codes.value(place.place, column)
+      return codes.value(place.place, codes.slots[column])
     case .entry where place.stored == nil: return try value(entry: place.place, column, row: row)
     case .entry, .point:
       return try points[column].value(

@@ -1,100 +1,132 @@
-/// Reads single objects in a transaction, as spellings. Made for ascending keys: a leaf is opened once
-/// for all that follow each other in it, a column of it when it is first asked for, and where the
-/// objects lie close together, their values are decoded many at a time.
+/// Reads single objects in a transaction. Made for ascending keys: a leaf is opened once for all that
+/// follow each other in it.
 ///
 /// Thread rule: used by the transaction's thread only, and not across changes.
-package struct ObjectReader {
-  /// A column of the leaf, and some of its rows decoded.
-  private struct OpenColumn {
-    var column: LeafColumn?
-    var decoded: DecodedColumn?
-    var rows = 0..<0
-  }
-
+package struct ObjectReader: ObjectReading {
   private let editor: TableEditor
-  private var entry: NodeEntry?
-  private var leaf: Leaf?
-  private var keys: LeafKeys?
-  private var columns: [OpenColumn]
-  private var open: OpenLeaf?
-  private var row = -1
-  /// How many objects in turn lay close to the one before.
-  private var neighbours = 0
+  package let shape: RowShape
+  private var place: Place?
+  private var reader: LeafReader?
+  /// How many objects come before the place's leaf.
+  private var leafPosition = 0
 
-  /// Objects less than so many rows apart are close; after so many of them, so many rows are decoded.
-  /// One by one, a value costs about four times what it does decoded with others.
-  private static let (closeRows, fewNeighbours, window) = (5, 16, 256)
+  /// Where the object is.
+  private enum Place {
+    case open(OpenLeaf, row: Int)
+    case stored(LeafReader, row: Int)
+  }
 
   package init(_ editor: TableEditor) {
     self.editor = editor
-    columns = Array(repeating: OpenColumn(), count: editor.schema.columns.count)
+    shape = editor.shape
   }
 
-  /// Goes to an object; false when there is none with that key.
-  ///
-  /// - Throws: `EngineError.damaged`, `.transactionEnded`.
-  package mutating func go(to key: Int64) throws -> Bool {
-    open = nil
-    switch try editor.use({ try editor.tree.place(ofKey: key) }) {
-    case nil: return go(toRow: nil)
-    case .open(let leaf, _):
-      open = leaf
-      return go(toRow: leaf.row(ofKey: key))
-    case .stored(let entry, _):
-      if entry != self.entry {
-        self.entry = nil
-        (leaf, keys) = try editor.use {
-          let leaf = try editor.store.leaf(entry)
-          return (leaf, try leaf.keys())
-        }
-        for index in columns.indices {
-          columns[index].column = nil
-          columns[index].rows = 0..<0
-        }
-        self.entry = entry
-        row = -1
-      }
-      return go(toRow: keys?.row(ofKey: key))
+  package var key: Int64? {
+    switch place {
+    case nil: nil
+    case .open(let leaf, let row): leaf.key(row)
+    case .stored(let reader, let row): reader.key(row)
     }
   }
 
-  private mutating func go(toRow next: Int?) -> Bool {
-    guard let next else {
-      row = -1
+  package mutating func go(to key: Int64) throws -> Bool {
+    try go(try editor.use { try editor.tree.place(ofKey: key) }) { leaf in
+      leaf.row(ofKey: key)
+    } stored: { reader in
+      reader.row(ofKey: key)
+    }
+  }
+
+  package mutating func go(toPosition position: Int) throws -> Bool {
+    guard position >= 0 else {
+      place = nil
       return false
     }
-    neighbours = next > row && next - row < Self.closeRows ? neighbours + 1 : 0
-    row = next
-    return true
+    let found = try editor.use { try editor.tree.place(ofPosition: UInt64(position)) }
+    return try go(found) { [first = found?.position ?? 0] leaf in
+      Self.row(position, first, count: leaf.count)
+    } stored: { [first = found?.position ?? 0] reader in
+      Self.row(position, first, count: reader.rowCount)
+    }
   }
 
-  /// Calls `body` with the bytes of one of the object's values; with nil when it is null, or there is
-  /// no object to read.
-  ///
-  /// - Parameter column: its position in the schema.
-  package mutating func withSpelling<Result>(
+  private static func row(_ position: Int, _ first: UInt64, count: Int) -> Int? {
+    let row = position - Int(clamping: first)
+    return row >= 0 && row < count ? row : nil
+  }
+
+  private mutating func go(
+    _ found: TreeEditor.Place?, _ open: (OpenLeaf) -> Int?, stored: (LeafReader) -> Int?
+  ) throws -> Bool {
+    place = nil
+    switch found {
+    case nil: return false
+    case .open(let leaf, let position):
+      leafPosition = Int(clamping: position)
+      place = open(leaf).map { .open(leaf, row: $0) }
+    case .stored(let entry, let position):
+      leafPosition = Int(clamping: position)
+      let reader = try opened(entry)
+      place = stored(reader).map { .stored(reader, row: $0) }
+    }
+    return place != nil
+  }
+
+  private mutating func opened(_ entry: NodeEntry) throws -> LeafReader {
+    if let reader, reader.leaf.entry == entry { return reader }
+    let opened = try editor.use { try LeafReader(editor.store.leaf(entry), shape) }
+    reader = opened
+    return opened
+  }
+
+  package func position() throws -> Int? {
+    switch place {
+    case nil: nil
+    case .open(_, let row), .stored(_, let row): leafPosition + row
+    }
+  }
+
+  package func value(_ column: Int) throws -> Value {
+    guard let place, shape.columns.indices.contains(column) else { return .null }
+    return try editor.use {
+      switch place {
+      case .stored(let reader, let row): return try reader.value(row, column)
+      case .open(let leaf, let row):
+        guard let spelling = try leaf.spelling(row: row, column: column) else { return .null }
+        let (id, type) = (shape.schema.columnIDs[column], shape.columns[column].type)
+        guard let value = Value(spelling: spelling, type: type) else {
+          throw ClusterError.misfit(column: id, row: row, type: type)
+        }
+        return value
+      }
+    }
+  }
+
+  package func withSpelling<Result>(
     _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
-    guard row >= 0, columns.indices.contains(column) else { return try body(nil) }
-    if let open {
-      let stored = try editor.use { try open.spelling(row: row, column: column) }
+    guard shape.columns.indices.contains(column) else { return try body(nil) }
+    switch place {
+    case nil: return try body(nil)
+    case .stored(let reader, let row): return try reader.withSpelling(row, column, body)
+    case .open(let leaf, let row):
+      let stored = try editor.use { try leaf.spelling(row: row, column: column) }
       guard let spelling = stored else { return try body(nil) }
       return try spelling.withUnsafeBytes { try body($0) }
     }
-    if columns[column].rows.contains(row), let decoded = columns[column].decoded {
-      return try body(decoded[row - columns[column].rows.lowerBound])
+  }
+
+  package func row() throws -> Row? {
+    guard let place else { return nil }
+    return try editor.use {
+      switch place {
+      case .stored(let reader, let row):
+        return Row(key: reader.key(row), values: try reader.values(row), shape: shape)
+      case .open(let leaf, let row):
+        return Row(
+          key: leaf.key(row), values: try shape.columns.indices.map { try value($0) },
+          shape: shape)
+      }
     }
-    if columns[column].column == nil {
-      let id = editor.schema.columnIDs[column]
-      columns[column].column = try editor.use { try leaf?.column(id: id) }
-    }
-    guard let opened = columns[column].column else { return try body(nil) }
-    if neighbours < Self.fewNeighbours { return try opened.withSpelling(row, body) }
-    let decoded = columns[column].decoded ?? DecodedColumn()
-    let rows = row..<min(row + Self.window, opened.rowCount)
-    opened.decode(rows: rows, into: decoded)
-    columns[column].decoded = decoded
-    columns[column].rows = rows
-    return try body(decoded[0])
   }
 }

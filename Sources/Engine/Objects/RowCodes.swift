@@ -14,8 +14,11 @@ final class RowCodes {
     fileprivate var offset: UInt32 = 0
     /// Bytes of a code; 0 for a column that has none.
     fileprivate var width: UInt8 = 0
-    /// True when the code is the number of a pool's value.
-    fileprivate(set) var isPooled = false
+    /// The pool's values, where the code is the number of one.
+    fileprivate var values: UnsafeMutablePointer<Value>?
+
+    @inline(__always)
+    var isPooled: Bool { values != nil }
 
     @inline(__always)
     var isUsed: Bool { width != 0 }
@@ -23,7 +26,7 @@ final class RowCodes {
 
   /// A slot for each column.
   let slots: UnsafeMutablePointer<Slot>
-  /// A pool for each column, used or not.
+  /// What the slots' values belong to.
   private let pools: [ValuePool]
   private let codes: UnsafeMutableRawPointer
   private let rowBytes: Int
@@ -48,7 +51,7 @@ final class RowCodes {
       {
         let count = dictionary.entries.count
         found = Self.numbers(dictionary, column.pool, rowCount: rowCount)
-        slot.isPooled = !found.isEmpty
+        if !found.isEmpty { slot.values = column.pool.values }
         let largest = found.max().map(Int.init) ?? count
         slot.offset = UInt32(truncatingIfNeeded: rowBytes)
         slot.width = largest < 1 << 8 ? 1 : largest < 1 << 16 ? 2 : 4
@@ -124,7 +127,9 @@ final class RowCodes {
     }
   }
 
-  /// The value that a pooled code stands for.
+  /// The value that a code stands for.
+  ///
+  /// - Precondition: the slot is pooled.
   @inline(__always)
-  func value(_ code: Int, _ column: Int) -> Value { pools[column][code] }
+  func value(_ code: Int, _ slot: Slot) -> Value { slot.values.map { $0[code] } ?? .null }
 }

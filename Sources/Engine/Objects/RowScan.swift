@@ -5,6 +5,8 @@ final class RowScan {
   private let shape: RowShape
   private let windows: [ColumnWindow]
   private let references: UnsafeMutablePointer<Unmanaged<ColumnWindow>>
+  /// For the values of some rows; holds nothing in between.
+  private let room: UnsafeMutablePointer<Value>
 
   /// So many rows of all columns stay in the processor's caches.
   private static let windowRows = 2048
@@ -14,12 +16,16 @@ final class RowScan {
     self.shape = shape
     windows = shape.columns.map { ColumnWindow($0.type, makesValues: copies) }
     references = .allocate(capacity: max(windows.count, 1))
+    room = .allocate(capacity: max(windows.count, 1) * Self.copiedRows)
     for (index, window) in windows.enumerated() {
       (references + index).initialize(to: .passUnretained(window))
     }
   }
 
-  deinit { references.deallocate() }
+  deinit {
+    references.deallocate()
+    room.deallocate()
+  }
 
   /// Calls `body` with every row, in place.
   func forEachView(_ leaf: Leaf, _ body: (RowView) throws -> Void) throws {
@@ -54,18 +60,15 @@ final class RowScan {
     _ rows: Range<Int>, _ body: (UnsafeMutablePointer<Value>) throws -> Void
   ) throws {
     let count = windows.count
-    try withUnsafeTemporaryAllocation(of: Value.self, capacity: rows.count * count) { room in
-      guard let values = room.baseAddress else { return }
-      var failure: ClusterError?
-      for column in 0..<count {
-        do throws(ClusterError) {
-          try windows[column].initialize(values + column, stride: count, rows: rows)
-        } catch { failure = error }
-      }
-      defer { values.deinitialize(count: rows.count * count) }
-      if let failure { throw failure }
-      try body(values)
+    var failure: ClusterError?
+    for column in 0..<count {
+      do throws(ClusterError) {
+        try windows[column].initialize(room + column, stride: count, rows: rows)
+      } catch { failure = error }
     }
+    defer { room.deinitialize(count: rows.count * count) }
+    if let failure { throw failure }
+    try body(room)
   }
 
   /// Calls `body` with each row's values as an array: the same one again, until somebody keeps it.

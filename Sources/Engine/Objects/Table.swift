@@ -115,12 +115,20 @@ public struct Table: Sendable {
   /// Lends `body` the leaves that are open; no other thread uses them meanwhile.
   private func withLeaves<Result>(_ body: (LeafCache) throws -> Result) throws -> Result {
     let leaves = takeLeaves()
-    defer { tree.blocks.known.put(leaves) }
-    return try translatingErrors(snapshot.blocks.storage.path) { try body(leaves) }
+    defer { putLeaves(leaves) }
+    return try reading { try body(leaves) }
   }
 
-  /// Leaves to be used by one thread, and given back to `BlockReader.known`.
+  /// Leaves to be used by one thread at a time, and given back.
   func takeLeaves() -> LeafCache { tree.blocks.known.take() as? LeafCache ?? LeafCache() }
+
+  func putLeaves(_ leaves: LeafCache) { tree.blocks.known.put(leaves) }
+
+  /// Runs `body` and gives what it throws as an `EngineError`.
+  @inline(__always)
+  func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    try translatingErrors(snapshot.blocks.storage.path, body)
+  }
 
   /// The name of the column that is the primary key; nil when the table has none.
   public var keyColumn: String? { schema.keyColumn.map { columns[$0].name } }
@@ -169,7 +177,7 @@ public struct Table: Sendable {
   ///
   /// - Complexity: O(nodes of the index).
   package func indexBytes() throws -> Int {
-    try translatingErrors(snapshot.blocks.storage.path) {
+    try reading {
       var bytes = 0
       for run in entry.index {
         try IndexBlocks(tree.blocks, end: tree.end).walk(run) { entry, _ in
@@ -198,32 +206,11 @@ public struct Table: Sendable {
 
   /// Calls `body` with every leaf, in the order of keys.
   package func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
-    try translatingErrors(snapshot.blocks.storage.path) {
+    try reading {
       var cursor = tree.clusters()
       while let location = try cursor.next() {
         try body(try Leaf(location.entry, tree.blocks, end: tree.end))
       }
     }
-  }
-}
-
-/// Reads whole rows of a leaf: every column of the table opened once.
-package struct RowReader {
-  private let columns: [LeafColumn]
-  private let shape: RowShape
-
-  package init(_ leaf: Leaf, _ shape: RowShape) throws {
-    columns = try shape.schema.columnIDs.map { try leaf.column(id: $0) }
-    self.shape = shape
-  }
-
-  /// A row's values; a column that the leaf does not have is null.
-  package func row(_ row: Int, key: Int64) throws -> Row {
-    var values: [Value] = []
-    values.reserveCapacity(columns.count)
-    for (column, reader) in zip(shape.columns, columns) {
-      values.append(try reader.value(row, as: column.type))
-    }
-    return Row(key: key, values: values, shape: shape)
   }
 }

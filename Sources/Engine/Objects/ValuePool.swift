@@ -6,7 +6,8 @@
 /// Thread rule: confined.
 final class ValuePool {
   private let type: ColumnType
-  private let values: UnsafeMutablePointer<Value>
+  /// Never moves.
+  let values: UnsafeMutablePointer<Value>
   private var count = 1
   private var numbers: [UInt64: Int] = [:]
 
@@ -25,10 +26,6 @@ final class ValuePool {
     values.deinitialize(count: count)
     values.deallocate()
   }
-
-  /// - Precondition: the number was given by `number`, or is `null`.
-  @inline(__always)
-  subscript(number: Int) -> Value { values[number] }
 
   /// The number of a spelling's value; nil when there is no more room, or it is not of the type.
   func number(_ spelling: UnsafeRawBufferPointer) -> Int? {

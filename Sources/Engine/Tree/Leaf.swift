@@ -167,7 +167,7 @@ package struct LeafColumn {
   ///
   /// - Throws: `ClusterError`.
   package func open(_ window: ColumnWindow) throws(ClusterError) {
-    try window.open(reader, isChanged: overlay != nil)
+    if overlay == nil { try window.open(reader) }
   }
 
   /// Decodes the values of some rows.
@@ -176,17 +176,8 @@ package struct LeafColumn {
   /// - Throws: `ClusterError`.
   package func decode(rows: Range<Int>, into window: ColumnWindow) throws(ClusterError) {
     let rows = rows.clamped(to: 0..<rowCount)
-    guard let overlay, !rows.isEmpty else { return try window.decode(reader, rows: rows) }
-    let first = overlay.baseRow(rows.lowerBound)
-    let end = overlay.baseRow(rows.upperBound - 1) + 1
-    try window.decode(reader, rows: first..<end)
-    for index in overlay.changedCount(before: first)..<overlay.changedCount {
-      let row = overlay.changedRow(index)
-      if row >= end { break }
-      try window.replace(row - first, with: spelling(overlay, index))
-    }
-    let deleted = overlay.deletedCount(before: first)..<overlay.deletedCount(before: end)
-    window.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
+    guard overlay != nil else { return try window.decode(reader, rows: rows) }
+    try window.decodeSpelled(id: reader.id) { decode(rows: rows, into: $0) }
   }
 
   /// - Precondition: the leaf has an overlay.

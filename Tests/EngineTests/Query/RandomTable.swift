@@ -13,8 +13,8 @@ struct RandomTable {
   ]
 
   let table: Table
-  private let folder: TemporaryFolder
-  private let database: Database
+  let folder: TemporaryFolder
+  let database: Database
 
   init(_ random: inout SplitMix64) throws {
     folder = TemporaryFolder()
