@@ -117,6 +117,17 @@ package final class ColumnWindow {
     case (.decimals(let decimals), .double):
       decimals.mantissas.decode(rows, table: &codes, into: target)
       try decode(decimals, column, rows, target)
+    case (.doubles(let doubles), .double):
+      for row in rows {
+        let double = doubles.number(row)
+        if double.isFinite {
+          target[row &- rows.lowerBound] = Self.bits(double)
+        } else if case .double(let spelled) = try column.value(row, as: type) {
+          // What is spelled as no number is an exception, or infinite, or NaN of any bits.
+          target[row &- rows.lowerBound] = Self.bits(spelled)
+        }
+      }
+      try mark(doubles.marks, rows)
     case (.dates(let dates), .date) where dates.style == .iso:
       dates.days.decode(rows, table: &codes, into: target)
       for row in 0..<count {

@@ -3,6 +3,7 @@
 /// Thread rule: confined.
 final class RowScan {
   private let shape: RowShape
+  private let columnIDs: [UInt32]
   private let windows: [ColumnWindow]
   private let references: UnsafeMutablePointer<Unmanaged<ColumnWindow>>
   /// For the values of some rows; holds nothing in between.
@@ -11,9 +12,13 @@ final class RowScan {
   /// So many rows of all columns stay in the processor's caches.
   private static let windowRows = 2048
 
-  /// - Parameter copies: values are asked for, and not bytes in place.
-  init(_ shape: RowShape, copies: Bool) {
+  /// - Parameters:
+  ///   - shape: the columns of the rows.
+  ///   - columnIDs: what they are in the leaves; the shape's own when nil.
+  ///   - copies: values are asked for, and not bytes in place.
+  init(_ shape: RowShape, columnIDs: [UInt32]? = nil, copies: Bool) {
     self.shape = shape
+    self.columnIDs = columnIDs ?? shape.schema.columnIDs
     windows = shape.columns.map { ColumnWindow($0.type, makesValues: copies) }
     references = .allocate(capacity: max(windows.count, 1))
     room = .allocate(capacity: max(windows.count, 1) * Self.copiedRows)
@@ -100,7 +105,7 @@ final class RowScan {
     _ leaf: Leaf, _ body: (Range<Int>, LeafKeys) throws -> Void
   ) throws {
     let keys = try leaf.keys()
-    let columns = try shape.schema.columnIDs.map { try leaf.column(id: $0) }
+    let columns = try columnIDs.map { try leaf.column(id: $0) }
     for (column, window) in zip(columns, windows) { try column.open(window) }
     var start = 0
     while start < leaf.rowCount {

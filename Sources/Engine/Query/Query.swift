@@ -46,17 +46,7 @@ public struct Query: Sendable {
   ///
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`; what `body` throws, which ends it.
   public func forEachRow(in table: Table, _ body: (Row) throws -> Void) throws {
-    let reader = try ResultReader(self, table)
-    let shape = RowShape(try reader.rowSchema())
-    let types = shape.columns.map(\.type)
-    try reader.forEachWindow(withKeys: true) { window in
-      for row in 0..<window.count {
-        let values = try types.indices.map { column in
-          try window.value(row, column, types[column])
-        }
-        try body(Row(key: window.keys[row], values: values, shape: shape))
-      }
-    }
+    try ResultReader(self, table).forEachRow(body)
   }
 
   /// The objects, in order; their values are those of `columns`.
