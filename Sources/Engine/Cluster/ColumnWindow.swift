@@ -120,9 +120,8 @@ package final class ColumnWindow {
     case (.doubles(let doubles), .double):
       for row in rows {
         let double = doubles.number(row)
-        if double.isFinite {
-          target[row &- rows.lowerBound] = Self.bits(double)
-        } else if case .double(let spelled) = try column.value(row, as: type) {
+        target[row &- rows.lowerBound] = Self.bits(double)
+        if !double.isFinite, case .double(let spelled) = try column.value(row, as: type) {
           // What is spelled as no number is an exception, or infinite, or NaN of any bits.
           target[row &- rows.lowerBound] = Self.bits(spelled)
         }
