@@ -142,3 +142,33 @@ extension Value: Equatable {
     }
   }
 }
+
+extension Value: Hashable {
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0 as UInt8)
+    case .int(let int):
+      hasher.combine(1 as UInt8)
+      hasher.combine(int)
+    case .double(let double):
+      hasher.combine(2 as UInt8)
+      // All of them are equal.
+      if !double.isNaN { hasher.combine(double) }
+    case .bool(let bool):
+      hasher.combine(3 as UInt8)
+      hasher.combine(bool)
+    case .date(let date):
+      hasher.combine(4 as UInt8)
+      hasher.combine(date)
+    case .dateTime(let moment):
+      hasher.combine(5 as UInt8)
+      hasher.combine(moment)
+    case .text(let text):
+      hasher.combine(6 as UInt8)
+      hasher.combine(text)
+    case .data(let data):
+      hasher.combine(7 as UInt8)
+      hasher.combine(data)
+    }
+  }
+}

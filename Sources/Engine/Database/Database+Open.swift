@@ -5,7 +5,8 @@ extension Database {
   /// one to close removes it.
   ///
   /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot or
-  ///   block; the file is left as it is), `.busy`, `.system`.
+  ///   block; the file is left as it is), `.busy`, `.system`; with `options.schema` also
+  ///   `.schemaMismatch`, `.newerSchema`, `.invalidSchema`, and what the migration throws.
   public static func open(_ given: String, options: Options = Options()) throws -> Database {
     // Through whatever links a file is reached, its lock file and its temporary are the same.
     let path = System.resolved(given)
@@ -33,6 +34,7 @@ extension Database {
       let database = try Database(
         path: path, options: options, coordination: coordination, storage: storage,
         recovered: recovered)
+      try database.adoptSchema()
       if let ask = options.shouldCompact, options.access != .readOnly {
         let use = try database.fileUse()
         if ask(use.total, use.used) { database.compactionAtOpen = try database.compact() }
@@ -41,15 +43,20 @@ extension Database {
     }
   }
 
+  /// The path of the file through which processes find each other.
+  static func lockPath(_ path: String) -> String { path + "-lock" }
+
   /// Opens a database on a storage of the caller's, shared with no other process.
   package static func open(storage: any Storage, options: Options = Options()) throws -> Database {
     try translatingErrors(storage.path) {
       let coordination = try Coordination(privateFor: storage.path)
       let recovered = try recover(storage, options: options, alone: true)
       coordination.visible.store(recovered.record)
-      return try Database(
+      let database = try Database(
         path: storage.path, options: options, coordination: coordination, storage: storage,
         recovered: recovered)
+      try database.adoptSchema()
+      return database
     }
   }
 
@@ -61,15 +68,15 @@ extension Database {
     _ open: (Bool, VersionCell) throws -> FileIdentity
   ) throws -> Coordination {
     do {
-      return try Coordination(path: path + "-lock", open: open)
-    } catch let error as SystemError where error.isMissing && error.path == path + "-lock" {
+      return try Coordination(path: lockPath(path), open: open)
+    } catch let error as SystemError where error.isMissing && error.path == lockPath(path) {
       // The folder is missing: a person asked for the database, not for its lock file.
       throw SystemError(operation: error.operation, path: path, code: error.code)
     } catch let error as SystemError
       where options.access == .readOnly && (error.isReadOnly || error.isNoSpace)
-      && error.path == path + "-lock"
+      && error.path == lockPath(path)
     {
-      let coordination = try Coordination(privateFor: path + "-lock")
+      let coordination = try Coordination(privateFor: lockPath(path))
       _ = try open(true, coordination.visible)
       return coordination
     }

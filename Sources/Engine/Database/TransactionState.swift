@@ -5,14 +5,16 @@
 final class TransactionState {
   let database: Database
   let base: VersionRecord
-  private(set) var catalogue: Catalogue
-  private let parts: Database.Parts
+  var catalogue: Catalogue
+  let parts: Database.Parts
   private let turn: WriterQueue.Turn
   private let writer: BlockWriter
   private let space: SpaceMap
-  private var editors: [String: TableEditor] = [:]
-  private var catalogueIsChanged = false
-  private var isEnded = false
+  var editors: [String: TableEditor] = [:]
+  /// Of tables that the transaction has deleted.
+  var deletedEditors: [TableEditor] = []
+  var catalogueIsChanged = false
+  private(set) var isEnded = false
   private let nesting: NestingGuard.Entry
 
   init(_ database: Database) throws {
@@ -52,11 +54,17 @@ final class TransactionState {
       let catalogue = try parts.blocks.withCopy(of: base.root, end: base.end) {
         try Catalogue(decoding: $0)
       }
+      // Another program may have migrated the file since it was opened.
+      if let declared = database.options.schema, catalogue.schemaVersion > declared.version {
+        throw EngineError.newerSchema(
+          path: database.path, fileVersion: catalogue.schemaVersion,
+          declaredVersion: declared.version)
+      }
       let space: SpaceMap
       if let kept = database.space, !isFresh, kept.version == base.version {
         space = kept
       } else {
-        space = try database.walk(base, parts.blocks)
+        space = try database.walk(base, parts.blocks, kept: parts.pipeline.keptVersions())
         database.space = space
       }
       space.reclaim(held: try database.versionsToKeep(parts))
@@ -71,13 +79,13 @@ final class TransactionState {
 
   deinit { abandon() }
 
-  private func checkOpen() throws {
+  func checkOpen() throws {
     if isEnded { throw EngineError.transactionEnded }
   }
 
   // MARK: Tables
 
-  func createTable(_ name: String, _ columns: [Column], key: String?) throws {
+  func createTable(_ name: String, _ columns: [Column], key: String?, indexes: [String]) throws {
     try checkOpen()
     guard !name.isEmpty else {
       throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
@@ -87,11 +95,31 @@ final class TransactionState {
     }
     let schema = try TableSchema(
       columns, table: name, key: key, keyCode: database.options.indexLimits.keyCode)
-    let table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
+    var table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
+    table.valueIndexes = try newIndexes(indexes, schema, table: name)
     catalogue.nextTableNumber &+= 1
     catalogue.tables.append(table)
     catalogueIsChanged = true
     editors[name] = try makeEditor(table, schema, isNew: true)
+  }
+
+  /// Empty indexes of a new table's columns.
+  private func newIndexes(
+    _ names: [String], _ schema: TableSchema, table: String
+  ) throws -> [Catalogue.Index] {
+    var indexes: [Catalogue.Index] = []
+    for name in names {
+      guard let column = schema.index(of: name) else {
+        throw EngineError.invalidSchema(
+          table: table, reason: "the index '\(name)' is of none of its columns")
+      }
+      let id = schema.columnIDs[column]
+      if indexes.contains(where: { $0.column == id }) { continue }
+      let secret = database.options.indexLimits.keyCode ?? .random()
+      indexes.append(
+        Catalogue.Index(column: id, ValueCode(schema.columns[column].type, secret: secret)))
+    }
+    return indexes.sorted { $0.column < $1.column }
   }
 
   func editor(_ name: String) throws -> TableEditor {
@@ -102,10 +130,18 @@ final class TransactionState {
     }
     let editor = try translatingErrors(database.path) {
       let bytes = try parts.blocks.block(table.schema, end: base.end)
-      return try makeEditor(table, TableSchema(decoding: bytes), isNew: false)
+      let schema = try TableSchema(decoding: bytes)
+      try table.checkIndexes(schema)
+      return try makeEditor(table, schema, isNew: false)
     }
     editors[name] = editor
     return editor
+  }
+
+  /// The table with a number, which it keeps whatever it is called; nil when it is gone.
+  func editor(number: UInt32) throws -> TableEditor? {
+    try checkOpen()
+    return try catalogue.tables.first { $0.number == number }.map { try editor($0.name) }
   }
 
   private func makeEditor(_ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool) throws
@@ -128,15 +164,25 @@ final class TransactionState {
     let index = KeyIndex(
       runs: table.index, writer: writer, blocks: parts.blocks, baseEnd: base.end,
       limits: database.options.indexLimits, recent: recent)
+    let limits = database.options.indexLimits
     return TableEditor(
-      table, schema, isNew: isNew, store: store, tree: tree, index: index, path: database.path)
+      table, schema, isNew: isNew, store: store, tree: tree, index: index, path: database.path
+    ) { [writer, parts, base] stored, isNew in
+      ValueIndex(
+        column: stored.column, stored.code, runs: stored.runs, writer: writer,
+        blocks: parts.blocks, baseEnd: base.end, limits: limits, isNew: isNew)
+    }
   }
 
   // MARK: Ending
 
-  func commit(_ durability: Durability?, _ completion: (@Sendable (String?) -> Void)?) throws
-    -> UInt64
-  {
+  /// - Parameters:
+  ///   - isUrgent: false when `completion` may wait a little, for others to share the flush.
+  ///   - newest: told the version that this makes, held, while no other writer can follow.
+  func commit(
+    _ durability: Durability?, isUrgent: Bool = true, newest: ((Snapshot) -> Void)? = nil,
+    _ completion: (@Sendable (String?) -> Void)?
+  ) throws -> UInt64 {
     try checkOpen()
     let durability = durability ?? database.options.durability
     do {
@@ -144,15 +190,17 @@ final class TransactionState {
         if completion != nil || durability == .group { try parts.pipeline.startFlusher() }
         var version = base.version
         if catalogueIsChanged || editors.values.contains(where: \.isChanged) {
+          try database.checkActiveVersions()
           let record = try writeBlocks()
           try parts.pipeline.complete(record)
           database.lock.withLock { database.shared.hasWritten = true }
           version = record.version
+          if let newest { newest(try database.hold(record, parts)) }
         } else {
           // Nothing to write; the version it began from may still have to become durable.
           space.rollBack()
         }
-        if let completion { parts.pipeline.onDurable(completion) }
+        if let completion { parts.pipeline.onDurable(isUrgent: isUrgent, completion) }
         switch durability {
         case .full: try parts.pipeline.makeDurable()
         case .group: parts.pipeline.requestDurability()
@@ -192,7 +240,9 @@ final class TransactionState {
   private func end() throws {
     isEnded = true
     for editor in editors.values { editor.isEnded = true }
+    for editor in deletedEditors { editor.isEnded = true }
     editors = [:]
+    deletedEditors = []
     defer { NestingGuard.leave(nesting) }
     try translatingErrors(database.path) {
       do {

@@ -7,8 +7,15 @@
 /// a time may be open on a file, among all threads and processes.
 public struct WriteTransaction: ~Copyable {
   let state: TransactionState
+  /// False when somebody else ends it.
+  private let isOwner: Bool
 
-  deinit { state.abandon() }
+  init(state: TransactionState, isOwner: Bool = true) {
+    self.state = state
+    self.isOwner = isOwner
+  }
+
+  deinit { if isOwner { state.abandon() } }
 
   /// The version this transaction began from.
   public var baseVersion: UInt64 { state.base.version }
@@ -41,9 +48,12 @@ public struct WriteTransaction: ~Copyable {
   /// - Parameter key: the column that is the primary key: no two objects have the same spelling there,
   ///   and none is null (the column is made not nullable). Two spellings are two keys, also when they
   ///   mean the same number, as `5` and `5.0` do.
+  /// - Parameter indexes: the columns that get a secondary index: see `WritableTable.addIndex(_:)`.
   /// - Throws: `EngineError.tableExists`, `.invalidSchema`, `.transactionEnded`.
-  public func createTable(_ name: String, columns: [Column], key: String? = nil) throws {
-    try state.createTable(name, columns, key: key)
+  public func createTable(
+    _ name: String, columns: [Column], key: String? = nil, indexes: [String] = []
+  ) throws {
+    try state.createTable(name, columns, key: key, indexes: indexes)
   }
 
   /// The table, for reading and changing within this transaction.

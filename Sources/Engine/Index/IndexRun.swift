@@ -65,7 +65,7 @@ package struct IndexBlocks: Sendable {
 
   package func node(_ entry: NodeEntry, level: Int) throws(BlockError) -> Node {
     let bytes = try blocks.block(entry.reference, end: end)
-    return try Node(bytes, of: entry, level: level, path: blocks.storage.path)
+    return try Node(bytes, of: entry, level: level, repeats: true, path: blocks.storage.path)
   }
 
   /// A leaf in place.
@@ -104,7 +104,7 @@ package struct IndexBlocks: Sendable {
   /// A node's entries, read as a copy.
   package func children(_ entry: NodeEntry, level: Int) throws -> [NodeEntry] {
     try blocks.withCopy(of: entry.reference, end: end) { bytes in
-      let node = try Node(bytes, of: entry, level: level, path: blocks.storage.path)
+      let node = try Node(bytes, of: entry, level: level, repeats: true, path: blocks.storage.path)
       return (0..<node.entryCount).map(node.entry)
     }
   }

@@ -2,7 +2,8 @@
 ///
 /// A leaf whose codes lie between those of all others is taken as it is: runs of ascending keys are put
 /// in a row. Of entries with one code those that the caller finds to be out of date are left out, as are
-/// repetitions.
+/// repetitions; where codes are shared by design (`RunWriter.sharesCodes`), repetitions only, unless all
+/// are filtered.
 ///
 /// Thread rule: used by the transaction's thread only.
 package struct RunMerger {
@@ -18,17 +19,20 @@ package struct RunMerger {
     var entries: [IndexEntry] = []
     var row = 0
 
-    /// The code that comes next.
-    var head: Int64? {
-      if row < entries.count { return entries[row].code }
-      return next < leaves.count ? leaves[next].firstKey : nil
+    /// The entry that comes next; of a leaf that was not read, the lowest that may.
+    var head: IndexEntry? {
+      if row < entries.count { return entries[row] }
+      return next < leaves.count ? IndexEntry(code: leaves[next].firstKey, object: .min) : nil
     }
 
     /// The leaf that comes next, not read yet, and the highest code it may have.
-    var wholeLeaf: (entry: NodeEntry, lastCode: Int64)? {
+    ///
+    /// - Parameter sharesCodes: the leaf behind it may go on with its last code.
+    func wholeLeaf(_ sharesCodes: Bool) -> (entry: NodeEntry, lastCode: Int64)? {
       guard row == entries.count, next < leaves.count else { return nil }
       let after = next + 1
-      return (leaves[next], after < leaves.count ? leaves[after].firstKey &- 1 : lastCode)
+      guard after < leaves.count else { return (leaves[next], lastCode) }
+      return (leaves[next], sharesCodes ? leaves[after].firstKey : leaves[after].firstKey &- 1)
     }
   }
 
@@ -41,6 +45,7 @@ package struct RunMerger {
   private var sources: [Source] = []
   /// Entries of one code, or, when all are filtered, of many.
   private var group: [IndexEntry] = []
+  private var lastWritten: IndexEntry?
   private static let mostFiltered = 1 << 16
 
   /// - Parameters:
@@ -74,21 +79,47 @@ package struct RunMerger {
   mutating func run(_ filter: Filter) throws {
     var heads = HeadHeap()
     for (index, source) in sources.enumerated() {
-      if let code = source.head { heads.insert(code, index) }
+      if let head = source.head { heads.insert(head, index) }
     }
     while let (_, index) = heads.lowest {
       if movesLeaves, !filtersAll, output.takesLeaf, group.isEmpty,
-        let leaf = sources[index].wholeLeaf,
-        heads.second.map({ leaf.lastCode < $0 }) ?? true
+        let leaf = sources[index].wholeLeaf(output.sharesCodes),
+        heads.second.map({ leaf.lastCode < $0.code }) ?? true
       {
         sources[index].next += 1
         try output.append(leaf: leaf.entry, lastCode: leaf.lastCode)
+      } else if output.sharesCodes {
+        try takeShared(from: index, upTo: heads.second)
       } else {
-        try take(from: index, below: heads.second)
+        try take(from: index, below: heads.second?.code)
       }
       heads.replaceLowest(sources[index].head)
       try writeGroup(next: heads.lowest?.code, filter)
     }
+  }
+
+  /// Moves entries from a source on that are not above the next source's: to the output, or to the group
+  /// when all are filtered.
+  private mutating func takeShared(from index: Int, upTo limit: IndexEntry?) throws {
+    if sources[index].row == sources[index].entries.count { try readLeaf(of: index) }
+    let start = sources[index].row
+    var row = start
+    sources[index].entries.withUnsafeBufferPointer { entries in
+      while row < entries.count, limit.map({ entries[row] <= $0 }) ?? true { row += 1 }
+    }
+    if filtersAll {
+      group += sources[index].entries[start..<row]
+    } else {
+      for row in start..<row { try writeOnce(sources[index].entries[row]) }
+    }
+    sources[index].row = row
+  }
+
+  /// Writes an entry unless it has just been written.
+  private mutating func writeOnce(_ entry: IndexEntry) throws {
+    if entry == lastWritten { return }
+    try output.append(entry)
+    lastWritten = entry
   }
 
   /// Moves entries from a source on: those that are alone with their code to the output, until one
@@ -136,44 +167,47 @@ package struct RunMerger {
   /// Writes the collected entries once no more can come of their code.
   private mutating func writeGroup(next: Int64?, _ filter: Filter) throws {
     guard let last = group.last else { return }
-    if let next, next == last.code || (filtersAll && group.count < Self.mostFiltered) { return }
+    if let next {
+      if filtersAll, group.count < Self.mostFiltered { return }
+      if next == last.code, !output.sharesCodes { return }
+    }
     group.sort()
     var kept: [IndexEntry] = []
     for entry in group where entry != kept.last { kept.append(entry) }
     if filtersAll || kept.count > 1 { try filter(&kept) }
-    for entry in kept { try output.append(entry) }
+    for entry in kept { try writeOnce(entry) }
     group.removeAll(keepingCapacity: true)
   }
 }
 
-/// The sources' next codes, lowest first.
+/// The sources' next entries, lowest first.
 private struct HeadHeap {
-  private var heads: [(code: Int64, source: Int)] = []
+  private var heads: [(entry: IndexEntry, source: Int)] = []
 
-  var lowest: (code: Int64, source: Int)? { heads.first }
+  var lowest: (code: Int64, source: Int)? { heads.first.map { ($0.entry.code, $0.source) } }
 
-  /// The lowest code but one.
-  var second: Int64? {
+  /// The lowest entry but one.
+  var second: IndexEntry? {
     switch heads.count {
     case 0, 1: nil
-    case 2: heads[1].code
-    default: min(heads[1].code, heads[2].code)
+    case 2: heads[1].entry
+    default: min(heads[1].entry, heads[2].entry)
     }
   }
 
-  mutating func insert(_ code: Int64, _ source: Int) {
-    heads.append((code, source))
+  mutating func insert(_ entry: IndexEntry, _ source: Int) {
+    heads.append((entry, source))
     var child = heads.count - 1
-    while child > 0, heads[(child - 1) / 2].code > heads[child].code {
+    while child > 0, heads[(child - 1) / 2].entry > heads[child].entry {
       heads.swapAt(child, (child - 1) / 2)
       child = (child - 1) / 2
     }
   }
 
-  /// Gives the lowest source its next code, or takes it out when it has none.
-  mutating func replaceLowest(_ code: Int64?) {
-    if let code {
-      heads[0].code = code
+  /// Gives the lowest source its next entry, or takes it out when it has none.
+  mutating func replaceLowest(_ entry: IndexEntry?) {
+    if let entry {
+      heads[0].entry = entry
     } else {
       let last = heads.removeLast()
       if heads.isEmpty { return }
@@ -184,8 +218,8 @@ private struct HeadHeap {
       let left = 2 * parent + 1
       guard left < heads.count else { return }
       var lowest = left
-      if left + 1 < heads.count, heads[left + 1].code < heads[left].code { lowest = left + 1 }
-      if heads[parent].code <= heads[lowest].code { return }
+      if left + 1 < heads.count, heads[left + 1].entry < heads[left].entry { lowest = left + 1 }
+      if heads[parent].entry <= heads[lowest].entry { return }
       heads.swapAt(parent, lowest)
       parent = lowest
     }

@@ -11,43 +11,57 @@ final class RunWriter {
   /// The blocks written so far.
   private(set) var written: [BlockReference] = []
   private var lastCode = Int64.min
+  private var lastObject = Int64.min
+  /// Entries of one code may go on in the next leaf: many objects have one value, but few have one
+  /// primary key.
+  let sharesCodes: Bool
   /// Of all codes written; nil when none is wanted, or leaves were taken over unread.
   private(set) var filter: KeyFilter?
 
   private static let outOfOrder = DecodingFailure(
     what: "the entries of an index are out of order", offset: 0)
 
-  init(_ writer: BlockWriter, _ limits: IndexLimits, filter: KeyFilter? = nil) {
+  init(
+    _ writer: BlockWriter, _ limits: IndexLimits, sharesCodes: Bool = false,
+    filter: KeyFilter? = nil
+  ) {
     self.writer = writer
     self.filter = filter
     self.limits = limits
+    self.sharesCodes = sharesCodes
   }
 
-  /// Adds an entry, not below the last one.
+  /// Adds an entry, above the last one.
   ///
-  /// - Throws: `DecodingFailure` when it is: what it was read from is damaged.
+  /// - Throws: `DecodingFailure` when it is not: what it was read from is damaged.
   func append(_ entry: IndexEntry) throws {
-    guard entry.code >= lastCode else { throw Self.outOfOrder }
-    // All entries of a code lie in one leaf.
-    if buffer.count >= limits.leafEntries, entry.code != lastCode { try writeLeaf() }
+    guard entry.code >= lastCode, entry.code > lastCode || entry.object > lastObject else {
+      throw Self.outOfOrder
+    }
+    if buffer.count >= limits.leafEntries, sharesCodes || entry.code != lastCode {
+      try writeLeaf()
+    }
     buffer.append(entry)
     filter?.insert(entry.code)
     lastCode = entry.code
+    lastObject = entry.object
   }
 
   /// True when a leaf may be added without leaving a small one behind.
   var takesLeaf: Bool { buffer.isEmpty || buffer.count * 4 >= limits.leafEntries }
 
-  /// Adds a leaf that is there already, all of whose codes are above those added so far.
+  /// Adds a leaf that is there already, all of whose entries are above those added so far.
   func append(leaf: NodeEntry, lastCode: Int64) throws {
-    guard leaf.firstKey > self.lastCode, lastCode >= leaf.firstKey else {
-      throw Self.outOfOrder
-    }
+    guard leaf.firstKey > self.lastCode || (sharesCodes && leaf.firstKey == self.lastCode),
+      lastCode >= leaf.firstKey
+    else { throw Self.outOfOrder }
     try writeLeaf()
     leaves.append(leaf)
     filter = nil
     count += leaf.count
     self.lastCode = lastCode
+    // Its last object is not known: what follows is of a higher code, or of a leaf behind it.
+    lastObject = .min
   }
 
   private func writeLeaf() throws {

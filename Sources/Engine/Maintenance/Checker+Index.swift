@@ -1,9 +1,38 @@
 extension Checker {
-  /// Checks the primary key's index: its blocks, that every object is found by its key, and that no two
-  /// objects have the same.
+  /// Checks the indexes: their blocks, that every object is found by its primary key and in every secondary
+  /// index, and that no two objects have the same primary key.
   ///
   /// - Parameter before: how many problems there were before the table's own tree was checked.
-  mutating func checkIndex(
+  mutating func checkIndexes(
+    _ table: Catalogue.Table, _ schema: TableSchema, problemsBefore before: Int
+  ) {
+    checkKeyIndex(table, schema, problemsBefore: before)
+    do {
+      try table.checkIndexes(schema)
+    } catch {
+      report.problems.append(Self.describe(error, "table '\(table.name)'"))
+      return
+    }
+    for index in table.valueIndexes {
+      for run in index.runs { checkRun(run, table, sharesCodes: true) }
+    }
+    guard report.problems.count == before else { return }
+    let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
+    for index in table.valueIndexes {
+      guard let place = schema.columnIDs.firstIndex(of: index.column) else { continue }
+      let name = schema.columns[place].name
+      do {
+        report.problems += try ValueIndexCheck(tree, index, name: name).run().map {
+          "table '\(table.name)': \($0)"
+        }
+      } catch {
+        report.problems.append(
+          Self.describe(error, "the index of column '\(name)' of table '\(table.name)'"))
+      }
+    }
+  }
+
+  private mutating func checkKeyIndex(
     _ table: Catalogue.Table, _ schema: TableSchema, problemsBefore before: Int
   ) {
     guard let column = schema.keyColumn else {
@@ -12,7 +41,7 @@ extension Checker {
       }
       return
     }
-    for run in table.index { checkRun(run, table) }
+    for run in table.index { checkRun(run, table, sharesCodes: false) }
     // What cannot be read has been said: looking objects up in it would say so for each.
     guard report.problems.count == before else { return }
     do {
@@ -23,7 +52,9 @@ extension Checker {
   }
 
   /// Visits a run block by block; a damaged part does not keep the rest from being checked.
-  private mutating func checkRun(_ run: IndexRun, _ table: Catalogue.Table) {
+  ///
+  /// - Parameter sharesCodes: entries of one code may lie in several leaves.
+  private mutating func checkRun(_ run: IndexRun, _ table: Catalogue.Table, sharesCodes: Bool) {
     let index = IndexBlocks(blocks, end: record.end)
     var pending = [(entry: run.root.entry, level: run.root.level)]
     var budget = record.end
@@ -46,8 +77,8 @@ extension Checker {
         }
         let leaf = try index.leaf(entry)
         if let problem = leaf.inconsistency() { report.problems.append("\(what): \(problem)") }
-        if let last, leaf[0].code <= last.code {
-          report.problems.append("\(what): its codes are not above those of the leaf before")
+        if let last, sharesCodes ? leaf[0] <= last : leaf[0].code <= last.code {
+          report.problems.append("\(what): its entries are not above those of the leaf before")
         }
         for row in 0..<leaf.rowCount where !(1..<max(table.nextKey, 1)).contains(leaf[row].object) {
           report.problems.append("\(what): row \(row) names an object that was never there")

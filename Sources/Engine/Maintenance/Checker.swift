@@ -109,7 +109,7 @@ package struct Checker {
         let schema = try TableSchema(decoding: bytes)
         let before = report.problems.count
         try checkTree(table, schema)
-        checkIndex(table, schema, problemsBefore: before)
+        checkIndexes(table, schema, problemsBefore: before)
       } catch {
         report.problems.append(Self.describe(error, "table '\(table.name)'"))
       }

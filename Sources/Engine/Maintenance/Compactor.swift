@@ -71,6 +71,7 @@ package struct Compactor {
   private mutating func copy(_ table: inout Catalogue.Table) throws {
     let end = source.record.end
     let schema = try TableSchema(decoding: blocks.block(table.schema, end: end))
+    try table.checkIndexes(schema)
     let store = ClusterStore(
       writer: writer, blocks: targetBlocks, baseEnd: 0, builder: builder)
     store.columnIDs = schema.columnIDs
@@ -98,6 +99,7 @@ package struct Compactor {
       }
     }
     let index = try copyIndex(of: table, schema)
+    table.valueIndexes = try copyValueIndexes(of: table)
     table.root = try editor.seal()
     table.index = index
     table.schema = try writer.append(node: schema.encode())
@@ -120,18 +122,42 @@ package struct Compactor {
     return try output.finish().map { [$0] } ?? []
   }
 
-  /// Every object of the copy must be found by its key.
-  private func verifyIndex(
+  /// Writes each secondary index as one run, without what is out of date.
+  private func copyValueIndexes(of table: Catalogue.Table) throws -> [Catalogue.Index] {
+    let end = source.record.end
+    let tree = TreeReader(blocks: blocks, root: table.root, end: end)
+    return try table.valueIndexes.map { index in
+      let output = RunWriter(writer, IndexLimits(), sharesCodes: true)
+      let entries = index.runs.reduce(UInt64(0)) { $0 &+ $1.count }
+      var merger = RunMerger(
+        IndexBlocks(blocks, end: end), output, filtersAll: entries != table.root.count,
+        movesLeaves: false)
+      for run in index.runs { try merger.add(run) }
+      try merger.run(ValueIndexCheck(tree, index, name: "").removeOutdated)
+      var copied = index
+      copied.runs = try output.finish().map { [$0] } ?? []
+      return copied
+    }
+  }
+
+  /// Every object of the copy must be found by its key, and in every secondary index.
+  private func verifyIndexes(
     of table: Catalogue.Table, _ schema: TableSchema, end: UInt64
   ) throws {
-    guard let column = schema.keyColumn else { return }
     let tree = TreeReader(blocks: targetBlocks, root: table.root, end: end)
-    let check = IndexCheck(tree, table.index, schema, column)
-    if let problem = try check.run().first {
-      throw EngineError.damaged(
-        path: blocks.storage.path, where: "the key of table '\(table.name)'",
-        reason: "\(problem); the file was left as it is")
+    var problem: String?
+    if let column = schema.keyColumn {
+      problem = try IndexCheck(tree, table.index, schema, column).run().first
     }
+    for index in table.valueIndexes where problem == nil {
+      let place = schema.columnIDs.firstIndex(of: index.column)
+      let name = place.map { schema.columns[$0].name } ?? "\(index.column)"
+      problem = try ValueIndexCheck(tree, index, name: name).run().first
+    }
+    guard let problem else { return }
+    throw EngineError.damaged(
+      path: blocks.storage.path, where: "an index of table '\(table.name)'",
+      reason: "\(problem); the file was left as it is")
   }
 
   private func commit(_ record: VersionRecord, _ identity: DatabaseIdentity) throws {
@@ -172,7 +198,7 @@ package struct Compactor {
           blocks.forget(group[0], end: record.end)
         }
       }
-      try verifyIndex(of: table, schema, end: record.end)
+      try verifyIndexes(of: table, schema, end: record.end)
     }
     guard index == digests.count else {
       throw EngineError.damaged(

@@ -9,6 +9,16 @@ public struct TableUse: Sendable {
     public internal(set) var nulls = 0
   }
 
+  /// A secondary index.
+  public struct IndexUse: Sendable {
+    /// The name of its column.
+    public let column: String
+    /// Bytes of its blocks, nodes included.
+    public let bytes: Int
+    /// One for each object, and those that are out of date.
+    public let entries: Int
+  }
+
   public let name: String
   public let objects: Int
   public internal(set) var clusters = 0
@@ -21,6 +31,8 @@ public struct TableUse: Sendable {
   public let keyColumn: String?
   /// Bytes of the primary key's index, its nodes included.
   public internal(set) var indexBytes = 0
+  /// The secondary indexes, in the order of their columns.
+  public internal(set) var secondaryIndexes: [IndexUse] = []
 
   /// Reads the directories of a table's clusters, not their values, and of changed rows which are null.
   ///
@@ -32,6 +44,9 @@ public struct TableUse: Sendable {
     columns = table.columns.map { ColumnUse(column: $0) }
     keyColumn = table.keyColumn
     indexBytes = try table.indexBytes()
+    secondaryIndexes = try table.valueIndexSizes().map {
+      IndexUse(column: $0.column, bytes: $0.bytes, entries: $0.entries)
+    }
     let identifiers = table.schema.columnIDs
     try table.forEachLeaf { leaf in
       clusters += 1

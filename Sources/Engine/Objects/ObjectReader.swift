@@ -1,131 +1,163 @@
-/// Reads single objects in a transaction. Made for ascending keys: a leaf is opened once for all that
-/// follow each other in it.
+/// Reads single objects in a transaction, its own changes included. Made for ascending keys: a leaf is opened
+/// once for all that follow each other in it.
 ///
-/// Thread rule: used by the transaction's thread only, and not across changes.
+/// After a change to the table it finds its object again by the key.
+///
+/// Thread rule: used by the transaction's thread only.
 package struct ObjectReader: ObjectReading {
   private let editor: TableEditor
-  package let shape: RowShape
-  private var place: Place?
-  private var reader: LeafReader?
-  /// How many objects come before the place's leaf.
+  package private(set) var shape: RowShape
+  package private(set) var key: Int64?
+  private var leaf: OpenedLeaf?
+  /// Its row in the leaf.
+  private var place = 0
+  /// How many objects come before the leaf.
   private var leafPosition = 0
+  /// Kept while objects without a place in it are asked for.
+  private var reader: LeafReader?
+  /// The table's changes when the leaf was found.
+  private var changeCount: Int
 
-  /// Where the object is.
-  private enum Place {
-    case open(OpenLeaf, row: Int)
-    case stored(LeafReader, row: Int)
+  private enum OpenedLeaf {
+    case open(OpenLeaf)
+    case stored(LeafReader)
+
+    var rowCount: Int {
+      switch self {
+      case .open(let leaf): leaf.count
+      case .stored(let reader): reader.rowCount
+      }
+    }
+
+    func key(_ row: Int) -> Int64 {
+      switch self {
+      case .open(let leaf): leaf.key(row)
+      case .stored(let reader): reader.key(row)
+      }
+    }
+
+    func row(ofKey key: Int64) -> Int? {
+      switch self {
+      case .open(let leaf): leaf.row(ofKey: key)
+      case .stored(let reader): reader.row(ofKey: key)
+      }
+    }
   }
 
   package init(_ editor: TableEditor) {
     self.editor = editor
     shape = editor.shape
+    changeCount = editor.tree.changeCount
   }
 
-  package var key: Int64? {
-    switch place {
-    case nil: nil
-    case .open(let leaf, let row): leaf.key(row)
-    case .stored(let reader, let row): reader.key(row)
-    }
-  }
+  // MARK: Going
 
   package mutating func go(to key: Int64) throws -> Bool {
-    try go(try editor.use { try editor.tree.place(ofKey: key) }) { leaf in
-      leaf.row(ofKey: key)
-    } stored: { reader in
-      reader.row(ofKey: key)
+    forgetWhatChanged()
+    self.key = nil
+    return try editor.use {
+      guard let leaf = try open(try editor.tree.place(ofKey: key)),
+        let row = leaf.row(ofKey: key)
+      else { return false }
+      (self.key, place) = (key, row)
+      return true
     }
   }
 
   package mutating func go(toPosition position: Int) throws -> Bool {
-    guard position >= 0 else {
-      place = nil
-      return false
-    }
-    let found = try editor.use { try editor.tree.place(ofPosition: UInt64(position)) }
-    return try go(found) { [first = found?.position ?? 0] leaf in
-      Self.row(position, first, count: leaf.count)
-    } stored: { [first = found?.position ?? 0] reader in
-      Self.row(position, first, count: reader.rowCount)
-    }
-  }
-
-  private static func row(_ position: Int, _ first: UInt64, count: Int) -> Int? {
-    let row = position - Int(clamping: first)
-    return row >= 0 && row < count ? row : nil
-  }
-
-  private mutating func go(
-    _ found: TreeEditor.Place?, _ open: (OpenLeaf) -> Int?, stored: (LeafReader) -> Int?
-  ) throws -> Bool {
-    place = nil
-    switch found {
-    case nil: return false
-    case .open(let leaf, let position):
-      leafPosition = Int(clamping: position)
-      place = open(leaf).map { .open(leaf, row: $0) }
-    case .stored(let entry, let position):
-      leafPosition = Int(clamping: position)
-      let reader = try opened(entry)
-      place = stored(reader).map { .stored(reader, row: $0) }
-    }
-    return place != nil
-  }
-
-  private mutating func opened(_ entry: NodeEntry) throws -> LeafReader {
-    if let reader, reader.leaf.entry == entry { return reader }
-    let opened = try editor.use { try LeafReader(editor.store.leaf(entry), shape) }
-    reader = opened
-    return opened
-  }
-
-  package func position() throws -> Int? {
-    switch place {
-    case nil: nil
-    case .open(_, let row), .stored(_, let row): leafPosition + row
-    }
-  }
-
-  package func value(_ column: Int) throws -> Value {
-    guard let place, shape.columns.indices.contains(column) else { return .null }
+    forgetWhatChanged()
+    key = nil
     return try editor.use {
-      switch place {
-      case .stored(let reader, let row): return try reader.value(row, column)
-      case .open(let leaf, let row):
-        guard let spelling = try leaf.spelling(row: row, column: column) else { return .null }
-        let (id, type) = (shape.schema.columnIDs[column], shape.columns[column].type)
-        guard let value = Value(spelling: spelling, type: type) else {
-          throw ClusterError.misfit(column: id, row: row, type: type)
-        }
-        return value
+      guard position >= 0 else { return false }
+      var found: OpenedLeaf?
+      if let leaf, position >= leafPosition, position - leafPosition < leaf.rowCount {
+        found = leaf
+      } else {
+        found = try open(try editor.tree.place(ofPosition: UInt64(position)))
       }
+      guard let found, position - leafPosition < found.rowCount else { return false }
+      place = position - leafPosition
+      key = found.key(place)
+      return true
     }
   }
 
-  package func withSpelling<Result>(
+  private mutating func open(_ place: TreeEditor.Place?) throws -> OpenedLeaf? {
+    switch place {
+    case nil: leaf = nil
+    case .open(let open, let position):
+      (leaf, leafPosition) = (.open(open), Int(clamping: position))
+    case .stored(let entry, let position):
+      if reader?.leaf.entry != entry {
+        reader = try LeafReader(editor.store.leaf(entry), shape)
+      }
+      (leaf, leafPosition) = (reader.map { .stored($0) }, Int(clamping: position))
+    }
+    return leaf
+  }
+
+  private mutating func forgetWhatChanged() {
+    if changeCount == editor.tree.changeCount, shape === editor.shape { return }
+    changeCount = editor.tree.changeCount
+    shape = editor.shape
+    (leaf, reader) = (nil, nil)
+  }
+
+  /// The leaf of the object; nil when there is no object any more.
+  private mutating func current() throws -> OpenedLeaf? {
+    guard let key else { return nil }
+    if changeCount == editor.tree.changeCount, shape === editor.shape { return leaf }
+    return try go(to: key) ? leaf : nil
+  }
+
+  // MARK: Values
+
+  package mutating func position() throws -> Int? {
+    try current().map { _ in leafPosition + place }
+  }
+
+  package mutating func value(_ column: Int) throws -> Value {
+    guard let leaf = try current(), shape.columns.indices.contains(column) else { return .null }
+    return try editor.use { try value(leaf, column) }
+  }
+
+  private func value(_ leaf: OpenedLeaf, _ column: Int) throws -> Value {
+    switch leaf {
+    case .stored(let reader): return try reader.value(place, column)
+    case .open(let leaf):
+      guard let spelling = try leaf.spelling(row: place, column: column) else { return .null }
+      let (id, type) = (shape.schema.columnIDs[column], shape.columns[column].type)
+      guard let value = Value(spelling: spelling, type: type) else {
+        throw ClusterError.misfit(column: id, row: place, type: type)
+      }
+      return value
+    }
+  }
+
+  package mutating func withSpelling<Result>(
     _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
-    guard shape.columns.indices.contains(column) else { return try body(nil) }
-    switch place {
-    case nil: return try body(nil)
-    case .stored(let reader, let row): return try reader.withSpelling(row, column, body)
-    case .open(let leaf, let row):
-      let stored = try editor.use { try leaf.spelling(row: row, column: column) }
+    guard let leaf = try current(), shape.columns.indices.contains(column) else {
+      return try body(nil)
+    }
+    switch leaf {
+    case .stored(let reader):
+      return try editor.use { try reader.withSpelling(place, column, body) }
+    case .open(let leaf):
+      let stored = try editor.use { try leaf.spelling(row: place, column: column) }
       guard let spelling = stored else { return try body(nil) }
       return try spelling.withUnsafeBytes { try body($0) }
     }
   }
 
-  package func row() throws -> Row? {
-    guard let place else { return nil }
+  package mutating func row() throws -> Row? {
+    guard let leaf = try current(), let key else { return nil }
     return try editor.use {
-      switch place {
-      case .stored(let reader, let row):
-        return Row(key: reader.key(row), values: try reader.values(row), shape: shape)
-      case .open(let leaf, let row):
-        return Row(
-          key: leaf.key(row), values: try shape.columns.indices.map { try value($0) },
-          shape: shape)
+      switch leaf {
+      case .stored(let reader): Row(key: key, values: try reader.values(place), shape: shape)
+      case .open:
+        Row(
+          key: key, values: try shape.columns.indices.map { try value(leaf, $0) }, shape: shape)
       }
     }
   }

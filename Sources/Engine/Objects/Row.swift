@@ -17,6 +17,9 @@ public struct Row: Sendable, Equatable {
     shape.schema.index(of: column).map { values[$0] }
   }
 
+  /// The names of the columns, in their order.
+  public var columnNames: [String] { shape.columns.map(\.name) }
+
   public static func == (left: Row, right: Row) -> Bool {
     left.key == right.key && left.values == right.values
   }

@@ -2,7 +2,7 @@
 ///
 /// Thread rule: `Sendable`; any thread. Keeps its snapshot alive.
 public struct Table: Sendable {
-  private let snapshot: Snapshot
+  let snapshot: Snapshot
   private let entry: Catalogue.Table
   public var schema: TableSchema { shape.schema }
   package let shape: RowShape
@@ -14,11 +14,19 @@ public struct Table: Sendable {
     let end = snapshot.record.end
     shape = RowShape(
       try TableSchema(decoding: try snapshot.blocks.block(entry.schema, end: end)))
+    try entry.checkIndexes(shape.schema)
     tree = TreeReader(blocks: snapshot.blocks, root: entry.root, end: end)
   }
 
   public var name: String { entry.name }
+  /// The same in every version, whatever the table is called; never given to another table.
+  package var number: UInt32 { entry.number }
+  /// The version of the database that the table is read from.
+  package var version: UInt64 { snapshot.version }
   public var columns: [Column] { schema.columns }
+
+  /// Name, columns and key, as a program would declare them.
+  public var definition: TableDefinition { TableDefinition(name, schema) }
 
   /// How many objects the table has. Cost: none, the number is kept.
   public var count: Int { Int(clamping: tree.root.count) }
@@ -133,6 +141,19 @@ public struct Table: Sendable {
   /// The name of the column that is the primary key; nil when the table has none.
   public var keyColumn: String? { schema.keyColumn.map { columns[$0].name } }
 
+  /// The names of the columns that have a secondary index, in the columns' order.
+  public var indexedColumns: [String] {
+    entry.valueIndexes.compactMap { index in
+      schema.columnIDs.firstIndex(of: index.column).map { columns[$0].name }
+    }
+  }
+
+  package func valueIndexReader(ofColumn id: UInt32) throws -> ValueIndexReader? {
+    entry.valueIndexes.first { $0.column == id }.map {
+      ValueIndexReader($0.code, $0.runs, IndexBlocks(tree.blocks, end: tree.end))
+    }
+  }
+
   /// The object with a primary key; nil when there is none.
   ///
   /// A primary key is the spelling of its value: a column that was imported with `5.0` in it holds
@@ -176,10 +197,22 @@ public struct Table: Sendable {
   /// Bytes of the primary key's index.
   ///
   /// - Complexity: O(nodes of the index).
-  package func indexBytes() throws -> Int {
+  package func indexBytes() throws -> Int { try byteCount(entry.index) }
+
+  /// The secondary indexes: their columns' names, bytes and entries.
+  ///
+  /// - Complexity: O(nodes of the indexes).
+  package func valueIndexSizes() throws -> [(column: String, bytes: Int, entries: Int)] {
+    try zip(indexedColumns, entry.valueIndexes).map { column, index in
+      let entries = index.runs.reduce(UInt64(0)) { $0 &+ $1.count }
+      return (column, try byteCount(index.runs), Int(clamping: entries))
+    }
+  }
+
+  private func byteCount(_ runs: [IndexRun]) throws -> Int {
     try reading {
       var bytes = 0
-      for run in entry.index {
+      for run in runs {
         try IndexBlocks(tree.blocks, end: tree.end).walk(run) { entry, _ in
           bytes += Int(entry.reference.length)
         }

@@ -175,6 +175,7 @@ extension TableEditor {
   /// To be called when every object whose key was added is in place.
   func limitIndex() throws {
     if schema.keyColumn != nil { try index.limitMemory(removeOutdated) }
+    try limitValueIndexes()
   }
 
   // MARK: Merging

@@ -7,18 +7,31 @@ package final class TableEditor {
   private var knownShape: RowShape?
   let tree: TreeEditor
   let store: ClusterStore
-  let path: String
+  package let path: String
   private var appended = 0
   var schemaIsChanged: Bool
   /// The primary key's index; empty when the table has none.
   package internal(set) var index: KeyIndex
+  /// The secondary indexes, by ascending number of their columns.
+  package internal(set) var valueIndexes: [ValueIndex]
+  /// Whether one was added or dropped.
+  var indexesAreChanged = false
+  /// Makes a secondary index of the transaction; new, or as the catalogue has it.
+  let makeIndex: (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   private var notesAreChanged = false
+  /// What `forEachLeaf` has made.
+  var leafCopies = LeafCopies(changes: 0)
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
+  /// Set when the table was deleted; every further use throws.
+  var isDeleted = false
+  /// The `forEachRow` that are going on.
+  var visits: [Visit] = []
 
   package init(
     _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
-    tree: TreeEditor, index: KeyIndex, path: String
+    tree: TreeEditor, index: KeyIndex, path: String,
+    makeIndex: @escaping (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   ) {
     self.table = table
     self.schema = schema
@@ -26,6 +39,8 @@ package final class TableEditor {
     self.tree = tree
     self.index = index
     self.path = path
+    self.makeIndex = makeIndex
+    valueIndexes = table.valueIndexes.map { makeIndex($0, false) }
     schemaIsChanged = isNew
     store.columnIDs = schema.columnIDs
   }
@@ -35,11 +50,13 @@ package final class TableEditor {
   /// The cluster that the next small transaction is likely to add to.
   package var tail: ClusterStore.Tail? { store.lastClosed }
   package var isChanged: Bool {
-    schemaIsChanged || notesAreChanged || tree.isChanged || index.isChanged
+    schemaIsChanged || notesAreChanged || indexesAreChanged || tree.isChanged || index.isChanged
+      || valueIndexes.contains(where: \.isChanged)
   }
 
   func use<Result>(_ body: () throws -> Result) throws -> Result {
     if isEnded { throw EngineError.transactionEnded }
+    if isDeleted { throw EngineError.noSuchTable(name: name, known: []) }
     return try translatingErrors(path, body)
   }
 
@@ -79,6 +96,7 @@ package final class TableEditor {
       if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
+      enter(values, of: key)
       try limitIndex()
       return key
     }
@@ -120,6 +138,7 @@ package final class TableEditor {
           try addKeys(base: base, $0, firstObject: table.nextKey, areNew: keysAreNew)
         }
       }
+      let firstKey = table.nextKey
       for row in 0..<rowCount {
         let key = table.nextKey
         try withTail {
@@ -127,6 +146,7 @@ package final class TableEditor {
         }
         try advance(by: 1)
       }
+      enter(base: base, first, rowCount: rowCount, firstObject: firstKey)
       try limitIndex()
     }
   }
@@ -162,6 +182,7 @@ package final class TableEditor {
     guard cluster.rowCount > 0 else { return }
     try tree.append(try store.write(cluster, firstKey: table.nextKey))
     appended += cluster.rowCount
+    try enter(cluster, firstObject: table.nextKey)
     try advance(by: cluster.rowCount)
     try limitIndex()
   }
@@ -175,9 +196,12 @@ package final class TableEditor {
       {
         try changeKey(of: key, to: change.value.spelling)
       }
+      let entries = try newEntries(of: key, changes)
       guard try tree.update(key, changes) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
+      for visit in visits { visit.changed(key) }
+      enter(entries, of: key)
       try tree.limitMemory()
       try limitIndex()
     }
@@ -206,9 +230,12 @@ package final class TableEditor {
         }
         try changeKey(of: key, to: Array(Self.bytes(base, row[column])))
       }
+      let entries = try newEntries(of: key, base: base, row: row)
       guard try tree.replace(key, base: base, row: row) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
+      for visit in visits { visit.changed(key) }
+      enter(entries, of: key)
       try tree.limitMemory()
       try limitIndex()
     }
@@ -218,6 +245,7 @@ package final class TableEditor {
   package func delete(_ key: Int64) throws -> Bool {
     try use {
       guard try tree.delete(key) else { return false }
+      for visit in visits { visit.changed(key) }
       try tree.limitMemory()
       return true
     }
@@ -227,6 +255,8 @@ package final class TableEditor {
     try use {
       try tree.removeAll()
       try index.removeAll()
+      for visit in visits { visit.changedAll() }
+      for index in valueIndexes { try index.removeAll() }
     }
   }
 
@@ -242,28 +272,6 @@ package final class TableEditor {
     guard value.fits(column.type) else {
       throw EngineError.invalidValue(
         table: name, column: column.name, value: "\(value)", expected: "\(column.type.article)")
-    }
-  }
-
-  // MARK: Changing the table
-
-  /// Gives a column another type; stored spellings stay as they are.
-  ///
-  /// The caller has made sure that every stored spelling reads as the new type.
-  package func widen(column index: Int, to type: ColumnType) throws {
-    try use {
-      schema.setType(type, at: index)
-      schemaIsChanged = true
-    }
-  }
-
-  /// Adds a nullable column at the end.
-  package func addColumn(_ column: Column) throws {
-    try use {
-      try schema.add(column, table: name)
-      schemaIsChanged = true
-      try tree.closeAll()
-      store.columnIDs = schema.columnIDs
     }
   }
 
@@ -283,6 +291,7 @@ package final class TableEditor {
   package func seal() throws -> Catalogue.Table {
     // First: it may have to look at objects.
     table.index = try index.seal(objects: tree.count, removeOutdated)
+    table.valueIndexes = try sealValueIndexes()
     table.root = try tree.seal()
     if schemaIsChanged {
       if table.schema.length > 0 { store.drop(table.schema) }
@@ -290,9 +299,4 @@ package final class TableEditor {
     }
     return table
   }
-}
-
-extension ColumnType {
-  /// The type with its article, for messages.
-  var article: String { self == .int ? "an int" : "a \(name)" }
 }

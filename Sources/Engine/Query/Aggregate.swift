@@ -127,7 +127,7 @@ extension Query {
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.invalidArgument` for a sum or average of what
   ///   is no number, `.damaged`.
   public func aggregates(_ aggregates: [Aggregate], in table: Table) throws -> [Value] {
-    try groups(by: [], aggregates, in: table)[0].aggregates
+    try groups(by: [], aggregates, of: table)[0].aggregates
   }
 
   /// Groups the objects that the filter selects by the values of columns, and sums up each group.
@@ -142,18 +142,25 @@ extension Query {
   public func groups(
     by columns: [String], _ aggregates: [Aggregate] = [], in table: Table
   ) throws -> [Group] {
+    try groups(by: columns, aggregates, of: table)
+  }
+
+  package func groups(
+    by columns: [String], _ aggregates: [Aggregate], of table: any LeafSource
+  ) throws -> [Group] {
+    let schema = try table.schema
     let places = try table.indices(of: columns)
     let sources = try table.indices(of: aggregates.map(\.column))
     for (aggregate, source) in zip(aggregates, sources)
-    where aggregate.type(of: table.columns[source].type) == nil {
+    where aggregate.type(of: schema.columns[source].type) == nil {
       throw EngineError.invalidArgument(
         "the \(aggregate.function.rawValue) is of numbers only, and column '\(aggregate.column)' is "
-          + table.columns[source].type.article)
+          + schema.columns[source].type.article)
     }
     var query = Query(filter)
     query.columns = nil
     let reader = try ResultReader(query, table, readsColumns: false)
-    var collector = GroupCollector(table, places, aggregates, sources)
+    var collector = GroupCollector(schema, places, aggregates, sources)
     try reader.forEachLeaf { leaf, rows in
       try collector.add(leaf, rows)
       return true
@@ -171,11 +178,13 @@ private struct GroupCollector {
   private var table = KeyTable()
   private var found: [(values: [Value], count: Int, accumulators: [Accumulator])] = []
 
-  init(_ table: Table, _ places: [Int], _ aggregates: [Aggregate], _ sources: [Int]) {
-    columnIDs = (places + sources).map { table.schema.columnIDs[$0] }
+  init(
+    _ schema: TableSchema, _ places: [Int], _ aggregates: [Aggregate], _ sources: [Int]
+  ) {
+    columnIDs = (places + sources).map { schema.columnIDs[$0] }
     reader = WindowReader(columnIDs: columnIDs)
-    keys = places.map { OrderedKey(type: table.columns[$0].type, isDescending: false) }
-    fresh = zip(aggregates, sources).map { Accumulator($0, type: table.columns[$1].type) }
+    keys = places.map { OrderedKey(type: schema.columns[$0].type, isDescending: false) }
+    fresh = zip(aggregates, sources).map { Accumulator($0, type: schema.columns[$1].type) }
     if places.isEmpty { found.append(([], 0, fresh)) }
   }
 

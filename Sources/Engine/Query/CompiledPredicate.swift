@@ -92,17 +92,7 @@ struct CompiledTest: Sendable {
 
   /// The number that a value of a type other than double is compared as.
   static func integer(_ spelling: UnsafeRawBufferPointer, _ type: ColumnType) -> Int64? {
-    let view = SpellingView(spelling)
-    switch type {
-    case .int: return NumberSpelling.parseInt(view)
-    case .bool: return SpellingClass.parseBool(view).map { $0 ? 1 : 0 }
-    case .date: return DateSpelling.parseDate(view).map(Int64.init)
-    case .dateTime:
-      return DateSpelling.parseDateTime(view).map {
-        DateTime(clamping: $0.microseconds).microsecondsSince1970
-      }
-    case .double, .text, .data: return nil
-    }
+    ValueCode.integer(spelling, type)
   }
 
   var cost: Int {

@@ -45,6 +45,51 @@ package final class LeafScan {
     }
   }
 
+  /// The rows that the predicate selects, all of which are among those given.
+  ///
+  /// - Parameter candidates: ascending. Few of them are looked at one by one.
+  func rows(
+    _ leaf: Leaf, _ predicate: CompiledPredicate, among candidates: [Int]
+  ) throws -> RowBits {
+    guard candidates.count * Self.candidateCost < leaf.rowCount else {
+      return try rows(leaf, predicate)
+    }
+    var columns: [UInt32: LeafColumn] = [:]
+    var rows = RowBits(count: leaf.rowCount, all: false)
+    for row in candidates {
+      rows[row] = try matches(predicate, leaf, row, &columns)
+    }
+    return rows
+  }
+
+  /// A row by itself costs about as much as so many that are decoded together.
+  private static let candidateCost = 8
+
+  private func matches(
+    _ predicate: CompiledPredicate, _ leaf: Leaf, _ row: Int, _ columns: inout [UInt32: LeafColumn]
+  ) throws -> Bool {
+    switch predicate {
+    case .constant(let isTrue): return isTrue
+    case .all(let parts):
+      return try parts.allSatisfy { try matches($0, leaf, row, &columns) }
+    case .any(let parts):
+      return try parts.contains { try matches($0, leaf, row, &columns) }
+    case .test(let test):
+      let column = try columns[test.columnID] ?? leaf.column(id: test.columnID)
+      columns[test.columnID] = column
+      return try column.withSpelling(row) { spelling in
+        guard let spelling else {
+          if case .isNull = test.question { return !test.isNegated }
+          return false
+        }
+        guard let answer = test.matches(spelling, room: &folded) else {
+          throw ClusterError.misfit(column: test.columnID, row: row, type: test.type)
+        }
+        return answer
+      }
+    }
+  }
+
   private func rows(_ column: LeafColumn, _ test: CompiledTest) throws -> RowBits {
     guard usesStoredColumns, let stored = column.unchanged else { return try spelled(column, test) }
     if let all = ColumnBounds(stored).answer(test) {

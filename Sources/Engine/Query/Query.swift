@@ -33,20 +33,20 @@ public struct Query: Sendable {
   public var isDistinct = false
 
   public init(_ filter: Predicate? = nil) { self.filter = filter }
+}
 
+extension Query {
   /// How many objects there are.
   ///
   /// - Complexity: reads the filter's columns only; nothing at all without a filter.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
-  public func count(in table: Table) throws -> Int {
-    try ResultReader(self, table).count()
-  }
+  public func count(in table: Table) throws -> Int { try count(of: table) }
 
   /// Calls `body` with every object, in order. Its values are those of `columns`.
   ///
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`; what `body` throws, which ends it.
   public func forEachRow(in table: Table, _ body: (Row) throws -> Void) throws {
-    try ResultReader(self, table).forEachRow(body)
+    try forEachRow(of: table, body)
   }
 
   /// The objects, in order; their values are those of `columns`.
@@ -54,15 +54,37 @@ public struct Query: Sendable {
   /// - Throws: as `forEachRow`.
   public func rows(in table: Table) throws -> [Row] {
     var rows: [Row] = []
-    try forEachRow(in: table) { rows.append($0) }
+    try forEachRow(of: table) { rows.append($0) }
     return rows
+  }
+
+  /// The objects, in order, as values of a `Decodable` type; see `Row.decode`. Name the type's columns in
+  /// `columns`, so that no others are read.
+  ///
+  /// - Throws: as `forEachRow` and `Row.decode`.
+  public func rows<Object: Decodable>(in table: Table, as type: Object.Type) throws -> [Object] {
+    var objects: [Object] = []
+    try forEachRow(in: table) { objects.append(try $0.decode(type)) }
+    return objects
   }
 
   /// The keys of the objects, in order. Reads no column but the filter's and the sort's.
   ///
   /// - Throws: as `forEachRow`.
-  public func keys(in table: Table) throws -> [Int64] {
-    let reader = try ResultReader(self, table, readsColumns: isDistinct)
+  public func keys(in table: Table) throws -> [Int64] { try keys(of: table) }
+
+  // MARK: Whatever the table is
+
+  package func count(of source: any LeafSource) throws -> Int {
+    try ResultReader(self, source).count()
+  }
+
+  package func forEachRow(of source: any LeafSource, _ body: (Row) throws -> Void) throws {
+    try ResultReader(self, source).forEachRow(body)
+  }
+
+  package func keys(of source: any LeafSource) throws -> [Int64] {
+    let reader = try ResultReader(self, source, readsColumns: isDistinct)
     var keys: [Int64] = []
     try reader.forEachWindow(withKeys: true) { keys += $0.keys }
     return keys

@@ -3,24 +3,33 @@
 /// Thread rule: one thread at a time.
 package final class ResultReader {
   private let query: Query
-  private let table: Table
-  private let filter: CompiledPredicate?
+  let table: any LeafSource
+  let schema: TableSchema
+  let filter: CompiledPredicate?
+  /// False: indexes are not used, for comparison.
+  private let usesIndexes: Bool
   /// The places, among the table's, of the columns asked for.
   package let columnIndices: [Int]
   private let scan = LeafScan()
 
-  /// - Parameter readsColumns: false when no values are asked for.
+  /// - Parameters:
+  ///   - readsColumns: false when no values are asked for.
+  ///   - usesIndexes: false: every leaf is looked at.
   /// - Throws: `QueryError`, `EngineError.noSuchColumn`, `.invalidArgument`.
-  package init(_ query: Query, _ table: Table, readsColumns: Bool = true) throws {
+  package init(
+    _ query: Query, _ table: any LeafSource, readsColumns: Bool = true, usesIndexes: Bool = true
+  ) throws {
     self.query = query
+    self.usesIndexes = usesIndexes
     self.table = table
-    filter = try query.filter.map { try CompiledPredicate($0, table.schema) }
+    schema = try table.schema
+    filter = try query.filter.map { [schema] in try CompiledPredicate($0, schema) }
     guard query.offset >= 0, query.limit ?? 0 >= 0 else {
       throw EngineError.invalidArgument("the offset and the limit of a query are 0 or more")
     }
     columnIndices =
       readsColumns
-      ? try query.columns.map { try table.indices(of: $0) } ?? Array(table.columns.indices) : []
+      ? try query.columns.map { try table.indices(of: $0) } ?? Array(schema.columns.indices) : []
     for order in query.sort {
       let index = try table.indices(of: [order.column])[0]
       guard !query.isDistinct || columnIndices.contains(index) else {
@@ -33,15 +42,41 @@ package final class ResultReader {
 
   /// The columns asked for, as the schema of rows.
   private func rowSchema() throws -> TableSchema {
-    try TableSchema(columnIndices.map { table.columns[$0] }, table: table.name)
+    try TableSchema(columnIndices.map { schema.columns[$0] }, table: table.name)
   }
 
   private struct Enough: Error {}
 
-  /// Calls `body` with every leaf and its rows that the filter selects, without regard to order and
-  /// limit; until it returns false.
+  /// So many rows that the filter selects are enough; nil: all are wanted.
+  var enough: Int? {
+    guard query.sort.isEmpty, !query.isDistinct, let limit = query.limit else { return nil }
+    let (end, overflow) = query.offset.addingReportingOverflow(limit)
+    return overflow ? nil : end
+  }
+
+  /// The keys of the objects that may match, ascending; nil when the whole table is to be read.
+  private func candidates() throws -> [Int64]? {
+    guard usesIndexes, let filter else { return nil }
+    return try translatingErrors(table.path) {
+      guard let plan = try IndexPlan(filter, table),
+        plan.pays(objects: try table.objectCount, limit: enough)
+      else { return nil }
+      return try plan.candidates()
+    }
+  }
+
+  /// Calls `body` with leaves in order and their rows that the filter selects, without regard to order
+  /// and limit, until it returns false. A leaf that is left out has no such row.
   func forEachLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
     do {
+      if let filter, let candidates = try candidates() {
+        try translatingErrors(table.path) {
+          try table.forEachLeaf(holding: candidates) { leaf, rows in
+            if try !body(leaf, try scan.rows(leaf, filter, among: rows)) { throw Enough() }
+          }
+        }
+        return
+      }
       try table.forEachLeaf { leaf in
         let rows =
           try filter.map { try scan.rows(leaf, $0) } ?? RowBits(count: leaf.rowCount, all: true)
@@ -69,7 +104,7 @@ package final class ResultReader {
   package func count() throws -> Int {
     var total = 0
     if filter == nil, !query.isDistinct {
-      total = table.count
+      total = try table.objectCount
     } else {
       let (end, overflow) = query.offset.addingReportingOverflow(query.limit ?? .max)
       try forEachDistinctLeaf { _, rows in
@@ -84,10 +119,10 @@ package final class ResultReader {
   package func forEachWindow(
     withKeys: Bool = false, _ body: (ResultWindow) throws -> Void
   ) throws {
-    let reader = WindowReader(columnIDs: columnIndices.map { table.schema.columnIDs[$0] })
+    let reader = WindowReader(columnIDs: columnIndices.map { schema.columnIDs[$0] })
     if !query.sort.isEmpty {
       let windows = try SortedWindows(places: sortedPlaces(), reader)
-      return try translatingErrors(table.tree.blocks.storage.path) {
+      return try translatingErrors(table.path) {
         try windows.read(withKeys: withKeys, body)
       }
     }
@@ -99,7 +134,7 @@ package final class ResultReader {
   /// Calls `body` with all rows, in order, copied.
   func forEachRow(_ body: (Row) throws -> Void) throws {
     let shape = RowShape(try rowSchema())
-    let columnIDs = columnIndices.map { table.schema.columnIDs[$0] }
+    let columnIDs = columnIndices.map { schema.columnIDs[$0] }
     let types = shape.columns.map(\.type)
     func forEachRow(_ window: ResultWindow) throws {
       for row in 0..<window.count {
@@ -171,11 +206,12 @@ struct KeyReader {
   private let keys: [OrderedKey]
   private let columnIDs: [UInt32]
 
-  init(_ table: Table, _ columns: [(Int, isDescending: Bool)]) throws {
-    columnIDs = columns.map { table.schema.columnIDs[$0.0] }
+  init(_ table: any LeafSource, _ columns: [(Int, isDescending: Bool)]) throws {
+    let schema = try table.schema
+    columnIDs = columns.map { schema.columnIDs[$0.0] }
     reader = WindowReader(columnIDs: columnIDs)
     keys = columns.map {
-      OrderedKey(type: table.columns[$0.0].type, isDescending: $0.isDescending)
+      OrderedKey(type: schema.columns[$0.0].type, isDescending: $0.isDescending)
     }
   }
 
@@ -193,20 +229,6 @@ struct KeyReader {
         }
         try body(first + Int(window.rows[index]), bytes)
       }
-    }
-  }
-}
-
-extension Table {
-  /// The places of columns.
-  ///
-  /// - Throws: `EngineError.noSuchColumn`.
-  package func indices(of names: [String]) throws -> [Int] {
-    try names.map { name in
-      guard let index = schema.index(of: name) else {
-        throw EngineError.noSuchColumn(table: self.name, column: name, known: columns.map(\.name))
-      }
-      return index
     }
   }
 }

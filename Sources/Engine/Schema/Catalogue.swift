@@ -4,9 +4,11 @@
 ///     1  3  zero
 ///     4  4  the number the next new table gets
 ///     8  4  number of tables
-///     12    tables: number 4 · name (length 4, UTF-8) · schema reference 24 ·
+///     12 8  version of the schema, the programs' own number
+///     20    tables: number 4 · name (length 4, UTF-8) · schema reference 24 ·
 ///           tree level 4 · tree entry 40 (first key, count, reference; zeros at level 0) ·
 ///           next key 8 · number of runs of the key's index 4 · runs of 52 (`IndexRun`) ·
+///           number of secondary indexes 4 · indexes (`Index`) ·
 ///           number of notes 4 · notes: name (length 4, UTF-8), value (length 4, bytes)
 package struct Catalogue: Sendable, Equatable {
   static let kind: UInt8 = 0x43
@@ -20,6 +22,8 @@ package struct Catalogue: Sendable, Equatable {
     package var nextKey: Int64
     /// The index of the primary key, in the order in which its runs were written.
     package var index: [IndexRun]
+    /// The secondary indexes, by ascending number of their columns.
+    package var valueIndexes: [Index]
     /// Small values kept with the table in the same transaction, such as an import's checkpoint.
     package var notes: [String: [UInt8]]
 
@@ -30,11 +34,71 @@ package struct Catalogue: Sendable, Equatable {
       root = .empty
       nextKey = 1
       index = []
+      valueIndexes = []
       notes = [:]
+    }
+
+    /// The runs of all indexes.
+    package var allRuns: [IndexRun] { index + valueIndexes.flatMap(\.runs) }
+
+    /// - Throws: `DecodingFailure` when an index is of no column of the schema, or of another type.
+    package func checkIndexes(_ schema: TableSchema) throws(DecodingFailure) {
+      for index in valueIndexes {
+        guard let place = schema.columnIDs.firstIndex(of: index.column),
+          schema.columns[place].type == index.code.type
+        else {
+          throw DecodingFailure(what: "a secondary index is of no column of the table", offset: 0)
+        }
+      }
+    }
+  }
+
+  /// A secondary index.
+  ///
+  ///     number of its column 4 · type of the values 1 · zero 3 · secret of its codes 16 ·
+  ///     number of runs 4 · runs of 52 (`IndexRun`)
+  package struct Index: Sendable, Equatable {
+    /// The column's permanent number.
+    package var column: UInt32
+    package var code: ValueCode
+    /// In the order in which they were written.
+    package var runs: [IndexRun]
+
+    package init(column: UInt32, _ code: ValueCode, runs: [IndexRun] = []) {
+      self.column = column
+      self.code = code
+      self.runs = runs
+    }
+
+    fileprivate func encode(into writer: inout ByteWriter) {
+      writer.append(column)
+      writer.append(code.type.rawValue)
+      writer.append([0, 0, 0])
+      writer.append(code.secret.low)
+      writer.append(code.secret.high)
+      writer.append(UInt32(runs.count))
+      for run in runs { run.encode(into: &writer) }
+    }
+
+    fileprivate init(from reader: inout ByteReader) throws(DecodingFailure) {
+      column = try reader.read(UInt32.self, "column of an index")
+      guard let type = ColumnType(rawValue: try reader.read(UInt8.self, "type of an index")) else {
+        throw DecodingFailure(what: "unknown type of an index", offset: reader.offset)
+      }
+      _ = try reader.readBytes(3, "index")
+      let low = try reader.read(UInt64.self, "secret of an index")
+      let high = try reader.read(UInt64.self, "secret of an index")
+      code = ValueCode(type, secret: KeyCode(low: low, high: high, bits: 0))
+      runs = []
+      for _ in 0..<(try reader.read(UInt32.self, "number of runs")) {
+        runs.append(try IndexRun(from: &reader))
+      }
     }
   }
 
   package var nextTableNumber: UInt32 = 1
+  /// The number that programs give to the tables' schema; see `Schema`.
+  package var schemaVersion: UInt64 = 0
   package var tables: [Table] = []
 
   package init() {}
@@ -45,6 +109,7 @@ package struct Catalogue: Sendable, Equatable {
     writer.append([0, 0, 0])
     writer.append(nextTableNumber)
     writer.append(UInt32(tables.count))
+    writer.append(schemaVersion)
     for table in tables {
       writer.append(table.number)
       writer.append(table.name)
@@ -56,6 +121,8 @@ package struct Catalogue: Sendable, Equatable {
       writer.append(UInt64(bitPattern: table.nextKey))
       writer.append(UInt32(table.index.count))
       for run in table.index { run.encode(into: &writer) }
+      writer.append(UInt32(table.valueIndexes.count))
+      for index in table.valueIndexes { index.encode(into: &writer) }
       writer.append(UInt32(table.notes.count))
       for (name, value) in table.notes.sorted(by: { $0.key < $1.key }) {
         writer.append(name)
@@ -74,6 +141,7 @@ package struct Catalogue: Sendable, Equatable {
     _ = try reader.readBytes(3, "catalogue")
     nextTableNumber = try reader.read(UInt32.self, "next table number")
     let count = try reader.read(UInt32.self, "number of tables")
+    schemaVersion = try reader.read(UInt64.self, "schema version")
     var names: Set<String> = []
     for _ in 0..<count {
       let table = try Self.readTable(&reader)
@@ -107,6 +175,13 @@ package struct Catalogue: Sendable, Equatable {
     table.nextKey = Int64(bitPattern: try reader.read(UInt64.self, "next key"))
     for _ in 0..<(try reader.read(UInt32.self, "number of runs")) {
       table.index.append(try IndexRun(from: &reader))
+    }
+    for _ in 0..<(try reader.read(UInt32.self, "number of indexes")) {
+      let index = try Index(from: &reader)
+      guard table.valueIndexes.last.map({ $0.column < index.column }) ?? true else {
+        throw DecodingFailure(what: "secondary indexes are out of order", offset: reader.offset)
+      }
+      table.valueIndexes.append(index)
     }
     for _ in 0..<(try reader.read(UInt32.self, "number of notes")) {
       let name = try reader.readText("note name")

@@ -37,6 +37,12 @@ package struct AtomicWord: @unchecked Sendable {
     pointer.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
   }
 
+  /// Takes one away, but never from 0.
+  package func decrement() {
+    var value = load()
+    while value > 0, !exchange(value, with: value - 1) { value = load() }
+  }
+
   /// Stores `value` if the word is `expected`; false, and nothing stored, if it is not.
   package func exchange(_ expected: UInt64, with value: UInt64) -> Bool {
     pointer.pointee.compareExchange(
@@ -44,8 +50,9 @@ package struct AtomicWord: @unchecked Sendable {
     ).exchanged
   }
 
-  /// Stores `value` if it is larger than the word.
-  package func raise(to value: UInt64) {
-    pointer.pointee.max(value, ordering: .sequentiallyConsistent)
+  /// Stores `value` if it is larger than the word; false if it is not.
+  @discardableResult
+  package func raise(to value: UInt64) -> Bool {
+    pointer.pointee.max(value, ordering: .sequentiallyConsistent).oldValue < value
   }
 }

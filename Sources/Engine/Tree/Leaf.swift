@@ -33,6 +33,15 @@ package struct Leaf {
     self.overlay = overlay
   }
 
+  /// A cluster that is not in a tree.
+  package init(_ cluster: ClusterReader, firstKey: Int64) {
+    entry = NodeEntry(
+      firstKey: firstKey, count: UInt64(cluster.rowCount),
+      reference: BlockReference(offset: 0, length: 0, checksum: 0))
+    self.cluster = cluster
+    overlay = nil
+  }
+
   package var rowCount: Int { overlay?.rowCount ?? cluster.rowCount }
 
   /// The keys of the rows.

@@ -34,13 +34,14 @@ package struct Node {
   /// Reads a verified block.
   ///
   /// - Parameters:
+  ///   - repeats: first keys may be equal, as the codes of an index are.
   ///   - path: of the file, for errors.
   ///   - isKnown: the same bytes were read as the same entry before: its own entries are not looked
   ///     at again.
   /// - Throws: `BlockError` when the bytes are no node of that level, out of order, or do not add
   ///   up to the parent's entry.
   package init(
-    _ bytes: UnsafeRawBufferPointer, of entry: NodeEntry, level: Int,
+    _ bytes: UnsafeRawBufferPointer, of entry: NodeEntry, level: Int, repeats: Bool = false,
     path: @autoclosure () -> String, isKnown: Bool = false
   ) throws(BlockError) {
     func damaged(_ what: String) -> BlockError {
@@ -64,7 +65,9 @@ package struct Node {
     var last: Int64?
     for index in 0..<entryCount {
       let key = firstKey(index)
-      if let last, key <= last { throw damaged("the node's keys are out of order") }
+      if let last, repeats ? key < last : key <= last {
+        throw damaged("the node's keys are out of order")
+      }
       last = key
       let (sum, overflow) = total.addingReportingOverflow(count(index))
       if overflow || count(index) == 0 { throw damaged("the node's counts are impossible") }
@@ -107,6 +110,17 @@ package struct Node {
       if firstKey(middle) <= key { low = middle + 1 } else { high = middle }
     }
     return low == 0 ? nil : low - 1
+  }
+
+  /// The first child that may hold `key` where first keys repeat: the last one that begins below it.
+  package func index(ofFirst key: Int64) -> Int {
+    var low = 0
+    var high = entryCount
+    while low < high {
+      let middle = (low + high) / 2
+      if firstKey(middle) < key { low = middle + 1 } else { high = middle }
+    }
+    return max(low - 1, 0)
   }
 
   /// The bytes of a node with these entries.

@@ -240,7 +240,7 @@ package final class OpenOverlay {
   var firstKey: Int64 { key(0) }
 
   /// The bytes of the overlay.
-  func encode() -> [UInt8] {
+  package func encode() -> [UInt8] {
     var writer = ByteWriter(capacity: byteCount)
     writer.append(Overlay.kind)
     writer.append(UInt32(truncatingIfNeeded: columnIDs.count))
@@ -262,6 +262,13 @@ package final class OpenOverlay {
         UnsafeRawBufferPointer(start: arena.start + change.start, count: change.length))
     }
     return writer.bytes
+  }
+
+  /// The leaf as it is now, read in place.
+  ///
+  /// - Parameter bytes: what `encode` gives; used for as long as the leaf is.
+  package func leaf(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> Leaf {
+    Leaf(base: cluster, try Overlay(bytes))
   }
 
   /// All rows, decoded.

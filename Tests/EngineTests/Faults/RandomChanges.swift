@@ -88,7 +88,10 @@ struct RandomChanges {
     _ model: inout Model
   ) throws {
     let key = columns.first { $0.name == "id" }?.name
-    try transaction.createTable(name, columns: columns, key: key)
+    let indexed = ["a double", "a text", "number", "stars"]
+    try transaction.createTable(
+      name, columns: columns, key: key,
+      indexes: columns.map(\.name).filter(indexed.contains))
     model.tables[name] = Model.Table(columns: columns)
   }
 
@@ -265,6 +268,21 @@ struct RandomChanges {
     model.tables[name]?.note = note
   }
 
+  /// Adds an index, or drops one. The model knows none: they change no answer.
+  mutating func toggleIndex(
+    in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
+  ) throws {
+    let table = try transaction.table(name)
+    guard let column = model.tables[name]?.columns.randomElement(using: &random)?.name else {
+      return
+    }
+    if table.indexedColumns.contains(column) {
+      try table.removeIndex(column)
+    } else {
+      try table.addIndex(column)
+    }
+  }
+
   /// One change of any kind.
   mutating func any(_ transaction: borrowing WriteTransaction, _ model: inout Model) throws {
     guard let name = model.tables.keys.sorted().randomElement(using: &random) else { return }
@@ -276,7 +294,8 @@ struct RandomChanges {
     case ..<72: try replace(.random(in: 1...4, using: &random), in: name, transaction, &model)
     case ..<86: try delete(.random(in: 1...6, using: &random), from: name, transaction, &model)
     case ..<93: try deleteStretch(from: name, transaction, &model)
-    case ..<97: try setNote(name, transaction, &model)
+    case ..<95: try setNote(name, transaction, &model)
+    case ..<98: try toggleIndex(in: name, transaction, &model)
     default: try deleteAll(in: name, transaction, &model)
     }
   }

@@ -1,0 +1,115 @@
+/// Makes the number under which a secondary index keeps a value: its *code*.
+///
+/// Codes keep the order of values, so that a range of values is a range of codes. They are shorter than
+/// values, so that several may have one: whoever looks one up compares values.
+///
+/// - Nulls have the lowest code, NaN the next.
+/// - Integers, booleans (0 and 1), days and microseconds: the number itself between -2^61 and 2^61; beyond
+///   that the distance from there, divided by four.
+/// - Doubles: the bits of the number, ordered (those of what is negative inverted, else the first bit set),
+///   without the last two. -0 is 0.
+/// - Text and bytes: the first four, as a number with zeros behind short ones, then 24 bits of a hash of
+///   all of them, keyed with the index's own random numbers, so that nobody can make up many texts that
+///   share a code.
+///
+/// Codes lie between -2^62 and 2^62 - 1, so that the difference of any two fits 63 bits.
+package struct ValueCode: Sendable, Equatable {
+  /// The code of nulls, below all others.
+  package static let null: Int64 = KeyCode.firstHash
+  package static let nan: Int64 = null + 1
+  package static let highest: Int64 = -(KeyCode.firstHash + 1)
+  /// Bits of a text's hash. Each more would lengthen every entry.
+  package static let hashBits: UInt8 = 24
+  static let prefixBytes = 4
+  /// Integers up to here are their own codes.
+  private static let plain: Int64 = 1 << 61
+
+  /// What the column's values are read as.
+  package let type: ColumnType
+  /// The secret of the hash.
+  package let secret: KeyCode
+
+  /// - Parameter secret: whose two numbers are the secret.
+  package init(_ type: ColumnType, secret: KeyCode) {
+    self.type = type
+    self.secret = KeyCode(low: secret.low, high: secret.high, bits: Self.hashBits)
+  }
+
+  /// The code of a spelling, or of null; nil when the spelling is not of the type.
+  ///
+  /// - Complexity: O(length).
+  package func code(_ spelling: UnsafeRawBufferPointer?) -> Int64? {
+    guard let spelling else { return Self.null }
+    switch type {
+    case .text, .data: return code(ofText: spelling)
+    case .double: return NumberSpelling.parseDouble(SpellingView(spelling)).map(Self.code)
+    case .int, .bool, .date, .dateTime:
+      return Self.integer(spelling, type).map { Self.code(ofInteger: $0) }
+    }
+  }
+
+  /// The number that a value of a type other than double is compared as; nil for texts, and when the
+  /// spelling is not of the type.
+  package static func integer(_ spelling: UnsafeRawBufferPointer, _ type: ColumnType) -> Int64? {
+    let view = SpellingView(spelling)
+    switch type {
+    case .int: return NumberSpelling.parseInt(view)
+    case .bool: return SpellingClass.parseBool(view).map { $0 ? 1 : 0 }
+    case .date: return DateSpelling.parseDate(view).map(Int64.init)
+    case .dateTime:
+      return DateSpelling.parseDateTime(view).map {
+        DateTime(clamping: $0.microseconds).microsecondsSince1970
+      }
+    case .double, .text, .data: return nil
+    }
+  }
+
+  package static func code(ofInteger number: Int64) -> Int64 {
+    if number >= plain { return plain &+ (number &- plain) >> 2 }
+    if number < -plain { return -plain &+ (number &+ plain) >> 2 }
+    return number
+  }
+
+  package static func code(_ double: Double) -> Int64 {
+    if double.isNaN { return nan }
+    let bits = (double == 0 ? 0 : double).bitPattern
+    let ordered = bits >> 63 == 0 ? bits | 1 << 63 : ~bits
+    return Int64(truncatingIfNeeded: ordered >> 2)
+  }
+
+  package func code(ofText text: UnsafeRawBufferPointer) -> Int64 {
+    let mask = (1 as UInt64) << UInt64(Self.hashBits) - 1
+    return Self.first(text, filler: 0) | Int64(truncatingIfNeeded: secret.hash(text) & mask)
+  }
+
+  /// The codes that texts between two others may have, these included; nil when there are none.
+  package static func codes(ofTextsFrom low: [UInt8]?, to high: [UInt8]?) -> ClosedRange<Int64>? {
+    let first = low.map { Self.first($0, filler: 0) } ?? 0
+    let last = high.map { Self.last($0, filler: 0) } ?? highest
+    return first <= last ? first...last : nil
+  }
+
+  /// The codes that texts with a beginning may have.
+  package static func codes(ofPrefix prefix: [UInt8]) -> ClosedRange<Int64> {
+    first(prefix, filler: 0)...last(prefix, filler: .max)
+  }
+
+  /// The lowest code of texts that begin with the same bytes.
+  @inline(__always)
+  private static func first(_ text: some Collection<UInt8>, filler: UInt8) -> Int64 {
+    var (prefix, missing) = (0 as Int64, prefixBytes)
+    for byte in text.prefix(prefixBytes) {
+      prefix = prefix << 8 | Int64(byte)
+      missing -= 1
+    }
+    while missing > 0 {
+      prefix = prefix << 8 | Int64(filler)
+      missing -= 1
+    }
+    return prefix << Int64(hashBits)
+  }
+
+  private static func last(_ text: some Collection<UInt8>, filler: UInt8) -> Int64 {
+    first(text, filler: filler) | ((1 as Int64) << Int64(hashBits) - 1)
+  }
+}

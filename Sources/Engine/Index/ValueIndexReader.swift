@@ -1,0 +1,65 @@
+/// The entries of a secondary index, of a version or of a transaction, for looking values up.
+///
+/// What they say is a hint, as `ValueIndex` tells: an object may be gone or have another value by now.
+///
+/// Thread rule: confined, while the version is held; of a transaction, until the index is changed.
+package struct ValueIndexReader {
+  package let code: ValueCode
+  private let runs: [IndexRun]
+  private let blocks: IndexBlocks
+  /// Entries that are in no run yet, ascending.
+  private let pending: [IndexEntry]
+
+  package init(
+    _ code: ValueCode, _ runs: [IndexRun], _ blocks: IndexBlocks, pending: [IndexEntry] = []
+  ) {
+    self.code = code
+    self.runs = runs
+    self.blocks = blocks
+    self.pending = pending
+  }
+
+  /// How many entries have such codes, those that are out of date included.
+  ///
+  /// - Complexity: O(log entries) for each run; no entry is read.
+  /// - Throws: `BlockError` when a block of the index is damaged.
+  package func count(_ codes: ClosedRange<Int64>) throws(BlockError) -> UInt64 {
+    let behind = codes.upperBound == .max ? Int64.max : codes.upperBound + 1
+    var count = UInt64(firstPending(behind) - firstPending(codes.lowerBound))
+    for run in runs where run.firstCode <= codes.upperBound && run.lastCode >= codes.lowerBound {
+      var cursor = EntryCursor(run, blocks)
+      let below = try cursor.count(below: codes.lowerBound)
+      let (sum, overflow) = try cursor.count(below: behind).subtractingReportingOverflow(below)
+      // Damaged bytes may say anything.
+      if !overflow { count &+= sum }
+    }
+    return count
+  }
+
+  /// Calls `body` with the object of every entry with such a code; the same one perhaps several times.
+  ///
+  /// - Throws: `BlockError`; what `body` throws, which ends it.
+  package func forEachObject(
+    _ codes: ClosedRange<Int64>, _ body: (Int64) throws -> Void
+  ) throws {
+    for entry in pending[firstPending(codes.lowerBound)...] {
+      if entry.code > codes.upperBound { break }
+      try body(entry.object)
+    }
+    for run in runs where run.firstCode <= codes.upperBound && run.lastCode >= codes.lowerBound {
+      var cursor = EntryCursor(run, blocks)
+      try cursor.seek(IndexEntry(code: codes.lowerBound, object: .min))
+      while let entry = try cursor.next(), entry.code <= codes.upperBound { try body(entry.object) }
+    }
+  }
+
+  private func firstPending(_ code: Int64) -> Int {
+    var low = 0
+    var high = pending.count
+    while low < high {
+      let middle = (low + high) / 2
+      if pending[middle].code < code { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,112 @@
+/// What a query reads: a table of a version, or one inside a transaction with its changes.
+///
+/// Thread rule: that of the type.
+package protocol LeafSource {
+  var name: String { get }
+  var schema: TableSchema { get throws }
+  /// The file, for errors.
+  var path: String { get }
+  var objectCount: Int { get throws }
+
+  /// Calls `body` with every leaf, in the order of keys. A leaf may be read for as long as the source
+  /// lives and the table is not changed.
+  ///
+  /// - Throws: `EngineError.damaged`, and what `body` throws.
+  func forEachLeaf(_ body: (Leaf) throws -> Void) throws
+
+  /// The leaf that holds a key if any does; nil when none can.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  func leaf(holding key: Int64) throws -> Leaf?
+
+  /// A column's secondary index; nil when it has none that may be used.
+  ///
+  /// - Parameter id: the column's permanent number.
+  func valueIndexReader(ofColumn id: UInt32) throws -> ValueIndexReader?
+
+  /// Grows with every change to the objects.
+  var changeCount: Int { get }
+
+  /// How many leaves there are.
+  ///
+  /// - Complexity: O(leaves).
+  func leafCount() throws -> Int
+}
+
+extension LeafSource {
+  /// The places of columns.
+  ///
+  /// - Throws: `EngineError.noSuchColumn`.
+  package func indices(of names: [String]) throws -> [Int] {
+    let schema = try schema
+    return try names.map { name in
+      guard let index = schema.index(of: name) else {
+        throw EngineError.noSuchColumn(
+          table: self.name, column: name, known: schema.columns.map(\.name))
+      }
+      return index
+    }
+  }
+}
+
+extension LeafSource {
+  /// Calls `body` with every leaf that holds one of some objects, and their rows.
+  ///
+  /// - Parameter keys: ascending; those that no object has are passed over.
+  /// - Complexity: O(log n) for each leaf, and for each key that none of them holds.
+  /// - Throws: as `forEachLeaf`.
+  package func forEachLeaf(
+    holding keys: [Int64], _ body: (Leaf, _ rows: [Int]) throws -> Void
+  ) throws {
+    let changes = changeCount
+    var next = 0
+    while next < keys.count {
+      guard let leaf = try leaf(holding: keys[next]) else {
+        next += 1
+        continue
+      }
+      var rows: [Int] = []
+      try translatingErrors(path) {
+        let leafKeys = try leaf.keys()
+        let last = leafKeys.key(leaf.rowCount - 1)
+        repeat {
+          if let row = leafKeys.row(ofKey: keys[next]) { rows.append(row) }
+          next += 1
+        } while next < keys.count && keys[next] <= last
+      }
+      if rows.isEmpty { continue }
+      try body(leaf, rows)
+      try checkUnchanged(since: changes)
+    }
+  }
+
+  /// - Throws: `EngineError.invalidArgument` when the table's objects have changed.
+  func checkUnchanged(since changes: Int) throws {
+    guard changeCount == changes else {
+      throw EngineError.invalidArgument(
+        "table '\(name)' was changed while it was being read; collect the objects' keys first, "
+          + "and change them then")
+    }
+  }
+}
+
+extension Table: LeafSource {
+  package var path: String { tree.blocks.storage.path }
+  package var objectCount: Int { count }
+  package var changeCount: Int { 0 }
+
+  package func leaf(holding key: Int64) throws -> Leaf? {
+    try translatingErrors(path) {
+      try tree.location(ofKey: key).map { try Leaf($0.entry, tree.blocks, end: tree.end) }
+    }
+  }
+
+  package func leafCount() throws -> Int {
+    try translatingErrors(path) {
+      var cursor = tree.clusters()
+      var count = 0
+      while try cursor.next() != nil { count += 1 }
+      return count
+    }
+  }
+}
