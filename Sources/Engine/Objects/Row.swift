@@ -32,4 +32,10 @@ package final class RowShape: Sendable {
   package var columns: [Column] { schema.columns }
 
   package init(_ schema: TableSchema) { self.schema = schema }
+
+  /// True when the other has the same columns with the same types, whatever their names.
+  func isSame(_ other: RowShape) -> Bool {
+    schema.columnIDs == other.schema.columnIDs
+      && zip(columns, other.columns).allSatisfy { $0.type == $1.type }
+  }
 }

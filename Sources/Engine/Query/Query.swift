@@ -80,17 +80,7 @@ extension Query {
   }
 
   package func forEachRow(of source: any LeafSource, _ body: (Row) throws -> Void) throws {
-    let reader = try ResultReader(self, source)
-    let shape = RowShape(try reader.rowSchema())
-    let types = shape.columns.map(\.type)
-    try reader.forEachWindow(withKeys: true) { window in
-      for row in 0..<window.count {
-        let values = try types.indices.map { column in
-          try window.value(row, column, types[column])
-        }
-        try body(Row(key: window.keys[row], values: values, shape: shape))
-      }
-    }
+    try ResultReader(self, source).forEachRow(body)
   }
 
   package func keys(of source: any LeafSource) throws -> [Int64] {

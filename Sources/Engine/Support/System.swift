@@ -391,6 +391,13 @@ package enum System {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
+  /// Nanoseconds that processors have spent on this process: the same however busy the machine is.
+  package static var processorNanoseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
   package static func sleep(milliseconds: UInt32) {
     usleep(milliseconds &* 1000)
   }
