@@ -1,0 +1,332 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import Engine
+
+@Suite("Realm's behaviour: notifications", .timeLimit(.minutes(2)))
+struct RealmNotificationTests {
+  let folder = TemporaryFolder()
+  let database: Database
+
+  init() throws { database = try SessionTests.apps(folder) }
+
+  typealias Event = ObservingTests.Event
+
+  // MARK: write(withoutNotifying:)
+
+  @Test("write(withoutNotifying:): skips the named tokens for that commit")
+  func silentWrite() throws {
+    let worker = try SessionThread(database)
+    let (told, other, tables) = (Told<Event>(), Told<Event>(), Told<String>())
+    try worker.perform { session in
+      let apps = try session.objects("apps")
+      let token = try apps.observe { told.add(Event($0)) }
+      try session.keep(apps.observe { other.add(Event($0)) })
+      let whole = try session.observe { change in
+        if case .update(let changes) = change { tables.add("\(changes.changed)") }
+      }
+      let object = try apps[0].observe { change in
+        if case .update = change { tables.add("object") }
+      }
+      try session.write(withoutNotifying: [token, whole, object]) { _ in
+        try session.insert(["App": .text("silent")], into: "apps")
+        try apps[0].set("Installs", to: .int(5))
+      }
+      // By beginWrite and commitWrite the same.
+      try session.beginWrite()
+      try session.insert(["App": .text("silent too")], into: "apps")
+      try session.commitWrite(withoutNotifying: [token, whole])
+      try session.keep(token)
+      try session.keep(whole)
+      try session.keep(object)
+    }
+    #expect(other.wait(3).count == 3)
+    #expect(told.all == [.initial(10)] && tables.all == [])
+    try database.write { try $0.table("apps").update(1, ["Installs": .int(6)]) }
+    #expect(
+      told.wait(2).last
+        == .update(12, ChangeSet(modifications: [0], newModifications: [0])))
+    #expect(Set(tables.wait(2)) == [#"["apps"]"#, "object"])
+  }
+
+  @Test("write(withoutNotifying:): a token of another session throws, and nothing is written")
+  func foreignToken() throws {
+    let worker = try SessionThread(database)
+    let foreign = EngineError.foreign(what: "a notification token", expected: "session")
+    let database = database
+    try worker.perform { session in
+      let other = try database.session()
+      let token = try other.objects("apps").observe(on: DispatchQueue(label: "q")) { _ in }
+      #expect(throws: foreign) {
+        try session.write(withoutNotifying: [token]) { _ in try session.deleteAll() }
+      }
+      #expect(throws: foreign) { try session.keep(token) }
+      try session.beginWrite()
+      try session.insert(["App": .text("kept")], into: "apps")
+      #expect(throws: foreign) { try session.commitWrite(withoutNotifying: [token]) }
+      // The transaction goes on.
+      #expect(try session.isInWriteTransaction)
+      try session.commitWrite()
+      #expect(try session.objects("apps").count == 11)
+    }
+  }
+
+  // MARK: Observing
+
+  @Test("observe on a collection: initial, updates, filter and order, until the token is released")
+  func collection() throws {
+    let worker = try SessionThread(database)
+    let told = Told<Event>()
+    let tokens = Told<Smuggled<NotificationToken>>()
+    try worker.perform { session in
+      let best = try session.objects("apps").filter("Category == 'GAME'")
+        .sorted(by: .descending("Rating")).limited(to: 3)
+      tokens.add(Smuggled(try best.observe { told.add(Event($0)) }))
+      #expect(told.all == [], "not before it returns")
+    }
+    #expect(told.wait(1) == [.initial(3)])
+    // app 8, app 6, app 4; the first falls behind, and app 2 comes into the window.
+    try database.write { try $0.table("apps").update(9, ["Rating": .double(0.5)]) }
+    #expect(told.wait(2).last == .update(3, ChangeSet(deletions: [0], insertions: [2])))
+    // What changes the order back and forth between two deliveries is no change.
+    let database = database
+    try worker.perform { _ in
+      try database.write { try $0.table("apps").update(9, ["Rating": .double(9)]) }
+      try database.write { try $0.table("apps").update(9, ["Rating": .double(0.5)]) }
+    }
+    try worker.perform { _ in }
+    try worker.perform { session in
+      #expect(told.all.count == 2)
+      tokens.all[0].content.stop()
+    }
+    try database.write { try $0.table("apps").deleteAll() }
+    try worker.perform { try $0.refresh() }
+    #expect(told.all.count == 2)
+  }
+
+  @Test("observe on a collection: a token that is released ends its observer")
+  func release() throws {
+    let worker = try SessionThread(database)
+    let told = Told<Event>()
+    try worker.perform { session in
+      var token: NotificationToken? = try session.objects("apps").observe { told.add(Event($0)) }
+      try session.refresh()
+      #expect(token != nil && told.all.count == 1)
+      token = nil
+      try session.write { _ in try session.insert(["App": .text("a")], into: "apps") }
+    }
+    try worker.perform { try $0.refresh() }
+    #expect(told.all == [.initial(10)])
+    // Also one that was never told anything; and released on another thread it does no harm.
+    let smuggled = try worker.perform { session in
+      _ = try session.objects("apps").observe { told.add(Event($0)) }
+      return Smuggled<[NotificationToken]>([
+        try session.objects("apps").observe { told.add(Event($0)) }
+      ])
+    }
+    #expect(told.wait(2).count == 2)
+    withExtendedLifetime(smuggled) {}
+    #expect(told.all.last == .initial(11))
+  }
+
+  @Test("observe on an object and the database: property changes, key paths, deletion, tables")
+  func objectAndDatabase() throws {
+    let worker = try SessionThread(database)
+    let (told, tables) = (Told<String>(), Told<String>())
+    try worker.perform { session in
+      let app = try #require(try session.object(in: "apps", key: 4))
+      try session.keep(
+        app.observe(keyPaths: ["Rating"]) { change in
+          switch change {
+          case .initial(let app): told.add("initial \((try? app["Rating"]) ?? .null)")
+          case .update(_, let changes):
+            told.add(changes.map { "\($0.name) \($0.old) \($0.new)" }.joined())
+          case .deleted: told.add("deleted")
+          case .failed(let error): told.add("\(error)")
+          }
+        })
+      try session.keep(
+        session.observe { change in
+          if case .update(let changes) = change {
+            tables.add("\(changes.created) \(changes.changed) \(changes.deleted)")
+          }
+        })
+      try session.refresh()
+      #expect(throws: (any Error).self) { _ = try app.observe(keyPaths: ["Stars"]) { _ in } }
+    }
+    try database.write { try $0.table("apps").update(4, ["Installs": .int(1)]) }
+    #expect(tables.wait(1) == [#"[] ["apps"] []"#])
+    try database.write {
+      try $0.table("apps").update(4, ["Installs": .int(2), "Rating": .double(5)])
+    }
+    #expect(told.wait(2) == ["initial double(1.5)", "Rating double(1.5) double(5.0)"])
+    try database.write { _ = try $0.table("apps").delete(4) }
+    #expect(told.wait(3).last == "deleted")
+    try database.write { try $0.deleteTable("apps") }
+    #expect(tables.wait(4).last == #"[] [] ["apps"]"#)
+    #expect(told.all.count == 3)
+  }
+
+  @Test("observe with a queue: frozen results, one call at a time, coalesced, key paths")
+  func queues() throws {
+    let session = try database.session()
+    let told = Told<Event>()
+    let inside = Shared<Int>()
+    // Calls come one at a time on a concurrent queue too.
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let all = try session.objects("apps").observe(on: queue, keyPaths: ["Rating"]) { change in
+      inside.append(1)
+      if case .update(let apps, _) = change { #expect(apps.isFrozen) }
+      told.add(Event(frozen: change))
+      System.sleep(milliseconds: 5)
+      inside.append(-1)
+    }
+    _ = told.wait(1)
+    for number in 0..<60 {
+      try database.write(durability: Durability.none) { transaction in
+        _ = try transaction.table("apps").insert(["App": .text("more \(number)")])
+        try transaction.table("apps").update(1, ["Installs": .int(Int64(number))])
+      }
+    }
+    // Brought up to date by what it was told, however that came in portions.
+    var count = 10
+    for number in 2...100 where count < 70 {
+      guard case .update(let total, let changes)? = told.wait(number).dropFirst(number - 1).first
+      else { break }
+      #expect(changes.deletions.isEmpty && changes.modifications.isEmpty)
+      count += changes.insertions.count
+      #expect(total == count)
+    }
+    #expect(count == 70)
+    #expect(told.all.count < 60, "nothing was coalesced")
+    all.stop()
+    queue.sync(flags: .barrier) {}
+    let steps = inside.list
+    #expect(stride(from: 0, to: steps.count, by: 2).allSatisfy { steps[$0] == 1 })
+    #expect(stride(from: 1, to: steps.count, by: 2).allSatisfy { steps[$0] == -1 })
+  }
+
+  @Test("observe: where nothing runs that could deliver, it throws")
+  func nowhere() throws {
+    func isRefused(_ body: () throws -> NotificationToken) -> Bool {
+      do { _ = try body() } catch EngineError.cannotObserve { return true } catch {}
+      return false
+    }
+    let database = database
+    try Background {
+      let session = try database.session()
+      let apps = try session.objects("apps")
+      #expect(isRefused { try session.observe { _ in } })
+      #expect(isRefused { try apps.observe { _ in } })
+      #expect(isRefused { try apps[0].observe { _ in } })
+      // On a queue it works everywhere.
+      let told = Told<Int>()
+      let token = try apps[0].observe(on: DispatchQueue(label: "q")) { _ in told.add(1) }
+      #expect(told.wait(1) == [1])
+      withExtendedLifetime(token) {}
+    }.join()
+  }
+
+  // MARK: Random histories
+
+  /// What an observer knows from what it was told alone.
+  private final class Mirror: @unchecked Sendable {
+    // @unchecked: used on its session's thread.
+    var keys: [Int64] = []
+    var problems: [String] = []
+
+    func apply(_ change: ResultsChange<Results>) {
+      do {
+        switch change {
+        case .initial(let results): keys = try results.keys()
+        case .update(let results, let changes):
+          for position in changes.deletions.reversed() { keys.remove(at: position) }
+          let now = try results.keys()
+          for position in changes.insertions { keys.insert(now[position], at: position) }
+          if keys != now { problems.append("\(changes) gives \(keys), not \(now)") }
+        case .deleted: problems.append("deleted")
+        case .failed(let error): problems.append("\(error)")
+        }
+      } catch {
+        problems.append("\(error)")
+      }
+    }
+  }
+
+  @Test(
+    "observe: random writes of several sessions, and what observers make of the positions",
+    arguments: 1...4 as ClosedRange<UInt64>)
+  func random(seed: UInt64) throws {
+    let workers = try (0..<3).map { _ in try SessionThread(database) }
+    let mirrors = (0..<6).map { _ in Mirror() }
+    for (number, worker) in workers.enumerated() {
+      try worker.perform { session in
+        let apps = try session.objects("apps")
+        let games = try apps.filter("Category == 'GAME'").sorted(by: .descending("Installs"))
+        try session.keep(apps.observe { mirrors[2 * number].apply($0) })
+        try session.keep(games.observe { mirrors[2 * number + 1].apply($0) })
+      }
+    }
+    let threads = try workers.enumerated().map { number, worker in
+      try Background {
+        var random = SplitMix64(seed: seed << 8 | UInt64(number))
+        for round in 0..<60 {
+          let dice = (0..<4).map { _ in Int.random(in: 0..<1000, using: &random) }
+          try worker.perform { session in
+            try Self.step(session, dice, name: "\(number) \(round)")
+          }
+        }
+      }
+    }
+    for thread in threads { try thread.join() }
+    for (number, worker) in workers.enumerated() {
+      try worker.perform { session in
+        try session.refresh()
+        let apps = try session.objects("apps")
+        let games = try apps.filter("Category == 'GAME'").sorted(by: .descending("Installs"))
+        #expect(mirrors[2 * number].problems == [], "seed \(seed)")
+        #expect(mirrors[2 * number + 1].problems == [], "seed \(seed)")
+        #expect(try mirrors[2 * number].keys == apps.keys(), "seed \(seed)")
+        #expect(try mirrors[2 * number + 1].keys == games.keys(), "seed \(seed)")
+      }
+    }
+    for worker in workers { worker.stop() }
+    #expect(try database.check().problems == [], "seed \(seed)")
+  }
+
+  /// A random piece of work on a session.
+  private static func step(_ session: Session, _ dice: [Int], name: String) throws {
+    let apps = try session.objects("apps")
+    let durability: Durability = dice[3] % 2 == 0 ? .none : .group
+    func any() throws -> Object? {
+      let count = try apps.count
+      return count == 0 ? nil : try apps[dice[1] % count]
+    }
+    switch dice[0] % 10 {
+    case 0, 1, 2, 3:
+      try session.write(durability: durability) { _ in
+        try session.insert(
+          [
+            "App": .text(name), "Category": .text(dice[1] % 2 == 0 ? "GAME" : "TOOL"),
+            "Installs": .int(Int64(dice[2] % 20)),
+          ], into: "apps")
+        return
+      }
+    case 4, 5:
+      try session.write(durability: durability) { _ in
+        try any()?.set("Installs", to: .int(Int64(dice[2] % 20)))
+      }
+    case 6:
+      try session.write(durability: durability) { _ in
+        try any()?.set("Category", to: .text(dice[2] % 2 == 0 ? "GAME" : "TOOL"))
+      }
+    case 7: try session.write(durability: durability) { _ in try any()?.delete() }
+    case 8:
+      try session.beginWrite()
+      try session.deleteAll()
+      try session.cancelWrite()
+    default: try session.refresh()
+    }
+  }
+}
