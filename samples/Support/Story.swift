@@ -21,14 +21,15 @@ package enum Story {
         let folder = try temporaryFolder()
         let path = folder + "/story.sheaf"
         defer {
-          for file in [path, path + "-lock"] { unlink(file) }
+          for file in [path, path + "-lock"] { try? System.remove(file) }
           rmdir(folder)
         }
         try body(path)
       }
     } catch {
-      fputs("\(error)\n", stderr)
-      exit(1)
+      let message = Array("\(error)\n".utf8)
+      try? message.withUnsafeBytes { try System.write(2, $0, path: "standard error") }
+      System.exit(1)
     }
   }
 
@@ -44,9 +45,11 @@ package enum Story {
   }
 
   private static func temporaryFolder() throws -> String {
-    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    let parent = System.environment("TMPDIR") ?? "/tmp"
     var template = Array((parent + "/sheaf-story-XXXXXX").utf8CString)
-    let isMade = template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress) != nil }
+    let isMade = template.withUnsafeMutableBufferPointer { buffer in
+      buffer.baseAddress.map { mkdtemp($0) != nil } ?? false
+    }
     let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     guard isMade else {
       throw SystemError(operation: "make a folder", path: folder, code: errno)

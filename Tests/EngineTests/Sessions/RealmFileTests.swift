@@ -45,6 +45,40 @@ struct RealmFileTests {
     #expect(names == [.text("first"), .text("a"), .text("c!")])
   }
 
+  @Test("async writes: of a session, completed where it lives, which sees them then")
+  func asyncWritesOfSession() throws {
+    let database = database
+    let worker = try SessionThread(database)
+    let told = Told<String>()
+    let queue = SessionQueue(database, DispatchQueue(label: "async"))
+    let write: @Sendable (Session, String) throws -> Void = { session, name in
+      let apps = try session.objects("apps")
+      try session.asyncWrite {
+        try $0.table("apps").insert(["App": .text(name)])
+      } completion: { result in
+        do {
+          let key = try result.get()
+          told.add("\(name) \(try session.object(in: "apps", key: key) != nil) \(try apps.count)")
+        } catch {
+          told.add("\(error)")
+        }
+      }
+    }
+    try worker.perform { try write($0, "thread") }
+    #expect(told.wait(1) == ["thread true 11"])
+    try queue.perform { try write($0, "queue") }
+    #expect(told.wait(2).last == "queue true 12")
+    try queue.perform { try write($0, "queue") }
+    #expect(told.wait(3).last?.contains("has an object with the key 'queue'") == true)
+    try Background {
+      let session = try database.session()
+      #expect { try write(session, "nowhere") } throws: {
+        if case EngineError.cannotObserve? = $0 as? EngineError { true } else { false }
+      }
+    }.join()
+    #expect(try database.snapshot().table("apps").count == 12)
+  }
+
   @Test("async writes: from an observer and a thread without a loop, and awaited")
   func asyncWritesElsewhere() async throws {
     let database = database
@@ -127,6 +161,71 @@ struct RealmFileTests {
     #expect(try Database.open(copy).snapshot().table("apps").count == 10)
   }
 
+  @Test("maximumNumberOfActiveVersions: unlimited by default; throws, and recovers")
+  func activeVersions() throws {
+    let path = folder.path("limit.sheaf")
+    try SessionTests.apps(folder, "limit.sheaf").close()
+    var options = Database.Options()
+    #expect(options.maximumActiveVersions == nil)
+    options.maximumActiveVersions = 4
+    let database = try Database.open(path, options: options)
+    let session = try database.session()
+    let app = try session.objects("apps")[0]
+    func write(_ value: Int64) throws {
+      try session.write { _ in try app.set("Installs", to: .int(value)) }
+    }
+    // Frozen objects, references and idle sessions all count, and are released each in its own way.
+    var frozen: FrozenObject? = try app.freeze()
+    try write(1)
+    let reference = try ThreadSafeReference(to: app)
+    try write(2)
+    let idle = try database.session()
+    try write(3)
+    #expect(try database.activeVersions().count == 4)
+    let oldest = try #require(frozen?.version)
+    let tooMany = EngineError.tooManyVersions(
+      path: database.path, active: 5, limit: 4,
+      oldest: VersionHolder(process: System.processIdentifier, version: oldest))
+    #expect(throws: tooMany) { try write(4) }
+    #expect(throws: tooMany) { try database.write { try $0.table("apps").deleteAll() } }
+    try session.beginWrite()
+    let added = try session.insert(["App": .text("rolled back")], into: "apps")
+    #expect(throws: tooMany) { try session.commitWrite() }
+    // Rolled back, out of the transaction, and at the version before.
+    #expect(try added.isInvalidated && !session.isInWriteTransaction)
+    #expect(try app["Installs"] == .int(3) && session.objects("apps").count == 10)
+    #expect(try frozen?["Installs"] == .int(0))
+    frozen = nil
+    try write(5)
+    _ = try idle.resolve(reference)
+    try write(6)
+    try idle.refresh()
+    try write(7)
+    #expect(try app["Installs"] == .int(7))
+    try database.close()
+  }
+
+  @Test("deleteFiles: refused while a session is there, done after")
+  func deleteFiles() throws {
+    let path = folder.path("gone.sheaf")
+    let database = try SessionTests.apps(folder, "gone.sheaf")
+    var session: Session? = try database.session()
+    var frozen: FrozenResults? = try session?.objects("apps").freeze()
+    for step in 0..<3 {
+      #expect("step \(step)") { try Database.deleteFiles(at: path) } throws: {
+        if case EngineError.busy? = $0 as? EngineError { true } else { false }
+      }
+      if step == 0 { try database.close() }
+      if step == 1 { session = nil }
+    }
+    #expect(try session == nil && frozen?.count == 10)
+    frozen = nil
+    #expect(frozen == nil)
+    #expect(try Database.deleteFiles(at: path))
+    #expect(try !Database.deleteFiles(at: path))
+    #expect(!folder.names().contains { $0.hasPrefix("gone") })
+  }
+
   @Test("deleteAll, isEmpty: objects go, tables stay; sessions see it when they move on")
   func deleteAll() throws {
     let session = try database.session()
@@ -168,8 +267,8 @@ struct RealmFileTests {
     options.migration = { transaction, old in
       let people = try transaction.table("people")
       #expect(old == 1)
-      try people.removeColumn("name")
       try people.addColumn(Column("first", .text, default: .text("Ada")))
+      try people.removeColumn("name")
       try people.addColumn(Column("name", .text, default: .text("Lovelace")))
     }
     let second = try Database.open(path, options: options)
@@ -191,7 +290,8 @@ struct RealmFileTests {
         try app.set("Installs", to: .int(number))
       }
     }
-    #expect(try database.fileUse().total < 100_000)
+    let use = try database.fileUse()
+    #expect(use.total < 100_000, "\(use)")
     #expect(try heldVersions(database) == [session.version])
     #expect(try database.check().problems == [])
   }
@@ -214,7 +314,8 @@ struct RealmFileTests {
           }
           try connection.read { snapshot in
             inside.append(1)
-            #expect(try snapshot.table("apps").count == 10)
+            let count = try snapshot.table("apps").count
+            #expect(count == 10)
             inside.append(-1)
           }
         }
@@ -272,7 +373,7 @@ struct RealmFileTests {
     let app = try #require(try session.object(in: "apps", key: 1))
     #expect(try app["Installs"] == .int(0))
     try database.write { try $0.table("apps").update(1, ["Installs": .int(9)]) }
-    try session.write { _ in #expect(try app["Installs"] == .int(9)) }
+    #expect(try session.write { _ in try app["Installs"] } == .int(9))
   }
 
   // MARK: Threads
@@ -287,8 +388,12 @@ struct RealmFileTests {
         pending.observe { change in
           guard case .update(let pending, _) = change else { return }
           do {
-            let names = try pending.objects.map { try $0["App"] }
-            try session.write { _ in try pending.setAll(["Category": .text("DONE")]) }
+            // Read inside: the write may have moved on to a version with more of them.
+            let names = try session.write { _ in
+              let names = try pending.objects.map { try $0["App"] }
+              try pending.setAll(["Category": .text("DONE")])
+              return names
+            }
             for name in names { told.add("\(name)") }
           } catch {
             told.add("\(error)")
@@ -323,9 +428,9 @@ struct RealmFileTests {
     "Realm practice: errors come back; a thread that is released ends; a closed database starts none"
   )
   func sessionThreadEnds() async throws {
+    let database = database
     struct Oops: Error {}
     var worker: SessionThread? = try SessionThread(database)
-    let database = database
     #expect(throws: Oops.self) { try worker?.perform { _ in throw Oops() } }
     await #expect(throws: Oops.self) { try await worker?.perform { _ in throw Oops() } }
     // Stopping on the thread itself returns at once, and lets go of the session.

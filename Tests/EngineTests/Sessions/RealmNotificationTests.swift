@@ -1,5 +1,4 @@
 import Dispatch
-import TestSupport
 import Testing
 
 @testable import Engine
@@ -52,9 +51,9 @@ struct RealmNotificationTests {
 
   @Test("write(withoutNotifying:): a token of another session throws, and nothing is written")
   func foreignToken() throws {
+    let database = database
     let worker = try SessionThread(database)
     let foreign = EngineError.foreign(what: "a notification token", expected: "session")
-    let database = database
     try worker.perform { session in
       let other = try database.session()
       let token = try other.objects("apps").observe(on: DispatchQueue(label: "q")) { _ in }
@@ -76,6 +75,7 @@ struct RealmNotificationTests {
 
   @Test("observe on a collection: initial, updates, filter and order, until the token is released")
   func collection() throws {
+    let database = database
     let worker = try SessionThread(database)
     let told = Told<Event>()
     let tokens = Told<Smuggled<NotificationToken>>()
@@ -90,7 +90,6 @@ struct RealmNotificationTests {
     try database.write { try $0.table("apps").update(9, ["Rating": .double(0.5)]) }
     #expect(told.wait(2).last == .update(3, ChangeSet(deletions: [0], insertions: [2])))
     // What changes the order back and forth between two deliveries is no change.
-    let database = database
     try worker.perform { _ in
       try database.write { try $0.table("apps").update(9, ["Rating": .double(9)]) }
       try database.write { try $0.table("apps").update(9, ["Rating": .double(0.5)]) }
@@ -209,11 +208,11 @@ struct RealmNotificationTests {
 
   @Test("observe: where nothing runs that could deliver, it throws")
   func nowhere() throws {
-    func isRefused(_ body: () throws -> NotificationToken) -> Bool {
+    let database = database
+    @Sendable func isRefused(_ body: () throws -> NotificationToken) -> Bool {
       do { _ = try body() } catch EngineError.cannotObserve { return true } catch {}
       return false
     }
-    let database = database
     try Background {
       let session = try database.session()
       let apps = try session.objects("apps")
@@ -226,107 +225,5 @@ struct RealmNotificationTests {
       #expect(told.wait(1) == [1])
       withExtendedLifetime(token) {}
     }.join()
-  }
-
-  // MARK: Random histories
-
-  /// What an observer knows from what it was told alone.
-  private final class Mirror: @unchecked Sendable {
-    // @unchecked: used on its session's thread.
-    var keys: [Int64] = []
-    var problems: [String] = []
-
-    func apply(_ change: ResultsChange<Results>) {
-      do {
-        switch change {
-        case .initial(let results): keys = try results.keys()
-        case .update(let results, let changes):
-          for position in changes.deletions.reversed() { keys.remove(at: position) }
-          let now = try results.keys()
-          for position in changes.insertions { keys.insert(now[position], at: position) }
-          if keys != now { problems.append("\(changes) gives \(keys), not \(now)") }
-        case .deleted: problems.append("deleted")
-        case .failed(let error): problems.append("\(error)")
-        }
-      } catch {
-        problems.append("\(error)")
-      }
-    }
-  }
-
-  @Test(
-    "observe: random writes of several sessions, and what observers make of the positions",
-    arguments: 1...4 as ClosedRange<UInt64>)
-  func random(seed: UInt64) throws {
-    let workers = try (0..<3).map { _ in try SessionThread(database) }
-    let mirrors = (0..<6).map { _ in Mirror() }
-    for (number, worker) in workers.enumerated() {
-      try worker.perform { session in
-        let apps = try session.objects("apps")
-        let games = try apps.filter("Category == 'GAME'").sorted(by: .descending("Installs"))
-        try session.keep(apps.observe { mirrors[2 * number].apply($0) })
-        try session.keep(games.observe { mirrors[2 * number + 1].apply($0) })
-      }
-    }
-    let threads = try workers.enumerated().map { number, worker in
-      try Background {
-        var random = SplitMix64(seed: seed << 8 | UInt64(number))
-        for round in 0..<60 {
-          let dice = (0..<4).map { _ in Int.random(in: 0..<1000, using: &random) }
-          try worker.perform { session in
-            try Self.step(session, dice, name: "\(number) \(round)")
-          }
-        }
-      }
-    }
-    for thread in threads { try thread.join() }
-    for (number, worker) in workers.enumerated() {
-      try worker.perform { session in
-        try session.refresh()
-        let apps = try session.objects("apps")
-        let games = try apps.filter("Category == 'GAME'").sorted(by: .descending("Installs"))
-        #expect(mirrors[2 * number].problems == [], "seed \(seed)")
-        #expect(mirrors[2 * number + 1].problems == [], "seed \(seed)")
-        #expect(try mirrors[2 * number].keys == apps.keys(), "seed \(seed)")
-        #expect(try mirrors[2 * number + 1].keys == games.keys(), "seed \(seed)")
-      }
-    }
-    for worker in workers { worker.stop() }
-    #expect(try database.check().problems == [], "seed \(seed)")
-  }
-
-  /// A random piece of work on a session.
-  private static func step(_ session: Session, _ dice: [Int], name: String) throws {
-    let apps = try session.objects("apps")
-    let durability: Durability = dice[3] % 2 == 0 ? .none : .group
-    func any() throws -> Object? {
-      let count = try apps.count
-      return count == 0 ? nil : try apps[dice[1] % count]
-    }
-    switch dice[0] % 10 {
-    case 0, 1, 2, 3:
-      try session.write(durability: durability) { _ in
-        try session.insert(
-          [
-            "App": .text(name), "Category": .text(dice[1] % 2 == 0 ? "GAME" : "TOOL"),
-            "Installs": .int(Int64(dice[2] % 20)),
-          ], into: "apps")
-        return
-      }
-    case 4, 5:
-      try session.write(durability: durability) { _ in
-        try any()?.set("Installs", to: .int(Int64(dice[2] % 20)))
-      }
-    case 6:
-      try session.write(durability: durability) { _ in
-        try any()?.set("Category", to: .text(dice[2] % 2 == 0 ? "GAME" : "TOOL"))
-      }
-    case 7: try session.write(durability: durability) { _ in try any()?.delete() }
-    case 8:
-      try session.beginWrite()
-      try session.deleteAll()
-      try session.cancelWrite()
-    default: try session.refresh()
-    }
   }
 }
