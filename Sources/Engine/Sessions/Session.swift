@@ -205,7 +205,7 @@ public final class Session {
   /// - Throws: `EngineError.wrongThread`, `.damaged`.
   func viewIfAny(_ table: TableIdentity) throws -> TableView? {
     try check()
-    if let known = views[table.number] { return known }
+    if let known = views[table.number], !known.isGone { return known }
     let view: TableView
     if let transaction {
       guard let editor = try transaction.editor(number: table.number) else { return nil }
