@@ -9,6 +9,7 @@
 /// long-lived reads throw instead of waiting for themselves; the asynchronous ones come after it. A
 /// closure must not wait for another thread that uses the same connection.
 public final class Connection: Sendable {
+  /// The database that it reads and writes.
   public let database: Database
   private let line = TurnLine()
   private let pinned = Pin()

@@ -15,8 +15,8 @@ extension Database {
   /// Reads begin in the order of asking; as many run at once as there are processors. Neither `body`
   /// nor `completion` should wait for another asynchronous read.
   ///
-  /// - Parameter completion: told what `body` returned or threw, or `EngineError.closed`; on the
-  ///   same thread.
+  /// - Parameter completion: told what `body` returned or threw, or why there was no snapshot; on the
+  ///   same thread. Nothing is thrown at the call.
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output,
     completion: @escaping @Sendable (Result<Output, any Error>) -> Void

@@ -41,6 +41,7 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: Tables
 
+  /// The names of the tables, oldest first, with the transaction's changes.
   public var tableNames: [String] { state.catalogue.tables.map(\.name) }
 
   /// Creates an empty table.

@@ -3,6 +3,8 @@ import Dispatch
 /// What an observer of results is told.
 ///
 /// `Collection` is `Results` where the session lives, `FrozenResults` on another queue.
+///
+/// Thread rule: that of `Collection`.
 public enum ResultsChange<Collection> {
   /// The first call: the results as they are.
   case initial(Collection)
@@ -19,6 +21,8 @@ extension ResultsChange: Sendable where Collection: Sendable {}
 /// What an observer of an object is told.
 ///
 /// `Observed` is `Object` where the session lives, `FrozenObject` on another queue.
+///
+/// Thread rule: that of `Observed`.
 public enum ObjectChange<Observed> {
   /// The first call: the object as it is.
   case initial(Observed)
@@ -33,6 +37,8 @@ public enum ObjectChange<Observed> {
 extension ObjectChange: Sendable where Observed: Sendable {}
 
 /// What an observer of a whole database is told.
+///
+/// Thread rule: a plain value, `Sendable`.
 public enum DatabaseChange: Sendable {
   /// The session looks at a newer version, in which these tables changed.
   case update(TableChanges)
@@ -158,6 +164,7 @@ extension Object {
   ///
   /// - Parameter keyPaths: names of the columns that count; nil for all.
   /// - Returns: keep it: the observer ends when it is released.
+  /// - Complexity: O(log n + columns) after each version, and nothing of the other objects is read.
   /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
   ///   `.noSuchColumn`, `.invalidated`, `.wrongThread`.
   public func observe(
@@ -270,6 +277,7 @@ extension Session {
   /// whenever there is one.
   ///
   /// - Returns: keep it: the observer ends when it is released.
+  /// - Complexity: O(tables) after each version.
   /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
   ///   `.wrongThread`.
   public func observe(_ call: @escaping (DatabaseChange) -> Void) throws -> NotificationToken {

@@ -14,9 +14,12 @@ import Dispatch
 public final class SessionQueue: @unchecked Sendable {
   // @unchecked: `session` belongs to the queue.
   private let database: Database
+  /// The queue that the session belongs to.
   public let queue: DispatchQueue
   private var session: Session?
 
+  /// Makes no session yet, and may be called on any thread.
+  ///
   /// - Parameter queue: serial.
   public init(_ database: Database, _ queue: DispatchQueue) {
     self.database = database

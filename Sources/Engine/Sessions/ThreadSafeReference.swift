@@ -1,4 +1,6 @@
 /// What a `ThreadSafeReference` can carry: `Object` and `Results`.
+///
+/// Thread rule: the session's.
 public protocol ThreadConfined {
   /// The session that it belongs to.
   var session: Session { get }
@@ -33,6 +35,8 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
   private let database: Database
   private let pin: ReferencePin
 
+  /// Makes a reference, on the thread that the object or results belong to.
+  ///
   /// - Throws: `EngineError.invalidated`, `.wrongThread`; `.insideTransaction`: what a transaction has
   ///   not committed yet cannot be found elsewhere.
   public init(to confined: Confined) throws {
