@@ -87,7 +87,10 @@ public struct ColumnExpression: Sendable {
 
   /// Like a pattern in which `%` stands for any text and `_` for one scalar.
   ///
-  /// - Parameter escape: the scalar behind which `%`, `_` and itself stand for themselves.
+  /// - Parameters:
+  ///   - pattern: the whole text has to be like it.
+  ///   - escape: the scalar behind which `%`, `_` and itself stand for themselves.
+  ///   - ignoringCase: compares without regard to upper and lower case.
   public func isLike(
     _ pattern: String, escape: Unicode.Scalar? = nil, ignoringCase: Bool = false
   ) -> Predicate {

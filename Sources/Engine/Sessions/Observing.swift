@@ -57,8 +57,10 @@ extension Results {
   /// time, then whenever something has changed. Versions that the session passed over are told of
   /// together. The session's live results agree with the positions while `call` runs.
   ///
-  /// - Parameter keyPaths: names of columns: objects count as modified only when one of these changed.
-  ///   Nil: all columns.
+  /// - Parameters:
+  ///   - keyPaths: names of columns: objects count as modified only when one of these changed. Nil: all
+  ///     columns.
+  ///   - call: what to call; it may read, write, and add observers.
   /// - Returns: keep it: the observer ends when it is released.
   /// - Complexity: a change costs what was changed, not the size of the results: for a filter without
   ///   an order, the filter is asked about objects that changed; with an order or a limit, the query
@@ -89,6 +91,7 @@ extension Results {
   /// - Parameters:
   ///   - queue: calls are made on it one at a time, also when it is concurrent.
   ///   - keyPaths: as above.
+  ///   - call: what to call.
   /// - Throws: as above.
   public func observe(
     on queue: DispatchQueue, keyPaths: [String]? = nil,
@@ -162,7 +165,9 @@ final class ResultsTracking: Tracker {
 extension Object {
   /// Has `call` told of the object, of every change to it, and of its deletion.
   ///
-  /// - Parameter keyPaths: names of the columns that count; nil for all.
+  /// - Parameters:
+  ///   - keyPaths: names of the columns that count; nil for all.
+  ///   - call: what to call.
   /// - Returns: keep it: the observer ends when it is released.
   /// - Complexity: O(log n + columns) after each version, and nothing of the other objects is read.
   /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,

@@ -20,7 +20,9 @@ public final class SessionQueue: @unchecked Sendable {
 
   /// Makes no session yet, and may be called on any thread.
   ///
-  /// - Parameter queue: serial.
+  /// - Parameters:
+  ///   - database: what its session looks at.
+  ///   - queue: serial.
   public init(_ database: Database, _ queue: DispatchQueue) {
     self.database = database
     self.queue = queue

@@ -40,8 +40,10 @@ public struct TableExporter {
 
   /// Writes the objects.
   ///
-  /// - Parameter write: called with the next bytes of the output, in order; what it throws ends the
-  ///   export and is thrown on.
+  /// - Parameters:
+  ///   - table: whose objects are written.
+  ///   - write: called with the next bytes of the output, in order; what it throws ends the export and
+  ///     is thrown on.
   /// - Returns: the number of objects written.
   /// - Complexity: that of the query; memory is that of a few clusters, unless the query sorts.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
