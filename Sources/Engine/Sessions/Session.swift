@@ -8,7 +8,7 @@
 ///     let session = try database.session()
 ///     let games = try session.objects("apps").filter(column("Category") == "GAME")
 ///     try session.write { _ in
-///       for game in try games.objects { try game.set("Seen", to: true) }
+///       for game in try games.objects { try game.set("Seen", to: .bool(true)) }
 ///     }
 ///
 /// **Thread rule.** Everything here belongs to the thread or queue that the session was made on. It is

@@ -4,7 +4,7 @@ import Dispatch
 ///
 ///     let background = SessionQueue(database, DispatchQueue(label: "statistics"))
 ///     background.async { session in
-///       print(try? session.objects("apps").count ?? 0)
+///       print((try? session.get().objects("apps").count) ?? 0)
 ///     }
 ///
 /// The session is made at the first use, refreshes by itself after every commit, and delivers its

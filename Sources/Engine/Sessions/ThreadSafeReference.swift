@@ -22,9 +22,9 @@ struct Referent: Sendable {
 /// Carries an object or results to another session of the same database, on any thread.
 ///
 ///     let reference = try ThreadSafeReference(to: game)
-///     worker.async { session in
+///     try worker.perform { session in
 ///       guard let game = try session.resolve(reference) else { return }  // deleted meanwhile
-///       try session.write { _ in try game.set("Seen", to: true) }
+///       try session.write { _ in try game.set("Seen", to: .bool(true)) }
 ///     }
 ///
 /// It keeps the version that it was made in from being written over until it is resolved or released.
