@@ -160,6 +160,9 @@ struct DocumentationTests {
   func compaction() throws {
     try examples.copy(database, to: folder.path("copy.sheaf"))
     var lines: [String] = []
+    let version = try held { lines.append($0) }
+    #expect(lines.count == 1 && lines[0].hasSuffix(" of \(version)"), "\(lines)")
+    lines = []
     try examples.deleteAll(database) { lines.append($0) }
     #expect(lines.isEmpty)
     #expect(try database.isEmpty)
@@ -168,5 +171,13 @@ struct DocumentationTests {
     #expect(lines.isEmpty)
     #expect(try !copy.isEmpty)
     try copy.close()
+  }
+
+  /// Reports on an old version while it is held.
+  private func held(_ report: (String) -> Void) throws -> UInt64 {
+    let snapshot = try database.snapshot()
+    try examples.write(database)
+    try examples.holders(database, report)
+    return snapshot.version
   }
 }

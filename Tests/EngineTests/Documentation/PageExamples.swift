@@ -238,4 +238,11 @@ struct PageExamples: Sendable {
   func copy(_ database: Database, to copy: String) throws {
     try database.writeCopy(to: copy)
   }
+  func holders(_ database: Database, _ report: (String) -> Void) throws {
+    for version in try database.activeVersions() where version.pinnedBytes > 0 {
+      for holder in version.holders {
+        report("process \(holder.process) keeps \(version.pinnedBytes) bytes of \(version.version)")
+      }
+    }
+  }
 }
