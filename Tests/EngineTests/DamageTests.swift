@@ -27,9 +27,10 @@ struct DamageTests {
       options.limits.overlayBytes = 2000...2000
       let database = try Database.open(path, options: options)
       try database.write { transaction in
-        try transaction.createTable("encodings", columns: Self.columns)
+        try transaction.createTable("encodings", columns: Self.columns, indexes: ["decimals"])
         try transaction.createTable("empty", columns: [Column("x", .int)])
-        try transaction.createTable("keyed", columns: [Column("id", .text)], key: "id")
+        try transaction.createTable(
+          "keyed", columns: [Column("id", .text)], key: "id", indexes: ["id"])
         let editor = try transaction.table("encodings").editor
         var rows = RowBuffer(columnIDs: editor.schema.columnIDs)
         for row in 0..<24 {

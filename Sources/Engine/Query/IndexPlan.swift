@@ -103,6 +103,13 @@ struct IndexPlan {
   }
 }
 
+/// Whether a query may use indexes; tests compare them all.
+package enum IndexUse: Sendable, CaseIterable {
+  case never
+  case whenItPays
+  case always
+}
+
 extension CompiledTest {
   /// The codes of all values that the test may accept, ascending; nil when an index does not help.
   func codes(_ code: ValueCode) -> [ClosedRange<Int64>]? {
