@@ -79,14 +79,16 @@ extension CommandError {
       error.operation == "open" && !error.isNoSpace ? .inputMissing : .inputOutput
     case .missing: .inputMissing
     case .notADatabase, .newerFormat, .damaged, .invalidValue, .tooLarge, .duplicateKey,
-      .invalidKey:
+      .invalidKey, .schemaMismatch, .newerSchema:
       .dataRefused
     case .poisoned: .inputOutput
-    case .busy: .busy
+    case .busy, .tooManyVersions, .cancelled: .busy
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
-      .noSuchObject:
+      .noSuchObject, .invalidProperty:
       .usage
-    case .closed, .nestedTransaction, .transactionEnded: .bug
+    case .closed, .nestedTransaction, .nestedConnection, .transactionEnded, .wrongThread,
+      .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved, .foreign:
+      .bug
     }
   }
 

@@ -8,7 +8,8 @@ struct SourceLayoutTests {
   /// From the top to the bottom.
   static let orders: [String: [String]] = [
     "Engine": [
-      "Database", "Maintenance", "Query", "Objects", "Schema", "Index", "Tree", "Cluster",
+      "Sessions", "Database", "Maintenance", "Notifications", "Query", "Objects", "Schema", "Index",
+      "Tree", "Cluster",
       "Versions",
       "Blocks",
       "Storage", "Support",

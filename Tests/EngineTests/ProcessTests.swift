@@ -31,24 +31,6 @@ struct ProcessTests {
     while true { sleep(1) }
   }
 
-  /// Runs `body` beside the caller.
-  private final class Background: @unchecked Sendable {
-    // @unchecked: `failure` is written before the thread ends and read after it was joined.
-    private var failure: (any Error)?
-    private var thread: Engine.Thread?
-
-    init(_ body: @escaping @Sendable () throws -> Void) throws {
-      thread = try Engine.Thread(name: "background") { [self] in
-        do { try body() } catch { failure = error }
-      }
-    }
-
-    func join() throws {
-      thread?.join()
-      if let failure { throw failure }
-    }
-  }
-
   private static func values(_ snapshot: Snapshot) throws -> [Int] {
     var values: [Int] = []
     try snapshot.table("log").forEachRow { row in

@@ -9,15 +9,6 @@ import Testing
 struct WriterTests {
   private let columns = [Column("who", .int), Column("what", .int)]
 
-  /// Something that threads add to.
-  private final class Shared<Element: Sendable>: @unchecked Sendable {
-    // @unchecked: guarded by `lock`.
-    private let lock = Lock()
-    private var elements: [Element] = []
-    var list: [Element] { lock.withLock { elements } }
-    func append(_ element: Element) { lock.withLock { elements.append(element) } }
-  }
-
   private func create(_ path: String) throws -> Database {
     let database = try Database.open(path)
     try database.write { try $0.createTable("log", columns: columns) }

@@ -4,6 +4,8 @@
 package final class BlockReader: Sendable {
   package let storage: any Storage
   private let verified: VerifiedTable
+  /// What readers know of blocks, kept for the next reader. Nothing in it may be used longer than this.
+  package let known = Pool()
 
   package init(storage: any Storage) throws(SystemError) {
     self.storage = storage

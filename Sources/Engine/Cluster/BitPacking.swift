@@ -48,15 +48,18 @@ enum BitPacking {
 /// padding, so the load of the last value stays inside the cluster.
 struct PackedBits {
   private let base: UnsafeRawPointer
-  let width: Int
-  private let mask: UInt64
+  // One byte: columns that are kept open for single rows should be small.
+  private let bits: UInt8
+
+  @inline(__always)
+  var width: Int { Int(bits) }
 
   /// Takes the bytes of `count` values from the reader.
   init(
     _ reader: inout ByteReader, count: Int, width: Int, maximumWidth: Int,
     _ what: @autoclosure () -> String
   ) throws(DecodingFailure) {
-    guard width <= maximumWidth else {
+    guard width >= 0, width <= maximumWidth else {
       throw DecodingFailure(what: "the bit width of " + what(), offset: reader.offset)
     }
     let bytes = try reader.readBytes(BitPacking.byteCount(count, width: width), what())
@@ -64,8 +67,7 @@ struct PackedBits {
       throw DecodingFailure(what: what(), offset: reader.offset)
     }
     base = start
-    self.width = width
-    mask = width == 0 ? 0 : UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- width)
+    bits = UInt8(truncatingIfNeeded: width)
   }
 
   /// The value at `index`.
@@ -73,6 +75,8 @@ struct PackedBits {
   /// - Precondition: 0 <= `index` < the count given to `init`.
   @inline(__always)
   subscript(index: Int) -> UInt64 {
+    let width = width
+    let mask = width == 0 ? 0 : UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- width)
     let bit = index &* width
     let shift = UInt64(truncatingIfNeeded: bit & 7)
     let byte = bit &>> 3

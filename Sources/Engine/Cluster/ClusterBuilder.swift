@@ -31,6 +31,20 @@ package struct EncodedColumn: Sendable {
   let bytes: [UInt8]
 }
 
+extension ClusterReader {
+  /// A column as it is stored, verified, to be put into another cluster of the same rows; nil when the
+  /// cluster has none with that identifier. What its spellings look like is not looked at.
+  ///
+  /// - Throws: `ClusterError.damagedColumn`.
+  package func encodedColumn(id: UInt32) throws(ClusterError) -> EncodedColumn? {
+    guard let column = try column(id: id) else { return nil }
+    let segment = ColumnEncoder.Segment(
+      encoding: column.encoding, flags: column.flags, statistics: column.statistics,
+      nullCount: column.nullCount, observation: TypeObservation())
+    return EncodedColumn(id: id, segment: segment, bytes: Array(try segmentBytes(column)))
+  }
+}
+
 /// One column of a row-major matrix of spans, and the bytes they point into.
 ///
 /// Unsafe: whoever makes it vouches for pointers that stay valid while it is used. Spans are checked
@@ -112,6 +126,28 @@ package final class ClusterBuilder {
     let segment = try encoder.encode(column, rowCount: rowCount, into: &output)
     try checkSize()
     return EncodedColumn(id: id, segment: segment, bytes: Array(output.bytes))
+  }
+
+  /// Encodes a column that has the same spelling in every row.
+  ///
+  /// - Throws: as the other.
+  package func encode(
+    repeating spelling: [UInt8], id: UInt32, rowCount: Int
+  ) throws(ClusterError) -> EncodedColumn {
+    let span = TextSpan(offset: 0, length: UInt32(clamping: spelling.count))
+    let spans = [TextSpan](repeating: span, count: max(rowCount, 1))
+    // A spare byte, so that there is a pointer for the empty spelling.
+    let arena = spelling + [0]
+    let result = arena.withUnsafeBytes { arena in
+      spans.withUnsafeBufferPointer { spans in
+        Result { () throws(ClusterError) -> EncodedColumn in
+          guard let first = spans.baseAddress else { throw .invalidKeys }
+          return try encode(
+            ColumnMatrix(arena: arena, spans: first), id: id, rowCount: rowCount)
+        }
+      }
+    }
+    return try result.get()
   }
 
   /// Puts columns together that were encoded by themselves, each for the same rows. The result is the

@@ -150,17 +150,23 @@ package struct ClusterReader {
   /// - Throws: `ClusterError.damagedColumn`.
   /// - Complexity: O(segment) the first time, for its checksum, then O(1).
   package func open(_ column: Column) throws(ClusterError) -> ColumnReader {
+    let segment = try segmentBytes(column)
+    do {
+      return try ColumnReader(segment, column, rowCount: rowCount)
+    } catch {
+      throw .damagedColumn(id: column.id, "\(error.what) at byte \(error.offset) of its segment")
+    }
+  }
+
+  /// A column's segment, verified.
+  func segmentBytes(_ column: Column) throws(ClusterError) -> UnsafeRawBufferPointer {
     guard let segment = segment(column.offset, column.byteCount) else {
       throw .damagedColumn(id: column.id, "its segment lies outside the cluster")
     }
     guard verify(segment, part: column.position + 2, checksum: column.checksum) else {
       throw .damagedColumn(id: column.id, "its checksum is wrong")
     }
-    do {
-      return try ColumnReader(segment, column, rowCount: rowCount)
-    } catch {
-      throw .damagedColumn(id: column.id, "\(error.what) at byte \(error.offset) of its segment")
-    }
+    return segment
   }
 
   /// Opens the column with that identifier; one that is all null when the cluster has none.

@@ -30,7 +30,7 @@ struct CodedIndices {
   /// The entry of a rank; null's and bits that are no code give the number of entries.
   @inline(__always)
   private func entry(_ rank: Int) -> Int {
-    rank == nullRank ? entryCount : rank > nullRank ? rank &- 1 : rank
+    rank == nullRank || rank < 0 ? entryCount : rank > nullRank ? rank &- 1 : rank
   }
 
   func index(_ row: Int) -> Int {

@@ -12,7 +12,7 @@ struct DictionaryEncoding {
 
   let entries: StoredStrings
   let hasNulls: Bool
-  private let indices: DictionaryIndices
+  let indices: DictionaryIndices
 
   init(_ reader: inout ByteReader, rowCount: Int, flags: SegmentFlags) throws(DecodingFailure) {
     let count = Int(try reader.read(UInt32.self, "the number of entries"))

@@ -9,16 +9,20 @@
 struct FreshIndices {
   static let blockShift = 9
 
-  private let rowCount: Int
   private let bits: UnsafeRawPointer
   private let ranks: PackedBits
   private let others: PackedBits
-  private let otherCount: Int
+  private let storedRowCount: UInt32
+  private let storedOtherCount: UInt32
+
+  private var rowCount: Int { Int(storedRowCount) }
+  @inline(__always)
+  private var otherCount: Int { Int(storedOtherCount) }
 
   init(
     _ reader: inout ByteReader, rowCount: Int, entryCount: Int
   ) throws(DecodingFailure) {
-    self.rowCount = rowCount
+    storedRowCount = UInt32(truncatingIfNeeded: rowCount)
     guard let bits = try reader.readBytes((rowCount + 7) >> 3, "the first rows").baseAddress else {
       throw DecodingFailure(what: "the first rows", offset: reader.offset)
     }
@@ -28,7 +32,8 @@ struct FreshIndices {
       &reader, count: Self.rankCount(rowCount), width: width,
       maximumWidth: DictionaryIndices.maximumWidth, "the ranks")
     // The caller has seen that there are no more entries than rows.
-    otherCount = rowCount - entryCount
+    let otherCount = rowCount - entryCount
+    storedOtherCount = UInt32(truncatingIfNeeded: otherCount)
     others = try DictionaryIndices.bits(&reader, count: otherCount)
   }
 

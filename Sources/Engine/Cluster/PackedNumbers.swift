@@ -121,7 +121,7 @@ struct SizedNumbers {
   /// Bits of a symbol's numbers; 0 for bits that are no code.
   @inline(__always)
   private func size(_ symbol: Int) -> Int {
-    guard symbol < code.symbolCount else { return 0 }
+    guard symbol >= 0, symbol < code.symbolCount else { return 0 }
     return min(Int(sizes.load(fromByteOffset: symbol, as: UInt8.self)), 64)
   }
 

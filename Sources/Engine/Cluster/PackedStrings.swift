@@ -15,13 +15,20 @@ struct PackedStrings {
   static let blockShift = 4
   static let headerSize = 10
 
-  let count: Int
   /// Where the first string begins.
   let base: UnsafeRawPointer
-  let total: Int
-  private let minimum: Int
   private let lengths: PackedBits
   private let starts: PackedBits
+  private let storedCount: UInt32
+  private let storedTotal: UInt32
+  private let storedMinimum: UInt32
+
+  @inline(__always)
+  var count: Int { Int(storedCount) }
+  @inline(__always)
+  var total: Int { Int(storedTotal) }
+  @inline(__always)
+  private var minimum: Int { Int(storedMinimum) }
 
   init(_ reader: inout ByteReader, count: Int) throws(DecodingFailure) {
     let total = try reader.read(UInt32.self, "the length of the strings")
@@ -38,9 +45,10 @@ struct PackedStrings {
       throw DecodingFailure(what: "the strings", offset: reader.offset)
     }
     self.base = base
-    self.count = count
-    self.total = Int(total)
-    self.minimum = Int(minimum)
+    // At most the rows of a cluster.
+    storedCount = UInt32(truncatingIfNeeded: count)
+    storedTotal = total
+    storedMinimum = minimum
   }
 
   static func startCount(_ count: Int) -> Int { count == 0 ? 0 : (count &- 1) &>> blockShift }

@@ -134,6 +134,21 @@ package struct RowBuffer: Sendable {
     spans[index(row, column)] = try span(value)
   }
 
+  /// Gives all rows the same spelling in a column.
+  ///
+  /// - Precondition: the column exists.
+  /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
+  package mutating func fill(_ column: Int, with spelling: [UInt8]) throws(ClusterError) {
+    guard arena.count + spelling.count <= ClusterFormat.maximumBytes else {
+      throw .tooLarge(bytes: arena.count + spelling.count)
+    }
+    let span = TextSpan(
+      offset: UInt32(truncatingIfNeeded: arena.count),
+      length: UInt32(truncatingIfNeeded: spelling.count))
+    arena += spelling
+    for row in 0..<rowCount { spans[index(row, column)] = span }
+  }
+
   /// Removes the rows for which `isRemoved` says so.
   package mutating func removeRows(where isRemoved: (_ row: Int) -> Bool) {
     var kept = 0

@@ -6,14 +6,19 @@
 ///     u8   width         0 to 21
 ///     packed  index of each run                      (runCount values of width bits)
 struct RunIndices {
-  private let rowCount: Int
-  private let count: Int
   private let starts: PackedBits
   private let indices: PackedBits
+  private let storedRowCount: UInt32
+  private let storedCount: UInt32
+
+  private var rowCount: Int { Int(storedRowCount) }
+  @inline(__always)
+  private var count: Int { Int(storedCount) }
 
   init(_ reader: inout ByteReader, rowCount: Int) throws(DecodingFailure) {
-    self.rowCount = rowCount
-    count = Int(try reader.read(UInt32.self, "the number of runs"))
+    let count = Int(try reader.read(UInt32.self, "the number of runs"))
+    storedRowCount = UInt32(truncatingIfNeeded: rowCount)
+    storedCount = UInt32(truncatingIfNeeded: count)
     guard count >= 1, count <= rowCount else {
       throw DecodingFailure(what: "the number of runs", offset: reader.offset)
     }

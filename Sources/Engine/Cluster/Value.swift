@@ -59,7 +59,7 @@ public enum Value: Sendable {
       guard let parsed = DateSpelling.parseDateTime(view) else { return nil }
       self = .dateTime(DateTime(clamping: parsed.microseconds))
     case .text:
-      guard let text = String(validating: spelling, as: UTF8.self) else { return nil }
+      guard let text = String(spelled: spelling) else { return nil }
       self = .text(text)
     case .data: self = .data(Array(spelling))
     }
@@ -139,6 +139,36 @@ extension Value: Equatable {
     case (.text(let left), .text(let right)): left == right
     case (.data(let left), .data(let right)): left == right
     default: false
+    }
+  }
+}
+
+extension Value: Hashable {
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0 as UInt8)
+    case .int(let int):
+      hasher.combine(1 as UInt8)
+      hasher.combine(int)
+    case .double(let double):
+      hasher.combine(2 as UInt8)
+      // All of them are equal.
+      if !double.isNaN { hasher.combine(double) }
+    case .bool(let bool):
+      hasher.combine(3 as UInt8)
+      hasher.combine(bool)
+    case .date(let date):
+      hasher.combine(4 as UInt8)
+      hasher.combine(date)
+    case .dateTime(let moment):
+      hasher.combine(5 as UInt8)
+      hasher.combine(moment)
+    case .text(let text):
+      hasher.combine(6 as UInt8)
+      hasher.combine(text)
+    case .data(let data):
+      hasher.combine(7 as UInt8)
+      hasher.combine(data)
     }
   }
 }

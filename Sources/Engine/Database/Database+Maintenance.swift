@@ -92,6 +92,10 @@ extension Database {
         }
         try parts.pipeline.endTransaction()
         try queue.leave(turn)
+        // A `close` that came in between has told nobody either.
+        if result.decision == .compacted, let newest = try? newestVersion {
+          listeners.tell(of: newest)
+        }
         return result
       } catch {
         try queue.leave(turn)
@@ -168,7 +172,8 @@ extension Database {
       try System.flushDirectory(of: path)
       let storage = try FileStorage(path: path, mode: .readWrite)
       let recovered = try Recovery.run(storage)
-      let fresh = try Parts(storage: storage, coordination: coordination, recovered: recovered)
+      let fresh = try Parts(
+        storage: storage, coordination: coordination, recovered: recovered, listeners: listeners)
       parts.pipeline.stop()
       space = nil
       install(fresh)

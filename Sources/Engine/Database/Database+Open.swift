@@ -5,7 +5,8 @@ extension Database {
   /// one to close removes it.
   ///
   /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot or
-  ///   block; the file is left as it is), `.busy`, `.system`.
+  ///   block; the file is left as it is), `.busy`, `.system`; with `options.schema` also
+  ///   `.schemaMismatch`, `.newerSchema`, `.invalidSchema`, and what the migration throws.
   public static func open(_ given: String, options: Options = Options()) throws -> Database {
     // Through whatever links a file is reached, its lock file and its temporary are the same.
     let path = System.resolved(given)
@@ -33,6 +34,7 @@ extension Database {
       let database = try Database(
         path: path, options: options, coordination: coordination, storage: storage,
         recovered: recovered)
+      try database.adoptSchema()
       if let ask = options.shouldCompact, options.access != .readOnly {
         let use = try database.fileUse()
         if ask(use.total, use.used) { database.compactionAtOpen = try database.compact() }
@@ -47,9 +49,11 @@ extension Database {
       let coordination = try Coordination(privateFor: storage.path)
       let recovered = try recover(storage, options: options, alone: true)
       coordination.visible.store(recovered.record)
-      return try Database(
+      let database = try Database(
         path: storage.path, options: options, coordination: coordination, storage: storage,
         recovered: recovered)
+      try database.adoptSchema()
+      return database
     }
   }
 

@@ -26,9 +26,24 @@ public final class Database: @unchecked Sendable {
     /// Asked when a file is opened for writing, with its length and the bytes in use: true compacts
     /// it, unless somebody else uses it. See `compactionAtOpen`.
     public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
+    /// The tables that the file must have; nil: whatever it has.
+    ///
+    /// An empty file gets them. A file of the same version must have them, to the column; one of a
+    /// later version is refused; one of an earlier version is migrated: see `migration`.
+    public var schema: Schema?
+    /// Changes a file whose schema has an earlier version than `schema`, in the one transaction that
+    /// gives it the new version. Afterwards, tables that are still missing are created, and columns that
+    /// are missing are added, if they may be null or have a default; then the tables must be the declared
+    /// ones. Otherwise, and when the migration throws, the file stays as it was, and opening throws.
+    ///
+    /// Runs on the thread that opens the database, once, whichever process comes first.
+    public var migration:
+      (@Sendable (_ transaction: borrowing WriteTransaction, _ oldVersion: UInt64) throws -> Void)?
     /// Sizes that tests make tiny.
     package var limits = TreeEditor.Limits()
     package var indexLimits = IndexLimits()
+    /// False where tests want to see what becomes of a system that cannot watch files.
+    package var watchesLockFile = true
 
     public init(access: Access = .create, durability: Durability = .full) {
       self.access = access
@@ -42,11 +57,15 @@ public final class Database: @unchecked Sendable {
     let blocks: BlockReader
     let pipeline: CommitPipeline
 
-    init(storage: any Storage, coordination: Coordination, recovered: Recovery) throws {
+    init(
+      storage: any Storage, coordination: Coordination, recovered: Recovery,
+      listeners: CommitListeners
+    ) throws {
       self.storage = storage
       blocks = try BlockReader(storage: storage)
       pipeline = CommitPipeline(
-        storage: storage, coordination: coordination, recovered: recovered)
+        storage: storage, coordination: coordination, recovered: recovered
+      ) { listeners.tell(of: $0) }
     }
   }
 
@@ -54,6 +73,11 @@ public final class Database: @unchecked Sendable {
     /// Every set of parts so far: earlier ones stay for the snapshots that look at them.
     var parts: [Parts] = []
     var isClosed = false
+    /// Asynchronous writes that were asked for and are neither made nor cancelled.
+    var asyncWritesDue = 0
+    var refusesAsyncWrites = false
+    /// Threads inside a closure of a connection.
+    var threadsInTurns: [ExecutionContext: Int] = [:]
     var hasWritten = false
     var bytesWritten = 0
   }
@@ -64,12 +88,18 @@ public final class Database: @unchecked Sendable {
   /// well. The database was opened at the version that the other slot names.
   public let recoveryNote: String?
 
+  /// Called whenever a newer version has become visible to this process.
+  package let listeners: CommitListeners
+
   let coordination: Coordination
   let queue: WriterQueue
   let lock = Lock()
   var shared = Shared()
   /// What became of the question `options.shouldCompact` when the file was opened.
   public internal(set) var compactionAtOpen: CompactionResult?
+  /// Asynchronous writes, one after the other; and reads, and what else wants a background thread.
+  let asyncWrites = WorkQueue(name: "sheaf-writer", mostThreads: 1)
+  let asyncReads = WorkQueue(name: "sheaf-reader", mostThreads: max(2, System.processorCount))
   private let current: UnsafeMutableRawPointer
   /// The map of free pages, kept between transactions while nobody else writes.
   var space: SpaceMap?
@@ -88,14 +118,19 @@ public final class Database: @unchecked Sendable {
     self.options = options
     self.coordination = coordination
     recoveryNote = recovered.fallback
+    listeners = CommitListeners(coordination, watchesFile: options.watchesLockFile)
     queue = WriterQueue(coordination)
-    let parts = try Parts(storage: storage, coordination: coordination, recovered: recovered)
+    let parts = try Parts(
+      storage: storage, coordination: coordination, recovered: recovered, listeners: listeners)
     current = .allocate(byteCount: 8, alignment: 8)
     current.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
     install(parts)
   }
 
   deinit {
+    listeners.stop()
+    asyncWrites.stop()
+    asyncReads.stop()
     for parts in shared.parts { parts.pipeline.stop() }
     current.deallocate()
   }
@@ -127,16 +162,55 @@ public final class Database: @unchecked Sendable {
   ///
   /// - Throws: `EngineError.closed`, `.busy` when 2,048 snapshots are held already, `.damaged`.
   public func snapshot() throws -> Snapshot {
+    try snapshot { $0.visible() }
+  }
+
+  /// The newest version that this handle has committed or can see, durable or not: a session that has
+  /// written with `Durability.group` reads its own commit at once.
+  ///
+  /// As safe from the reuse of pages as `snapshot()`. After a failed flush it may be of a version that
+  /// is gone once the file is opened anew.
+  ///
+  /// - Throws: what `snapshot()` throws.
+  package func snapshotOfOwnWrites() throws -> Snapshot {
+    try snapshot { $0.newestComplete() }
+  }
+
+  /// The number of the version that `snapshot()` would give just now. Cost: a few atomic loads.
+  ///
+  /// - Throws: `EngineError.closed`.
+  public var newestVersion: UInt64 {
+    get throws { try parts.pipeline.visible().version }
+  }
+
+  private func snapshot(_ newest: (CommitPipeline) -> VersionRecord) throws -> Snapshot {
     try translatingErrors(path) {
       while true {
         let parts = try parts
-        let (slot, record) = try coordination.hold { parts.pipeline.visible() }
+        let (slot, record) = try coordination.hold { newest(parts.pipeline) }
         let hold = VersionHold(record: record, slot: slot, coordination: coordination)
         // A compaction may have put another file in place between the two.
         if parts === (try self.parts) { return try Snapshot(hold: hold, blocks: parts.blocks) }
       }
     }
   }
+
+  /// A version that is the newest complete one, held, though readers may not take it yet. Only for
+  /// whoever has the writers' turn: nobody can write over its pages before it is held.
+  func hold(_ record: VersionRecord, _ parts: Parts) throws -> Snapshot {
+    let (slot, record) = try coordination.hold { record }
+    let hold = VersionHold(record: record, slot: slot, coordination: coordination)
+    return try Snapshot(hold: hold, blocks: parts.blocks)
+  }
+
+  /// True for snapshots that this handle made.
+  func owns(_ snapshot: Snapshot) -> Bool { snapshot.hold.coordination === coordination }
+
+  /// True when no table of the newest version has an object.
+  ///
+  /// - Complexity: O(tables).
+  /// - Throws: as `snapshot`.
+  public var isEmpty: Bool { get throws { try snapshot().isEmpty } }
 
   /// Bytes that this handle has written to the file's blocks since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }
@@ -152,27 +226,35 @@ public final class Database: @unchecked Sendable {
     try translatingErrors(path) { try parts.pipeline.makeDurable() }
   }
 
-  /// Makes all commits durable, gives free pages at the end of the file back, writes the newest
-  /// version into both slots, and lets go of the file. Snapshots taken before stay readable.
-  /// Closing twice does nothing.
+  /// Makes the asynchronous writes that were asked for, makes all commits durable, gives free pages at
+  /// the end of the file back, writes the newest version into both slots, and lets go of the file.
+  /// Snapshots taken before stay readable. Closing twice does nothing.
   ///
   /// - Throws: what `flush` throws; the handle is closed all the same. `EngineError.nestedTransaction`
-  ///   inside a transaction of the same thread; then it is not.
+  ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection;
+  ///   then it is not.
   public func close() throws {
     try translatingErrors(path) {
-      let hasWritten = lock.withLock { shared.hasWritten && !shared.isClosed }
-      // Tidying up takes a turn in the writers' queue.
-      let nesting = hasWritten ? try NestingGuard.enter(coordination.identity, path: path) : nil
-      defer { if let nesting { NestingGuard.leave(nesting) } }
-      let wasClosed = lock.withLock {
+      try NestingGuard.check(coordination.identity, path: path)
+      let wasClosed = try lock.withLock {
+        guard shared.threadsInTurns[ExecutionContext.thread] == nil else {
+          throw EngineError.nestedConnection(path: path)
+        }
+        shared.refusesAsyncWrites = true
+        while shared.asyncWritesDue > 0 { lock.wait() }
         defer { shared.isClosed = true }
         return shared.isClosed
       }
       if wasClosed { return }
+      asyncWrites.finish()
+      // Tidying up takes a turn in the writers' queue.
+      let nesting = try NestingGuard.enter(coordination.identity, path: path)
+      defer { NestingGuard.leave(nesting) }
+      listeners.stop()
       let parts = try parts
       var failure: (any Error)?
       do {
-        if hasWritten { try tidyUp(parts) }
+        if lock.withLock({ shared.hasWritten }) { try tidyUp(parts) }
       } catch {
         failure = error
       }
@@ -225,7 +307,9 @@ public final class Database: @unchecked Sendable {
   /// Waits for the writer's turn. Commits that are not durable yet become so before it waits for
   /// another handle, which could not write until then.
   func enterQueue() throws -> WriterQueue.Turn {
-    try queue.enter { try parts.pipeline.makeDurable() }
+    _ = try parts
+    try coordination.checkLockFile()
+    return try queue.enter { try parts.pipeline.makeDurable() }
   }
 
   /// The map of the file's pages, from what the newest and the held versions reach.

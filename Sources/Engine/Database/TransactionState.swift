@@ -5,14 +5,16 @@
 final class TransactionState {
   let database: Database
   let base: VersionRecord
-  private(set) var catalogue: Catalogue
-  private let parts: Database.Parts
+  var catalogue: Catalogue
+  let parts: Database.Parts
   private let turn: WriterQueue.Turn
   private let writer: BlockWriter
   private let space: SpaceMap
-  private var editors: [String: TableEditor] = [:]
-  private var catalogueIsChanged = false
-  private var isEnded = false
+  var editors: [String: TableEditor] = [:]
+  /// Of tables that the transaction has deleted.
+  var deletedEditors: [TableEditor] = []
+  var catalogueIsChanged = false
+  private(set) var isEnded = false
   private let nesting: NestingGuard.Entry
 
   init(_ database: Database) throws {
@@ -52,6 +54,12 @@ final class TransactionState {
       let catalogue = try parts.blocks.withCopy(of: base.root, end: base.end) {
         try Catalogue(decoding: $0)
       }
+      // Another program may have migrated the file since it was opened.
+      if let declared = database.options.schema, catalogue.schemaVersion > declared.version {
+        throw EngineError.newerSchema(
+          path: database.path, fileVersion: catalogue.schemaVersion,
+          declaredVersion: declared.version)
+      }
       let space: SpaceMap
       if let kept = database.space, !isFresh, kept.version == base.version {
         space = kept
@@ -71,7 +79,7 @@ final class TransactionState {
 
   deinit { abandon() }
 
-  private func checkOpen() throws {
+  func checkOpen() throws {
     if isEnded { throw EngineError.transactionEnded }
   }
 
@@ -130,6 +138,12 @@ final class TransactionState {
     return editor
   }
 
+  /// The table with a number, which it keeps whatever it is called; nil when it is gone.
+  func editor(number: UInt32) throws -> TableEditor? {
+    try checkOpen()
+    return try catalogue.tables.first { $0.number == number }.map { try editor($0.name) }
+  }
+
   private func makeEditor(_ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool) throws
     -> TableEditor
   {
@@ -162,9 +176,13 @@ final class TransactionState {
 
   // MARK: Ending
 
-  func commit(_ durability: Durability?, _ completion: (@Sendable (String?) -> Void)?) throws
-    -> UInt64
-  {
+  /// - Parameters:
+  ///   - isUrgent: false when `completion` may wait a little, for others to share the flush.
+  ///   - newest: told the version that this makes, held, while no other writer can follow.
+  func commit(
+    _ durability: Durability?, isUrgent: Bool = true, newest: ((Snapshot) -> Void)? = nil,
+    _ completion: (@Sendable (String?) -> Void)?
+  ) throws -> UInt64 {
     try checkOpen()
     let durability = durability ?? database.options.durability
     do {
@@ -176,11 +194,12 @@ final class TransactionState {
           try parts.pipeline.complete(record)
           database.lock.withLock { database.shared.hasWritten = true }
           version = record.version
+          if let newest { newest(try database.hold(record, parts)) }
         } else {
           // Nothing to write; the version it began from may still have to become durable.
           space.rollBack()
         }
-        if let completion { parts.pipeline.onDurable(completion) }
+        if let completion { parts.pipeline.onDurable(isUrgent: isUrgent, completion) }
         switch durability {
         case .full: try parts.pipeline.makeDurable()
         case .group: parts.pipeline.requestDurability()
@@ -220,7 +239,9 @@ final class TransactionState {
   private func end() throws {
     isEnded = true
     for editor in editors.values { editor.isEnded = true }
+    for editor in deletedEditors { editor.isEnded = true }
     editors = [:]
+    deletedEditors = []
     defer { NestingGuard.leave(nesting) }
     try translatingErrors(database.path) {
       do {

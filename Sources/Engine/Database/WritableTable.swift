@@ -67,8 +67,8 @@ public struct WritableTable {
 
   /// Adds an object, or changes the one with the same primary key.
   ///
-  /// - Parameter values: by column, the primary key's among them. Columns that are not named become
-  ///   null in a new object and stay as they are in one that is there.
+  /// - Parameter values: by column, the primary key's among them. Columns that are not named get their
+  ///   default in a new object, and stay as they are in one that is there.
   /// - Returns: the object's key, and whether it is new.
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key or it is not among
   ///   the values, `.noSuchColumn`, `.invalidValue`.
@@ -93,12 +93,12 @@ public struct WritableTable {
   @discardableResult
   public func insert(_ values: [Value]) throws -> Int64 { try editor.insert(values) }
 
-  /// Adds an object; columns that are not named become null.
+  /// Adds an object; columns that are not named get their default, or null without one.
   ///
   /// - Throws: `EngineError.noSuchColumn`, `.invalidValue`, `.duplicateKey`.
   @discardableResult
   public func insert(_ values: [String: Value]) throws -> Int64 {
-    var row = [Value](repeating: .null, count: columns.count)
+    var row = columns.map(\.filling)
     for (name, value) in values { row[try index(of: name)] = value }
     return try editor.insert(row)
   }
@@ -119,7 +119,7 @@ public struct WritableTable {
   /// Removes all objects. Keys that were given are not given again.
   public func deleteAll() throws { try editor.deleteAll() }
 
-  private func index(of column: String) throws -> Int {
+  func index(of column: String) throws -> Int {
     guard let index = editor.schema.index(of: column) else {
       throw EngineError.noSuchColumn(
         table: name, column: column, known: columns.map(\.name))

@@ -7,8 +7,15 @@
 /// a time may be open on a file, among all threads and processes.
 public struct WriteTransaction: ~Copyable {
   let state: TransactionState
+  /// False when somebody else ends it.
+  private let isOwner: Bool
 
-  deinit { state.abandon() }
+  init(state: TransactionState, isOwner: Bool = true) {
+    self.state = state
+    self.isOwner = isOwner
+  }
+
+  deinit { if isOwner { state.abandon() } }
 
   /// The version this transaction began from.
   public var baseVersion: UInt64 { state.base.version }

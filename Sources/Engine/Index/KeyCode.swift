@@ -29,6 +29,9 @@ package struct KeyCode: Sendable, Equatable {
     self.bits = min(bits, Self.maximumBits)
   }
 
+  /// What stands for the codes of a table without a primary key.
+  package static let none = KeyCode(low: 0, high: 0, bits: 0)
+
   package static func random(bits: UInt8 = standardBits) -> KeyCode {
     KeyCode(low: .random(in: 0 ... .max), high: .random(in: 0 ... .max), bits: bits)
   }

@@ -131,7 +131,10 @@ package final class KeyIndex {
   /// Removes all entries.
   package func removeAll() throws {
     let readable = try readable()
-    for run in runs { try readable.walk(run) { entry, _ in writer.drop(entry.reference) } }
+    var dropped: [BlockReference] = []
+    for run in runs { try readable.walk(run) { entry, _ in dropped.append(entry.reference) } }
+    // Not before all were read: what an unreadable one leaves in use must not count as free.
+    dropped.forEach(writer.drop)
     runs = []
     pending = []
     recent.removeAll()

@@ -3,21 +3,33 @@ public struct Row: Sendable, Equatable {
   /// The object's key, given when it was inserted and never used again.
   public let key: Int64
   /// A value for each column, in the order of the table's columns.
-  public let values: [Value]
-  private let schema: TableSchema
+  public internal(set) var values: [Value]
+  private let shape: RowShape
 
-  package init(key: Int64, values: [Value], schema: TableSchema) {
+  package init(key: Int64, values: [Value], shape: RowShape) {
     self.key = key
     self.values = values
-    self.schema = schema
+    self.shape = shape
   }
 
   /// The value of a column; nil when the table has no column of that name.
   public subscript(column: String) -> Value? {
-    schema.index(of: column).map { values[$0] }
+    shape.schema.index(of: column).map { values[$0] }
   }
+
+  /// The names of the columns, in their order.
+  public var columnNames: [String] { shape.columns.map(\.name) }
 
   public static func == (left: Row, right: Row) -> Bool {
     left.key == right.key && left.values == right.values
   }
+}
+
+/// The columns that rows have in common. An object, so that each row has one thing to hold and not
+/// the parts of a schema.
+package final class RowShape: Sendable {
+  package let schema: TableSchema
+  package var columns: [Column] { schema.columns }
+
+  package init(_ schema: TableSchema) { self.schema = schema }
 }

@@ -23,6 +23,12 @@ public final class Snapshot: Sendable {
   /// The names of the tables, oldest first.
   public var tableNames: [String] { catalogue.tables.map(\.name) }
 
+  /// The number that programs have given to the tables' schema; see `Schema`.
+  public var schemaVersion: UInt64 { catalogue.schemaVersion }
+
+  /// True when no table has an object. Cost: O(tables).
+  public var isEmpty: Bool { catalogue.tables.allSatisfy { $0.root.count == 0 } }
+
   /// A table as it is in this version.
   ///
   /// - Throws: `EngineError.noSuchTable`, `.damaged`.
@@ -30,6 +36,14 @@ public final class Snapshot: Sendable {
     guard let entry = catalogue.tables.first(where: { $0.name == name }) else {
       throw EngineError.noSuchTable(name: name, known: tableNames)
     }
+    return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
+  }
+
+  /// The table of a number; nil when there is none in this version.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  package func table(number: UInt32) throws -> Table? {
+    guard let entry = catalogue.tables.first(where: { $0.number == number }) else { return nil }
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 

@@ -2,22 +2,31 @@
 ///
 /// Thread rule: `Sendable`; any thread. Keeps its snapshot alive.
 public struct Table: Sendable {
-  private let snapshot: Snapshot
+  let snapshot: Snapshot
   private let entry: Catalogue.Table
-  public let schema: TableSchema
+  public var schema: TableSchema { shape.schema }
+  package let shape: RowShape
   package let tree: TreeReader
 
   init(snapshot: Snapshot, entry: Catalogue.Table) throws {
     self.snapshot = snapshot
     self.entry = entry
     let end = snapshot.record.end
-    schema = try TableSchema(decoding: try snapshot.blocks.block(entry.schema, end: end))
-    try entry.checkIndexes(schema)
+    shape = RowShape(
+      try TableSchema(decoding: try snapshot.blocks.block(entry.schema, end: end)))
+    try entry.checkIndexes(shape.schema)
     tree = TreeReader(blocks: snapshot.blocks, root: entry.root, end: end)
   }
 
   public var name: String { entry.name }
+  /// The same in every version, whatever the table is called; never given to another table.
+  package var number: UInt32 { entry.number }
+  /// The version of the database that the table is read from.
+  package var version: UInt64 { snapshot.version }
   public var columns: [Column] { schema.columns }
+
+  /// Name, columns and key, as a program would declare them.
+  public var definition: TableDefinition { TableDefinition(name, schema) }
 
   /// How many objects the table has. Cost: none, the number is kept.
   public var count: Int { Int(clamping: tree.root.count) }
@@ -25,18 +34,101 @@ public struct Table: Sendable {
   /// A small value that was stored with the table, such as an import's checkpoint.
   package func note(_ name: String) -> [UInt8]? { entry.notes[name] }
 
+  // MARK: Single objects
+
   /// The object with a key; nil when there is none.
   ///
-  /// - Complexity: O(log n).
+  /// - Complexity: O(log n), a microsecond where the clusters are at hand; clusters that were
+  ///   read lately are kept open, whatever the version. `value(forKey:column:)` reads less.
   /// - Throws: `EngineError.damaged` when a block on the way is damaged.
   public func row(forKey key: Int64) throws -> Row? {
-    try translatingErrors(snapshot.blocks.storage.path) {
-      guard let place = try tree.location(ofKey: key) else { return nil }
-      let leaf = try Leaf(place.entry, tree.blocks, end: tree.end)
-      guard let row = try leaf.keys().row(ofKey: key) else { return nil }
-      return try RowReader(leaf, schema).row(row, key: key)
+    try withLeaves { leaves in
+      guard let (reader, row) = try find(key, leaves) else { return nil }
+      return Row(key: key, values: try reader.values(row, as: shape.columns), shape: shape)
     }
   }
+
+  /// One value of the object with a key; nil when there is no such object.
+  ///
+  /// - Complexity: O(log n). Reads nothing of the other columns.
+  /// - Throws: `EngineError.noSuchColumn`, `.damaged`.
+  public func value(forKey key: Int64, column name: String) throws -> Value? {
+    let column = try indices(of: [name])[0]
+    return try withLeaves { leaves in
+      guard let (reader, row) = try find(key, leaves) else { return nil }
+      return try reader.value(row, column, as: shape.columns[column].type)
+    }
+  }
+
+  /// The object at a position in the order of keys, from 0; nil beyond the last.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.damaged`.
+  public func row(at position: Int) throws -> Row? {
+    try withLeaves { leaves in
+      guard let (reader, row) = try find(position: position, leaves) else { return nil }
+      return Row(
+        key: reader.key(row), values: try reader.values(row, as: shape.columns), shape: shape)
+    }
+  }
+
+  /// The key of the object at a position in the order of keys, from 0; nil beyond the last.
+  ///
+  /// - Complexity: O(log n). Reads no value.
+  /// - Throws: `EngineError.damaged`.
+  public func key(at position: Int) throws -> Int64? {
+    try withLeaves { leaves in
+      try find(position: position, leaves).map { reader, row in reader.key(row) }
+    }
+  }
+
+  /// How many objects come before the one with a key, in the order of keys; nil when there is none
+  /// with that key.
+  ///
+  /// - Complexity: O(log n). Reads no value.
+  /// - Throws: `EngineError.damaged`.
+  public func position(ofKey key: Int64) throws -> Int? {
+    try withLeaves { leaves in
+      guard let place = try tree.location(ofKey: key),
+        let row = try self.leaf(place.entry, leaves).row(ofKey: key)
+      else { return nil }
+      return Int(clamping: place.position) + row
+    }
+  }
+
+  private func find(
+    _ key: Int64, _ leaves: LeafCache
+  ) throws -> (reader: LeafReader, row: Int)? {
+    guard let entry = try tree.leaf(ofKey: key) else { return nil }
+    let reader = try leaf(entry, leaves)
+    return reader.row(ofKey: key).map { (reader, $0) }
+  }
+
+  private func find(
+    position: Int, _ leaves: LeafCache
+  ) throws -> (reader: LeafReader, row: Int)? {
+    guard position >= 0, let place = try tree.location(ofPosition: UInt64(position)) else {
+      return nil
+    }
+    let reader = try leaf(place.entry, leaves)
+    let row = position - Int(clamping: place.position)
+    return row < reader.rowCount ? (reader, row) : nil
+  }
+
+  /// A leaf of the table, opened when it is not open yet.
+  func leaf(_ entry: NodeEntry, _ leaves: LeafCache) throws -> LeafReader {
+    try leaves.reader(entry, columnIDs: shape.schema.columnIDs, tree.blocks, end: tree.end)
+  }
+
+  /// Lends `body` the leaves that are open; no other thread uses them meanwhile.
+  private func withLeaves<Result>(_ body: (LeafCache) throws -> Result) throws -> Result {
+    let leaves = takeLeaves()
+    defer { tree.blocks.known.put(leaves) }
+    return try translatingErrors(snapshot.blocks.storage.path) { try body(leaves) }
+  }
+
+  /// Leaves to be used by one thread, and given back to `BlockReader.known`.
+  func takeLeaves() -> LeafCache { tree.blocks.known.take() as? LeafCache ?? LeafCache() }
 
   /// The name of the column that is the primary key; nil when the table has none.
   public var keyColumn: String? { schema.keyColumn.map { columns[$0].name } }
@@ -66,7 +158,7 @@ public struct Table: Sendable {
       throw EngineError.invalidArgument("table '\(name)' has no primary key")
     }
     if value == .null { return nil }
-    return try translatingErrors(snapshot.blocks.storage.path) {
+    return try withLeaves { leaves in
       let wanted = value.spelling
       return try wanted.withUnsafeBytes { wanted in
         let code = schema.keyCode.code(wanted)
@@ -74,7 +166,7 @@ public struct Table: Sendable {
         for run in entry.index where found == nil {
           try run.find(CollectionOfOne(code), IndexBlocks(tree.blocks, end: tree.end)) {
             _, object in
-            if found == nil { found = try row(forKey: object, having: wanted, in: column) }
+            if found == nil { found = try row(object, leaves, having: wanted, in: column) }
           }
         }
         return found
@@ -84,30 +176,14 @@ public struct Table: Sendable {
 
   /// The object with a key, if it has that spelling in a column.
   private func row(
-    forKey key: Int64, having spelling: UnsafeRawBufferPointer, in column: Int
+    _ key: Int64, _ leaves: LeafCache, having spelling: UnsafeRawBufferPointer, in column: Int
   ) throws -> Row? {
-    guard let place = try tree.location(ofKey: key) else { return nil }
-    let leaf = try Leaf(place.entry, tree.blocks, end: tree.end)
-    guard let row = try leaf.keys().row(ofKey: key) else { return nil }
-    let isIt = try leaf.column(id: schema.columnIDs[column]).withSpelling(row) {
+    guard let (reader, row) = try find(key, leaves) else { return nil }
+    let isIt = try reader.withSpelling(row, column) {
       $0.map { TableEditor.areEqual($0, spelling) } ?? false
     }
-    return isIt ? try RowReader(leaf, schema).row(row, key: key) : nil
-  }
-
-  /// The object at a position in the order of keys, from 0; nil beyond the last.
-  ///
-  /// - Complexity: O(log n).
-  public func row(at position: Int) throws -> Row? {
-    try translatingErrors(snapshot.blocks.storage.path) {
-      guard position >= 0, let place = try tree.location(ofPosition: UInt64(position)) else {
-        return nil
-      }
-      let leaf = try Leaf(place.entry, tree.blocks, end: tree.end)
-      let row = position - Int(clamping: place.position)
-      guard row < leaf.rowCount else { return nil }
-      return try RowReader(leaf, schema).row(row, key: leaf.keys().key(row))
-    }
+    guard isIt else { return nil }
+    return Row(key: key, values: try reader.values(row, as: shape.columns), shape: shape)
   }
 
   /// Bytes of the primary key's index.
@@ -143,7 +219,7 @@ public struct Table: Sendable {
   public func forEachRow(_ body: (Row) throws -> Void) throws {
     try forEachLeaf { leaf in
       let keys = try leaf.keys()
-      let rows = try RowReader(leaf, schema)
+      let rows = try RowReader(leaf, shape)
       for row in 0..<leaf.rowCount { try body(rows.row(row, key: keys.key(row))) }
     }
   }
@@ -162,20 +238,20 @@ public struct Table: Sendable {
 /// Reads whole rows of a leaf: every column of the table opened once.
 package struct RowReader {
   private let columns: [LeafColumn]
-  private let schema: TableSchema
+  private let shape: RowShape
 
-  package init(_ leaf: Leaf, _ schema: TableSchema) throws {
-    columns = try schema.columnIDs.map { try leaf.column(id: $0) }
-    self.schema = schema
+  package init(_ leaf: Leaf, _ shape: RowShape) throws {
+    columns = try shape.schema.columnIDs.map { try leaf.column(id: $0) }
+    self.shape = shape
   }
 
   /// A row's values; a column that the leaf does not have is null.
   package func row(_ row: Int, key: Int64) throws -> Row {
     var values: [Value] = []
     values.reserveCapacity(columns.count)
-    for (column, reader) in zip(schema.columns, columns) {
+    for (column, reader) in zip(shape.columns, columns) {
       values.append(try reader.value(row, as: column.type))
     }
-    return Row(key: key, values: values, schema: schema)
+    return Row(key: key, values: values, shape: shape)
   }
 }

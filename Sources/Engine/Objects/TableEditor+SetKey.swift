@@ -29,11 +29,8 @@ extension TableEditor {
 
   /// Adds an entry for every object there is.
   private func addAllKeys(_ column: Int) throws {
-    try tree.closeAll()
     let decoded = DecodedColumn()
-    var position: UInt64 = 0
-    while case .stored(let entry, _)? = try tree.place(ofPosition: position) {
-      let leaf = try store.leaf(entry)
+    try forEachStoredLeaf { leaf in
       let keys = try leaf.keys()
       try leaf.column(id: schema.columnIDs[column]).decode(
         rows: 0..<leaf.rowCount, into: decoded)
@@ -46,7 +43,6 @@ extension TableEditor {
         index.add(IndexEntry(code: schema.keyCode.code(spelling), object: keys.key(row)))
       }
       try index.limitMemory(removeOutdated)
-      position += entry.count
     }
   }
 }

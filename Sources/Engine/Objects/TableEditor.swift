@@ -22,6 +22,10 @@ package final class TableEditor {
   var leafCopies = LeafCopies(changes: 0)
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
+  /// Set when the table was deleted; every further use throws.
+  var isDeleted = false
+  /// The `forEachRow` that are going on.
+  var visits: [Visit] = []
 
   package init(
     _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
@@ -51,6 +55,7 @@ package final class TableEditor {
 
   func use<Result>(_ body: () throws -> Result) throws -> Result {
     if isEnded { throw EngineError.transactionEnded }
+    if isDeleted { throw EngineError.noSuchTable(name: name, known: []) }
     return try translatingErrors(path, body)
   }
 
@@ -68,7 +73,7 @@ package final class TableEditor {
       case .stored(let entry, _):
         let leaf = try store.leaf(entry)
         guard let row = try leaf.keys().row(ofKey: key) else { return nil }
-        return try RowReader(leaf, schema).row(row, key: key)
+        return try RowReader(leaf, RowShape(schema)).row(row, key: key)
       }
     }
   }
@@ -83,12 +88,12 @@ package final class TableEditor {
       case .stored(let entry, let before):
         let leaf = try store.leaf(entry)
         let row = position - Int(clamping: before)
-        return try RowReader(leaf, schema).row(row, key: leaf.keys().key(row))
+        return try RowReader(leaf, RowShape(schema)).row(row, key: leaf.keys().key(row))
       }
     }
   }
 
-  private func copy(_ leaf: OpenLeaf, _ row: Int) throws -> Row {
+  func copy(_ leaf: OpenLeaf, _ row: Int) throws -> Row {
     let values = try schema.columns.enumerated().map { index, column in
       guard let spelling = try leaf.spelling(row: row, column: index) else { return Value.null }
       guard let value = Value(spelling: spelling, type: column.type) else {
@@ -98,7 +103,7 @@ package final class TableEditor {
       }
       return value
     }
-    return Row(key: leaf.key(row), values: values, schema: schema)
+    return Row(key: leaf.key(row), values: values, shape: RowShape(schema))
   }
 
   // MARK: Changing objects
@@ -219,6 +224,7 @@ package final class TableEditor {
       guard try tree.update(key, changes) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
+      for visit in visits { visit.changed(key) }
       enter(entries, of: key)
       try tree.limitMemory()
       try limitIndex()
@@ -252,6 +258,7 @@ package final class TableEditor {
       guard try tree.replace(key, base: base, row: row) else {
         throw EngineError.noSuchObject(table: name, key: key)
       }
+      for visit in visits { visit.changed(key) }
       enter(entries, of: key)
       try tree.limitMemory()
       try limitIndex()
@@ -262,6 +269,7 @@ package final class TableEditor {
   package func delete(_ key: Int64) throws -> Bool {
     try use {
       guard try tree.delete(key) else { return false }
+      for visit in visits { visit.changed(key) }
       try tree.limitMemory()
       return true
     }
@@ -271,6 +279,7 @@ package final class TableEditor {
     try use {
       try tree.removeAll()
       try index.removeAll()
+      for visit in visits { visit.changedAll() }
       for index in valueIndexes { try index.removeAll() }
     }
   }
@@ -287,29 +296,6 @@ package final class TableEditor {
     guard value.fits(column.type) else {
       throw EngineError.invalidValue(
         table: name, column: column.name, value: "\(value)", expected: "\(column.type.article)")
-    }
-  }
-
-  // MARK: Changing the table
-
-  /// Gives a column another type; stored spellings stay as they are. Its index is made anew.
-  ///
-  /// The caller has made sure that every stored spelling reads as the new type.
-  package func widen(column index: Int, to type: ColumnType) throws {
-    try use {
-      schema.setType(type, at: index)
-      schemaIsChanged = true
-      try remakeIndex(ofColumn: index)
-    }
-  }
-
-  /// Adds a nullable column at the end.
-  package func addColumn(_ column: Column) throws {
-    try use {
-      try schema.add(column, table: name)
-      schemaIsChanged = true
-      try tree.closeAll()
-      store.columnIDs = schema.columnIDs
     }
   }
 
@@ -337,9 +323,4 @@ package final class TableEditor {
     }
     return table
   }
-}
-
-extension ColumnType {
-  /// The type with its article, for messages.
-  var article: String { self == .int ? "an int" : "a \(name)" }
 }

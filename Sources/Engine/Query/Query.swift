@@ -58,6 +58,16 @@ extension Query {
     return rows
   }
 
+  /// The objects, in order, as values of a `Decodable` type; see `Row.decode`. Name the type's columns in
+  /// `columns`, so that no others are read.
+  ///
+  /// - Throws: as `forEachRow` and `Row.decode`.
+  public func rows<Object: Decodable>(in table: Table, as type: Object.Type) throws -> [Object] {
+    var objects: [Object] = []
+    try forEachRow(in: table) { objects.append(try $0.decode(type)) }
+    return objects
+  }
+
   /// The keys of the objects, in order. Reads no column but the filter's and the sort's.
   ///
   /// - Throws: as `forEachRow`.
@@ -71,14 +81,14 @@ extension Query {
 
   package func forEachRow(of source: any LeafSource, _ body: (Row) throws -> Void) throws {
     let reader = try ResultReader(self, source)
-    let schema = try reader.rowSchema()
-    let types = schema.columns.map(\.type)
+    let shape = RowShape(try reader.rowSchema())
+    let types = shape.columns.map(\.type)
     try reader.forEachWindow(withKeys: true) { window in
       for row in 0..<window.count {
         let values = try types.indices.map { column in
           try window.value(row, column, types[column])
         }
-        try body(Row(key: window.keys[row], values: values, schema: schema))
+        try body(Row(key: window.keys[row], values: values, shape: shape))
       }
     }
   }

@@ -4,7 +4,8 @@
 ///     1  3  zero
 ///     4  4  the number the next new table gets
 ///     8  4  number of tables
-///     12    tables: number 4 · name (length 4, UTF-8) · schema reference 24 ·
+///     12 8  version of the schema, the programs' own number
+///     20    tables: number 4 · name (length 4, UTF-8) · schema reference 24 ·
 ///           tree level 4 · tree entry 40 (first key, count, reference; zeros at level 0) ·
 ///           next key 8 · number of runs of the key's index 4 · runs of 52 (`IndexRun`) ·
 ///           number of secondary indexes 4 · indexes (`Index`) ·
@@ -96,6 +97,8 @@ package struct Catalogue: Sendable, Equatable {
   }
 
   package var nextTableNumber: UInt32 = 1
+  /// The number that programs give to the tables' schema; see `Schema`.
+  package var schemaVersion: UInt64 = 0
   package var tables: [Table] = []
 
   package init() {}
@@ -106,6 +109,7 @@ package struct Catalogue: Sendable, Equatable {
     writer.append([0, 0, 0])
     writer.append(nextTableNumber)
     writer.append(UInt32(tables.count))
+    writer.append(schemaVersion)
     for table in tables {
       writer.append(table.number)
       writer.append(table.name)
@@ -137,6 +141,7 @@ package struct Catalogue: Sendable, Equatable {
     _ = try reader.readBytes(3, "catalogue")
     nextTableNumber = try reader.read(UInt32.self, "next table number")
     let count = try reader.read(UInt32.self, "number of tables")
+    schemaVersion = try reader.read(UInt64.self, "schema version")
     var names: Set<String> = []
     for _ in 0..<count {
       let table = try Self.readTable(&reader)

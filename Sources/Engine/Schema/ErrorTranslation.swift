@@ -1,5 +1,7 @@
 /// Runs `body` and gives what it throws as an `EngineError`; errors of the caller's own pass.
-func translatingErrors<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+func translatingErrors<Result>(
+  _ path: @autoclosure () -> String, _ body: () throws -> Result
+) throws -> Result {
   do {
     return try body()
   } catch let error as SystemError {
@@ -9,12 +11,12 @@ func translatingErrors<Result>(_ path: String, _ body: () throws -> Result) thro
       path: error.path, where: "block at offset \(error.offset), length \(error.length)",
       reason: error.what)
   } catch let error as DecodingFailure {
-    throw EngineError.damaged(path: path, where: "byte \(error.offset)", reason: error.what)
+    throw EngineError.damaged(path: path(), where: "byte \(error.offset)", reason: error.what)
   } catch ClusterError.tooLarge(let bytes) {
     throw EngineError.tooLarge(what: "\(bytes) bytes of neighbouring values", limit: "4 GiB")
   } catch let error as ClusterError {
-    throw EngineError.damaged(path: path, where: "a cluster", reason: "\(error)")
+    throw EngineError.damaged(path: path(), where: "a cluster", reason: "\(error)")
   } catch let error as CoordinationError {
-    throw EngineError.busy(path: path, reason: "\(error)")
+    throw EngineError.busy(path: path(), reason: "\(error)")
   }
 }

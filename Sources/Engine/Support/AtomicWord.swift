@@ -27,9 +27,20 @@ package struct AtomicWord: @unchecked Sendable {
     pointer.pointee.store(value, ordering: .sequentiallyConsistent)
   }
 
+  /// Stores `value` and returns what was there.
+  package func swap(_ value: UInt64) -> UInt64 {
+    pointer.pointee.exchange(value, ordering: .sequentiallyConsistent)
+  }
+
   /// Adds one and returns the new value.
   package func increment() -> UInt64 {
     pointer.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+  }
+
+  /// Takes one away, but never from 0.
+  package func decrement() {
+    var value = load()
+    while value > 0, !exchange(value, with: value - 1) { value = load() }
   }
 
   /// Stores `value` if the word is `expected`; false, and nothing stored, if it is not.
@@ -39,8 +50,9 @@ package struct AtomicWord: @unchecked Sendable {
     ).exchanged
   }
 
-  /// Stores `value` if it is larger than the word.
-  package func raise(to value: UInt64) {
-    pointer.pointee.max(value, ordering: .sequentiallyConsistent)
+  /// Stores `value` if it is larger than the word; false if it is not.
+  @discardableResult
+  package func raise(to value: UInt64) -> Bool {
+    pointer.pointee.max(value, ordering: .sequentiallyConsistent).oldValue < value
   }
 }

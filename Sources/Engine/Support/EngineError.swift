@@ -18,8 +18,32 @@ public enum EngineError: Error, Sendable, Equatable {
   case readOnly(path: String)
   /// A transaction was begun on a thread that is inside one already.
   case nestedTransaction(path: String)
+  /// An asynchronous write was cancelled before it began.
+  case cancelled
+  /// A connection was used inside a read or write of its own, which would wait for itself.
+  case nestedConnection(path: String)
+  /// A commit would have kept more versions alive than `Database.Options.maximumActiveVersions`.
+  ///
+  /// - `active`: how many there would be, the new one included.
+  /// - `oldest`: who holds the oldest of them: a process, and the version's number.
+  case tooManyVersions(path: String, active: Int, limit: Int, oldest: VersionHolder)
   /// A transaction was used after it had ended.
   case transactionEnded
+  /// A session, or what it gave, was used on another thread or queue than its own.
+  case wrongThread(what: String)
+  /// Something that a session cannot do while it is in a write transaction.
+  case insideTransaction(operation: String)
+  /// A change, or the end of a transaction, without a transaction.
+  case noTransaction(operation: String)
+  /// An object that was deleted, or added by a transaction that was cancelled; results of a table that
+  /// is gone.
+  case invalidated(what: String)
+  /// Nobody would deliver notifications where they were asked for.
+  case cannotObserve(reason: String)
+  /// A `ThreadSafeReference` was resolved a second time.
+  case referenceResolved
+  /// An object, token, reference or snapshot of another session or database.
+  case foreign(what: String, expected: String)
   case noSuchTable(name: String, known: [String])
   case tableExists(name: String)
   case noSuchColumn(table: String, column: String, known: [String])
@@ -31,9 +55,27 @@ public enum EngineError: Error, Sendable, Equatable {
   case duplicateKey(table: String, column: String, value: String)
   /// A column that cannot be the primary key because of what its objects hold.
   case invalidKey(table: String, column: String, reason: String)
+  /// The file's tables are not those that were declared.
+  case schemaMismatch(
+    path: String, fileVersion: UInt64, declaredVersion: UInt64, differences: [String])
+  /// The file was given a later version of the schema than was declared, by a later program.
+  case newerSchema(path: String, fileVersion: UInt64, declaredVersion: UInt64)
+  /// A property of a Swift type that no column can hold, or whose value the column does not give.
+  case invalidProperty(type: String, property: String, reason: String)
   /// Too much for one object, cluster or file.
   case tooLarge(what: String, limit: String)
   case invalidArgument(String)
+}
+
+/// A process that holds a version of a database with its snapshots.
+public struct VersionHolder: Sendable, Hashable {
+  public let process: Int32
+  public let version: UInt64
+
+  public init(process: Int32, version: UInt64) {
+    self.process = process
+    self.version = version
+  }
 }
 
 extension EngineError: CustomStringConvertible {
@@ -62,8 +104,34 @@ extension EngineError: CustomStringConvertible {
     case .nestedTransaction(let path):
       return "\(path): this thread is inside a write transaction already; pass that transaction "
         + "on instead of beginning another"
+    case .cancelled:
+      return "the write was cancelled before it began; nothing was changed"
+    case .nestedConnection(let path):
+      return "\(path): this thread is inside a read or write of this connection already; use the "
+        + "snapshot or transaction it was given, or an asynchronous one, which comes after it"
+    case .tooManyVersions(let path, let active, let limit, let oldest):
+      return "\(path): the commit would make \(active) versions alive (at most \(limit)); nothing "
+        + "was changed. The oldest, version \(oldest.version), is held by process \(oldest.process): "
+        + "release its snapshot and write again"
     case .transactionEnded:
       return "the transaction has been committed or rolled back; begin a new one"
+    case .wrongThread(let what):
+      return "\(what) belongs to the thread or queue that it was made on, and this is another; "
+        + "take a ThreadSafeReference or a frozen copy across, or ask that thread to do the work"
+    case .insideTransaction(let operation):
+      return "\(operation) is not possible inside a write transaction; commit or cancel it first"
+    case .noTransaction(let operation):
+      return "\(operation) needs a write transaction: use write { } or beginWrite()"
+    case .invalidated(let what):
+      return "\(what) is not valid any more; look at isInvalidated before using what may be gone"
+    case .cannotObserve(let reason):
+      return
+        "\(reason); observe on a SessionThread, a session of a queue or of the main thread, or "
+        + "with observe(on:) on a queue"
+    case .referenceResolved:
+      return "the reference has been resolved already; make a new one for every use"
+    case .foreign(let what, let expected):
+      return "\(what) of another \(expected) was given; use one of this \(expected)"
     case .noSuchTable(let name, let known):
       return "there is no table '\(name)'; " + Self.list("tables", known)
     case .tableExists(let name):
@@ -81,6 +149,19 @@ extension EngineError: CustomStringConvertible {
         + "already; update that one, or give the new one another key"
     case .invalidKey(let table, let column, let reason):
       return "table '\(table)': column '\(column)' cannot be the key: \(reason)"
+    case .schemaMismatch(let path, let fileVersion, let declaredVersion, let differences):
+      let advice =
+        fileVersion == declaredVersion
+        ? "raise the version of the schema, \(declaredVersion), and give a migration"
+        : "the file has version \(fileVersion) of the schema, \(declaredVersion) is declared: "
+          + "let the migration make them the same"
+      return "\(path): the tables are not those declared: "
+        + "\(differences.joined(separator: "; ")); \(advice); the file was left as it is"
+    case .newerSchema(let path, let fileVersion, let declaredVersion):
+      return "\(path): the file has version \(fileVersion) of the schema, and this program knows "
+        + "version \(declaredVersion); use a newer program"
+    case .invalidProperty(let type, let property, let reason):
+      return "property '\(property)' of \(type): \(reason)"
     case .tooLarge(let what, let limit):
       return "\(what) is too large (at most \(limit))"
     case .invalidArgument(let reason):

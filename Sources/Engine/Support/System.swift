@@ -382,15 +382,6 @@ package enum System {
     kill(identifier, 0) == 0 || errno == EPERM
   }
 
-  /// A number that tells the present thread from all others that are alive.
-  package static var currentThread: UInt {
-    #if canImport(Darwin)
-      UInt(bitPattern: pthread_self())
-    #else
-      UInt(pthread_self())
-    #endif
-  }
-
   package static var processorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
   /// Nanoseconds of a clock that never goes backwards.

@@ -9,7 +9,7 @@
 /// A closure written in top-level code is isolated to the main actor and would crash here: start
 /// threads from functions.
 package final class Thread: @unchecked Sendable {
-  // @unchecked: `handle` is written before the object is returned, and read only by `join`.
+  // @unchecked: `handle` is written before the object is returned, and read only by `join` and `detach`.
   private var handle: pthread_t?
 
   /// Starts a thread that runs `body` once.
@@ -36,11 +36,22 @@ package final class Thread: @unchecked Sendable {
     handle = started
   }
 
-  /// Waits until the thread has ended. Call once.
+  /// Waits until the thread has ended. On that very thread it only lets go of it. Call once.
   package func join() {
     guard let handle else { return }
     self.handle = nil
-    pthread_join(handle, nil)
+    if pthread_equal(handle, pthread_self()) != 0 {
+      pthread_detach(handle)
+    } else {
+      pthread_join(handle, nil)
+    }
+  }
+
+  /// Lets the thread end by itself. Instead of `join`.
+  package func detach() {
+    guard let handle else { return }
+    self.handle = nil
+    pthread_detach(handle)
   }
 }
 

@@ -149,11 +149,41 @@ package final class ClusterStore {
   package func drop(_ reference: BlockReference) { writer.drop(reference) }
 
   /// Drops a leaf: its cluster, and its overlay if it has one.
-  package func dropLeaf(_ entry: NodeEntry) throws {
-    if entry.reference.isOverlay {
-      drop(try blocks.overlay(entry, end: end()).base.reference)
+  package func dropLeaf(_ entry: NodeEntry) throws { try references(of: entry).forEach(drop) }
+
+  /// A leaf's cluster, and its overlay if it has one.
+  func references(of entry: NodeEntry) throws -> [BlockReference] {
+    guard entry.reference.isOverlay else { return [entry.reference] }
+    return [try blocks.overlay(entry, end: end()).base.reference, entry.reference]
+  }
+
+  /// Writes a leaf anew with another column, which has the same value in every row. The other columns
+  /// are copied as they are stored, those that the table has no more are left out.
+  ///
+  /// The leaf itself is not dropped.
+  ///
+  /// - Parameter columnIDs: the table's columns, the new one among them.
+  /// - Complexity: O(bytes); where rows have changed since the cluster was written, all are encoded.
+  func write(
+    _ entry: NodeEntry, columnIDs: [UInt32], adding id: UInt32, spelling: [UInt8],
+    limits: TreeEditor.Limits
+  ) throws -> [NodeEntry] {
+    let leaf = try leaf(entry)
+    guard leaf.overlay == nil else {
+      var rows = RowBuffer(columnIDs: columnIDs)
+      try rows.append(leaf)
+      if let place = columnIDs.firstIndex(of: id) { try rows.fill(place, with: spelling) }
+      return try close(OpenCluster(rows), limits: limits)
     }
-    drop(entry.reference)
+    var columns: [EncodedColumn] = []
+    for other in columnIDs where other != id {
+      if let column = try leaf.cluster.encodedColumn(id: other) { columns.append(column) }
+    }
+    columns.append(try builder.encode(repeating: spelling, id: id, rowCount: leaf.rowCount))
+    let keys = try leaf.cluster.keys()
+    let offsets = keys.isDense ? nil : (0..<keys.rowCount).map(keys.offset)
+    let cluster = try builder.assemble(columns, rowCount: leaf.rowCount, keyOffsets: offsets)
+    return [try write(cluster, firstKey: entry.firstKey)]
   }
 
   /// Bytes of a leaf's cluster and overlay.

@@ -112,6 +112,9 @@ package struct LeafColumn {
   /// values then hold for the leaf.
   package var unchanged: ColumnReader? { overlay == nil ? reader : nil }
 
+  /// The column as it is stored, whatever was changed since.
+  var stored: ColumnReader { reader }
+
   /// A row's value; null outside the rows.
   ///
   /// - Throws: `ClusterError.misfit` when the spelling is not of the type.

@@ -33,16 +33,20 @@ package struct Node {
 
   /// Reads a verified block.
   ///
-  /// - Parameter repeats: first keys may be equal, as the codes of an index are.
+  /// - Parameters:
+  ///   - repeats: first keys may be equal, as the codes of an index are.
+  ///   - path: of the file, for errors.
+  ///   - isKnown: the same bytes were read as the same entry before: its own entries are not looked
+  ///     at again.
   /// - Throws: `BlockError` when the bytes are no node of that level, out of order, or do not add
   ///   up to the parent's entry.
   package init(
     _ bytes: UnsafeRawBufferPointer, of entry: NodeEntry, level: Int, repeats: Bool = false,
-    path: String
+    path: @autoclosure () -> String, isKnown: Bool = false
   ) throws(BlockError) {
     func damaged(_ what: String) -> BlockError {
       BlockError(
-        path: path, offset: entry.reference.offset, length: entry.reference.length, what: what)
+        path: path(), offset: entry.reference.offset, length: entry.reference.length, what: what)
     }
     guard bytes.count >= Self.headerBytes, bytes[0] == Self.kind else {
       throw damaged("it is not a tree node")
@@ -56,6 +60,7 @@ package struct Node {
     guard entryCount > 0, bytes.count == Self.headerBytes + entryCount * Self.entryBytes else {
       throw damaged("the node's length does not fit its \(entryCount) entries")
     }
+    if isKnown { return }
     var total: UInt64 = 0
     var last: Int64?
     for index in 0..<entryCount {

@@ -34,15 +34,15 @@ package final class TreeEditor {
     var content: Content
   }
 
-  private let reader: TreeReader
-  private let clusters: ClusterStore
-  private let limits: Limits
-  private var root: EditNode?
+  let reader: TreeReader
+  let clusters: ClusterStore
+  let limits: Limits
+  var root: EditNode?
   private var openCount = 0
   private var overlayMemory = 0
   private(set) package var count: UInt64
   /// Grows with every change to the table's objects.
-  private(set) package var changeCount = 0
+  package internal(set) var changeCount = 0
   package var isChanged: Bool { changeCount > 0 }
 
   /// - Parameters:
@@ -58,7 +58,7 @@ package final class TreeEditor {
     }
   }
 
-  private func load(_ entry: NodeEntry, level: Int) throws -> EditNode {
+  func load(_ entry: NodeEntry, level: Int) throws -> EditNode {
     let children = try reader.entries(entry, level: level).map { child in
       Child(firstKey: child.firstKey, count: child.count, content: .stored(child.reference))
     }
@@ -373,34 +373,15 @@ package final class TreeEditor {
   ///
   /// - Complexity: O(nodes): clusters are dropped without being read.
   package func removeAll() throws {
-    if let root { try dropAll(root) }
+    var dropped: [BlockReference] = []
+    if let root { try forEachBlock(below: root) { dropped.append($0) } }
+    // Not before all were read: what an unreadable node leaves in use must not count as free.
+    dropped.forEach(clusters.drop)
     root = nil
     openCount = 0
     overlayMemory = 0
     count = 0
     changeCount += 1
-  }
-
-  private func dropAll(_ node: EditNode) throws {
-    if let origin = node.origin { clusters.drop(origin.reference) }
-    for child in node.children {
-      switch child.content {
-      case .open(.rows): continue
-      case .open(.overlay(let overlay)): clusters.drop(overlay.base.reference)
-      case .node(let inner): try dropAll(inner)
-      case .stored(let reference):
-        let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
-        let subtree = TreeReader(
-          blocks: reader.blocks, root: TreeRoot(level: node.level, entry: entry), end: reader.end)
-        if node.level == 1 {
-          try clusters.dropLeaf(entry)
-        } else {
-          try subtree.walk(below: entry, level: node.level - 1) { entry, _ in
-            clusters.drop(entry.reference)
-          }
-        }
-      }
-    }
   }
 
   // MARK: Writing

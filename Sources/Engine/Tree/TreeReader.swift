@@ -21,7 +21,21 @@ package struct TreeReader: Sendable {
 
   package func node(_ entry: NodeEntry, level: Int) throws(BlockError) -> Node {
     let bytes = try blocks.block(entry.reference, end: end)
-    return try Node(bytes, of: entry, level: level, path: blocks.storage.path)
+    let parts = blocks.verifiedParts(of: entry.reference)
+    let part = Self.part(entry)
+    let isKnown = parts.contains(part)
+    let node = try Node(
+      bytes, of: entry, level: level, path: blocks.storage.path, isKnown: isKnown)
+    if !isKnown { parts.insert(part) }
+    return node
+  }
+
+  /// The part of a node's block that stands for its fitting an entry: what the entry says is a share
+  /// of the part's number, since the same block would not fit another entry.
+  private static func part(_ entry: NodeEntry) -> Int {
+    let mixed = (entry.count ^ UInt64(bitPattern: entry.firstKey) &* 0x9E37_79B9_7F4A_7C15)
+      &* 0xD6E8_FEB8_6659_FD93
+    return Int(truncatingIfNeeded: mixed & ~15 | 1)
   }
 
   /// A node's entries, read as a copy: see `BlockReader.withCopy`.
@@ -46,6 +60,20 @@ package struct TreeReader: Sendable {
       entry = node.entry(index)
     }
     return Location(entry: entry, position: position)
+  }
+
+  /// The leaf that may hold the key, like `location` without the objects before it.
+  ///
+  /// - Complexity: O(log n).
+  package func leaf(ofKey key: Int64) throws(BlockError) -> NodeEntry? {
+    guard root.level > 0 else { return nil }
+    var entry = root.entry
+    for level in stride(from: root.level, to: 0, by: -1) {
+      let node = try node(entry, level: level)
+      guard let index = node.index(ofKey: key) else { return nil }
+      entry = node.entry(index)
+    }
+    return entry
   }
 
   /// The cluster that holds the object at a position; nil beyond the last.

@@ -28,6 +28,8 @@ package final class CommitPipeline: @unchecked Sendable {
     /// True once this handle has made sure that the version it begins from is durable.
     var hasBegun = false
     var wanted: UInt64 = 0
+    /// Somebody waits for this version to become durable.
+    var urgent: UInt64 = 0
     /// The flusher thread waits for its next round to be due: no use waking it for one more commit.
     var isPacing = false
     /// When the last round began.
@@ -49,10 +51,16 @@ package final class CommitPipeline: @unchecked Sendable {
   /// What readers of this process may take: ahead of the shared cell after commits without flush.
   private let ownVisible: VersionCell
   private let ownMemory: UnsafeMutableRawPointer
+  /// Told each version that has become visible to this process, with no lock held.
+  private let becameVisible: @Sendable (UInt64) -> Void
 
-  package init(storage: any Storage, coordination: Coordination, recovered: Recovery) {
+  package init(
+    storage: any Storage, coordination: Coordination, recovered: Recovery,
+    becameVisible: @escaping @Sendable (UInt64) -> Void = { _ in }
+  ) {
     self.storage = storage
     self.coordination = coordination
+    self.becameVisible = becameVisible
     identity = recovered.identity
     state = State(
       complete: recovered.record, durable: recovered.record, durableSlot: recovered.slot)
@@ -73,6 +81,18 @@ package final class CommitPipeline: @unchecked Sendable {
     }
     if let shared, shared.version > own.version { return shared }
     return own
+  }
+
+  /// The newest version that is complete, durable or not: what this process has committed last, or
+  /// what another has.
+  ///
+  /// It may be held by readers of this process like a visible one. Its pages are kept as long as it is the
+  /// newest (`keptVersions`); a reader publishes it and then looks again, so that the next writer sees
+  /// either the reader or is seen. And no other process writes before it is durable, failed or not.
+  package func newestComplete() -> VersionRecord {
+    let visible = visible()
+    let complete = lock.withLock { state.complete }
+    return complete.version > visible.version ? complete : visible
   }
 
   /// Versions whose pages must not be written, readers' aside.
@@ -115,16 +135,20 @@ package final class CommitPipeline: @unchecked Sendable {
         fail("\(error)")
         throw EngineError.poisoned(path: storage.path, cause: "\(error)")
       }
-      if recovered.record != known {
+      // Killed between its flush and its publication, it has left readers with the version before,
+      // whose pages are about to be written.
+      if coordination.visible.load() != recovered.record {
         coordination.visible.store(recovered.record)
-        ownVisible.store(recovered.record)
+        coordination.announce()
       }
+      if recovered.record != known { ownVisible.store(recovered.record) }
       lock.withLock {
         state.hasBegun = true
         state.complete = recovered.record
         state.durable = recovered.record
         state.durableSlot = recovered.slot
       }
+      if recovered.record != known { becameVisible(recovered.record.version) }
       return (recovered.record, recovered.record != known)
     } catch {
       try endTransaction()
@@ -164,7 +188,11 @@ package final class CommitPipeline: @unchecked Sendable {
 
   /// Lets readers of this process take the newest complete version before it is durable.
   package func showComplete() {
-    lock.withLock { ownVisible.store(state.complete) }
+    let version = lock.withLock {
+      ownVisible.store(state.complete)
+      return state.complete.version
+    }
+    becameVisible(version)
   }
 
   // MARK: Rounds
@@ -173,9 +201,16 @@ package final class CommitPipeline: @unchecked Sendable {
   ///
   /// - Throws: `EngineError.poisoned` when a flush fails or has failed.
   package func makeDurable() throws {
+    var published: UInt64?
+    defer {
+      if let published {
+        coordination.announce()
+        becameVisible(published)
+      }
+    }
     roundLock.lock()
     defer { roundLock.unlock() }
-    try round()
+    try round(&published)
   }
 
   /// Starts the flusher thread, which `requestDurability` and completions need, unless it runs.
@@ -199,8 +234,11 @@ package final class CommitPipeline: @unchecked Sendable {
 
   /// Has the flusher thread call `completion` once the newest complete version is durable, whoever
   /// makes it so. Completions are called in the order of versions, with no lock held.
-  package func onDurable(_ completion: @escaping Completion) {
+  ///
+  /// - Parameter isUrgent: false when more commits are on their way, which may share the round.
+  package func onDurable(isUrgent: Bool = true, _ completion: @escaping Completion) {
     lock.withLock {
+      if isUrgent { state.urgent = state.complete.version }
       if let failure = state.failure {
         state.ready.append((completion, failure))
       } else if state.complete.version <= state.durable.version {
@@ -250,8 +288,8 @@ package final class CommitPipeline: @unchecked Sendable {
   private func waitForPace() {
     state.isPacing = true
     defer { state.isPacing = false }
-    while !state.isStopping, state.ready.isEmpty, state.completions.isEmpty, state.failure == nil,
-      state.wanted > state.durable.version
+    while !state.isStopping, state.ready.isEmpty, state.failure == nil,
+      state.urgent <= state.durable.version, state.wanted > state.durable.version
     {
       let passed = (System.monotonicNanoseconds &- state.lastRound) / 1_000_000
       if passed >= Self.pace { return }
@@ -260,7 +298,9 @@ package final class CommitPipeline: @unchecked Sendable {
   }
 
   /// One round, with `roundLock` held.
-  private func round() throws {
+  ///
+  /// - Parameter published: set to the version that became visible, also when an error follows.
+  private func round(_ published: inout UInt64?) throws {
     let (target, slot) = lock.withLock {
       state.lastRound = System.monotonicNanoseconds
       state.target = state.complete
@@ -286,6 +326,7 @@ package final class CommitPipeline: @unchecked Sendable {
       state.durableSlot = slot
       state.target = nil
       coordination.visible.store(target)
+      published = target.version
       if ownVisible.load()?.version ?? 0 < target.version { ownVisible.store(target) }
       let due = state.completions.prefix { $0.version <= target.version }
       state.ready += due.map { ($0.call, nil) }

@@ -7,7 +7,7 @@
 /// blocks nobody.
 ///
 ///     0     8  magic "SheafLck"
-///     8     8  layout version (2)
+///     8     8  layout version (3)
 ///     16   16  device and inode of the database file
 ///     32    8  the next ticket of the writers' queue
 ///     40    8  the next participant's token
@@ -15,6 +15,9 @@
 ///     56    8  the first version of the present file; readers of earlier ones look at a file that a
 ///              compaction has replaced
 ///     64  128  the newest visible version (`VersionCell`)
+///     192   8  how many handles want to be woken when a version is published (a hint: those of killed
+///              processes still count)
+///     200   1  written to, without changing it, to wake them (`VersionWatcher`)
 ///     4096     2,048 reader slots of 64 bytes (`ReaderTable`)
 ///     135168   256 writer seats of 16 bytes: ticket, owner's token (`WriterQueue`)
 ///
@@ -31,6 +34,8 @@ package final class Coordination: @unchecked Sendable {
     static let usedReaderSlots = 48
     static let firstVersion = 56
     static let visible = 64
+    static let watchers = 192
+    static let touched = 200
     static let readers = 4096
     static let readerSlotCount = 2048
     static let seats = readers + readerSlotCount * 64
@@ -52,7 +57,7 @@ package final class Coordination: @unchecked Sendable {
   }
 
   private static let magic: UInt64 = 0x6B63_4C66_6165_6853  // "SheafLck", little-endian
-  private static let layoutVersion: UInt64 = 2
+  private static let layoutVersion: UInt64 = 3
 
   /// The newest version that readers may take; durable unless the storage is private.
   package let visible: VersionCell
@@ -68,6 +73,8 @@ package final class Coordination: @unchecked Sendable {
   /// 0: taking part. 1: leaves once no version is held. 2: has left.
   private let wantsToLeave: AtomicWord
   private let leaving = Lock()
+  /// How many of the watchers are this handle's own, 0 or 1.
+  private let ownWatchers = AtomicWord.allocate()
 
   /// Private memory: nobody else takes part.
   package init(privateFor path: String) throws(SystemError) {
@@ -138,6 +145,7 @@ package final class Coordination: @unchecked Sendable {
 
   deinit {
     wantsToLeave.deallocate()
+    ownWatchers.deallocate()
     System.unmap(memory, length: Place.bytes)
     if let descriptor { System.close(descriptor) }
   }
@@ -282,7 +290,7 @@ package final class Coordination: @unchecked Sendable {
     let registered = try System.lock(
       descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
     // Without the registration lock somebody may be about to join: then the file stays.
-    if registered, try becomeAlone() { try System.remove(path) }
+    if registered, try becomeAlone(), isInPlace { try System.remove(path) }
     // A handle whose flush failed still holds the right to write.
     for byte in [LockByte.presence, LockByte.registration, LockByte.writing] {
       _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: true, path: path)
@@ -294,7 +302,43 @@ package final class Coordination: @unchecked Sendable {
     return (0..<used).contains { word(Place.readers + $0 * 64).load() == token }
   }
 
+  // MARK: Telling other processes
+
+  /// From now on this handle is woken when others publish a version.
+  func beginWatching() {
+    ownWatchers.store(1)
+    _ = word(Place.watchers).increment()
+  }
+
+  func endWatching() {
+    ownWatchers.store(0)
+    word(Place.watchers).decrement()
+  }
+
+  /// Wakes the other handles that watch. To be called after a version was published.
+  ///
+  /// Cost: two atomic loads when nobody watches, else one system call.
+  func announce() {
+    guard let descriptor, word(Place.watchers).load() > ownWatchers.load() else { return }
+    let byte: [UInt8] = [0]
+    // Should it fail, they look by themselves before long.
+    byte.withUnsafeBytes { try? System.write(descriptor, at: Place.touched, $0, path: path) }
+  }
+
   // MARK: The process that writes
+
+  /// True while the lock file's name still names the file that this handle has open.
+  private var isInPlace: Bool {
+    guard descriptor != nil else { return true }
+    guard let named = try? System.status(path: path) else { return false }
+    return FileIdentity(device: named.device, inode: named.inode) == identity
+  }
+
+  /// Somebody may have removed the lock file. Who opens the database after that makes a new one, and
+  /// neither sees the other: nothing must be written then.
+  package func checkLockFile() throws {
+    if !isInPlace { throw CoordinationError.lockFileLost(path) }
+  }
 
   /// Waits until no other process is writing or has commits that are not durable.
   package func beginWriting(wait: Bool) throws(SystemError) -> Bool {
@@ -314,6 +358,7 @@ package final class Coordination: @unchecked Sendable {
 package enum CoordinationError: Error, Equatable, CustomStringConvertible {
   case foreignLockFile(String)
   case replaced(String)
+  case lockFileLost(String)
   case tooManyParticipants(String, Int)
   case tooManyReaders(String, Int)
   case tooManyWriters(String, Int)
@@ -325,6 +370,9 @@ package enum CoordinationError: Error, Equatable, CustomStringConvertible {
     case .replaced(let path):
       "the database file was replaced while others have the earlier one open (\(path)); "
         + "close them first"
+    case .lockFileLost(let path):
+      "its lock file \(path) was removed or replaced while it was open; close it everywhere and "
+        + "open it again"
     case .tooManyParticipants(_, let limit):
       "it is open \(limit) times already; close some"
     case .tooManyReaders(_, let limit):

@@ -4,7 +4,7 @@
 package final class VersionHold: Sendable {
   package let record: VersionRecord
   private let slot: Int
-  private let coordination: Coordination
+  package let coordination: Coordination
 
   package init(record: VersionRecord, slot: Int, coordination: Coordination) {
     self.record = record

@@ -101,6 +101,8 @@ enum SlowQuery {
       let one = ignoresCase ? fold(text) : Array(text.unicodeScalars)
       let two = ignoresCase ? fold(other) : Array(other.unicodeScalars)
       return one == two ? 0 : one.lexicographicallyPrecedes(two) ? -1 : 1
+    case (.data(let one), .data(let two)):
+      return one == two ? 0 : one.lexicographicallyPrecedes(two) ? -1 : 1
     default: return 0
     }
   }

@@ -1,0 +1,88 @@
+/// Calls to make whenever a newer version has become visible to this process, wherever it was written.
+///
+/// They are made after the version can be taken with `Database.snapshot()`, on whatever thread made
+/// it visible: the committing one, the flusher, or the one that watches other processes. None of
+/// the pipeline's locks is held, so that a listener may take a snapshot. The writer's turn may be:
+/// a listener must not write, nor wait for somebody who does. Several versions may share one call.
+///
+/// The first listener starts a thread that notices what other processes commit, until `stop`.
+///
+/// Thread rule: any thread. Cost when nobody listens: one atomic load a commit.
+package final class CommitListeners: @unchecked Sendable {
+  // @unchecked: what changes is guarded by `lock`; the words are atomics.
+  private let lock = Lock()
+  private var calls: [(id: Int, call: @Sendable () -> Void)] = []
+  private var lastID = 0
+  private let count = AtomicWord.allocate()
+  /// The newest version that listeners were told of, so that nobody tells them twice.
+  private let told = AtomicWord.allocate()
+
+  private let coordination: Coordination
+  private let watchesFile: Bool
+  private var watcher: VersionWatcher?
+  private var isStopped = false
+
+  init(_ coordination: Coordination, watchesFile: Bool) {
+    self.coordination = coordination
+    self.watchesFile = watchesFile
+  }
+
+  deinit {
+    count.deallocate()
+    told.deallocate()
+  }
+
+  package var isEmpty: Bool { count.load() == 0 }
+
+  /// Adds a call.
+  ///
+  /// - Returns: what `remove` takes.
+  package func add(_ call: @escaping @Sendable () -> Void) -> Int {
+    lock.withLock {
+      lastID += 1
+      calls.append((lastID, call))
+      count.store(UInt64(calls.count))
+      if watcher == nil, !isStopped { startWatching() }
+      return lastID
+    }
+  }
+
+  /// Removes a call. One that is being made on another thread may still be running afterwards.
+  package func remove(_ id: Int) {
+    // Released without the lock: it may hold the last reference to something that comes back here.
+    let removed = lock.withLock {
+      let removed = calls.filter { $0.id == id }
+      calls.removeAll { $0.id == id }
+      count.store(UInt64(calls.count))
+      return removed
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// With the lock held.
+  private func startWatching() {
+    // What is visible already is no news to whoever takes a snapshot after adding its listener.
+    if let version = coordination.visible.load()?.version { told.raise(to: version) }
+    // Where no thread is to be had, this process's own commits are told all the same, and the next
+    // listener tries again.
+    watcher = try? VersionWatcher(coordination, watchesFile: watchesFile) { [weak self] version in
+      self?.tell(of: version)
+    }
+  }
+
+  /// Ends the watching of other processes. No listener is added to it any more.
+  func stop() {
+    let watcher = lock.withLock {
+      isStopped = true
+      defer { self.watcher = nil }
+      return self.watcher
+    }
+    watcher?.stop()
+  }
+
+  /// Makes all calls, in the order in which they were added, unless they were made for this version.
+  func tell(of version: UInt64) {
+    guard told.raise(to: version), !isEmpty else { return }
+    for listener in lock.withLock({ calls }) { listener.call() }
+  }
+}

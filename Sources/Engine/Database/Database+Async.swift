@@ -1,0 +1,211 @@
+// Reading and writing by closures, at once or on background threads of the database.
+
+extension Database {
+  /// Runs `body` with a snapshot of the newest version.
+  ///
+  /// Never waits for writers. Cost: a few atomic stores beside `body`.
+  ///
+  /// - Throws: what `snapshot` and `body` throw.
+  public func read<Output>(_ body: (Snapshot) throws -> Output) throws -> Output {
+    try body(try snapshot())
+  }
+
+  /// Runs `body` on a background thread, with a snapshot of the version that is the newest when it begins.
+  ///
+  /// Reads begin in the order of asking; as many run at once as there are processors. Neither `body`
+  /// nor `completion` should wait for another asynchronous read.
+  ///
+  /// - Parameter completion: told what `body` returned or threw, or `EngineError.closed`; on the
+  ///   same thread.
+  public func asyncRead<Output: Sendable>(
+    _ body: @escaping @Sendable (Snapshot) throws -> Output,
+    completion: @escaping @Sendable (Result<Output, any Error>) -> Void
+  ) {
+    onReadingThread { completion(Result { try self.read(body) }) }
+  }
+
+  /// Runs `body` on a background thread, with a snapshot of the version that is the newest when it begins.
+  ///
+  /// - Throws: what `snapshot` and `body` throw; `CancellationError` when the task was cancelled before
+  ///   `body` began.
+  public func asyncRead<Output: Sendable>(
+    _ body: @escaping @Sendable (Snapshot) throws -> Output
+  ) async throws -> Output {
+    let cancellation = PendingWrite()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        asyncRead {
+          guard cancellation.begin() else { throw CancellationError() }
+          return try body($0)
+        } completion: {
+          continuation.resume(with: $0)
+        }
+      }
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after all
+  /// asynchronous writes that were asked for before.
+  ///
+  /// May be called from anywhere, also inside a write transaction of the same thread: it comes after
+  /// it. An error of `body` rolls back its own changes and no others. `close` makes all writes
+  /// that were asked for before it returns.
+  ///
+  /// - Parameters:
+  ///   - allowsGrouping: writes that come close together share a flush of the disk, which is put off
+  ///     for up to 10 ms while more are waiting. False: a flush for this one, before the next begins.
+  ///   - body: may not write to the database in another way, which throws
+  ///     `EngineError.nestedTransaction`.
+  ///   - completion: told what `body` returned, once its changes are durable and visible; or what it
+  ///     threw, `EngineError.cancelled`, `.closed`, `.poisoned` or what else `beginWrite` and
+  ///     `commit` throw. Completions come in the order of the writes (cancelled ones come at
+  ///     once), one after the other on a background thread, and should not take long; they must
+  ///     not wait for other completions.
+  /// - Returns: what cancels it before it begins.
+  @discardableResult
+  public func asyncWrite<Output: Sendable>(
+    allowsGrouping: Bool = true,
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Output,
+    completion: @escaping @Sendable (Result<Output, any Error>) -> Void = { _ in }
+  ) -> PendingWrite {
+    let pending = PendingWrite()
+    let write = AsyncWrite(self, pending, allowsGrouping: allowsGrouping, body, completion)
+    if write.isCalledFor { add(write) }
+    return pending
+  }
+
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after all
+  /// asynchronous writes that were asked for before, and returns once its changes are durable and visible.
+  ///
+  /// - Parameter allowsGrouping: writes that come close together share a flush of the disk, which is
+  ///   put off for up to 10 ms while more are waiting. False: a flush for this one.
+  /// - Throws: what `body`, `beginWrite` and `commit` throw; its changes are then rolled back.
+  ///   `CancellationError` when the task was cancelled before `body` began; after that it is too late.
+  public func asyncWrite<Output: Sendable>(
+    allowsGrouping: Bool = true,
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Output
+  ) async throws -> Output {
+    let pending = PendingWrite()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let write = AsyncWrite(self, pending, allowsGrouping: allowsGrouping, body) {
+          continuation.resume(with: pending.isCancelled ? .failure(CancellationError()) : $0)
+        }
+        if write.isCalledFor { add(write) }
+      }
+    } onCancel: {
+      pending.cancel()
+    }
+  }
+
+  private func add<Output>(_ write: AsyncWrite<Output>) {
+    let isAdded = asyncWrites.add { write.run(isLast: !self.asyncWrites.hasWaiting) }
+    if !isAdded { write.giveUp() }
+  }
+
+  /// Counts a write that `close` has to wait for; false once it does not any more.
+  fileprivate func admitAsyncWrite() -> Bool {
+    lock.withLock {
+      if !shared.refusesAsyncWrites { shared.asyncWritesDue += 1 }
+      return !shared.refusesAsyncWrites
+    }
+  }
+
+  /// A write that was admitted has been made or given up.
+  fileprivate func settleAsyncWrite() {
+    lock.withLock {
+      shared.asyncWritesDue -= 1
+      lock.wakeAll()
+    }
+  }
+
+  /// Runs `job` on one of the threads for asynchronous reads; here, when there is none to be had.
+  func onReadingThread(_ job: @escaping @Sendable () -> Void) {
+    if !asyncReads.add(job) { job() }
+  }
+
+  /// Calls `job` after the completions of all asynchronous writes before, once those are durable.
+  fileprivate func afterCompletions(_ job: @escaping @Sendable () -> Void) {
+    do {
+      let pipeline = try parts.pipeline
+      try pipeline.startFlusher()
+      pipeline.onDurable { _ in job() }
+      pipeline.requestDurability()
+    } catch {
+      onReadingThread(job)
+    }
+  }
+}
+
+/// One asynchronous write on its way to its completion, which it calls once.
+struct AsyncWrite<Output: Sendable>: Sendable {
+  private let database: Database
+  private let pending: PendingWrite
+  private let allowsGrouping: Bool
+  private let body: @Sendable (borrowing WriteTransaction) throws -> Output
+  private let completion: @Sendable (Result<Output, any Error>) -> Void
+  /// False when it was cancelled at once, or the database is closed; its completion is then told.
+  let isCalledFor: Bool
+
+  init(
+    _ database: Database, _ pending: PendingWrite, allowsGrouping: Bool,
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Output,
+    _ completion: @escaping @Sendable (Result<Output, any Error>) -> Void
+  ) {
+    self.database = database
+    self.pending = pending
+    self.allowsGrouping = allowsGrouping
+    self.body = body
+    self.completion = { if pending.answer() { completion($0) } }
+    guard database.admitAsyncWrite() else {
+      isCalledFor = false
+      _ = pending.begin()
+      refuse()
+      return
+    }
+    let tellCancelled: @Sendable () -> Void = {
+      database.settleAsyncWrite()
+      database.onReadingThread { completion(.failure(EngineError.cancelled)) }
+    }
+    isCalledFor = pending.prepare(onCancel: tellCancelled)
+    if !isCalledFor { tellCancelled() }
+  }
+
+  /// Makes the write, unless it was cancelled.
+  ///
+  /// - Parameter isLast: no other is waiting that could share its flush.
+  func run(isLast: Bool) {
+    guard pending.begin() else { return }
+    defer { database.settleAsyncWrite() }
+    do {
+      let transaction = try database.beginWrite()
+      let output = try body(transaction)
+      let (path, completion) = (database.path, completion)
+      if allowsGrouping {
+        _ = try transaction.state.commit(.group, isUrgent: isLast) { cause in
+          completion(
+            cause.map { .failure(EngineError.poisoned(path: path, cause: $0)) } ?? .success(output))
+        }
+      } else {
+        try transaction.commit(durability: .full)
+        database.afterCompletions { completion(.success(output)) }
+      }
+    } catch {
+      database.afterCompletions { [completion] in completion(.failure(error)) }
+    }
+  }
+
+  /// Gives a write up that nobody can make any more, unless it was cancelled.
+  func giveUp() {
+    guard pending.begin() else { return }
+    database.settleAsyncWrite()
+    refuse()
+  }
+
+  private func refuse() {
+    let (path, completion) = (database.path, completion)
+    database.onReadingThread { completion(.failure(EngineError.closed(path: path))) }
+  }
+}

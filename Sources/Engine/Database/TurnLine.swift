@@ -1,0 +1,84 @@
+/// Turns in the order of asking, for threads that wait and for jobs that are started when theirs comes.
+///
+/// Thread rule: any thread.
+final class TurnLine: @unchecked Sendable {
+  // @unchecked: everything that changes is guarded by `lock`.
+  private enum Waiter {
+    case thread(Int)
+    /// False when it could not be started: it has no turn to end.
+    case job(isWrite: Bool, start: @Sendable () -> Bool)
+  }
+
+  private let lock = Lock()
+  private var isTaken = false
+  private var waiters: [Waiter] = []
+  private var lastThread = 0
+  /// The waiting thread whose turn has come.
+  private var called = 0
+  /// The thread that has the turn; nil between turns and while a job is on its way.
+  private var owner: ExecutionContext?
+
+  /// True on the thread that has the turn.
+  var isMine: Bool { lock.withLock { owner == ExecutionContext.thread } }
+
+  /// Waits for the turn. The caller ends it with `leave`, and does not have it yet.
+  func enter() {
+    lock.lock()
+    defer { lock.unlock() }
+    if isTaken {
+      lastThread += 1
+      let own = lastThread
+      waiters.append(.thread(own))
+      while called < own { lock.wait() }
+    }
+    isTaken = true
+    owner = ExecutionContext.thread
+  }
+
+  /// Has `start` called when its turn comes: perhaps now, perhaps on another thread. It passes the job
+  /// on to a thread that calls `take`, and later `leave`; or returns false.
+  func add(isWrite: Bool, _ start: @escaping @Sendable () -> Bool) {
+    let isNow = lock.withLock {
+      if isTaken { waiters.append(.job(isWrite: isWrite, start: start)) }
+      defer { isTaken = true }
+      return !isTaken
+    }
+    if isNow, !start() { passOn() }
+  }
+
+  /// The job that was started runs on this thread.
+  func take() { lock.withLock { owner = ExecutionContext.thread } }
+
+  func leave() {
+    lock.withLock { owner = nil }
+    passOn()
+  }
+
+  /// True when the next turn is a write's that nobody waits for on a thread.
+  var nextIsWrite: Bool {
+    lock.withLock {
+      if case .job(isWrite: true, _)? = waiters.first { return true }
+      return false
+    }
+  }
+
+  private func passOn() {
+    while true {
+      let start = lock.withLock { () -> (@Sendable () -> Bool)? in
+        if waiters.isEmpty {
+          isTaken = false
+          return nil
+        }
+        switch waiters.removeFirst() {
+        case .thread(let number):
+          called = number
+          lock.wakeAll()
+          return nil
+        case .job(_, let start): return start
+        }
+      }
+      // Those that cannot be started are passed over here, and not each by the one before it.
+      guard let start, !start() else { return }
+    }
+  }
+}

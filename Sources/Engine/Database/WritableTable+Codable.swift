@@ -1,0 +1,46 @@
+/// `Encodable` objects in: properties go into the columns of their coding keys' names.
+///
+/// The types of properties are those of `Row.decode`, which reads objects back. An integer goes into a column of
+/// doubles too, when a double holds it exactly. A list or an object as a property is refused; so is a
+/// property whose column the table does not have.
+extension WritableTable {
+  /// Adds an object. Columns that it has no property for get their default, or null without one; a property
+  /// that is nil is null.
+  ///
+  /// - Returns: the object's key.
+  /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; what the
+  ///   object's own `encode(to:)` throws.
+  @discardableResult
+  public func insert<Object: Encodable>(_ object: Object) throws -> Int64 {
+    try insert(values(of: object))
+  }
+
+  /// Adds an object, or changes the one with the same primary key: those of its columns that `object` has a
+  /// property for.
+  ///
+  /// - Returns: the object's key, and whether it is new.
+  /// - Throws: as `insert`; `EngineError.invalidArgument` when the table has no primary key or the object
+  ///   has no property for it.
+  @discardableResult
+  public func upsert<Object: Encodable>(_ object: Object) throws -> (key: Int64, isNew: Bool) {
+    try upsert(values(of: object))
+  }
+
+  /// Gives an object the values of all properties; other columns stay as they are.
+  ///
+  /// - Throws: as `insert`; `EngineError.noSuchObject`.
+  public func update<Object: Encodable>(_ key: Int64, _ object: Object) throws {
+    try update(key, values(of: object))
+  }
+
+  private func values<Object: Encodable>(of object: Object) throws -> [String: Value] {
+    var values = try RowEncoder.values(of: object)
+    for column in columns where column.type == .double {
+      guard case .int(let int)? = values[column.name], let double = Double(exactly: int) else {
+        continue
+      }
+      values[column.name] = .double(double)
+    }
+    return values
+  }
+}

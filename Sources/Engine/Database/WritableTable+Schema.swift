@@ -1,0 +1,86 @@
+/// Changing a table's columns.
+///
+/// All of it belongs to the transaction, like changes to objects: rolling back restores it, and snapshots
+/// taken before keep the columns they had. Values are kept as they are spelled, so most changes write the
+/// schema alone, however many objects there are. `WritableTable` values go on.
+extension WritableTable {
+  /// Name, columns and key, as a program would declare them.
+  public var definition: TableDefinition { TableDefinition(name, editor.schema) }
+
+  /// Adds a column behind the others. Objects that are there get its default; null without one.
+  ///
+  /// To leave null in them and give a default to new objects only, add it without and call `setDefault`.
+  ///
+  /// - Complexity: O(1) without a default; with one, the table is written anew: O(bytes), nothing is
+  ///   decoded but clusters with changed rows.
+  /// - Throws: `EngineError.invalidSchema` when the name is empty or taken, the default is not of the type,
+  ///   or the column may not be null, has no default, and there are objects; `.tooLarge`, `.system`.
+  public func addColumn(_ column: Column) throws { try editor.addColumn(column) }
+
+  /// Gives a column another name.
+  ///
+  /// - Complexity: O(columns).
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` when the name is empty or taken.
+  public func renameColumn(_ name: String, to newName: String) throws {
+    try editor.renameColumn(at: index(of: name), to: newName)
+  }
+
+  /// Removes a column and its values. Their bytes come free when objects are written anew, all of them
+  /// by a compaction.
+  ///
+  /// - Complexity: O(columns).
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` for the last column and the primary key.
+  public func removeColumn(_ name: String) throws {
+    try editor.removeColumn(at: index(of: name))
+  }
+
+  /// Gives a column a wider type, without loss: every value keeps its spelling and reads as the new type.
+  /// From `int` to `double` while all values lie within 2^53; from any type to `text` (`data`
+  /// while all values are UTF-8) and to `data`.
+  ///
+  /// Primary keys are compared as they are spelled, here too: in a column that was widened to `double`,
+  /// `5` and `5.0` are two keys.
+  ///
+  /// - Complexity: O(1); O(clusters) from `int` to `double`, O(objects) from `data` to `text`.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` when the types or the values do not allow it,
+  ///   naming an object.
+  public func widenColumn(_ name: String, to type: ColumnType) throws {
+    try editor.checkAndWiden(column: index(of: name), to: type)
+  }
+
+  /// Allows null in a column, or forbids it.
+  ///
+  /// - Complexity: O(1) to allow, O(clusters) to forbid.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` naming an object that is null there, or when the
+  ///   column is the primary key.
+  public func setNullable(_ name: String, _ isNullable: Bool) throws {
+    try editor.setNullable(isNullable, at: index(of: name))
+  }
+
+  /// What objects get from now on that are added by the names of columns, without this one; null with
+  /// nil. Objects that are there stay as they are.
+  ///
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` when it is not of the column's type.
+  public func setDefault(_ name: String, _ value: Value?) throws {
+    try editor.setDefault(value, at: index(of: name))
+  }
+
+  /// Gives the primary key up; its column stays, not nullable. Nothing happens without a key.
+  ///
+  /// - Complexity: O(nodes of its index).
+  /// - Throws: `EngineError.damaged`.
+  public func removeKey() throws { try editor.removeKey() }
+
+  /// Calls `body` with every object there is at the beginning, in the order of keys, as it is when its
+  /// turn comes. `body` may add, change and delete objects, this one included, and change columns:
+  /// objects that it deletes do not come any more, and objects that it adds do not come.
+  ///
+  ///     try table.forEachRow { row in
+  ///       guard case .text(let name)? = row["name"] else { return }
+  ///       try table.update(row.key, ["name": .text(name.uppercased())])
+  ///     }
+  ///
+  /// - Complexity: O(n), and O(log n) for each object that is changed before its turn.
+  /// - Throws: `EngineError.damaged`, and what `body` throws.
+  public func forEachRow(_ body: (Row) throws -> Void) throws { try editor.forEachRow(body) }
+}

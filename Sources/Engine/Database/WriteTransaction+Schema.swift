@@ -1,0 +1,79 @@
+/// Changing which tables there are.
+extension WriteTransaction {
+  /// The number that programs have given to the tables' schema; see `Schema`.
+  public var schemaVersion: UInt64 { state.catalogue.schemaVersion }
+
+  func setSchemaVersion(_ version: UInt64) throws { try state.setSchemaVersion(version) }
+
+  /// Every table as a program would declare it, oldest first.
+  func definitions() throws -> [TableDefinition] {
+    try tableNames.map { try table($0).definition }
+  }
+
+  /// Creates an empty table.
+  ///
+  /// - Throws: as `createTable(_:columns:key:)`.
+  public func createTable(_ definition: TableDefinition) throws {
+    try createTable(definition.name, columns: definition.columns, key: definition.key)
+  }
+
+  /// Gives a table another name. `WritableTable` values of it go on.
+  ///
+  /// - Complexity: O(1).
+  /// - Throws: `EngineError.noSuchTable`; `.tableExists`, `.invalidSchema` for a name that is taken or
+  ///   empty; `.transactionEnded`.
+  public func renameTable(_ name: String, to newName: String) throws {
+    try state.renameTable(name, to: newName)
+  }
+
+  /// Deletes a table with all its objects. Using a `WritableTable` of it throws `noSuchTable` from then
+  /// on; its name is free.
+  ///
+  /// - Complexity: O(tree nodes): objects are not read.
+  /// - Throws: `EngineError.noSuchTable`, `.damaged`, `.transactionEnded`; the table is then as it was.
+  public func deleteTable(_ name: String) throws { try state.deleteTable(name) }
+
+  /// Deletes all objects of all tables; tables, columns and schema version stay.
+  ///
+  /// - Complexity: O(tree nodes): objects are not read.
+  /// - Throws: `EngineError.damaged`, `.transactionEnded`.
+  public func deleteAll() throws {
+    for name in tableNames { try table(name).deleteAll() }
+  }
+}
+
+extension TransactionState {
+  func setSchemaVersion(_ version: UInt64) throws {
+    try checkOpen()
+    guard catalogue.schemaVersion != version else { return }
+    catalogue.schemaVersion = version
+    catalogueIsChanged = true
+  }
+
+  func renameTable(_ name: String, to newName: String) throws {
+    let editor = try editor(name)
+    if name == newName { return }
+    guard !newName.isEmpty else {
+      throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
+    }
+    guard !catalogue.tables.contains(where: { $0.name == newName }) else {
+      throw EngineError.tableExists(name: newName)
+    }
+    try editor.rename(to: newName)
+    for index in catalogue.tables.indices where catalogue.tables[index].name == name {
+      catalogue.tables[index].name = newName
+    }
+    editors[name] = nil
+    editors[newName] = editor
+    catalogueIsChanged = true
+  }
+
+  func deleteTable(_ name: String) throws {
+    let editor = try editor(name)
+    try editor.deleteTable()
+    catalogue.tables.removeAll { $0.name == name }
+    editors[name] = nil
+    deletedEditors.append(editor)
+    catalogueIsChanged = true
+  }
+}

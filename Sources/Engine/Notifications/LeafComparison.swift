@@ -1,0 +1,242 @@
+/// Compares rows of two leaves whose keys lie in the same range.
+///
+/// Two overlays over one cluster differ at most in the rows that either names, and only those are looked
+/// at. All other leaves are read column by column, some rows at a time.
+///
+/// Thread rule: one thread at a time; leaves are read as `Leaf` says.
+final class LeafComparison {
+  private let columns: [TableComparison.ComparedColumn]
+  /// The same cluster in both versions means the same rows.
+  private let sharesClusters: Bool
+  private let oldValues = DecodedColumn()
+  private let newValues = DecodedColumn()
+
+  /// Rows that are decoded at a time.
+  private static let windowRows = 1024
+
+  init(_ columns: [TableComparison.ComparedColumn], sharesClusters: Bool) {
+    self.columns = columns
+    self.sharesClusters = sharesClusters
+  }
+
+  func compare(
+    _ old: LeafRows, _ new: LeafRows, into difference: inout TableDifference
+  ) throws {
+    let base = old.leaf.overlay?.base ?? old.leaf.entry
+    if sharesClusters, base == new.leaf.overlay?.base ?? new.leaf.entry {
+      try compareOverlays(old, new, into: &difference)
+    } else {
+      try compareRows(old, new, into: &difference)
+    }
+  }
+
+  /// The columns as one of the leaves has them; nil for those that its version does not know.
+  private func open(
+    _ leaf: Leaf, where isKnown: (TableComparison.ComparedColumn) -> Bool
+  ) throws -> [LeafColumn?] {
+    try columns.map { isKnown($0) ? try leaf.column(id: $0.id) : nil }
+  }
+
+  // MARK: Overlays over one cluster
+
+  private func compareOverlays(
+    _ old: LeafRows, _ new: LeafRows, into difference: inout TableDifference
+  ) throws {
+    let (left, right) = (OverlaidRows(old), OverlaidRows(new))
+    let sameLayout = left.hasColumns(of: right)
+    var oldColumns: [LeafColumn?]?
+    var newColumns: [LeafColumn?]?
+    for baseRow in Set(left.named + right.named).sorted() {
+      let (oldRow, newRow) = (left.row(baseRow), right.row(baseRow))
+      switch (oldRow, newRow) {
+      case (nil, nil): continue
+      case (let row?, nil): try difference.delete(old.keys.key(row), at: old.position(row))
+      case (nil, let row?): try difference.insert(new.keys.key(row), at: new.position(row))
+      case (let oldRow?, let newRow?):
+        let (one, other) = (left.record(baseRow), right.record(baseRow))
+        if one == nil, other == nil { continue }
+        if sameLayout, let one, let other, TableEditor.areEqual(one, other) { continue }
+        let before = try oldColumns ?? open(old.leaf) { $0.isInOld }
+        let after = try newColumns ?? open(new.leaf) { $0.isInNew }
+        (oldColumns, newColumns) = (before, after)
+        var changed: [UInt32] = []
+        for (index, column) in columns.enumerated() {
+          let isSame = try Self.withSpelling(before[index], oldRow) { one in
+            try Self.withSpelling(after[index], newRow) { Self.areEqual(one, $0) }
+          }
+          if !isSame { changed.append(column.id) }
+        }
+        if changed.isEmpty { continue }
+        try difference.modify(
+          new.keys.key(newRow), from: old.position(oldRow), to: new.position(newRow),
+          columns: changed)
+      }
+    }
+  }
+
+  /// Null in a column that the version does not know.
+  private static func withSpelling(
+    _ column: LeafColumn?, _ row: Int, _ body: (UnsafeRawBufferPointer?) throws -> Bool
+  ) throws -> Bool {
+    guard let column else { return try body(nil) }
+    return try column.withSpelling(row, body)
+  }
+
+  // MARK: Any leaves
+
+  private func compareRows(
+    _ old: LeafRows, _ new: LeafRows, into difference: inout TableDifference
+  ) throws {
+    var columns: (old: [LeafColumn?], new: [LeafColumn?])?
+    var pairs: [(old: Int, new: Int)] = []
+    func compare() throws {
+      if pairs.isEmpty { return }
+      let opened =
+        try columns ?? (open(old.leaf) { $0.isInOld }, open(new.leaf) { $0.isInNew })
+      columns = opened
+      try comparePairs(pairs, old, opened.old, new, opened.new, into: &difference)
+      pairs.removeAll(keepingCapacity: true)
+    }
+    var (left, right) = (old.rows.lowerBound, new.rows.lowerBound)
+    while left < old.rows.upperBound, right < new.rows.upperBound {
+      let (leftKey, rightKey) = (old.keys.key(left), new.keys.key(right))
+      if leftKey == rightKey {
+        pairs.append((left, right))
+        left += 1
+        right += 1
+        if pairs.count == Self.windowRows { try compare() }
+      } else if leftKey < rightKey {
+        try difference.delete(leftKey, at: old.position(left))
+        left += 1
+      } else {
+        try difference.insert(rightKey, at: new.position(right))
+        right += 1
+      }
+    }
+    try compare()
+    for row in left..<max(left, old.rows.upperBound) {
+      try difference.delete(old.keys.key(row), at: old.position(row))
+    }
+    for row in right..<max(right, new.rows.upperBound) {
+      try difference.insert(new.keys.key(row), at: new.position(row))
+    }
+  }
+
+  /// Compares the fields of rows with equal keys, in their order.
+  private func comparePairs(
+    _ pairs: [(old: Int, new: Int)], _ old: LeafRows, _ oldColumns: [LeafColumn?],
+    _ new: LeafRows, _ newColumns: [LeafColumn?], into difference: inout TableDifference
+  ) throws {
+    guard let first = pairs.first, let last = pairs.last else { return }
+    var found: [(pair: Int, column: UInt32)] = []
+    for (index, column) in columns.enumerated() {
+      let hasOld = try decode(oldColumns[index], first.old...last.old, into: oldValues)
+      let hasNew = try decode(newColumns[index], first.new...last.new, into: newValues)
+      forEachDifference(
+        pairs, hasOld ? oldValues : nil, from: first.old, hasNew ? newValues : nil, from: first.new
+      ) { found.append(($0, column.id)) }
+    }
+    found.sort { ($0.pair, $0.column) < ($1.pair, $1.column) }
+    var next = 0
+    while next < found.count {
+      let number = found[next].pair
+      let changed = found[next...].prefix { $0.pair == number }
+      next = changed.endIndex
+      let pair = pairs[number]
+      try difference.modify(
+        new.keys.key(pair.new), from: old.position(pair.old), to: new.position(pair.new),
+        columns: changed.map(\.column))
+    }
+  }
+
+  /// Calls `body` with the number of each pair whose values differ.
+  ///
+  /// - Parameters:
+  ///   - old: the decoded values, from a row on; nil: all are null.
+  ///   - new: likewise.
+  @inline(__always)
+  private func forEachDifference(
+    _ pairs: [(old: Int, new: Int)], _ old: DecodedColumn?, from firstOld: Int,
+    _ new: DecodedColumn?, from firstNew: Int, _ body: (Int) -> Void
+  ) {
+    let (oldSpans, newSpans) = (old?.spans, new?.spans)
+    for (number, pair) in pairs.enumerated() {
+      let one = oldSpans?[pair.old - firstOld] ?? .null
+      let other = newSpans?[pair.new - firstNew] ?? .null
+      if one.isNull, other.isNull { continue }
+      // Most values that differ do so in their lengths.
+      if one.isNull == other.isNull, one.length == other.length,
+        Self.areEqual(old?[pair.old - firstOld], new?[pair.new - firstNew])
+      {
+        continue
+      }
+      body(number)
+    }
+  }
+
+  /// False when the version does not know the column.
+  private func decode(
+    _ column: LeafColumn?, _ rows: ClosedRange<Int>, into values: DecodedColumn
+  ) throws -> Bool {
+    guard let column else { return false }
+    column.decode(rows: rows.lowerBound..<rows.upperBound + 1, into: values)
+    guard values.count == rows.count else {
+      throw ClusterError.damagedHeader("a column has fewer rows than its leaf")
+    }
+    return true
+  }
+
+  @inline(__always)
+  private static func areEqual(
+    _ one: UnsafeRawBufferPointer?, _ other: UnsafeRawBufferPointer?
+  ) -> Bool {
+    guard let one, let other else { return one == nil && other == nil }
+    return TableEditor.areEqual(one, other)
+  }
+}
+
+/// Some rows of a leaf by the numbers that their cluster gives them.
+private struct OverlaidRows {
+  private let rows: LeafRows
+  private let overlay: Overlay?
+
+  init(_ rows: LeafRows) {
+    self.rows = rows
+    overlay = rows.leaf.overlay
+  }
+
+  /// The cluster's rows that the overlay says something of.
+  var named: [Int] {
+    guard let overlay else { return [] }
+    return (0..<overlay.deletedCount).map(overlay.deletedRow)
+      + (0..<overlay.changedCount).map(overlay.changedRow)
+  }
+
+  /// The leaf's row for one of the cluster's; nil when it is deleted, or none of the rows.
+  func row(_ baseRow: Int) -> Int? {
+    var row = baseRow
+    if let overlay {
+      let before = overlay.deletedCount(before: baseRow)
+      if before < overlay.deletedCount, overlay.deletedRow(before) == baseRow { return nil }
+      row -= before
+    }
+    return rows.rows.contains(row) ? row : nil
+  }
+
+  /// The bytes of a changed row's fields; nil when the row is as it is in the cluster.
+  func record(_ baseRow: Int) -> UnsafeRawBufferPointer? {
+    guard let overlay, let index = overlay.changedIndex(baseRow) else { return nil }
+    let range = overlay.recordRange(index)
+    let records = overlay.records
+    guard range.upperBound <= records.count else { return nil }
+    return UnsafeRawBufferPointer(rebasing: records[range])
+  }
+
+  /// True when the records of both have the same columns.
+  func hasColumns(of other: OverlaidRows) -> Bool {
+    guard let one = overlay, let two = other.overlay, one.columnCount == two.columnCount else {
+      return false
+    }
+    return (0..<one.columnCount).allSatisfy { one.columnID($0) == two.columnID($0) }
+  }
+}

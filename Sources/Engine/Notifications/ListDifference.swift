@@ -1,0 +1,78 @@
+/// What turns one list of keys into another: deletions and insertions, as few as possible.
+///
+/// What stays is a longest increasing subsequence of the new positions of the old list's keys (patience
+/// sorting: M. L. Fredman, "On computing the length of longest increasing subsequences", 1975). Keys
+/// that both lists have and that do not stay have moved: they are deleted and inserted.
+///
+/// Thread rule: a plain value.
+struct ListDifference {
+  /// Positions in the old list, ascending.
+  private(set) var deletions: [Int] = []
+  /// Positions in the new list, ascending.
+  private(set) var insertions: [Int] = []
+  /// How many keys are the same at the beginning.
+  private let prefix: Int
+  /// Where the keys that are the same at the end begin in the old list.
+  private let suffix: Int
+  /// What lies behind is so much farther in the new list.
+  private let shift: Int
+  /// The new position of each old one in between; -1 for those that do not stay.
+  private var middle: [Int] = []
+
+  /// - Parameters:
+  ///   - old: no key stands twice in a list.
+  ///   - new: likewise.
+  /// - Complexity: O(n + m log m), where m keys lie between the first and the last difference; O(n) when
+  ///   nothing moved.
+  init(from old: [Int64], to new: [Int64]) {
+    var prefix = 0
+    while prefix < min(old.count, new.count), old[prefix] == new[prefix] { prefix += 1 }
+    var same = 0
+    while same < min(old.count, new.count) - prefix,
+      old[old.count - 1 - same] == new[new.count - 1 - same]
+    { same += 1 }
+    self.prefix = prefix
+    suffix = old.count - same
+    shift = new.count - old.count
+    let newEnd = new.count - same
+    var places: [Int64: Int] = [:]
+    if suffix > prefix { places.reserveCapacity(newEnd - prefix) }
+    if suffix > prefix { for place in prefix..<newEnd { places[new[place]] = place } }
+    middle = old[prefix..<suffix].map { places[$0] ?? -1 }
+    Self.keepLongestAscending(&middle)
+    for (index, place) in middle.enumerated() where place < 0 { deletions.append(prefix + index) }
+    var next = prefix
+    for place in middle where place >= 0 {
+      insertions += next..<place
+      next = place + 1
+    }
+    insertions += next..<newEnd
+  }
+
+  /// Where the key at an old position is in the new list; nil when it is gone or has moved.
+  func newPosition(ofOld position: Int) -> Int? {
+    if position < prefix { return position }
+    if position >= suffix { return position + shift }
+    let place = middle[position - prefix]
+    return place < 0 ? nil : place
+  }
+
+  /// Makes all numbers negative that are not of a longest ascending subsequence of those that are not.
+  private static func keepLongestAscending(_ numbers: inout [Int]) {
+    // For each length, the place of the least number that ends a subsequence of it.
+    var ends: [Int] = []
+    var before = [Int](repeating: -1, count: numbers.count)
+    for place in numbers.indices where numbers[place] >= 0 {
+      var length = ends.count
+      if let last = ends.last, numbers[last] >= numbers[place] {
+        length = partitionPoint(ends.count) { numbers[ends[$0]] >= numbers[place] }
+      }
+      if length > 0 { before[place] = ends[length - 1] }
+      if length == ends.count { ends.append(place) } else { ends[length] = place }
+    }
+    var kept = ends.last ?? -1
+    for place in numbers.indices.reversed() {
+      if place == kept { kept = before[place] } else { numbers[place] = -1 }
+    }
+  }
+}

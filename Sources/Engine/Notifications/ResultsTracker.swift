@@ -1,0 +1,260 @@
+/// Follows the results of a query from version to version and tells what changed in them.
+///
+/// It keeps the version it has told of last, and the keys of its results in order, unless these are the
+/// whole table in the order of keys: then positions come from the tree.
+///
+/// **Cost.** Nothing that is not needed is read again. A filter without a sort is asked about objects that
+/// changed in its columns and about new ones. With a sort, a limit, an offset or distinct rows the query
+/// runs anew when an object came, went, or changed in a column that decides.
+///
+/// Thread rule: confined. A result of `advance` may be sent elsewhere.
+package final class ResultsTracker {
+  /// What an observer is to be told after the results were brought to another version.
+  package enum Change: Sendable {
+    /// The results were read for the first time.
+    case initial
+    /// The results are what they were, and so are their objects.
+    case unchanged
+    case update(ResultsUpdate)
+    /// The table is gone; it does not come back.
+    case deleted
+  }
+
+  package let query: Query
+  package let tableNumber: UInt32
+  /// The table in the version told of last; nil before the first and when it is gone.
+  package private(set) var table: Table?
+  /// The objects in order; nil when they are the whole table, or there is none.
+  package private(set) var keys: [Int64]?
+  private var isDeleted = false
+
+  /// - Parameter tableNumber: of the table that the query runs on: `Table.number`.
+  package init(_ query: Query, tableNumber: UInt32) {
+    self.query = query
+    self.tableNumber = tableNumber
+  }
+
+  // MARK: Results
+
+  /// How many objects the results have.
+  package var count: Int { keys?.count ?? table?.count ?? 0 }
+
+  /// The key of the object at a position; nil outside.
+  ///
+  /// - Complexity: O(1), or O(log n) when the results are the whole table.
+  /// - Throws: `EngineError.damaged`.
+  package func key(at position: Int) throws -> Int64? {
+    guard position >= 0, position < count, let table else { return nil }
+    if let keys { return keys[position] }
+    return try translatingErrors(table.tree.blocks.storage.path) {
+      guard let place = try table.tree.location(ofPosition: UInt64(position)) else { return nil }
+      let leaf = try Leaf(place.entry, table.tree.blocks, end: table.tree.end)
+      let row = position - Int(clamping: place.position)
+      return (0..<leaf.rowCount).contains(row) ? try leaf.keys().key(row) : nil
+    }
+  }
+
+  /// The position of an object; nil when it is not among the results.
+  ///
+  /// - Complexity: O(log n); O(n) with a sort.
+  /// - Throws: `EngineError.damaged`.
+  package func position(ofKey key: Int64) throws -> Int? {
+    if let keys {
+      if !query.sort.isEmpty { return keys.firstIndex(of: key) }
+      return Self.index(of: key, in: keys)
+    }
+    guard let table else { return nil }
+    return try translatingErrors(table.tree.blocks.storage.path) {
+      guard let place = try table.tree.location(ofKey: key) else { return nil }
+      let leaf = try Leaf(place.entry, table.tree.blocks, end: table.tree.end)
+      return try leaf.keys().row(ofKey: key).map { Int(clamping: place.position) &+ $0 }
+    }
+  }
+
+  // MARK: Advancing
+
+  /// Brings the results to a version, and tells what changed since the last one.
+  ///
+  /// - Parameters:
+  ///   - new: the table in that version; nil when it is gone.
+  ///   - cache: shares what is found with the table's other observers.
+  /// - Throws: `EngineError.invalidArgument` for another table, `.noSuchColumn` and `QueryError` when the
+  ///   query does not fit the table (any more), `.damaged`. The tracker then stays where it was.
+  package func advance(to new: Table?, sharing cache: DifferenceCache? = nil) throws -> Change {
+    guard let new, !isDeleted else {
+      if isDeleted { return .unchanged }
+      isDeleted = true
+      (table, keys) = (nil, nil)
+      return .deleted
+    }
+    guard new.number == tableNumber else {
+      throw EngineError.invalidArgument(
+        "table '\(new.name)' is not the one that these results are of")
+    }
+    guard let old = table else {
+      let names = query.columns ?? []
+      _ = try new.indices(of: names)
+      keys = isWholeTable ? nil : try query.keys(in: new)
+      table = new
+      return .initial
+    }
+    let difference =
+      try cache?.difference(from: old, to: new) ?? TableDifference(from: old, to: new)
+    let update: ResultsUpdate
+    if let keys {
+      let hasOwnOrder = !query.sort.isEmpty || query.isDistinct || hasWindow
+      var next = keys
+      if !hasOwnOrder, old.schema == new.schema, let filter = query.filter {
+        (next, update) = try filtered(keys, filter, old, new, difference)
+      } else {
+        if try mayChange(difference, old, new) { next = try query.keys(in: new) }
+        update = Self.compared(keys, next, old, new, difference)
+      }
+      self.keys = next
+    } else {
+      update = Self.whole(difference, old, new)
+    }
+    table = new
+    return update.isEmpty ? .unchanged : .update(update)
+  }
+
+  private var hasWindow: Bool { query.offset != 0 || query.limit != nil }
+
+  private var isWholeTable: Bool {
+    let isUnfiltered = query.filter == nil || query.filter == .everything
+    return isUnfiltered && query.sort.isEmpty && !query.isDistinct && !hasWindow
+  }
+
+  private static func whole(
+    _ difference: TableDifference, _ old: Table, _ new: Table
+  ) -> ResultsUpdate {
+    ResultsUpdate(
+      deletions: difference.deleted.map(\.position),
+      insertions: difference.inserted.map(\.position),
+      modifications: difference.modified.map {
+        .init(
+          oldPosition: $0.oldPosition, newPosition: $0.newPosition, columnSet: $0.columnSet)
+      }, difference, old, new)
+  }
+
+  // MARK: Queries that run anew
+
+  /// False when the list of objects is surely the same.
+  private func mayChange(
+    _ difference: TableDifference, _ old: Table, _ new: Table
+  ) throws -> Bool {
+    guard difference.deleted.isEmpty, difference.inserted.isEmpty, old.schema == new.schema else {
+      return true
+    }
+    var deciding = query.filter?.columnNames ?? []
+    deciding.formUnion(query.sort.map(\.column))
+    if query.isDistinct { deciding.formUnion(query.columns ?? new.columns.map(\.name)) }
+    return difference.columnSets.contains { !new.schema.names(of: $0).isDisjoint(with: deciding) }
+  }
+
+  private static func compared(
+    _ keys: [Int64], _ next: [Int64], _ old: Table, _ new: Table, _ difference: TableDifference
+  ) -> ResultsUpdate {
+    let list = ListDifference(from: keys, to: next)
+    var modifications: [ResultsUpdate.Modification] = []
+    if !difference.modified.isEmpty {
+      var columnSets: [Int64: Int] = [:]
+      for object in difference.modified { columnSets[object.key] = object.columnSet }
+      for (position, key) in keys.enumerated() {
+        guard let columnSet = columnSets[key], let place = list.newPosition(ofOld: position)
+        else { continue }
+        modifications.append(
+          .init(oldPosition: position, newPosition: place, columnSet: columnSet))
+      }
+    }
+    return ResultsUpdate(
+      deletions: list.deletions, insertions: list.insertions, modifications: modifications,
+      difference, old, new)
+  }
+}
+
+// MARK: Filters without a sort
+
+extension ResultsTracker {
+  /// The filter's new objects in the order of keys, from the old ones and what changed.
+  private func filtered(
+    _ keys: [Int64], _ filter: Predicate, _ old: Table, _ new: Table,
+    _ difference: TableDifference
+  ) throws -> ([Int64], ResultsUpdate) {
+    let deciding = filter.columnNames
+    let decides = difference.columnSets.map {
+      !new.schema.names(of: $0).isDisjoint(with: deciding)
+    }
+    let matcher = try RowMatcher(filter, new)
+    let asked = difference.modified.filter { decides[$0.columnSet] }.map(\.key)
+    let answers = try matcher.matches(asked)
+    var removed = difference.deleted.compactMap { Self.index(of: $0.key, in: keys) }
+    var added = zip(difference.inserted, try matcher.matches(difference.inserted.map(\.key)))
+      .filter(\.1).map(\.0.key)
+    var stayed: [(index: Int, columnSet: Int)] = []
+    var next = 0
+    for object in difference.modified {
+      let index = Self.index(of: object.key, in: keys)
+      var matches = index != nil
+      if decides[object.columnSet] {
+        matches = answers[next]
+        next += 1
+      }
+      switch (index, matches) {
+      case (nil, false): continue
+      case (nil, true): added.append(object.key)
+      case (let index?, false): removed.append(index)
+      case (let index?, true): stayed.append((index, object.columnSet))
+      }
+    }
+    removed.sort()
+    added.sort()
+    let (merged, insertions) = Self.merge(keys, removing: removed, adding: added)
+    let update = ResultsUpdate(
+      deletions: removed, insertions: insertions,
+      modifications: stayed.map { object in
+        let before = partitionPoint(removed.count) { removed[$0] >= object.index }
+        let key = keys[object.index]
+        let behind = partitionPoint(added.count) { added[$0] >= key }
+        return .init(
+          oldPosition: object.index, newPosition: object.index - before + behind,
+          columnSet: object.columnSet)
+      }, difference, old, new)
+    return (merged, update)
+  }
+
+  /// The place of a key in an ascending list.
+  private static func index(of key: Int64, in keys: [Int64]) -> Int? {
+    let index = partitionPoint(keys.count) { keys[$0] >= key }
+    return index < keys.count && keys[index] == key ? index : nil
+  }
+
+  /// An ascending list without some of its places and with other keys, and these keys' places in it.
+  private static func merge(
+    _ keys: [Int64], removing removed: [Int], adding added: [Int64]
+  ) -> ([Int64], insertions: [Int]) {
+    if removed.isEmpty, added.isEmpty { return (keys, []) }
+    var merged: [Int64] = []
+    merged.reserveCapacity(keys.count - removed.count + added.count)
+    var insertions: [Int] = []
+    insertions.reserveCapacity(added.count)
+    var next = 0
+    var nextRemoved = 0
+    func copy(to end: Int) {
+      while nextRemoved < removed.count, removed[nextRemoved] < end {
+        merged += keys[next..<removed[nextRemoved]]
+        next = removed[nextRemoved] + 1
+        nextRemoved += 1
+      }
+      merged += keys[next..<end]
+      next = end
+    }
+    for key in added {
+      copy(to: max(next, partitionPoint(keys.count) { keys[$0] >= key }))
+      insertions.append(merged.count)
+      merged.append(key)
+    }
+    copy(to: keys.count)
+    return (merged, insertions)
+  }
+}

@@ -1,0 +1,51 @@
+/// What changed in the results of a query, for observers of all columns and of some.
+///
+/// Thread rule: a plain value, `Sendable`.
+package struct ResultsUpdate: Sendable {
+  struct Modification {
+    let oldPosition: Int
+    let newPosition: Int
+    /// A place in `columnSets`.
+    let columnSet: Int
+  }
+
+  private let deletions: [Int]
+  private let insertions: [Int]
+  private let modifications: [Modification]
+  /// The names of changed columns; a column that was given another name is in them with both.
+  private let columnSets: [Set<String>]
+
+  /// - Parameter difference: what `modifications` name column sets of.
+  init(
+    deletions: [Int], insertions: [Int], modifications: [Modification],
+    _ difference: TableDifference, _ old: Table, _ new: Table
+  ) {
+    self.deletions = deletions
+    self.insertions = insertions
+    self.modifications = modifications
+    columnSets =
+      modifications.isEmpty
+      ? [] : difference.columnSets.map { old.schema.names(of: $0).union(new.schema.names(of: $0)) }
+  }
+
+  /// The changes that an observer is told of; empty when it has nothing to be told.
+  ///
+  /// - Parameter keyPaths: the names of columns: an object counts as modified only when one of them
+  ///   changed. Deletions and insertions always count. Nil: all columns.
+  package func changes(keyPaths: Set<String>? = nil) -> ChangeSet {
+    let isWanted = columnSets.map { keyPaths?.isDisjoint(with: $0) != true }
+    let wanted = modifications.filter { isWanted[$0.columnSet] }
+    return ChangeSet(
+      deletions: deletions, insertions: insertions, modifications: wanted.map(\.oldPosition),
+      newModifications: wanted.map(\.newPosition))
+  }
+
+  var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
+}
+
+extension TableSchema {
+  /// The names of those columns that the schema has.
+  func names(of ids: [UInt32]) -> Set<String> {
+    Set(zip(columnIDs, columns).filter { ids.contains($0.0) }.map(\.1.name))
+  }
+}

@@ -1,0 +1,54 @@
+/// Which tables changed between two versions of a database.
+///
+/// A table that was deleted and made again under its name is in `deleted` and in `created`.
+///
+/// Thread rule: a plain value, `Sendable`.
+public struct TableChanges: Sendable, Equatable {
+  /// Names of the new version's tables that the old one does not have, oldest first.
+  public let created: [String]
+  /// Names of the old version's tables that the new one does not have, oldest first.
+  public let deleted: [String]
+  /// Names, as they are in the new version, of tables whose objects, columns or name changed.
+  public let changed: [String]
+
+  /// True when there is nothing to tell.
+  ///
+  /// - Complexity: O(1).
+  public var isEmpty: Bool { created.isEmpty && deleted.isEmpty && changed.isEmpty }
+
+  package init(created: [String] = [], deleted: [String] = [], changed: [String] = []) {
+    self.created = created
+    self.deleted = deleted
+    self.changed = changed
+  }
+
+  /// Compares two versions.
+  ///
+  /// - Complexity: O(tables); when a compaction lies between the two, a table's objects are compared up to
+  ///   the first that differ.
+  /// - Throws: `EngineError.damaged`.
+  package init(from old: Snapshot, to new: Snapshot) throws {
+    let before = Dictionary(
+      old.catalogue.tables.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+    let after = Set(new.catalogue.tables.map(\.number))
+    let isSameFile = old.blocks === new.blocks
+    deleted = old.catalogue.tables.filter { !after.contains($0.number) }.map(\.name)
+    created = new.catalogue.tables.filter { before[$0.number] == nil }.map(\.name)
+    changed = try new.catalogue.tables.compactMap { table in
+      guard let earlier = before[table.number] else { return nil }
+      let isSame: Bool
+      if earlier.name != table.name || earlier.root.count != table.root.count {
+        isSame = false
+      } else if isSameFile {
+        isSame = earlier.root == table.root && earlier.schema == table.schema
+      } else if let one = try old.table(number: table.number),
+        let other = try new.table(number: table.number)
+      {
+        isSame = try one.schema == other.schema && TableDifference.areEqual(one, other)
+      } else {
+        isSame = false
+      }
+      return isSame ? nil : table.name
+    }
+  }
+}

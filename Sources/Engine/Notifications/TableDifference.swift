@@ -1,0 +1,138 @@
+/// What changed in a table from one version to another, object by object.
+///
+/// Found by walking both versions' trees side by side and leaving out what they share, whole subtrees at
+/// once: a block is never changed in place, so equal references are equal contents. Versions in different
+/// files, as before and after a compaction, share nothing and are compared by their values.
+///
+/// Fields are compared by their spellings: `4.1` and `4.10` differ, and a column that was given another
+/// type or name has not changed by that. A column that only one of the versions has counts as null in the
+/// other.
+///
+/// **Memory.** What changed, and a few leaves' columns.
+///
+/// Thread rule: a plain value, `Sendable`.
+package struct TableDifference: Sendable {
+  /// An object that only one of the versions has.
+  package struct Lone: Sendable, Equatable {
+    package let key: Int64
+    /// Where it is in the order of keys, in the version that has it.
+    package let position: Int
+  }
+
+  /// An object that both versions have, with other fields.
+  package struct Modification: Sendable, Equatable {
+    package let key: Int64
+    package let oldPosition: Int
+    package let newPosition: Int
+    /// The columns that differ, as a place in `columnSets`.
+    package let columnSet: Int
+  }
+
+  /// How much was looked at.
+  package struct Cost: Sendable, Equatable {
+    package internal(set) var nodesRead = 0
+    package internal(set) var leavesOpened = 0
+  }
+
+  /// In the order of keys, like the others.
+  package private(set) var deleted: [Lone] = []
+  package private(set) var inserted: [Lone] = []
+  package private(set) var modified: [Modification] = []
+  /// The different sets of identifiers of changed columns, each ascending.
+  package private(set) var columnSets: [[UInt32]] = []
+  package internal(set) var cost = Cost()
+  private var numbers: [[UInt32]: Int] = [:]
+
+  init() {}
+
+  /// Compares two versions of a table.
+  ///
+  /// - Parameters:
+  ///   - old: an earlier version, or a later one: then what was inserted is deleted.
+  ///   - new: the same table: their numbers are equal.
+  /// - Complexity: O(changed nodes + rows of changed leaves), where of a leaf with an overlay only the
+  ///   changed rows count; O(rows) when the two share nothing. A removed column has every leaf opened.
+  /// - Throws: `EngineError.invalidArgument` for two tables, `.damaged`.
+  package init(from old: Table, to new: Table) throws {
+    var comparison = try TableComparison(old, new)
+    self = try comparison.run { _ in false }
+  }
+
+  /// True when two versions of a table have the same objects with the same fields.
+  ///
+  /// - Complexity: as `init`, but ends at the first leaf that differs.
+  /// - Throws: as `init`.
+  package static func areEqual(_ old: Table, _ new: Table) throws -> Bool {
+    var comparison = try TableComparison(old, new)
+    return try comparison.run { !$0.isEmpty }.isEmpty
+  }
+
+  package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty }
+
+  // MARK: Filling
+
+  private func check(_ key: Int64, behind last: Int64?) throws(ClusterError) {
+    if let last, key <= last { throw .damagedKeys("they do not ascend at key \(key)") }
+  }
+
+  mutating func delete(_ key: Int64, at position: Int) throws(ClusterError) {
+    try check(key, behind: deleted.last?.key)
+    deleted.append(Lone(key: key, position: position))
+  }
+
+  mutating func insert(_ key: Int64, at position: Int) throws(ClusterError) {
+    try check(key, behind: inserted.last?.key)
+    inserted.append(Lone(key: key, position: position))
+  }
+
+  mutating func modify(
+    _ key: Int64, from oldPosition: Int, to newPosition: Int, columns: [UInt32]
+  ) throws(ClusterError) {
+    try check(key, behind: modified.last?.key)
+    let number = numbers[columns] ?? columnSets.count
+    if number == columnSets.count {
+      columnSets.append(columns)
+      numbers[columns] = number
+    }
+    modified.append(
+      Modification(
+        key: key, oldPosition: oldPosition, newPosition: newPosition, columnSet: number))
+  }
+}
+
+/// Differences that were found for the newest version, so that observers of one table share them.
+///
+/// Thread rule: confined.
+package final class DifferenceCache {
+  private struct Pair: Hashable {
+    let table: UInt32
+    let old: UInt64
+  }
+
+  private var newest: UInt64 = 0
+  private var known: [Pair: TableDifference] = [:]
+
+  package init() {}
+
+  /// What changed from one version of a table to another.
+  ///
+  /// - Parameters:
+  ///   - old: a version of the same database.
+  ///   - new: the version that all observers go to; another one than before empties the cache.
+  /// - Complexity: as `TableDifference.init`, once for each pair of versions.
+  /// - Throws: as `TableDifference.init`.
+  package func difference(from old: Table, to new: Table) throws -> TableDifference {
+    if new.version != newest {
+      known = [:]
+      newest = new.version
+    }
+    let pair = Pair(table: new.number, old: old.version)
+    if let difference = known[pair] { return difference }
+    let difference = try TableDifference(from: old, to: new)
+    known[pair] = difference
+    return difference
+  }
+
+  /// Forgets everything, once all observers have been told.
+  package func removeAll() { known = [:] }
+}

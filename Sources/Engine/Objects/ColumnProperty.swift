@@ -1,0 +1,115 @@
+/// A Swift type whose values a column holds as they are: what the properties of `Codable` types are made of.
+protocol ColumnProperty {
+  static var columnType: ColumnType { get }
+  /// Nil when it is too large for the column.
+  var columnValue: Value? { get }
+  /// Nil when the value is not one of this type.
+  init?(_ value: Value)
+  /// A value to try out how a type decodes itself. A second one, for types that refuse the first.
+  static func example(_ attempt: Int) -> Self
+}
+
+/// How many different examples there are.
+let exampleAttempts = 2
+
+protocol IntegerProperty: ColumnProperty, FixedWidthInteger {}
+
+extension IntegerProperty {
+  static var columnType: ColumnType { .int }
+  var columnValue: Value? { Int64(exactly: self).map { .int($0) } }
+  init?(_ value: Value) {
+    guard case .int(let int) = value else { return nil }
+    self.init(exactly: int)
+  }
+  static func example(_ attempt: Int) -> Self { attempt == 0 ? 0 : 1 }
+}
+
+extension Int: IntegerProperty {}
+extension Int8: IntegerProperty {}
+extension Int16: IntegerProperty {}
+extension Int32: IntegerProperty {}
+extension Int64: IntegerProperty {}
+extension UInt: IntegerProperty {}
+extension UInt8: IntegerProperty {}
+extension UInt16: IntegerProperty {}
+extension UInt32: IntegerProperty {}
+extension UInt64: IntegerProperty {}
+
+extension Bool: ColumnProperty {
+  static var columnType: ColumnType { .bool }
+  var columnValue: Value? { .bool(self) }
+  init?(_ value: Value) {
+    guard case .bool(let bool) = value else { return nil }
+    self = bool
+  }
+  static func example(_ attempt: Int) -> Bool { attempt > 0 }
+}
+
+extension Double: ColumnProperty {
+  static var columnType: ColumnType { .double }
+  var columnValue: Value? { .double(self) }
+  init?(_ value: Value) {
+    switch value {
+    case .double(let double): self = double
+    case .int(let int): self.init(exactly: int)
+    default: return nil
+    }
+  }
+  static func example(_ attempt: Int) -> Double { attempt == 0 ? 0 : 1 }
+}
+
+extension Float: ColumnProperty {
+  static var columnType: ColumnType { .double }
+  var columnValue: Value? { .double(Double(self)) }
+  /// The nearest one; nil for numbers that are too large.
+  init?(_ value: Value) {
+    guard let double = Double(value) else { return nil }
+    self.init(double)
+    if isInfinite, double.isFinite { return nil }
+  }
+  static func example(_ attempt: Int) -> Float { attempt == 0 ? 0 : 1 }
+}
+
+extension String: ColumnProperty {
+  static var columnType: ColumnType { .text }
+  var columnValue: Value? { .text(self) }
+  init?(_ value: Value) {
+    guard case .text(let text) = value else { return nil }
+    self = text
+  }
+  /// The second one is a UUID's.
+  static func example(_ attempt: Int) -> String {
+    attempt == 0 ? "" : "00000000-0000-0000-0000-000000000000"
+  }
+}
+
+extension CalendarDate: ColumnProperty {
+  static var columnType: ColumnType { .date }
+  var columnValue: Value? { .date(self) }
+  init?(_ value: Value) {
+    guard case .date(let date) = value else { return nil }
+    self = date
+  }
+  static func example(_ attempt: Int) -> CalendarDate { CalendarDate(clamping: 0) }
+}
+
+extension DateTime: ColumnProperty {
+  static var columnType: ColumnType { .dateTime }
+  var columnValue: Value? { .dateTime(self) }
+  init?(_ value: Value) {
+    guard case .dateTime(let moment) = value else { return nil }
+    self = moment
+  }
+  static func example(_ attempt: Int) -> DateTime { DateTime(clamping: 0) }
+}
+
+/// Bytes: the one list that a column holds.
+extension Array: ColumnProperty where Element == UInt8 {
+  static var columnType: ColumnType { .data }
+  var columnValue: Value? { .data(self) }
+  init?(_ value: Value) {
+    guard case .data(let bytes) = value else { return nil }
+    self = bytes
+  }
+  static func example(_ attempt: Int) -> [UInt8] { [] }
+}

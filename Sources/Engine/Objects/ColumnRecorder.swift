@@ -1,0 +1,199 @@
+/// Finds out which columns a `Decodable` type asks for, by letting it decode itself from examples.
+private final class ColumnRecorder {
+  let type: String
+  var columns: [Column] = []
+
+  init(_ type: String) { self.type = type }
+
+  func error(_ property: String, _ reason: String) -> EngineError {
+    .invalidProperty(type: type, property: property, reason: reason)
+  }
+
+  func record(_ name: String, _ type: ColumnType, isNullable: Bool) {
+    if let index = columns.firstIndex(where: { $0.name == name }) {
+      columns[index].isNullable = columns[index].isNullable || isNullable
+    } else {
+      columns.append(Column(name, type, nullable: isNullable))
+    }
+  }
+
+  /// Records a property, and makes an example of it; nil when there is none, although its column is known.
+  func example<Property: Decodable>(
+    of type: Property.Type, _ name: String, isNullable: Bool
+  ) throws -> (Property?, failure: (any Error)?) {
+    if let own = type as? any ColumnProperty.Type {
+      record(name, own.columnType, isNullable: isNullable)
+      return (own.example(0) as? Property, nil)
+    }
+    var failure: (any Error)?
+    for attempt in 0..<exampleAttempts {
+      let decoder = ExampleDecoder(property: name, attempt: attempt, recorder: self)
+      do {
+        let example = try Property(from: decoder)
+        try record(name, decoder.asked, isNullable)
+        return (example, nil)
+      } catch let error as EngineError {
+        throw error
+      } catch {
+        failure = error
+        if attempt == exampleAttempts - 1 { try record(name, decoder.asked, isNullable) }
+      }
+    }
+    return (Self.firstCase(type), failure)
+  }
+
+  private func record(
+    _ name: String, _ asked: ExampleDecoder.Asked, _ isNullable: Bool
+  ) throws {
+    guard let type = asked.type else {
+      throw error(name, "it asks for no text, number or date; declare the columns by hand")
+    }
+    record(name, type, isNullable: isNullable || asked.forNull)
+  }
+
+  private static func firstCase<Property>(_ type: Property.Type) -> Property? {
+    func first<Cases: CaseIterable>(_ cases: Cases.Type) -> Any? { cases.allCases.first }
+    return (type as? any CaseIterable.Type).flatMap { first($0) } as? Property
+  }
+}
+
+/// Where the type decodes itself.
+private struct RecordingDecoder: Decoder, SingleValueDecodingContainer {
+  let recorder: ColumnRecorder
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  private var refusal: EngineError {
+    recorder.error("", "a row is read into an object with named properties")
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(RecordingContainer(recorder: recorder))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw refusal }
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+  func decodeNil() -> Bool { false }
+
+  /// For types that wrap another.
+  func decode<Wrapped: Decodable>(_ type: Wrapped.Type) throws -> Wrapped {
+    if type is any ColumnProperty.Type { throw refusal }
+    return try Wrapped(from: self)
+  }
+}
+
+private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let recorder: ColumnRecorder
+  var codingPath: [any CodingKey] { [] }
+  var allKeys: [Key] { [] }
+
+  func contains(_ key: Key) -> Bool { true }
+
+  /// Who asks for nil by hand, decodes the value itself next.
+  func decodeNil(forKey key: Key) -> Bool { false }
+
+  func decode<Property: Decodable>(_ type: Property.Type, forKey key: Key) throws -> Property {
+    let (example, failure) = try recorder.example(
+      of: type, key.stringValue, isNullable: false)
+    guard let example else {
+      let why = failure.map { ($0 as? DecodingError)?.reason ?? "\($0)" } ?? "no value is known"
+      throw recorder.error(
+        key.stringValue,
+        "no example of it can be made (\(why)); make \(type) CaseIterable or the property "
+          + "optional, or declare the columns by hand")
+    }
+    return example
+  }
+
+  func decodeIfPresent<Property: Decodable>(
+    _ type: Property.Type, forKey key: Key
+  ) throws -> Property? {
+    _ = try recorder.example(of: type, key.stringValue, isNullable: true)
+    return nil
+  }
+
+  private func refusal(_ property: String) -> EngineError {
+    recorder.error(property, "objects and lists inside an object have no column")
+  }
+
+  func nestedContainer<Inner: CodingKey>(
+    keyedBy type: Inner.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Inner> { throw refusal(key.stringValue) }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    throw refusal(key.stringValue)
+  }
+
+  func superDecoder() throws -> any Decoder { throw refusal("super") }
+  func superDecoder(forKey key: Key) throws -> any Decoder { throw refusal(key.stringValue) }
+}
+
+/// Where one property decodes itself, from an example of whatever it asks for.
+private struct ExampleDecoder: Decoder, SingleValueDecodingContainer {
+  /// What the property has asked for.
+  final class Asked {
+    var type: ColumnType?
+    var forNull = false
+  }
+
+  let property: String
+  let attempt: Int
+  let recorder: ColumnRecorder
+  let asked = Asked()
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  private func refusal(_ what: String) -> EngineError {
+    recorder.error(property, "it is \(what), which has no column")
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    throw refusal("an object of its own")
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw refusal("a list") }
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+  func decodeNil() -> Bool {
+    asked.forNull = true
+    return false
+  }
+
+  func decode<Property: Decodable>(_ type: Property.Type) throws -> Property {
+    guard let own = type as? any ColumnProperty.Type else { return try Property(from: self) }
+    asked.type = own.columnType
+    guard let example = own.example(attempt) as? Property else { throw refusal("\(type)") }
+    return example
+  }
+}
+
+extension TableDefinition {
+  /// The columns that a `Decodable` type asks for, in the order in which it does; optional properties may be
+  /// null.
+  ///
+  ///     struct App: Codable { var id: Int, name: String, stars: Double? }
+  ///     let apps = try TableDefinition(of: App.self, named: "apps", key: "id")
+  ///
+  /// The type is made once from example values, zeros and empty texts, so its `init(from:)` must accept
+  /// these. See `Row.decode` for the types of properties.
+  ///
+  /// - Parameter key: the property that is the primary key.
+  /// - Throws: `EngineError.invalidProperty` naming a property that no column can hold, or of which no
+  ///   example can be made; `.invalidSchema` when there are no properties, or none of the key's name.
+  public init<Object: Decodable>(
+    of type: Object.Type, named name: String, key: String? = nil
+  ) throws {
+    let recorder = ColumnRecorder("\(type)")
+    do {
+      _ = try Object(from: RecordingDecoder(recorder: recorder))
+    } catch let error as EngineError {
+      throw error
+    } catch {
+      throw recorder.error(
+        recorder.columns.last?.name ?? "",
+        "the type refuses example values (\((error as? DecodingError)?.reason ?? "\(error)")); "
+          + "declare the columns by hand")
+    }
+    self.init(name, try TableSchema(recorder.columns, table: name, key: key))
+  }
+}

@@ -1,0 +1,179 @@
+/// Makes values by column names of an `Encodable` object: its properties, by their coding keys.
+///
+/// | property | column |
+/// |---|---|
+/// | `Bool` | bool |
+/// | `Int`, `Int8` ... `UInt64` | int; an unsigned one above `Int64.max` is refused |
+/// | `Double`, `Float` | double |
+/// | `String` | text |
+/// | `CalendarDate`, `DateTime` | date, datetime |
+/// | `[UInt8]` | data |
+/// | an enum with one of these as its raw value, or anything that encodes itself as one | that |
+/// | an optional of these | null for nil |
+///
+/// Foundation's `Date` encodes itself as a double, seconds since 2001; `UUID` as text. Everything else, such as
+/// lists and objects inside objects, is refused with the property's name.
+final class RowEncoder {
+  private let type: String
+  private var values: [String: Value] = [:]
+  /// What was asked for that cannot be; encoding goes on until somebody may throw.
+  private var failure: EngineError?
+
+  private init(_ type: String) { self.type = type }
+
+  /// - Throws: `EngineError.invalidProperty`, and what the object's own `encode` throws.
+  static func values<Object: Encodable>(of object: Object) throws -> [String: Value] {
+    let encoder = RowEncoder("\(Object.self)")
+    try object.encode(to: ObjectEncoder(row: encoder))
+    if let failure = encoder.failure { throw failure }
+    return encoder.values
+  }
+
+  fileprivate func error(_ property: String, _ reason: String) -> EngineError {
+    .invalidProperty(type: type, property: property, reason: reason)
+  }
+
+  fileprivate func refuse(_ property: String, _ reason: String) -> EngineError {
+    let error = error(property, reason)
+    failure = failure ?? error
+    return error
+  }
+
+  fileprivate func set(_ value: Value, _ property: String) { values[property] = value }
+
+  fileprivate func set<Property: Encodable>(_ value: Property, _ property: String) throws {
+    if let own = value as? any ColumnProperty {
+      guard let columnValue = own.columnValue else {
+        throw error(
+          property, "\(value) is too large for a column of \(Swift.type(of: own).columnType.name)")
+      }
+      return set(columnValue, property)
+    }
+    try value.encode(to: PropertyEncoder(row: self, property: property))
+  }
+}
+
+/// Where an object encodes itself.
+private struct ObjectEncoder: Encoder, SingleValueEncodingContainer {
+  let row: RowEncoder
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  private static let reason = "a row is made of an object with named properties"
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(PropertiesContainer(row: row))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    RefusingEncoder(error: row.refuse("", Self.reason))
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  func encodeNil() throws { throw row.error("", Self.reason) }
+
+  /// For objects that wrap another.
+  func encode<Wrapped: Encodable>(_ value: Wrapped) throws {
+    if value is any ColumnProperty { throw row.error("", Self.reason) }
+    try value.encode(to: self)
+  }
+}
+
+private struct PropertiesContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let row: RowEncoder
+  var codingPath: [any CodingKey] { [] }
+  private static var reason: String { "objects and lists inside an object have no column" }
+
+  func encodeNil(forKey key: Key) { row.set(.null, key.stringValue) }
+
+  func encode<Property: Encodable>(_ value: Property, forKey key: Key) throws {
+    try row.set(value, key.stringValue)
+  }
+
+  /// Nil is null, where the standard library's own would leave the column out.
+  func encodeIfPresent<Property: Encodable>(_ value: Property?, forKey key: Key) throws {
+    guard let value else { return encodeNil(forKey: key) }
+    try encode(value, forKey: key)
+  }
+
+  func nestedContainer<Inner: CodingKey>(
+    keyedBy: Inner.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Inner> {
+    RefusingEncoder(error: row.refuse(key.stringValue, Self.reason)).container(keyedBy: keyedBy)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    RefusingEncoder(error: row.refuse(key.stringValue, Self.reason))
+  }
+
+  func superEncoder() -> any Encoder { RefusingEncoder(error: row.refuse("super", Self.reason)) }
+
+  func superEncoder(forKey key: Key) -> any Encoder {
+    RefusingEncoder(error: row.refuse(key.stringValue, Self.reason))
+  }
+}
+
+/// Where one property encodes itself.
+private struct PropertyEncoder: Encoder, SingleValueEncodingContainer {
+  let row: RowEncoder
+  let property: String
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  private func refusing(_ what: String) -> RefusingEncoder {
+    RefusingEncoder(
+      error: row.refuse(
+        property,
+        "it is \(what), which has no column; leave it out of the coding keys, or "
+          + "encode it as one text or number"))
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    refusing("an object of its own").container(keyedBy: type)
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { refusing("a list") }
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+  func encodeNil() { row.set(.null, property) }
+
+  func encode<Property: Encodable>(_ value: Property) throws { try row.set(value, property) }
+}
+
+/// Throws the same error at whatever is encoded. Asking for a container cannot throw, so there must be one.
+private struct RefusingEncoder: Encoder, UnkeyedEncodingContainer, SingleValueEncodingContainer {
+  let error: EngineError
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  var count: Int { 0 }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(RefusingContainer(error: error))
+  }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { self }
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+  func encodeNil() throws { throw error }
+  func encode<Property: Encodable>(_ value: Property) throws { throw error }
+  func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    container(keyedBy: type)
+  }
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self }
+  func superEncoder() -> any Encoder { self }
+}
+
+private struct RefusingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let error: EngineError
+  var codingPath: [any CodingKey] { [] }
+
+  func encodeNil(forKey key: Key) throws { throw error }
+  func encode<Property: Encodable>(_ value: Property, forKey key: Key) throws { throw error }
+  func nestedContainer<Inner: CodingKey>(
+    keyedBy type: Inner.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Inner> {
+    RefusingEncoder(error: error).container(keyedBy: type)
+  }
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    RefusingEncoder(error: error)
+  }
+  func superEncoder() -> any Encoder { RefusingEncoder(error: error) }
+  func superEncoder(forKey key: Key) -> any Encoder { RefusingEncoder(error: error) }
+}

@@ -1,0 +1,81 @@
+/// Goes through the objects of a table that is changed meanwhile.
+extension TableEditor {
+  /// What was changed since some rows were read ahead.
+  final class Visit {
+    private var keys: Set<Int64> = []
+    private var isAll = false
+
+    func changed(_ key: Int64) { keys.insert(key) }
+    func changedAll() { isAll = true }
+
+    func isChanged(_ key: Int64) -> Bool { isAll || keys.contains(key) }
+
+    func readAhead() {
+      keys.removeAll(keepingCapacity: true)
+      isAll = false
+    }
+  }
+
+  /// Rows that are read at a time.
+  private static let ahead = 256
+
+  /// Calls `body` with every object there is at the beginning, in the order of keys, as it is when its turn
+  /// comes. `body` may change, add and delete objects; what it deletes does not come, nor what it adds.
+  ///
+  /// - Complexity: O(n); O(log n) more for each object that `body` changes before its turn.
+  package func forEachRow(_ body: (Row) throws -> Void) throws {
+    let end = table.nextKey
+    let visit = Visit()
+    visits.append(visit)
+    defer { visits.removeAll { $0 === visit } }
+    var next = Int64.min
+    while true {
+      visit.readAhead()
+      let rows = try use { try readAhead(from: next, below: end) }
+      guard let last = rows.last else { return }
+      for row in rows {
+        if visit.isChanged(row.key) {
+          if let fresh = try self.row(forKey: row.key) { try body(fresh) }
+        } else {
+          try body(row)
+        }
+      }
+      next = last.key + 1
+    }
+  }
+
+  /// Some of the objects with the least keys in a range; none when there are none.
+  private func readAhead(from first: Int64, below end: Int64) throws -> [Row] {
+    var position: UInt64 = 0
+    if let place = try tree.place(ofKey: first) {
+      switch place {
+      case .open(let leaf, let before):
+        position = before + UInt64(partitionPoint(leaf.count) { leaf.key($0) >= first })
+      case .stored(let entry, let before):
+        let keys = try store.leaf(entry).keys()
+        position =
+          before + UInt64(partitionPoint(Int(clamping: entry.count)) { keys.key($0) >= first })
+      }
+    }
+    var rows: [Row] = []
+    switch try tree.place(ofPosition: position) {
+    case nil: break
+    case .open(let leaf, let before):
+      var row = Int(clamping: position - before)
+      while row < leaf.count, leaf.key(row) < end, rows.count < Self.ahead {
+        rows.append(try copy(leaf, row))
+        row += 1
+      }
+    case .stored(let entry, let before):
+      let leaf = try store.leaf(entry)
+      let keys = try leaf.keys()
+      let reader = try RowReader(leaf, RowShape(schema))
+      var row = Int(clamping: position - before)
+      while row < leaf.rowCount, keys.key(row) < end, rows.count < Self.ahead {
+        rows.append(try reader.row(row, key: keys.key(row)))
+        row += 1
+      }
+    }
+    return rows
+  }
+}

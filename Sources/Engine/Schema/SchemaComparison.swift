@@ -1,0 +1,72 @@
+/// What tables lack to be as they were declared.
+struct SchemaComparison {
+  /// Every difference in words.
+  private(set) var differences: [String] = []
+  private(set) var missingTables: [TableDefinition] = []
+  /// By table.
+  private(set) var missingColumns: [(table: String, column: Column)] = []
+
+  /// - Throws: `EngineError.invalidSchema` when what is declared cannot be.
+  init(declared: [TableDefinition], file: [TableDefinition]) throws(EngineError) {
+    var names: Set<String> = []
+    for definition in declared {
+      let wanted = try Self.normal(definition)
+      guard names.insert(wanted.name).inserted else {
+        throw EngineError.invalidSchema(table: wanted.name, reason: "it is declared twice")
+      }
+      guard let found = file.first(where: { $0.name == wanted.name }) else {
+        missingTables.append(wanted)
+        differences.append("table '\(wanted.name)' is missing from the file")
+        continue
+      }
+      compare(wanted, found)
+    }
+    for table in file where !names.contains(table.name) {
+      differences.append("table '\(table.name)' is in the file and not declared")
+    }
+  }
+
+  /// As the file would have it: the key is never null, and null is no default.
+  private static func normal(
+    _ definition: TableDefinition
+  ) throws(EngineError) -> TableDefinition {
+    guard !definition.name.isEmpty else {
+      throw EngineError.invalidSchema(table: "", reason: "a table needs a name")
+    }
+    return TableDefinition(
+      definition.name,
+      try TableSchema(definition.columns, table: definition.name, key: definition.key))
+  }
+
+  private mutating func compare(_ wanted: TableDefinition, _ found: TableDefinition) {
+    for column in wanted.columns {
+      guard let other = found.columns.first(where: { $0.name == column.name }) else {
+        missingColumns.append((wanted.name, column))
+        add(wanted, "column '\(column.name)' (\(column.described)) is missing from the file")
+        continue
+      }
+      if column == other { continue }
+      if column.type != other.type, column.isNullable == other.isNullable,
+        column.default == nil, other.default == nil
+      {
+        add(
+          wanted,
+          "column '\(column.name)' is \(column.type.name), the file has \(other.type.name)")
+      } else {
+        add(
+          wanted, "column '\(column.name)' is \(column.described), the file has \(other.described)")
+      }
+    }
+    for column in found.columns where !wanted.columns.contains(where: { $0.name == column.name }) {
+      add(wanted, "column '\(column.name)' is in the file and not declared")
+    }
+    if wanted.key != found.key {
+      func described(_ key: String?) -> String { key.map { "the key '\($0)'" } ?? "no key" }
+      add(wanted, "\(described(wanted.key)) is declared, the file has \(described(found.key))")
+    }
+  }
+
+  private mutating func add(_ table: TableDefinition, _ difference: String) {
+    differences.append("table '\(table.name)': \(difference)")
+  }
+}

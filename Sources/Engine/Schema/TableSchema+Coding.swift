@@ -1,0 +1,115 @@
+/// A table's schema as a block:
+///
+///     0  1  kind, 'S'
+///     1  3  zero
+///     4  4  the number the next new column gets
+///     8  4  number of columns
+///     12 4  the number of the key column; 0 without one
+///     16 8  the first half of the secret of `KeyCode`
+///     24 8  the second half
+///     32 1  bits of a hash
+///     33 3  zero
+///     36    columns: number 4 · type 1 · flags 1 · name (length 4, UTF-8) ·
+///           with a default: its spelling (length 4, bytes)
+///
+/// Flags: 1 the column may be null, 2 it has a default.
+extension TableSchema {
+  static let kind: UInt8 = 0x53
+
+  private struct Flags: OptionSet {
+    let rawValue: UInt8
+
+    static let isNullable = Flags(rawValue: 1)
+    static let hasDefault = Flags(rawValue: 2)
+    static let known: Flags = [.isNullable, .hasDefault]
+  }
+
+  package func encode() -> [UInt8] {
+    var writer = ByteWriter(capacity: 36 + columns.count * 24)
+    writer.append(Self.kind)
+    writer.append([0, 0, 0])
+    writer.append(nextColumnID)
+    writer.append(UInt32(columns.count))
+    writer.append(keyColumn.map { columnIDs[$0] } ?? 0)
+    writer.append(keyCode.low)
+    writer.append(keyCode.high)
+    writer.append(keyCode.bits)
+    writer.append([0, 0, 0])
+    for (column, identifier) in zip(columns, columnIDs) {
+      var flags: Flags = column.isNullable ? .isNullable : []
+      if column.default != nil { flags.insert(.hasDefault) }
+      writer.append(identifier)
+      writer.append(column.type.rawValue)
+      writer.append(flags.rawValue)
+      writer.append(column.name)
+      if let value = column.default {
+        let spelling = value.spelling
+        writer.append(UInt32(spelling.count))
+        writer.append(spelling)
+      }
+    }
+    return writer.bytes
+  }
+
+  package init(decoding bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
+    var reader = ByteReader(bytes)
+    guard try reader.read(UInt8.self, "kind") == Self.kind else {
+      throw DecodingFailure(what: "it is not a schema", offset: 0)
+    }
+    _ = try reader.readBytes(3, "schema")
+    self.init(nextColumnID: try reader.read(UInt32.self, "next column number"))
+    let count = try reader.read(UInt32.self, "number of columns")
+    let key = try reader.read(UInt32.self, "the key column's number")
+    let low = try reader.read(UInt64.self, "secret")
+    let high = try reader.read(UInt64.self, "secret")
+    let bits = try reader.read(UInt8.self, "bits of a hash")
+    guard bits <= KeyCode.maximumBits else {
+      throw DecodingFailure(what: "the bits of a hash", offset: 32)
+    }
+    keyCode = KeyCode(low: low, high: high, bits: bits)
+    _ = try reader.readBytes(3, "schema")
+    for index in 0..<Int(count) {
+      let (identifier, column) = try Self.readColumn(&reader)
+      guard indices.updateValue(index, forKey: column.name) == nil else {
+        throw DecodingFailure(what: "a column name stands twice", offset: reader.offset)
+      }
+      guard identifier < nextColumnID, columnIDs.last ?? 0 < identifier else {
+        throw DecodingFailure(what: "column numbers are out of order", offset: reader.offset)
+      }
+      columns.append(column)
+      columnIDs.append(identifier)
+    }
+    guard reader.remaining == 0 else {
+      throw DecodingFailure(what: "bytes are left over", offset: reader.offset)
+    }
+    guard key != 0 else { return }
+    guard let index = columnIDs.firstIndex(of: key), !columns[index].isNullable else {
+      throw DecodingFailure(what: "the key is no column, or one that may be null", offset: 12)
+    }
+    keyColumn = index
+  }
+
+  private static func readColumn(
+    _ reader: inout ByteReader
+  ) throws(DecodingFailure) -> (UInt32, Column) {
+    let identifier = try reader.read(UInt32.self, "column number")
+    guard let type = ColumnType(rawValue: try reader.read(UInt8.self, "column type")) else {
+      throw DecodingFailure(what: "unknown column type", offset: reader.offset)
+    }
+    let flags = Flags(rawValue: try reader.read(UInt8.self, "column flags"))
+    guard flags.isSubset(of: .known) else {
+      throw DecodingFailure(what: "unknown column flags", offset: reader.offset)
+    }
+    let name = try reader.readText("column name")
+    var column = Column(name, type, nullable: flags.contains(.isNullable))
+    if flags.contains(.hasDefault) {
+      let length = try reader.read(UInt32.self, "length of a default")
+      let spelling = try reader.readBytes(Int(length), "default")
+      guard let value = Value(spelling: spelling, type: type) else {
+        throw DecodingFailure(what: "a default is not of its column's type", offset: reader.offset)
+      }
+      column.default = value
+    }
+    return (identifier, column)
+  }
+}

@@ -1,0 +1,158 @@
+/// A table's columns with their permanent numbers.
+///
+/// The bytes are in `TableSchema+Coding.swift`.
+public struct TableSchema: Sendable, Equatable {
+  /// The columns in their order.
+  public internal(set) var columns: [Column]
+  /// The number under which clusters keep each column; never used again for another. Ascending.
+  package internal(set) var columnIDs: [UInt32]
+  /// The number the next new column gets.
+  package internal(set) var nextColumnID: UInt32
+  var indices: [String: Int]
+  /// The column that holds the primary key; nil when the table has none. It is never nullable.
+  public internal(set) var keyColumn: Int?
+  /// Makes the codes of primary keys; the table's own for as long as it has one.
+  package internal(set) var keyCode = KeyCode.none
+
+  /// - Parameters:
+  ///   - key: the name of the primary key's column, which is made not nullable.
+  ///   - keyCode: makes the key's codes; with a random secret by default.
+  /// - Throws: `EngineError.invalidSchema` when there is no column, a name is empty or stands twice,
+  ///   a default is not of its column's type, or there is no column of the key's name.
+  package init(
+    _ columns: [Column], table: String, key: String? = nil, keyCode: KeyCode? = nil
+  ) throws(EngineError) {
+    self.columns = columns.map(\.normal)
+    columnIDs = columns.indices.map { UInt32($0 + 1) }
+    nextColumnID = UInt32(columns.count + 1)
+    indices = [:]
+    guard !columns.isEmpty else {
+      throw EngineError.invalidSchema(table: table, reason: "a table needs at least one column")
+    }
+    for (index, column) in columns.enumerated() {
+      guard !column.name.isEmpty else {
+        throw EngineError.invalidSchema(table: table, reason: "column \(index + 1) has no name")
+      }
+      if let problem = column.problem {
+        throw EngineError.invalidSchema(table: table, reason: problem)
+      }
+      guard indices.updateValue(index, forKey: column.name) == nil else {
+        throw EngineError.invalidSchema(
+          table: table, reason: "the column name '\(column.name)' stands twice")
+      }
+    }
+    guard let key else { return }
+    guard let index = indices[key] else {
+      throw EngineError.invalidSchema(
+        table: table, reason: "the key '\(key)' is none of its columns")
+    }
+    setKey(at: index, code: keyCode ?? .random())
+  }
+
+  /// For decoding.
+  init(nextColumnID: UInt32) {
+    columns = []
+    columnIDs = []
+    indices = [:]
+    self.nextColumnID = nextColumnID
+  }
+
+  /// Where a column stands in the order; nil when there is none of that name.
+  public func index(of name: String) -> Int? { indices[name] }
+
+  // MARK: Changing
+
+  /// Gives a column another type. Stored values are untouched: they are kept as spelled; so is the default.
+  package mutating func setType(_ type: ColumnType, at index: Int) {
+    columns[index].type = type
+    if let value = columns[index].default {
+      columns[index].default = Value(spelling: value.spelling, type: type)
+    }
+  }
+
+  /// Allows null in a column or forbids it; the key stays without.
+  package mutating func setNullable(_ isNullable: Bool = true, at index: Int) {
+    if index != keyColumn { columns[index].isNullable = isNullable }
+  }
+
+  /// - Throws: `EngineError.invalidSchema` when the default is not of the column's type.
+  package mutating func setDefault(
+    _ value: Value?, at index: Int, table: String
+  ) throws(EngineError) {
+    var column = columns[index]
+    column.default = value
+    if let problem = column.problem {
+      throw EngineError.invalidSchema(table: table, reason: problem)
+    }
+    columns[index] = column.normal
+  }
+
+  /// Gives a column another name.
+  ///
+  /// - Throws: `EngineError.invalidSchema` when it is empty, or another column has it.
+  package mutating func rename(
+    at index: Int, to name: String, table: String
+  ) throws(EngineError) {
+    if columns[index].name == name { return }
+    try checkNew(name, table)
+    indices[columns[index].name] = nil
+    indices[name] = index
+    columns[index].name = name
+  }
+
+  /// Makes a column the primary key.
+  package mutating func setKey(at index: Int, code: KeyCode) {
+    keyColumn = index
+    keyCode = code
+    columns[index].isNullable = false
+  }
+
+  /// Gives the primary key up; its column stays as it is.
+  package mutating func removeKey() {
+    keyColumn = nil
+    keyCode = .none
+  }
+
+  /// Adds a column at the end; clusters that do not have it read as null.
+  package mutating func add(_ column: Column, table: String) throws(EngineError) {
+    try checkNew(column.name, table)
+    if let problem = column.problem {
+      throw EngineError.invalidSchema(table: table, reason: problem)
+    }
+    let (next, overflow) = nextColumnID.addingReportingOverflow(1)
+    guard !overflow else { throw EngineError.tooLarge(what: "a column's number", limit: "2^32") }
+    indices[column.name] = columns.count
+    columns.append(column.normal)
+    columnIDs.append(nextColumnID)
+    nextColumnID = next
+  }
+
+  /// Removes a column; what clusters have of it is not read any more, as its number is not used again.
+  ///
+  /// - Throws: `EngineError.invalidSchema` when it is the last one, or the primary key.
+  package mutating func remove(at index: Int, table: String) throws(EngineError) {
+    guard index != keyColumn else {
+      throw EngineError.invalidSchema(
+        table: table,
+        reason: "column '\(columns[index].name)' is the primary key; make another column the key "
+          + "or give the key up first")
+    }
+    guard columns.count > 1 else {
+      throw EngineError.invalidSchema(
+        table: table,
+        reason: "column '\(columns[index].name)' is its last one; delete the table instead")
+    }
+    columns.remove(at: index)
+    columnIDs.remove(at: index)
+    if let key = keyColumn, key > index { keyColumn = key - 1 }
+    indices = [:]
+    for (place, column) in columns.enumerated() { indices[column.name] = place }
+  }
+
+  private func checkNew(_ name: String, _ table: String) throws(EngineError) {
+    guard !name.isEmpty, indices[name] == nil else {
+      throw EngineError.invalidSchema(
+        table: table, reason: "the column name '\(name)' is empty or there already")
+    }
+  }
+}

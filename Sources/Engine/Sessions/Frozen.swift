@@ -1,0 +1,239 @@
+/// An object as it was in one version; it never changes.
+///
+/// Keeps its version readable by itself, also after every session and the database were closed. To
+/// change the object, `thaw(in:)` it.
+///
+/// Thread rule: `Sendable`.
+public struct FrozenObject: Sendable {
+  let frozen: Table
+  public let key: Int64
+
+  /// Always true.
+  public var isFrozen: Bool { true }
+
+  /// The number of the version that it is of.
+  public var version: UInt64 { frozen.version }
+
+  /// The name of its table.
+  public var tableName: String { frozen.name }
+
+  /// The value of a column.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.noSuchColumn`, `.damaged`.
+  public subscript(_ column: String) -> Value {
+    get throws {
+      let place = try frozen.indices(of: [column])[0]
+      return try row().values[place]
+    }
+  }
+
+  /// All values, copied.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  public func row() throws -> Row {
+    guard let row = try frozen.row(forKey: key) else {
+      // Frozen objects are made of those that are there.
+      throw EngineError.invalidated(what: "object \(key) of table '\(frozen.name)'")
+    }
+    return row
+  }
+
+  /// The same object, live, in the version that a session looks at; nil when it was deleted there.
+  ///
+  /// - Throws: `EngineError.foreign` for a session of another database; `.wrongThread`, `.damaged`.
+  public func thaw(in session: Session) throws -> Object? {
+    try session.object(of: frozen, key: key)
+  }
+}
+
+/// The objects that a query selected in one version; they never change.
+///
+/// Keeps its version readable by itself. The query runs when its objects are first asked for.
+///
+/// Thread rule: `Sendable`; any thread, any number at once.
+public final class FrozenResults: @unchecked Sendable {
+  // @unchecked: `known` is guarded by `lock`.
+  let frozen: Table
+  public let query: Query
+  private let lock = Lock()
+  private var known: [Int64]?
+
+  init(_ table: Table, _ query: Query, keys: [Int64]? = nil) {
+    frozen = table
+    self.query = query
+    known = keys
+  }
+
+  /// Always true.
+  public var isFrozen: Bool { true }
+
+  /// The number of the version that they are of.
+  public var version: UInt64 { frozen.version }
+
+  /// The name of the table.
+  public var tableName: String { frozen.name }
+
+  /// The keys of the objects, in order.
+  ///
+  /// - Complexity: one run of the query, the first time.
+  /// - Throws: `EngineError.damaged`.
+  public func keys() throws -> [Int64] {
+    try lock.withLock {
+      if let known { return known }
+      let keys = try query.keys(of: frozen)
+      known = keys
+      return keys
+    }
+  }
+
+  /// How many objects there are.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  public var count: Int {
+    get throws { try lock.withLock { known }?.count ?? query.count(of: frozen) }
+  }
+
+  /// The object at a position, from 0.
+  ///
+  /// - Throws: `EngineError.invalidArgument` for a position outside; `.damaged`.
+  public subscript(_ position: Int) -> FrozenObject {
+    get throws {
+      let keys = try keys()
+      guard keys.indices.contains(position) else {
+        throw EngineError.invalidArgument(
+          "position \(position) is outside the \(keys.count) objects of the results")
+      }
+      return FrozenObject(frozen: frozen, key: keys[position])
+    }
+  }
+
+  /// The objects, in order.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  public var objects: [FrozenObject] {
+    get throws {
+      try keys().map { FrozenObject(frozen: frozen, key: $0) }
+    }
+  }
+
+  /// The values of all objects, copied. Faster than one object after the other.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  public func rows() throws -> [Row] { try query.rows(in: frozen) }
+
+  /// The same results, live, in a session.
+  ///
+  /// - Throws: `EngineError.foreign` for a session of another database; `.wrongThread`.
+  public func thaw(in session: Session) throws -> Results {
+    try session.results(of: frozen, query)
+  }
+}
+
+// MARK: Freezing
+
+extension Session {
+  /// The version that the session looks at, for any thread.
+  ///
+  /// - Throws: `EngineError.insideTransaction`, `.wrongThread`.
+  public func freeze() throws -> Snapshot {
+    try check()
+    if transaction != nil { throw EngineError.insideTransaction(operation: "freezing") }
+    return snapshot
+  }
+
+  func freeze(_ table: TableIdentity) throws -> Table {
+    guard let frozen = try freeze().table(number: table.number) else {
+      throw EngineError.invalidated(what: "table '\(table.name)', which was removed,")
+    }
+    return frozen
+  }
+
+  func checkOwn(_ table: Table) throws {
+    try check()
+    guard database.owns(table.snapshot) else {
+      throw EngineError.foreign(what: "something frozen", expected: "database")
+    }
+  }
+
+  func object(of frozen: Table, key: Int64) throws -> Object? {
+    try checkOwn(frozen)
+    let identity = TableIdentity(number: frozen.number, name: frozen.name)
+    guard let view = try viewIfAny(identity), try view.contains(key: key) else { return nil }
+    return object(identity, key)
+  }
+
+  func results(of frozen: Table, _ query: Query) throws -> Results {
+    try checkOwn(frozen)
+    return Results(self, TableIdentity(number: frozen.number, name: frozen.name), query)
+  }
+}
+
+extension Object {
+  /// The object as it is now, for any thread.
+  ///
+  /// - Throws: `EngineError.invalidated`, `.insideTransaction`, `.wrongThread`, `.damaged`.
+  public func freeze() throws -> FrozenObject {
+    let frozen = try session.freeze(table)
+    if try isInvalidated {
+      throw EngineError.invalidated(what: "object \(key) of table '\(table.name)'")
+    }
+    return FrozenObject(frozen: frozen, key: key)
+  }
+}
+
+extension Results {
+  /// The objects as they are now, for any thread.
+  ///
+  /// - Throws: `EngineError.invalidated`, `.insideTransaction`, `.wrongThread`, `.damaged`.
+  public func freeze() throws -> FrozenResults {
+    FrozenResults(try session.freeze(table), query)
+  }
+}
+
+// MARK: What a frozen view refuses
+
+// A version never changes: these exist so that trying is a compile error that says what to do.
+
+extension Snapshot {
+  /// Always true: a snapshot is one version for ever.
+  public var isFrozen: Bool { true }
+
+  /// A snapshot cannot be written.
+  @available(*, unavailable, message: "a snapshot never changes; use Database.write or a session")
+  public func write<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try body()
+  }
+
+  /// A snapshot cannot be observed.
+  @available(*, unavailable, message: "a snapshot never changes; observe on a session")
+  public func observe(_ body: (Never) -> Void) {}
+
+  /// A snapshot does not move on.
+  @available(*, unavailable, message: "a snapshot never changes; take a new one, or use a session")
+  public func refresh() {}
+}
+
+extension FrozenObject {
+  /// A frozen object cannot be changed.
+  @available(*, unavailable, message: "a frozen object never changes; thaw(in:) it in a session")
+  public func set(_ column: String, to value: Value) {}
+
+  /// A frozen object cannot be deleted.
+  @available(*, unavailable, message: "a frozen object never changes; thaw(in:) it in a session")
+  public func delete() {}
+
+  /// A frozen object cannot be observed.
+  @available(*, unavailable, message: "a frozen object never changes; thaw(in:) it in a session")
+  public func observe(_ body: (Never) -> Void) {}
+}
+
+extension FrozenResults {
+  /// Frozen results cannot be changed.
+  @available(*, unavailable, message: "frozen results never change; thaw(in:) them in a session")
+  public func setAll(_ values: [String: Value]) {}
+
+  /// Frozen results cannot be observed.
+  @available(*, unavailable, message: "frozen results never change; thaw(in:) them in a session")
+  public func observe(_ body: (Never) -> Void) {}
+}

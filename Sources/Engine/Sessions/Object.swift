@@ -1,0 +1,130 @@
+/// An object of a session: a live view of one row.
+///
+/// Reading gives the values of the version that the session looks at, straight from the file's mapping;
+/// nothing is kept. After the object was deleted, `isInvalidated` is true and reading throws.
+///
+/// Thread rule: its session's. To take it elsewhere, `freeze()` it or make a `ThreadSafeReference`.
+public struct Object {
+  public let session: Session
+  let table: TableIdentity
+  /// Given when the object was inserted, and never used again for another.
+  public let key: Int64
+  private let mark: TransactionMark?
+
+  init(session: Session, table: TableIdentity, key: Int64, mark: TransactionMark?) {
+    self.session = session
+    self.table = table
+    self.key = key
+    self.mark = mark
+  }
+
+  /// The name of its table when the object was found.
+  public var tableName: String { table.name }
+
+  /// True when it is there no more: deleted, or added by a transaction that was cancelled.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.wrongThread`, `.damaged`.
+  public var isInvalidated: Bool {
+    get throws {
+      try session.check()
+      if mark?.hasCancelled(key, table) ?? false { return true }
+      return try !(session.viewIfAny(table)?.contains(key: key) ?? false)
+    }
+  }
+
+  /// Live objects are not frozen.
+  public var isFrozen: Bool { false }
+
+  // MARK: Reading
+
+  /// The value of a column.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.invalidated`, `.noSuchColumn`, `.wrongThread`, `.damaged`.
+  public subscript(_ column: String) -> Value {
+    get throws {
+      guard let value = try view().value(forKey: key, column: column) else { throw gone }
+      return value
+    }
+  }
+
+  /// All values, copied.
+  ///
+  /// - Throws: `EngineError.invalidated`, `.wrongThread`, `.damaged`.
+  public func row() throws -> Row {
+    guard let row = try view().row(forKey: key) else { throw gone }
+    return row
+  }
+
+  private var gone: EngineError {
+    .invalidated(what: "object \(key) of table '\(table.name)', which was deleted,")
+  }
+
+  private func view() throws -> TableView {
+    try session.check()
+    if mark?.hasCancelled(key, table) ?? false {
+      throw EngineError.invalidated(
+        what: "object \(key) of table '\(table.name)', which a cancelled transaction had added,")
+    }
+    guard let view = try session.viewIfAny(table) else { throw gone }
+    return view
+  }
+
+  // MARK: Changing
+
+  /// Changes a value.
+  ///
+  /// - Throws: `EngineError.noTransaction` outside a write transaction; `.invalidated`,
+  ///   `.noSuchColumn`, `.invalidValue`, `.duplicateKey`, `.wrongThread`.
+  public func set(_ column: String, to value: Value) throws { try set([column: value]) }
+
+  /// Changes some values.
+  ///
+  /// - Throws: as `set(_:to:)`; then nothing is changed.
+  public func set(_ values: [String: Value]) throws {
+    let view = try view()
+    let editor = try session.editor(view, "a change")
+    guard try view.contains(key: key) else { throw gone }
+    try WritableTable(editor).update(key, values)
+  }
+
+  /// Deletes the object.
+  ///
+  /// - Throws: `EngineError.noTransaction`, `.invalidated`, `.wrongThread`.
+  public func delete() throws {
+    let editor = try session.editor(try view(), "a deletion")
+    guard try editor.delete(key) else { throw gone }
+  }
+}
+
+@available(
+  *, unavailable,
+  message: "an object belongs to its session's thread; freeze() it or send a ThreadSafeReference"
+)
+extension Object: Sendable {}
+
+extension Object: Equatable {
+  /// True for the same object of the same session, whatever its values.
+  public static func == (left: Object, right: Object) -> Bool {
+    left.session === right.session && left.table.number == right.table.number
+      && left.key == right.key
+  }
+}
+
+/// Which keys a transaction gave that was cancelled: other objects may get them later.
+final class TransactionMark {
+  private var firstKeys: [UInt32: Int64]?
+
+  /// - Parameter base: the tables as they were when the transaction began.
+  func cancel(base: Catalogue) {
+    firstKeys = Dictionary(
+      base.tables.map { ($0.number, $0.nextKey) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  func hasCancelled(_ key: Int64, _ table: TableIdentity) -> Bool {
+    guard let firstKeys else { return false }
+    guard let first = firstKeys[table.number] else { return true }
+    return key >= first
+  }
+}

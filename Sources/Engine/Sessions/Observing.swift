@@ -1,0 +1,300 @@
+import Dispatch
+
+/// What an observer of results is told.
+///
+/// `Collection` is `Results` where the session lives, `FrozenResults` on another queue.
+public enum ResultsChange<Collection> {
+  /// The first call: the results as they are.
+  case initial(Collection)
+  /// Something changed since the last call: see `ChangeSet` for how to bring a view up to date.
+  case update(Collection, ChangeSet)
+  /// The table was removed. Nothing follows.
+  case deleted
+  /// What changed could not be read. Nothing follows.
+  case failed(any Error)
+}
+
+extension ResultsChange: Sendable where Collection: Sendable {}
+
+/// What an observer of an object is told.
+///
+/// `Observed` is `Object` where the session lives, `FrozenObject` on another queue.
+public enum ObjectChange<Observed> {
+  /// The first call: the object as it is.
+  case initial(Observed)
+  /// The fields that changed since the last call, with the values then and now.
+  case update(Observed, [PropertyChange])
+  /// The object was deleted. Nothing follows.
+  case deleted
+  /// What changed could not be read. Nothing follows.
+  case failed(any Error)
+}
+
+extension ObjectChange: Sendable where Observed: Sendable {}
+
+/// What an observer of a whole database is told.
+public enum DatabaseChange: Sendable {
+  /// The session looks at a newer version, in which these tables changed.
+  case update(TableChanges)
+  /// There is a newer version, and the session has `autorefresh` off.
+  case refreshRequired
+  /// What changed could not be read. Nothing follows.
+  case failed(any Error)
+}
+
+// MARK: Results
+
+extension Results {
+  /// Has `call` told of the results, and of every change to them.
+  ///
+  /// It is called where the session lives, after the session has moved on: a little later for the first
+  /// time, then whenever something has changed. Versions that the session passed over are told of
+  /// together. The session's live results agree with the positions while `call` runs.
+  ///
+  /// - Parameter keyPaths: names of columns: objects count as modified only when one of these changed.
+  ///   Nil: all columns.
+  /// - Returns: keep it: the observer ends when it is released.
+  /// - Complexity: a change costs what was changed, not the size of the results: for a filter without
+  ///   an order, the filter is asked about objects that changed; with an order or a limit, the query
+  ///   runs anew when a column that it names changed.
+  /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
+  ///   `.noSuchColumn`, `.invalidated`, `.wrongThread`.
+  public func observe(
+    keyPaths: [String]? = nil, _ call: @escaping (ResultsChange<Results>) -> Void
+  ) throws -> NotificationToken {
+    let tracker = try tracker(keyPaths)
+    // Not the results themselves: they refer to the session, and it to its observers.
+    let (table, query) = (table, query)
+    return try session.add(
+      LocalObserver(tracker) { event in
+        switch event {
+        case .failed(let error): call(.failed(error))
+        case .change(.initial, let session): call(.initial(Results(session, table, query)))
+        case .change(.update(let changes), let session):
+          call(.update(Results(session, table, query), changes))
+        case .change(.deleted, _): call(.deleted)
+        }
+      })
+  }
+
+  /// The same on a queue, with frozen results; whatever the session does, and also without its thread
+  /// having anything that runs.
+  ///
+  /// - Parameters:
+  ///   - queue: calls are made on it one at a time, also when it is concurrent.
+  ///   - keyPaths: as above.
+  /// - Throws: as above.
+  public func observe(
+    on queue: DispatchQueue, keyPaths: [String]? = nil,
+    _ call: @escaping @Sendable (ResultsChange<FrozenResults>) -> Void
+  ) throws -> NotificationToken {
+    let tracker = try tracker(keyPaths)
+    let (number, query) = (table.number, query)
+    let observer = QueueObserver(session.database, queue, tracker) { event in
+      do {
+        switch event {
+        case .failed(let error): call(.failed(error))
+        case .change(.deleted, _): call(.deleted)
+        case .change(let change, let snapshot):
+          guard let table = try snapshot.table(number: number) else { return }
+          let frozen = FrozenResults(table, query)
+          if case .update(let changes) = change {
+            call(.update(frozen, changes))
+          } else {
+            call(.initial(frozen))
+          }
+        }
+      } catch {
+        call(.failed(error))
+      }
+    }
+    observer.start()
+    return NotificationToken(session: session, observer: observer)
+  }
+
+  private func tracker(_ keyPaths: [String]?) throws -> ResultsTracking {
+    let view = try session.view(table)
+    if session.transaction != nil {
+      throw EngineError.insideTransaction(operation: "observing")
+    }
+    if let keyPaths { _ = try view.leaves.indices(of: keyPaths) }
+    return ResultsTracking(query, table, keyPaths)
+  }
+}
+
+/// Follows results.
+final class ResultsTracking: Tracker {
+  enum Change {
+    case initial
+    case update(ChangeSet)
+    case deleted
+  }
+
+  private let tracker: ResultsTracker
+  private let keyPaths: Set<String>?
+
+  init(_ query: Query, _ table: TableIdentity, _ keyPaths: [String]?) {
+    tracker = ResultsTracker(query, tableNumber: table.number)
+    self.keyPaths = keyPaths.map { Set($0) }
+  }
+
+  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change? {
+    let table = try snapshot.table(number: tracker.tableNumber)
+    switch try tracker.advance(to: table, sharing: cache) {
+    case .initial: return .initial
+    case .unchanged: return nil
+    case .deleted: return .deleted
+    case .update(let update):
+      let changes = update.changes(keyPaths: keyPaths)
+      return changes.isEmpty ? nil : .update(changes)
+    }
+  }
+}
+
+// MARK: Objects
+
+extension Object {
+  /// Has `call` told of the object, of every change to it, and of its deletion.
+  ///
+  /// - Parameter keyPaths: names of the columns that count; nil for all.
+  /// - Returns: keep it: the observer ends when it is released.
+  /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
+  ///   `.noSuchColumn`, `.invalidated`, `.wrongThread`.
+  public func observe(
+    keyPaths: [String]? = nil, _ call: @escaping (ObjectChange<Object>) -> Void
+  ) throws -> NotificationToken {
+    let tracker = try tracker(keyPaths)
+    let (table, key) = (table, key)
+    return try session.add(
+      LocalObserver(tracker) { event in
+        switch event {
+        case .failed(let error): call(.failed(error))
+        case .change(.initial, let session): call(.initial(session.object(table, key)))
+        case .change(.update(let changes), let session):
+          call(.update(session.object(table, key), changes))
+        case .change(.deleted, _): call(.deleted)
+        }
+      })
+  }
+
+  /// The same on a queue, with a frozen object: see `Results.observe(on:keyPaths:_:)`.
+  ///
+  /// - Throws: as above.
+  public func observe(
+    on queue: DispatchQueue, keyPaths: [String]? = nil,
+    _ call: @escaping @Sendable (ObjectChange<FrozenObject>) -> Void
+  ) throws -> NotificationToken {
+    let tracker = try tracker(keyPaths)
+    let (number, key) = (table.number, key)
+    let observer = QueueObserver(session.database, queue, tracker) { event in
+      do {
+        switch event {
+        case .failed(let error): call(.failed(error))
+        case .change(.deleted, _): call(.deleted)
+        case .change(let change, let snapshot):
+          guard let table = try snapshot.table(number: number) else { return }
+          let frozen = FrozenObject(frozen: table, key: key)
+          if case .update(let changes) = change {
+            call(.update(frozen, changes))
+          } else {
+            call(.initial(frozen))
+          }
+        }
+      } catch {
+        call(.failed(error))
+      }
+    }
+    observer.start()
+    return NotificationToken(session: session, observer: observer)
+  }
+
+  private func tracker(_ keyPaths: [String]?) throws -> ObjectTracking {
+    let view = try session.view(table)
+    if session.transaction != nil {
+      throw EngineError.insideTransaction(operation: "observing")
+    }
+    if let keyPaths { _ = try view.leaves.indices(of: keyPaths) }
+    if try isInvalidated {
+      throw EngineError.invalidated(what: "object \(key) of table '\(table.name)'")
+    }
+    return ObjectTracking(table, key, keyPaths)
+  }
+}
+
+/// Follows an object.
+final class ObjectTracking: Tracker {
+  enum Change {
+    case initial
+    case update([PropertyChange])
+    case deleted
+  }
+
+  private let table: TableIdentity
+  private let key: Int64
+  private let keyPaths: Set<String>?
+  private var last: Table?
+  private var isDeleted = false
+
+  init(_ table: TableIdentity, _ key: Int64, _ keyPaths: [String]?) {
+    self.table = table
+    self.key = key
+    self.keyPaths = keyPaths.map { Set($0) }
+  }
+
+  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change? {
+    if isDeleted { return nil }
+    let next = try snapshot.table(number: table.number)
+    let change: Change?
+    if let last {
+      switch try ObjectDifference(ofKey: key, from: last, to: next, columns: keyPaths) {
+      case .unchanged: change = nil
+      case .changed(let changes): change = .update(changes)
+      case .deleted: change = .deleted
+      }
+    } else {
+      change = try next?.row(forKey: key) == nil ? .deleted : .initial
+    }
+    last = next
+    if case .deleted? = change {
+      isDeleted = true
+      last = nil
+    }
+    return change
+  }
+}
+
+// MARK: The database
+
+extension Session {
+  /// Has `call` told whenever the session has moved on to a newer version, and, with `autorefresh` off,
+  /// whenever there is one.
+  ///
+  /// - Returns: keep it: the observer ends when it is released.
+  /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
+  ///   `.wrongThread`.
+  public func observe(_ call: @escaping (DatabaseChange) -> Void) throws -> NotificationToken {
+    try check()
+    if transaction != nil { throw EngineError.insideTransaction(operation: "observing") }
+    let observer = LocalObserver(DatabaseTracking(from: snapshot)) { event in
+      switch event {
+      case .failed(let error): call(.failed(error))
+      case .change(let changes, _): call(.update(changes))
+      }
+    }
+    observer.mayRefresh = { call(.refreshRequired) }
+    return try add(observer)
+  }
+}
+
+/// Follows all tables.
+final class DatabaseTracking: Tracker {
+  private var last: Snapshot
+
+  init(from snapshot: Snapshot) { last = snapshot }
+
+  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> TableChanges? {
+    let changes = try TableChanges(from: last, to: snapshot)
+    last = snapshot
+    return changes.isEmpty ? nil : changes
+  }
+}

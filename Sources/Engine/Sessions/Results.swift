@@ -1,0 +1,278 @@
+/// The objects of a table that a query selects, as a session sees them: live and lazy.
+///
+/// Nothing is read before it is asked for. After the session has moved on, or a transaction of its own
+/// has changed the table, positions, counts and values are those of the new state.
+///
+///     let games = try session.objects("apps").filter(column("Category") == "GAME")
+///     let best = try games.sorted(by: .descending("Rating")).limited(to: 10)
+///     try best.forEach { print(try $0["App"]) }
+///
+/// **Cost.** All objects of a table: O(log n) by position, their number at once. With a filter or an
+/// order: the query runs when first needed after a change, and the keys of its objects (8 bytes each)
+/// are kept until the next one.
+///
+/// Thread rule: its session's. To take it elsewhere, `freeze()` it or make a `ThreadSafeReference`.
+public struct Results {
+  public let session: Session
+  let table: TableIdentity
+  /// What selects and orders the objects.
+  public let query: Query
+  private let cache = ResultsCache()
+
+  init(_ session: Session, _ table: TableIdentity, _ query: Query) {
+    self.session = session
+    self.table = table
+    self.query = query
+  }
+
+  /// The name of the table when the results were made.
+  public var tableName: String { table.name }
+
+  /// Live results are not frozen.
+  public var isFrozen: Bool { false }
+
+  /// True when the table is gone.
+  ///
+  /// - Throws: `EngineError.wrongThread`, `.damaged`.
+  public var isInvalidated: Bool { get throws { try session.viewIfAny(table) == nil } }
+
+  // MARK: Narrowing
+
+  /// Those of the objects that match.
+  ///
+  /// - Throws: `EngineError.invalidArgument` for results with a limit, an offset or without repeated
+  ///   values: filter first.
+  public func filter(_ predicate: Predicate) throws -> Results {
+    guard !query.isDistinct, query.limit == nil, query.offset == 0 else {
+      throw EngineError.invalidArgument("results are filtered before they are limited")
+    }
+    var query = query
+    query.filter = query.filter.map { $0 && predicate } ?? predicate
+    return try checked(query)
+  }
+
+  /// Those of the objects that match an expression, as `sheaf query` takes it: see `Predicate`.
+  ///
+  /// - Throws: `QueryError` naming the position of the mistake; as the other `filter`.
+  public func filter(_ expression: String) throws -> Results {
+    try filter(Predicate(expression))
+  }
+
+  /// The objects in the order of columns' values; by the first column first. Replaces an earlier order.
+  ///
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results that are limited already.
+  public func sorted(by orders: SortOrder...) throws -> Results {
+    guard query.limit == nil, query.offset == 0 else {
+      throw EngineError.invalidArgument("results are sorted before they are limited")
+    }
+    var query = query
+    query.sort = orders
+    return try checked(query)
+  }
+
+  /// The first objects, after leaving out some.
+  ///
+  /// - Throws: `EngineError.invalidArgument` below 0.
+  public func limited(to limit: Int, offset: Int = 0) throws -> Results {
+    var query = query
+    let (total, overflow) = query.offset.addingReportingOverflow(offset)
+    query.offset = overflow ? .max : total
+    query.limit = min(query.limit.map { max(0, $0 - offset) } ?? .max, limit)
+    return try checked(query)
+  }
+
+  /// Of objects that have the same values in some columns, the first.
+  ///
+  /// - Throws: `EngineError.noSuchColumn`.
+  public func distinct(by columns: String...) throws -> Results {
+    var query = query
+    query.columns = columns
+    query.isDistinct = true
+    return try checked(query)
+  }
+
+  /// Mistakes are told where they are made, not where the results are first read.
+  private func checked(_ query: Query) throws -> Results {
+    _ = try ResultReader(query, try session.view(table).leaves)
+    return Results(session, table, query)
+  }
+
+  // MARK: Reading
+
+  /// True when the results are simply the whole table.
+  var isWhole: Bool {
+    query.filter == nil && query.sort.isEmpty && query.limit == nil && query.offset == 0
+      && !query.isDistinct
+  }
+
+  /// The keys of the objects, in order.
+  ///
+  /// - Throws: `EngineError.invalidated`, `.wrongThread`, `.damaged`.
+  public func keys() throws -> [Int64] {
+    let view = try session.view(table)
+    let state = ResultsCache.State(session: session.stamp, table: view.changeCount)
+    if let keys = cache.keys, cache.state == state { return keys }
+    let keys = try query.keys(of: view.leaves)
+    cache.keys = keys
+    cache.state = state
+    return keys
+  }
+
+  private var isCached: Bool {
+    get throws {
+      let view = try session.view(table)
+      return cache.keys != nil
+        && cache.state == ResultsCache.State(session: session.stamp, table: view.changeCount)
+    }
+  }
+
+  /// How many objects there are.
+  ///
+  /// - Complexity: of a whole table O(1); otherwise one run of the query after each change.
+  /// - Throws: `EngineError.invalidated`, `.wrongThread`, `.damaged`.
+  public var count: Int {
+    get throws {
+      let view = try session.view(table)
+      if isWhole { return try view.count() }
+      return try isCached ? keys().count : query.count(of: view.leaves)
+    }
+  }
+
+  /// True when there are none.
+  ///
+  /// - Throws: as `count`.
+  public var isEmpty: Bool { get throws { try count == 0 } }
+
+  /// The object at a position, from 0.
+  ///
+  /// - Throws: `EngineError.invalidArgument` for a position outside; as `count`.
+  public subscript(_ position: Int) -> Object {
+    get throws {
+      guard let object = try object(at: position) else {
+        throw EngineError.invalidArgument(
+          "position \(position) is outside the \(try count) objects of the results")
+      }
+      return object
+    }
+  }
+
+  /// The first object; nil when there is none.
+  ///
+  /// - Throws: as `count`.
+  public var first: Object? { get throws { try object(at: 0) } }
+
+  /// The last object; nil when there is none.
+  ///
+  /// - Throws: as `count`.
+  public var last: Object? { get throws { try object(at: try count - 1) } }
+
+  private func object(at position: Int) throws -> Object? {
+    if isWhole {
+      return try session.view(table).key(at: position).map { session.object(table, $0) }
+    }
+    let keys = try keys()
+    return keys.indices.contains(position) ? session.object(table, keys[position]) : nil
+  }
+
+  /// The position of an object; nil when it is not among the results.
+  ///
+  /// - Complexity: O(n).
+  /// - Throws: `EngineError.foreign` for an object of another session; as `count`.
+  public func firstIndex(of object: Object) throws -> Int? {
+    guard object.session === session else {
+      throw EngineError.foreign(what: "an object", expected: "session")
+    }
+    return object.table.number == table.number ? try keys().firstIndex(of: object.key) : nil
+  }
+
+  /// The objects as they are now, to go through with `for … in`: a list that stays the same while its
+  /// objects are changed or deleted.
+  ///
+  /// - Throws: as `count`.
+  public var objects: LiveObjects {
+    get throws { LiveObjects(keys: try keys(), session: session, table: table) }
+  }
+
+  /// Calls `body` with every object, in order, as they were when it was called.
+  ///
+  /// - Throws: as `count`; what `body` throws, which ends it.
+  public func forEach(_ body: (Object) throws -> Void) throws {
+    for object in try objects { try body(object) }
+  }
+
+  /// The values of all objects, copied. Faster than one object after the other.
+  ///
+  /// - Throws: as `count`.
+  public func rows() throws -> [Row] {
+    var rows: [Row] = []
+    try query.forEachRow(of: try session.view(table).leaves) { rows.append($0) }
+    return rows
+  }
+
+  /// Sums up columns of the objects that the filter selects, without regard to limit and offset.
+  ///
+  /// - Throws: `EngineError.noSuchColumn`, `.invalidArgument` for a sum of what is no number; as `count`.
+  public func aggregates(_ aggregates: Aggregate...) throws -> [Value] {
+    try query.groups(by: [], aggregates, of: try session.view(table).leaves)[0].aggregates
+  }
+
+  /// Groups the objects that the filter selects by the values of columns: see `Query.groups`.
+  ///
+  /// - Throws: as `aggregates`.
+  public func groups(by columns: [String], _ aggregates: Aggregate...) throws -> [Group] {
+    try query.groups(by: columns, aggregates, of: try session.view(table).leaves)
+  }
+
+  // MARK: Changing
+
+  /// Changes values of all objects.
+  ///
+  /// - Throws: `EngineError.noTransaction`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; as
+  ///   `count`.
+  public func setAll(_ values: [String: Value]) throws {
+    let table = WritableTable(try session.editor(try session.view(table), "a change"))
+    for key in try keys() { try table.update(key, values) }
+  }
+}
+
+@available(
+  *, unavailable,
+  message: "results belong to their session's thread; freeze() them or send a ThreadSafeReference"
+)
+extension Results: Sendable {}
+
+/// What results know of one state of their table.
+private final class ResultsCache {
+  struct State: Equatable {
+    let session: Int
+    let table: Int
+  }
+  var state: State?
+  var keys: [Int64]?
+}
+
+/// The objects that results had at one moment.
+///
+/// Thread rule: the session's.
+public struct LiveObjects: RandomAccessCollection {
+  private let keys: [Int64]
+  private let session: Session
+  private let table: TableIdentity
+
+  init(keys: [Int64], session: Session, table: TableIdentity) {
+    self.keys = keys
+    self.session = session
+    self.table = table
+  }
+
+  public var startIndex: Int { keys.startIndex }
+  public var endIndex: Int { keys.endIndex }
+
+  /// The object at a position.
+  ///
+  /// - Precondition: it is one of `indices`.
+  public subscript(position: Int) -> Object { session.object(table, keys[position]) }
+}
+
+@available(*, unavailable, message: "live objects belong to their session's thread")
+extension LiveObjects: Sendable {}

@@ -1,0 +1,187 @@
+extension Session {
+  /// True between `beginWrite` and its end, and inside `write`.
+  ///
+  /// - Throws: `EngineError.wrongThread`.
+  public var isInWriteTransaction: Bool {
+    get throws {
+      try check()
+      return transaction != nil
+    }
+  }
+
+  // MARK: Transactions
+
+  /// Runs `body` in a write transaction and commits it.
+  ///
+  /// The session first moves on to the newest version, so `body` never works on a stale copy. `body`
+  /// may itself end the transaction by `commitWrite` or `cancelWrite`. An error that it throws rolls
+  /// everything back and is thrown on.
+  ///
+  /// - Parameters:
+  ///   - durability: when the commit survives a power cut; the database's own choice by default.
+  ///   - tokens: observers of this session that are not told of this commit.
+  ///   - body: gets the transaction, for changes of the schema and of many rows; objects and results of
+  ///     the session are changed by their own methods.
+  /// - Throws: what `beginWrite`, `commitWrite` and `body` throw.
+  @discardableResult
+  public func write<Result>(
+    durability: Durability? = nil, withoutNotifying tokens: [NotificationToken] = [],
+    _ body: (borrowing WriteTransaction) throws -> Result
+  ) throws -> Result {
+    for token in tokens { try checkOwn(token) }
+    let state = try begin()
+    let result: Result
+    do {
+      let transaction = WriteTransaction(state: state, isOwner: false)
+      result = try body(transaction)
+      if self.transaction === state {
+        try commitWrite(durability: durability, withoutNotifying: tokens)
+      }
+    } catch {
+      if self.transaction === state { try cancelWrite() }
+      throw error
+    }
+    return result
+  }
+
+  /// Begins a write transaction, waiting for those who asked before, among all threads and processes.
+  ///
+  /// The session moves on to the newest version first, and delivers its notifications.
+  ///
+  /// - Throws: `EngineError.nestedTransaction` when this thread or queue is inside a transaction on
+  ///   this file already; `.wrongThread`, `.readOnly`, `.closed`, `.poisoned`, `.system`, `.damaged`.
+  public func beginWrite() throws { _ = try begin() }
+
+  private func begin() throws -> TransactionState {
+    try check()
+    if transaction != nil { throw EngineError.nestedTransaction(path: database.path) }
+    // Most of what is new is delivered before anybody has to wait.
+    if !isDelivering { try refresh() }
+    let state = try TransactionState(database)
+    if state.base.version != snapshot.version {
+      do {
+        snapshot = try translatingErrors(database.path) {
+          try database.hold(state.base, state.parts)
+        }
+      } catch {
+        state.abandon()
+        throw error
+      }
+    }
+    transaction = state
+    mark = TransactionMark()
+    forgetViews()
+    deliver()
+    return state
+  }
+
+  /// Commits the transaction that `beginWrite` began.
+  ///
+  /// The session looks at the new version then. Its observers are told a little later, where they are
+  /// told of others' commits.
+  ///
+  /// - Returns: the number of the new version, or of the old one when nothing had changed.
+  /// - Throws: `EngineError.noTransaction`; `.foreign` for a token of another session, and the
+  ///   transaction goes on; `.wrongThread`; `.poisoned`, `.system`: the transaction is rolled back.
+  @discardableResult
+  public func commitWrite(
+    durability: Durability? = nil, withoutNotifying tokens: [NotificationToken] = []
+  ) throws -> UInt64 {
+    try check()
+    guard let state = transaction else {
+      throw EngineError.noTransaction(operation: "a commit")
+    }
+    for token in tokens { try checkOwn(token) }
+    for token in tokens { token.observer.beginSilence() }
+    let base = snapshot
+    do {
+      var newest: Snapshot?
+      let version = try state.commit(durability, newest: { newest = $0 }, nil)
+      leaveTransaction(newest ?? base)
+      for token in tokens { token.observer.endSilence(from: base, to: snapshot) }
+      wake.request()
+      return version
+    } catch {
+      mark?.cancel(base: base.catalogue)
+      leaveTransaction(base)
+      for token in tokens { token.observer.endSilence(from: base, to: base) }
+      throw error
+    }
+  }
+
+  /// Rolls back the transaction that `beginWrite` began. Objects that it had added are invalidated.
+  ///
+  /// - Throws: `EngineError.noTransaction`, `.wrongThread`.
+  public func cancelWrite() throws {
+    try check()
+    guard let state = transaction else {
+      throw EngineError.noTransaction(operation: "a cancellation")
+    }
+    mark?.cancel(base: snapshot.catalogue)
+    state.abandon()
+    leaveTransaction(snapshot)
+    wake.request()
+  }
+
+  private func leaveTransaction(_ snapshot: Snapshot) {
+    transaction = nil
+    mark = nil
+    look(at: snapshot)
+  }
+
+  // MARK: Changes
+
+  /// The table for changes.
+  ///
+  /// - Throws: `EngineError.noTransaction`.
+  func editor(_ view: TableView, _ operation: String) throws(EngineError) -> TableEditor {
+    guard case .transaction(let editor) = view.source else {
+      throw .noTransaction(operation: operation)
+    }
+    return editor
+  }
+
+  private func table(_ identity: TableIdentity, _ operation: String) throws -> WritableTable {
+    WritableTable(try editor(try view(identity), operation))
+  }
+
+  /// Adds an object. Columns that are not named become null.
+  ///
+  /// - Throws: `EngineError.noTransaction`, `.noSuchTable`, `.noSuchColumn`, `.invalidValue`,
+  ///   `.duplicateKey`, `.wrongThread`.
+  @discardableResult
+  public func insert(_ values: [String: Value], into table: String) throws -> Object {
+    let identity = try identity(of: table)
+    return object(identity, try self.table(identity, "an insertion").insert(values))
+  }
+
+  /// Adds an object, or changes the one with the same primary key.
+  ///
+  /// - Throws: as `insert`; `EngineError.invalidArgument` when the table has no primary key, or it is
+  ///   not among the values.
+  @discardableResult
+  public func upsert(_ values: [String: Value], into table: String) throws -> Object {
+    let identity = try identity(of: table)
+    return object(identity, try self.table(identity, "an insertion").upsert(values).key)
+  }
+
+  /// Deletes all objects of results.
+  ///
+  /// - Throws: `EngineError.noTransaction`, `.foreign`, `.wrongThread`, `.damaged`.
+  public func delete(_ results: Results) throws {
+    guard results.session === self else {
+      throw EngineError.foreign(what: "results", expected: "session")
+    }
+    let table = try self.table(results.table, "a deletion")
+    if results.isWhole { return try table.deleteAll() }
+    for key in try results.keys() { try table.delete(key) }
+  }
+
+  /// Deletes all objects of all tables; the tables stay. `Database.compact` gives their room back.
+  ///
+  /// - Throws: `EngineError.noTransaction`, `.wrongThread`.
+  public func deleteAll() throws {
+    for name in try tableNames { try table(try identity(of: name), "a deletion").deleteAll() }
+    if transaction == nil { throw EngineError.noTransaction(operation: "a deletion") }
+  }
+}

@@ -1,0 +1,266 @@
+/// A live view of the database that belongs to one thread, or one serial queue.
+///
+/// A session looks at one version until it moves on: by `refresh()`, by a write transaction of its
+/// own, or by itself where `autorefresh` is on. Between these, everything read through it agrees,
+/// whatever others write. Objects and results are live: they show the version that the session
+/// looks at, and inside its transaction also what the transaction has done.
+///
+///     let session = try database.session()
+///     let games = try session.objects("apps").filter(column("Category") == "GAME")
+///     try session.write { _ in
+///       for game in try games.objects { try game.set("Seen", to: true) }
+///     }
+///
+/// **Thread rule.** Everything here belongs to the thread or queue that the session was made on. It is
+/// not `Sendable`, so that the compiler refuses to send it elsewhere; where the compiler cannot see
+/// it, using it elsewhere throws `EngineError.wrongThread`. Take a `ThreadSafeReference` or a frozen
+/// copy across.
+///
+/// **Cost.** Making one: a few microseconds. It keeps the pages of its version from being written
+/// again, as a snapshot does: an idle session without autorefresh makes the file grow under others'
+/// writes.
+public final class Session {
+  public let database: Database
+  let confinement: Confinement
+  /// The version that is looked at; inside a transaction the one that it began from.
+  var snapshot: Snapshot
+  var transaction: TransactionState?
+  /// Of the objects that the present transaction hands out.
+  var mark: TransactionMark?
+  /// Grows whenever something else is looked at.
+  private(set) var stamp = 0
+  private var views: [UInt32: TableView] = [:]
+  var observers: [any SessionObserver] = []
+  var isDelivering = false
+  /// Observers on queues that are to live as long as the session.
+  private var kept: [any Observer] = []
+  let wake: SessionWake
+
+  init(_ database: Database, _ confinement: Confinement) throws {
+    self.database = database
+    self.confinement = confinement
+    snapshot = try database.snapshot()
+    wake = SessionWake(database, confinement)
+    wake.start(self)
+  }
+
+  deinit {
+    end()
+    transaction?.abandon()
+  }
+
+  /// Ends all observers, which may refer to the session.
+  func end() {
+    wake.stop()
+    for observer in observers { observer.stop() }
+    for observer in kept { observer.stop() }
+    (observers, kept) = ([], [])
+  }
+
+  // MARK: The version
+
+  /// The number of the version that the session looks at; inside a transaction the one that it began
+  /// from.
+  ///
+  /// - Throws: `EngineError.wrongThread`.
+  public var version: UInt64 {
+    get throws {
+      try check()
+      return snapshot.version
+    }
+  }
+
+  /// Moves on to newer versions by itself, and delivers notifications then. True at first.
+  ///
+  /// It takes something that runs: a dispatch queue, the main queue (whose loop has to run), or a
+  /// `SessionThread`. Elsewhere it changes nothing, and `refresh()` is for the caller to call.
+  ///
+  /// Thread rule: may be read and set from any thread.
+  public var autorefresh: Bool {
+    get { wake.isAutomatic }
+    set {
+      wake.isAutomatic = newValue
+      if newValue { wake.request() }
+    }
+  }
+
+  /// Moves on to the newest version, and delivers the notifications that are due.
+  ///
+  /// Notifications are delivered before it returns. Called from inside a notification, it does nothing.
+  ///
+  /// - Returns: true when the session looks at a newer version than before.
+  /// - Throws: `EngineError.wrongThread`; `.insideTransaction`; `.closed`, `.damaged`.
+  @discardableResult
+  public func refresh() throws -> Bool {
+    try check()
+    if transaction != nil { throw EngineError.insideTransaction(operation: "a refresh") }
+    if isDelivering { return false }
+    let moved = try advance()
+    deliver()
+    return moved
+  }
+
+  /// Takes the newest version, if it is newer.
+  private func advance() throws -> Bool {
+    guard try database.newestVersion > snapshot.version else { return false }
+    look(at: try database.snapshot())
+    return true
+  }
+
+  /// Does what `autorefresh` is for.
+  func advanceByItself() {
+    // At its end a transaction asks again.
+    guard transaction == nil else { return }
+    do {
+      if wake.isAutomatic {
+        _ = try advance()
+      } else {
+        let newest = try database.newestVersion
+        if newest > snapshot.version {
+          for observer in observers { observer.tellOfNewer(newest) }
+        }
+      }
+    } catch EngineError.closed {
+      // Nothing newer comes.
+    } catch {
+      for observer in observers { observer.fail(error) }
+    }
+    deliver()
+  }
+
+  /// Looks at another version from now on.
+  func look(at snapshot: Snapshot) {
+    self.snapshot = snapshot
+    forgetViews()
+  }
+
+  /// What was known of the tables is of another state.
+  func forgetViews() {
+    views = [:]
+    stamp += 1
+  }
+
+  // MARK: Tables
+
+  /// The names of the tables, oldest first.
+  ///
+  /// - Throws: `EngineError.wrongThread`.
+  public var tableNames: [String] {
+    get throws {
+      try check()
+      return catalogue.tables.map(\.name)
+    }
+  }
+
+  /// The columns of a table.
+  ///
+  /// - Throws: `EngineError.noSuchTable`, `.wrongThread`, `.damaged`.
+  public func columns(of table: String) throws -> [Column] {
+    try view(identity(of: table)).schema.columns
+  }
+
+  /// All objects of a table, in the order of their keys; live.
+  ///
+  /// - Throws: `EngineError.noSuchTable`, `.wrongThread`, `.damaged`.
+  public func objects(_ table: String) throws -> Results {
+    Results(self, try identity(of: table), Query())
+  }
+
+  /// The object with a key; nil when there is none.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.noSuchTable`, `.wrongThread`, `.damaged`.
+  public func object(in table: String, key: Int64) throws -> Object? {
+    let identity = try identity(of: table)
+    return try view(identity).contains(key: key) ? object(identity, key) : nil
+  }
+
+  /// The object with a primary key; nil when there is none.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.noSuchTable`; `.invalidArgument` when the table has no primary key;
+  ///   `.wrongThread`, `.damaged`.
+  public func object(in table: String, primaryKey: Value) throws -> Object? {
+    let identity = try identity(of: table)
+    return try view(identity).key(forPrimaryKey: primaryKey).map { object(identity, $0) }
+  }
+
+  func object(_ table: TableIdentity, _ key: Int64) -> Object {
+    Object(session: self, table: table, key: key, mark: mark)
+  }
+
+  private var catalogue: Catalogue { transaction?.catalogue ?? snapshot.catalogue }
+
+  /// - Throws: `EngineError.noSuchTable`, `.wrongThread`.
+  func identity(of table: String) throws -> TableIdentity {
+    try check()
+    guard let entry = catalogue.tables.first(where: { $0.name == table }) else {
+      throw EngineError.noSuchTable(name: table, known: catalogue.tables.map(\.name))
+    }
+    return TableIdentity(number: entry.number, name: table)
+  }
+
+  /// The table as it is now; nil when it is gone.
+  ///
+  /// - Throws: `EngineError.wrongThread`, `.damaged`.
+  func viewIfAny(_ table: TableIdentity) throws -> TableView? {
+    try check()
+    if let known = views[table.number] { return known }
+    let view: TableView
+    if let transaction {
+      guard let editor = try transaction.editor(number: table.number) else { return nil }
+      view = TableView(.transaction(editor))
+    } else {
+      guard let found = try snapshot.table(number: table.number) else { return nil }
+      view = TableView(.version(found))
+    }
+    views[table.number] = view
+    return view
+  }
+
+  /// - Throws: `EngineError.invalidated` when the table is gone; `.wrongThread`, `.damaged`.
+  func view(_ table: TableIdentity) throws -> TableView {
+    guard let view = try viewIfAny(table) else {
+      throw EngineError.invalidated(what: "table '\(table.name)', which was removed,")
+    }
+    return view
+  }
+
+  // MARK: Rules
+
+  /// - Throws: `EngineError.wrongThread`.
+  func check() throws(EngineError) {
+    try confinement.check("a session of \(database.path)")
+  }
+
+  /// Keeps an observer going for as long as the session lives, also after its token was released.
+  ///
+  /// - Throws: `EngineError.wrongThread`; `.foreign` for a token of another session.
+  public func keep(_ token: NotificationToken) throws {
+    try check()
+    try checkOwn(token)
+    token.isKept = true
+    kept.append(token.observer)
+  }
+
+  func checkOwn(_ token: NotificationToken) throws(EngineError) {
+    guard token.session === self else {
+      throw .foreign(what: "a notification token", expected: "session")
+    }
+  }
+}
+
+@available(
+  *, unavailable,
+  message: "a session belongs to its thread; send a ThreadSafeReference or a frozen copy"
+)
+extension Session: Sendable {}
+
+extension Database {
+  /// A live view that belongs to the calling thread. On the main thread it belongs to the main queue,
+  /// and refreshes by itself when the program's main loop runs; elsewhere `refresh()` is for the caller
+  /// to call. For other threads with a loop see `session(on:)` and `SessionThread`.
+  ///
+  /// - Throws: what `snapshot()` throws.
+  public func session() throws -> Session { try Session(self, .current()) }
+}

@@ -1,0 +1,192 @@
+/// A dedicated thread that owns a session, and does the work that others give it.
+///
+///     let worker = try SessionThread(database)
+///     try worker.perform { session in
+///       let pending = try session.objects("uploads").filter(column("State") == "new")
+///       try session.keep(pending.observe { change in … })
+///     }
+///
+/// Its session refreshes by itself after every commit, and delivers notifications on the thread, between
+/// two pieces of work. The thread ends with `stop`, or when the last reference is released.
+///
+/// Thread rule: `Sendable`; any thread.
+public final class SessionThread: Sendable {
+  private let loop: WorkLoop
+  private let thread: Thread
+
+  /// Starts the thread, which makes its session.
+  ///
+  /// - Parameter name: of the thread, where the system shows it.
+  /// - Throws: `EngineError.closed`, `.busy`, `.damaged` when there can be no session; `.system` when
+  ///   there can be no thread.
+  public init(_ database: Database, name: String = "sheaf-session") throws {
+    let loop = WorkLoop(database)
+    self.loop = loop
+    thread = try translatingErrors(database.path) { try Thread(name: name) { loop.run() } }
+    do {
+      try loop.waitForSession()
+    } catch {
+      thread.join()
+      throw error
+    }
+  }
+
+  deinit { loop.stop() }
+
+  /// Runs `body` on the thread and waits for it. On the thread itself it runs at once.
+  ///
+  /// - Throws: what `body` throws; `EngineError.closed` after `stop`.
+  @discardableResult
+  public func perform<Result: Sendable>(
+    _ body: @escaping @Sendable (Session) throws -> Result
+  ) throws -> Result {
+    if let session = loop.sessionIfHere { return try body(session) }
+    let answer = Answer<Result>()
+    try loop.add { session in answer.give(Swift.Result { try body(session) }) }
+    return try answer.wait()
+  }
+
+  /// Runs `body` on the thread; awaits it without blocking a thread.
+  ///
+  /// - Throws: what `body` throws; `EngineError.closed` after `stop`.
+  @discardableResult
+  public func perform<Result: Sendable>(
+    _ body: @escaping @Sendable (Session) throws -> Result
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      do {
+        try loop.add { session in
+          continuation.resume(with: Swift.Result { try body(session) })
+        }
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  /// Runs `body` on the thread later, after what was given before.
+  ///
+  /// - Parameter body: has nobody to throw to: it deals with its errors itself.
+  /// - Throws: `EngineError.closed` after `stop`.
+  public func async(_ body: @escaping @Sendable (Session) -> Void) throws { try loop.add(body) }
+
+  /// Does what was given before, releases the session with its observers, and ends the thread. Stopping
+  /// twice does nothing. On the thread itself it returns at once, and the thread ends a little later.
+  public func stop() {
+    loop.stop()
+    loop.waitForEnd()
+  }
+}
+
+/// What a `SessionThread` runs.
+private final class WorkLoop: @unchecked Sendable {
+  // @unchecked: `state` is guarded by `lock`; `session` belongs to the thread.
+  private struct State {
+    var isStopping = false
+    var hasEnded = false
+    var work: [@Sendable (Session) -> Void] = []
+    var context: ExecutionContext?
+    var failure: (any Error)?
+  }
+
+  private let database: Database
+  private let lock = Lock()
+  private var state = State()
+  private var session: Session?
+
+  init(_ database: Database) { self.database = database }
+
+  // MARK: On the thread
+
+  func run() {
+    do {
+      let session = try Session(
+        database, .thread { [weak self] work in try? self?.add { _ in work() } })
+      self.session = session
+      lock.withLock {
+        state.context = .thread
+        lock.wakeAll()
+      }
+      while let work = next() {
+        for step in work { step(session) }
+      }
+    } catch {
+      lock.withLock { state.failure = error }
+    }
+    session?.end()
+    session = nil
+    lock.withLock {
+      state.hasEnded = true
+      lock.wakeAll()
+    }
+  }
+
+  /// The work there is, or waits for some; nil when all is done and the thread is to end.
+  private func next() -> [@Sendable (Session) -> Void]? {
+    lock.withLock {
+      while state.work.isEmpty, !state.isStopping { lock.wait() }
+      defer { state.work = [] }
+      return state.work.isEmpty ? nil : state.work
+    }
+  }
+
+  // MARK: On others
+
+  func waitForSession() throws {
+    try lock.withLock {
+      while state.context == nil, !state.hasEnded { lock.wait() }
+      if let failure = state.failure { throw failure }
+    }
+  }
+
+  /// The session, on the thread itself.
+  var sessionIfHere: Session? {
+    lock.withLock { state.context == .thread ? session : nil }
+  }
+
+  func add(_ work: @escaping @Sendable (Session) -> Void) throws {
+    try lock.withLock {
+      if state.isStopping { throw EngineError.closed(path: database.path) }
+      state.work.append(work)
+      lock.wakeAll()
+    }
+  }
+
+  func stop() {
+    lock.withLock {
+      state.isStopping = true
+      lock.wakeAll()
+    }
+  }
+
+  func waitForEnd() {
+    lock.withLock {
+      if state.context == .thread { return }
+      while !state.hasEnded { lock.wait() }
+    }
+  }
+}
+
+/// A result that one thread gives and another waits for.
+private final class Answer<Value: Sendable>: @unchecked Sendable {
+  // @unchecked: guarded by `lock`.
+  private let lock = Lock()
+  private var result: Result<Value, any Error>?
+
+  func give(_ result: Result<Value, any Error>) {
+    lock.withLock {
+      self.result = result
+      lock.wakeAll()
+    }
+  }
+
+  /// Waits for it.
+  func wait() throws -> Value {
+    try lock.withLock {
+      while true {
+        if let result { return try result.get() }
+        lock.wait()
+      }
+    }
+  }
+}

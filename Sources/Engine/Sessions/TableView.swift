@@ -1,0 +1,92 @@
+/// A table as a session sees it just now: of the version that it looks at, or inside its transaction.
+///
+/// Thread rule: the session's.
+final class TableView {
+  enum Source {
+    case version(Table)
+    case transaction(TableEditor)
+  }
+
+  let source: Source
+
+  init(_ source: Source) { self.source = source }
+
+  var leaves: any LeafSource {
+    switch source {
+    case .version(let table): table
+    case .transaction(let editor): editor
+    }
+  }
+
+  var schema: TableSchema {
+    switch source {
+    case .version(let table): table.schema
+    case .transaction(let editor): editor.schema
+    }
+  }
+
+  var name: String {
+    switch source {
+    case .version(let table): table.name
+    case .transaction(let editor): editor.name
+    }
+  }
+
+  /// Differs between two states of the table inside one transaction.
+  var changeCount: Int {
+    switch source {
+    case .version: 0
+    case .transaction(let editor): editor.tree.changeCount
+    }
+  }
+
+  func count() throws -> Int { try leaves.objectCount }
+
+  func row(forKey key: Int64) throws -> Row? {
+    switch source {
+    case .version(let table): try table.row(forKey: key)
+    case .transaction(let editor): try editor.row(forKey: key)
+    }
+  }
+
+  func key(at position: Int) throws -> Int64? {
+    switch source {
+    case .version(let table): try table.key(at: position)
+    case .transaction(let editor): try editor.row(at: position)?.key
+    }
+  }
+
+  func contains(key: Int64) throws -> Bool {
+    switch source {
+    case .version(let table): try table.position(ofKey: key) != nil
+    case .transaction(let editor): try editor.row(forKey: key) != nil
+    }
+  }
+
+  /// The value of an object's column; nil when there is no such object.
+  ///
+  /// - Throws: `EngineError.noSuchColumn`.
+  func value(forKey key: Int64, column: String) throws -> Value? {
+    switch source {
+    case .version(let table): return try table.value(forKey: key, column: column)
+    case .transaction(let editor):
+      let index = try editor.indices(of: [column])[0]
+      return try editor.row(forKey: key)?.values[index]
+    }
+  }
+
+  func key(forPrimaryKey value: Value) throws -> Int64? {
+    switch source {
+    case .version(let table): return try table.row(forPrimaryKey: value)?.key
+    case .transaction(let editor):
+      return value == .null ? nil : try editor.find(value.spelling)
+    }
+  }
+}
+
+/// A table whatever it is called: its number stays.
+struct TableIdentity: Sendable, Equatable {
+  let number: UInt32
+  /// What it was called when it was found, for messages.
+  let name: String
+}

@@ -1,0 +1,134 @@
+/// What a `ThreadSafeReference` can carry: `Object` and `Results`.
+public protocol ThreadConfined {
+  /// The session that it belongs to.
+  var session: Session { get }
+}
+
+/// What knows how to be found again in another session.
+protocol Referable: ThreadConfined {
+  func referent() throws -> Referent
+  static func resolve(_ referent: Referent, in session: Session) throws -> Self?
+}
+
+/// What a reference remembers of what it refers to.
+struct Referent: Sendable {
+  let table: TableIdentity
+  var key: Int64?
+  var query: Query?
+}
+
+/// Carries an object or results to another session of the same database, on any thread.
+///
+///     let reference = try ThreadSafeReference(to: game)
+///     worker.async { session in
+///       guard let game = try session.resolve(reference) else { return }  // deleted meanwhile
+///       try session.write { _ in try game.set("Seen", to: true) }
+///     }
+///
+/// It keeps the version that it was made in from being written over until it is resolved or released.
+///
+/// Thread rule: `Sendable`. It can be resolved once.
+public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
+  private let referent: Referent
+  private let database: Database
+  private let pin: ReferencePin
+
+  /// - Throws: `EngineError.invalidated`, `.wrongThread`; `.insideTransaction`: what a transaction has
+  ///   not committed yet cannot be found elsewhere.
+  public init(to confined: Confined) throws {
+    guard let referable = confined as? any Referable else {
+      throw EngineError.invalidArgument(
+        "only objects and results can be referred to, and a \(Confined.self) is neither")
+    }
+    pin = ReferencePin(try confined.session.freeze())
+    database = confined.session.database
+    referent = try referable.referent()
+  }
+
+  func resolve(in session: Session) throws -> Confined? {
+    try session.check()
+    guard session.database === database else {
+      throw EngineError.foreign(what: "a reference", expected: "database")
+    }
+    guard let snapshot = pin.take() else { throw EngineError.referenceResolved }
+    try session.moveOn(to: snapshot)
+    guard let type = Confined.self as? any Referable.Type else { return nil }
+    return try type.resolve(referent, in: session) as? Confined
+  }
+}
+
+/// A held version that can be taken once.
+private final class ReferencePin: @unchecked Sendable {
+  // @unchecked: guarded by `lock`.
+  private let lock = Lock()
+  private var snapshot: Snapshot?
+
+  init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+
+  func take() -> Snapshot? {
+    lock.withLock {
+      defer { snapshot = nil }
+      return snapshot
+    }
+  }
+}
+
+extension Session {
+  /// Gives the object or results that a reference carries, in this session. A session that looks at an
+  /// older version than the reference's moves on first.
+  ///
+  /// - Returns: nil when the object was deleted meanwhile, or the table.
+  /// - Throws: `EngineError.referenceResolved` the second time; `.foreign` for a reference of another
+  ///   database (which can then still be resolved there); `.wrongThread`, `.closed`, `.damaged`.
+  public func resolve<Confined: ThreadConfined>(
+    _ reference: ThreadSafeReference<Confined>
+  ) throws -> Confined? {
+    try reference.resolve(in: self)
+  }
+
+  /// Makes sure that it does not look at an older version.
+  func moveOn(to other: Snapshot) throws {
+    guard transaction == nil, snapshot.version < other.version else { return }
+    if try database.newestVersion > other.version, !isDelivering {
+      try refresh()
+    } else {
+      // It may not be durable yet, and then the newest that others see is an older one.
+      look(at: other)
+      deliver()
+    }
+  }
+}
+
+extension Object: Referable {
+  func referent() throws -> Referent {
+    if try isInvalidated {
+      throw EngineError.invalidated(what: "object \(key) of table '\(table.name)'")
+    }
+    return Referent(table: table, key: key)
+  }
+
+  static func resolve(
+    _ referent: Referent, in session: Session
+  ) throws -> Object? {
+    guard let key = referent.key, let view = try session.viewIfAny(referent.table),
+      try view.contains(key: key)
+    else { return nil }
+    return session.object(referent.table, key)
+  }
+}
+
+extension Results: Referable {
+  func referent() throws -> Referent {
+    _ = try session.view(table)
+    return Referent(table: table, query: query)
+  }
+
+  static func resolve(
+    _ referent: Referent, in session: Session
+  ) throws -> Results? {
+    guard let query = referent.query, try session.viewIfAny(referent.table) != nil else {
+      return nil
+    }
+    return Results(session, referent.table, query)
+  }
+}

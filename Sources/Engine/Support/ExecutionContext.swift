@@ -1,0 +1,71 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Where code runs: a thread, or a serial dispatch queue that was tagged. One numbering for both; a
+/// number is never given to another, as the system's thread handles are.
+///
+/// Thread rule: any thread.
+package struct ExecutionContext: Sendable, Hashable {
+  private let number: UInt64
+
+  private static let lastNumber = Atomic<UInt64>(0)
+
+  private static func next() -> UInt64 {
+    lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  // MARK: Threads
+
+  private static let threadKey: pthread_key_t = {
+    var key = pthread_key_t()
+    // It fails when a process has used up all its keys; then no thread is known again, and using a
+    // session is refused wherever it is tried.
+    pthread_key_create(&key, nil)
+    return key
+  }()
+
+  /// The calling thread.
+  package static var thread: ExecutionContext {
+    if let known = pthread_getspecific(threadKey) {
+      return ExecutionContext(number: UInt64(UInt(bitPattern: known)))
+    }
+    let number = next()
+    pthread_setspecific(threadKey, UnsafeRawPointer(bitPattern: UInt(number)))
+    return ExecutionContext(number: number)
+  }
+
+  // MARK: Queues
+
+  private static let queueKey = DispatchSpecificKey<UInt64>()
+  private static let lock = Lock()
+
+  /// The tag of a queue, which stays with it.
+  package static func tag(_ queue: DispatchQueue) -> ExecutionContext {
+    lock.withLock {
+      if let known = queue.getSpecific(key: queueKey) { return ExecutionContext(number: known) }
+      let number = next()
+      queue.setSpecific(key: queueKey, value: number)
+      return ExecutionContext(number: number)
+    }
+  }
+
+  private static let main = tag(.main)
+
+  /// True on the main thread, and wherever the main queue's work is done.
+  package static var isMain: Bool {
+    // Tags the queue before it asks.
+    let main = main
+    return queue == main
+  }
+
+  /// The tagged queue whose work the calling thread is doing; nil on other queues and threads.
+  package static var queue: ExecutionContext? {
+    DispatchQueue.getSpecific(key: queueKey).map { ExecutionContext(number: $0) }
+  }
+}

@@ -1,0 +1,119 @@
+// Waiting for writes to a file, without polling. What differs between Linux and macOS lies here and
+// in System.swift.
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Waits until somebody writes to a file, in any process, or until it is told to stop.
+///
+/// Linux says so through inotify, macOS through a kqueue. Where neither is to be had (a limit of the
+/// user's, a strange file system) `isWatching` is false and waiting ends with its time only.
+///
+/// Thread rule: one thread waits, any thread stops.
+package final class FileWatch: Sendable {
+  package enum Outcome: Sendable {
+    /// Somebody has written, or nothing is known.
+    case written
+    case timedOut
+    case stopped
+  }
+
+  private let wake: (reading: Int32, writing: Int32)
+  private let events: Int32?
+
+  package var isWatching: Bool { events != nil }
+
+  /// - Parameters:
+  ///   - descriptor: the file, open for as long as the watch lives.
+  ///   - watches: false asks for waiting by time only.
+  /// - Throws: `SystemError` when the process has no descriptor left.
+  package init(_ descriptor: Int32, path: String, watches: Bool = true) throws(SystemError) {
+    wake = try System.pipe()
+    events = watches ? Self.watch(descriptor, path: path) : nil
+  }
+
+  deinit {
+    if let events { System.close(events) }
+    System.close(wake.reading)
+    System.close(wake.writing)
+  }
+
+  /// Ends this and every later wait.
+  package func stop() {
+    // The pipe has room: nobody reads the one byte that it may hold already.
+    let byte: [UInt8] = [1]
+    byte.withUnsafeBytes { try? System.write(wake.writing, $0, path: "") }
+  }
+
+  /// Waits for a write since the last wait, for at most `milliseconds`.
+  package func wait(milliseconds: Int32) -> Outcome {
+    var requests = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)]
+    if let events { requests.append(pollfd(fd: events, events: Int16(POLLIN), revents: 0)) }
+    let found = poll(&requests, nfds_t(requests.count), milliseconds)
+    if requests[0].revents != 0 { return .stopped }
+    if found == 0 { return .timedOut }
+    // After a signal nothing is known: looking once too often costs nothing.
+    if let events, found > 0 { Self.drain(events) }
+    return .written
+  }
+
+  #if canImport(Darwin)
+    private static func watch(_ descriptor: Int32, path: String) -> Int32? {
+      let queue = kqueue()
+      guard queue >= 0 else { return nil }
+      var change = kevent()
+      change.ident = UInt(descriptor)
+      change.filter = Int16(EVFILT_VNODE)
+      change.flags = UInt16(EV_ADD | EV_CLEAR)
+      change.fflags = UInt32(NOTE_WRITE)
+      guard kevent(queue, &change, 1, nil, 0, nil) == 0 else {
+        System.close(queue)
+        return nil
+      }
+      return queue
+    }
+
+    private static func drain(_ queue: Int32) {
+      var event = kevent()
+      var none = timespec()
+      while kevent(queue, nil, 0, &event, 1, &none) > 0 {}
+    }
+  #else
+    private static func watch(_ descriptor: Int32, path: String) -> Int32? {
+      let events = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+      guard events >= 0 else { return nil }
+      // Through the descriptor it is the very file, whatever the path names by now.
+      if inotify_add_watch(events, "/proc/self/fd/\(descriptor)", UInt32(IN_MODIFY)) < 0,
+        inotify_add_watch(events, path, UInt32(IN_MODIFY)) < 0
+      {
+        System.close(events)
+        return nil
+      }
+      return events
+    }
+
+    private static func drain(_ events: Int32) {
+      withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+        while let count = try? System.read(events, into: buffer, path: ""), count > 0 {}
+      }
+    }
+  #endif
+}
+
+extension System {
+  /// A pipe whose ends are closed when another program is started.
+  package static func pipe() throws(SystemError) -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [-1, -1]
+    #if canImport(Darwin)
+      let failed = Darwin.pipe(&ends) != 0
+    #else
+      let failed = Glibc.pipe(&ends) != 0
+    #endif
+    if failed { throw SystemError(operation: "pipe", path: "", code: errno) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+}

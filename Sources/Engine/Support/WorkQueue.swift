@@ -1,0 +1,122 @@
+/// Jobs, begun in the order of asking, on a few threads of its own that start when they are needed.
+///
+/// Thread rule: any thread.
+package final class WorkQueue: @unchecked Sendable {
+  // @unchecked: everything that changes is guarded by `lock`.
+  package typealias Job = @Sendable () -> Void
+
+  private let lock = Lock()
+  private let name: String
+  private let mostThreads: Int
+  private var jobs: [Job] = []
+  /// The first of `jobs` that has not begun.
+  private var first = 0
+  private var threads: Set<ExecutionContext> = []
+  private var threadCount = 0
+  private var idleCount = 0
+  private var runningCount = 0
+  private var isFinished = false
+  private var isStopping = false
+
+  package init(name: String, mostThreads: Int) {
+    self.name = name
+    self.mostThreads = mostThreads
+  }
+
+  /// True when there are jobs that have not begun.
+  package var hasWaiting: Bool { lock.withLock { first < jobs.count } }
+
+  /// Adds a job; false, and nothing added, after `finish` or `stop`, or when the system has no thread for it.
+  package func add(_ job: @escaping Job) -> Bool {
+    lock.withLock {
+      if isFinished { return false }
+      jobs.append(job)
+      if idleCount < jobs.count - first, threadCount < mostThreads, !startThread(),
+        threadCount == 0
+      {
+        jobs.removeLast()
+        return false
+      }
+      lock.wakeAll()
+      return true
+    }
+  }
+
+  /// Refuses further jobs, and waits until those that were added have come to their end. Called by one
+  /// of them, it runs the others itself.
+  package func finish() {
+    lock.lock()
+    isFinished = true
+    let isOwn = threads.contains(ExecutionContext.thread)
+    while first < jobs.count || runningCount > (isOwn ? 1 : 0) {
+      if isOwn, let job = next() {
+        lock.unlock()
+        job()
+        lock.lock()
+        runningCount -= 1
+      } else {
+        lock.wait()
+      }
+    }
+    isStopping = true
+    lock.wakeAll()
+    lock.unlock()
+  }
+
+  /// Refuses further jobs, and lets the threads end once those that were added have.
+  package func stop() {
+    lock.withLock {
+      isFinished = true
+      isStopping = true
+      lock.wakeAll()
+    }
+  }
+
+  /// With the lock held: the next job, counted as running.
+  private func next() -> Job? {
+    guard first < jobs.count else { return nil }
+    defer {
+      first += 1
+      runningCount += 1
+      if first == jobs.count {
+        jobs.removeAll(keepingCapacity: jobs.count < 1024)
+        first = 0
+      } else if first == 1024 {
+        jobs.removeFirst(first)
+        first = 0
+      }
+    }
+    return jobs[first]
+  }
+
+  /// With the lock held.
+  private func startThread() -> Bool {
+    guard let thread = try? Thread(name: name, { self.work() }) else { return false }
+    thread.detach()
+    threadCount += 1
+    return true
+  }
+
+  private func work() {
+    lock.lock()
+    threads.insert(ExecutionContext.thread)
+    while true {
+      if let job = next() {
+        lock.unlock()
+        job()
+        lock.lock()
+        runningCount -= 1
+        lock.wakeAll()
+      } else if isStopping {
+        break
+      } else {
+        idleCount += 1
+        lock.wait()
+        idleCount -= 1
+      }
+    }
+    threads.remove(ExecutionContext.thread)
+    threadCount -= 1
+    lock.unlock()
+  }
+}

@@ -1,0 +1,97 @@
+/// Going through all of a tree inside a write transaction.
+extension TreeEditor {
+  /// Calls `visit` with every block of the file below a node, the node's own included.
+  ///
+  /// - Complexity: O(nodes): clusters are not read.
+  func forEachBlock(below node: EditNode, _ visit: (BlockReference) throws -> Void) throws {
+    if let origin = node.origin { try visit(origin.reference) }
+    for child in node.children {
+      switch child.content {
+      case .open(.rows): continue
+      case .open(.overlay(let overlay)): try visit(overlay.base.reference)
+      case .node(let inner): try forEachBlock(below: inner, visit)
+      case .stored(let reference):
+        let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
+        if node.level == 1 {
+          try clusters.references(of: entry).forEach(visit)
+        } else {
+          try reader.walk(below: entry, level: node.level - 1) { entry, _ in
+            try visit(entry.reference)
+          }
+        }
+      }
+    }
+  }
+
+  /// Replaces every leaf by what `body` writes in its place: leaves with the same rows. When it throws,
+  /// nothing has changed.
+  ///
+  /// - Precondition: no leaf is open (`closeAll`).
+  /// - Complexity: O(nodes), and what `body` takes.
+  func replaceLeaves(_ body: (NodeEntry) throws -> [NodeEntry]) throws {
+    guard let root else { return }
+    var changes: [(node: EditNode, children: [Child])] = []
+    var replaced: [BlockReference] = []
+    var written: [BlockReference] = []
+    // A damaged tree, whose nodes refer to the same ones, must not keep it busy.
+    var budget = reader.end
+    do {
+      try forEachLeafNode(root, &budget) { node in
+        var children: [Child] = []
+        for child in node.children {
+          guard case .stored(let reference) = child.content else {
+            children.append(child)
+            continue
+          }
+          let entry = NodeEntry(
+            firstKey: child.firstKey, count: child.count, reference: reference)
+          let leaves = try body(entry)
+          written += leaves.map(\.reference)
+          replaced += try clusters.references(of: entry)
+          children += leaves.map {
+            Child(firstKey: $0.firstKey, count: $0.count, content: .stored($0.reference))
+          }
+        }
+        changes.append((node, children))
+      }
+    } catch {
+      written.forEach(clusters.drop)
+      throw error
+    }
+    for (node, children) in changes { node.children = children }
+    markChanged(root)
+    replaced.forEach(clusters.drop)
+    changeCount += 1
+  }
+
+  /// Calls `body` with every node of level 1, after taking all nodes into memory.
+  private func forEachLeafNode(
+    _ node: EditNode, _ budget: inout UInt64, _ body: (EditNode) throws -> Void
+  ) throws {
+    if node.level == 1 { return try body(node) }
+    for index in node.children.indices {
+      let child = node.children[index]
+      switch child.content {
+      case .node(let inner): try forEachLeafNode(inner, &budget, body)
+      case .open: continue
+      case .stored(let reference):
+        let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
+        let (rest, overflow) = budget.subtractingReportingOverflow(UInt64(reference.length))
+        guard !overflow else {
+          throw BlockError(
+            path: reader.blocks.storage.path, offset: reference.offset, length: reference.length,
+            what: "the tree refers to more bytes than the file has")
+        }
+        budget = rest
+        let inner = try load(entry, level: node.level - 1)
+        node.children[index].content = .node(inner)
+        try forEachLeafNode(inner, &budget, body)
+      }
+    }
+  }
+
+  private func markChanged(_ node: EditNode) {
+    node.isChanged = true
+    for case .node(let inner) in node.children.map(\.content) { markChanged(inner) }
+  }
+}

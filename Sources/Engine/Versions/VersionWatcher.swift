@@ -1,0 +1,43 @@
+/// Notices versions that other processes make visible, on a thread of its own.
+///
+/// A writer touches the lock file after it has published a version (`Coordination.announce`), which
+/// wakes this thread. It looks every now and then all the same, for a writer that was killed
+/// between the two; and often where files cannot be watched.
+///
+/// Thread rule: any thread; what it calls is called on its own.
+package final class VersionWatcher: Sendable {
+  private let watch: FileWatch
+  private let thread: Thread
+
+  /// Milliseconds between looks where writes wake it, and where nothing does.
+  private static let rarely: Int32 = 1000
+  private static let often: Int32 = 50
+
+  /// Starts watching.
+  ///
+  /// - Parameter look: called with the newest version that other processes can see, whenever there
+  ///   may be a newer one; and once at the start.
+  /// - Returns: nil for private memory, where no other process takes part.
+  /// - Throws: `SystemError` when there is no descriptor or thread to be had.
+  package init?(
+    _ coordination: Coordination, watchesFile: Bool, look: @escaping @Sendable (UInt64) -> Void
+  ) throws(SystemError) {
+    guard let descriptor = coordination.descriptor else { return nil }
+    let watch = try FileWatch(descriptor, path: coordination.path, watches: watchesFile)
+    self.watch = watch
+    thread = try Thread(name: "sheaf-watcher") {
+      // Before the first look: a writer publishes and then asks whether anybody watches.
+      if watch.isWatching { coordination.beginWatching() }
+      defer { if watch.isWatching { coordination.endWatching() } }
+      repeat {
+        if let version = coordination.visible.load()?.version { look(version) }
+      } while watch.wait(milliseconds: watch.isWatching ? Self.rarely : Self.often) != .stopped
+    }
+  }
+
+  /// Ends the thread; what it is just calling comes to its end first, unless that is the caller.
+  package func stop() {
+    watch.stop()
+    thread.join()
+  }
+}
