@@ -333,7 +333,7 @@ struct DamageTests {
         } catch is EngineError {
         }
       }
-      _ = try? ObjectChange(ofKey: 5, from: before, to: after)
+      _ = try? ObjectDifference(ofKey: 5, from: before, to: after)
     }
     return compared
   }

@@ -83,10 +83,15 @@ public struct Object {
   ///
   /// - Throws: as `set(_:to:)`; then nothing is changed.
   public func set(_ values: [String: Value]) throws {
+    try writable("a change").update(key, values)
+  }
+
+  /// The table for changing the object, which is there.
+  func writable(_ operation: String) throws -> WritableTable {
     let view = try view()
-    let editor = try session.editor(view, "a change")
+    let editor = try session.editor(view, operation)
     guard try view.contains(key: key) else { throw gone }
-    try WritableTable(editor).update(key, values)
+    return WritableTable(editor)
   }
 
   /// Deletes the object.

@@ -141,18 +141,18 @@ extension Session {
     return editor
   }
 
-  private func table(_ identity: TableIdentity, _ operation: String) throws -> WritableTable {
+  func writable(_ identity: TableIdentity, _ operation: String) throws -> WritableTable {
     WritableTable(try editor(try view(identity), operation))
   }
 
-  /// Adds an object. Columns that are not named become null.
+  /// Adds an object. Columns that are not named get their default, or null without one.
   ///
   /// - Throws: `EngineError.noTransaction`, `.noSuchTable`, `.noSuchColumn`, `.invalidValue`,
   ///   `.duplicateKey`, `.wrongThread`.
   @discardableResult
   public func insert(_ values: [String: Value], into table: String) throws -> Object {
     let identity = try identity(of: table)
-    return object(identity, try self.table(identity, "an insertion").insert(values))
+    return object(identity, try writable(identity, "an insertion").insert(values))
   }
 
   /// Adds an object, or changes the one with the same primary key.
@@ -162,7 +162,7 @@ extension Session {
   @discardableResult
   public func upsert(_ values: [String: Value], into table: String) throws -> Object {
     let identity = try identity(of: table)
-    return object(identity, try self.table(identity, "an insertion").upsert(values).key)
+    return object(identity, try writable(identity, "an insertion").upsert(values).key)
   }
 
   /// Deletes all objects of results.
@@ -172,7 +172,7 @@ extension Session {
     guard results.session === self else {
       throw EngineError.foreign(what: "results", expected: "session")
     }
-    let table = try self.table(results.table, "a deletion")
+    let table = try writable(results.table, "a deletion")
     if results.isWhole { return try table.deleteAll() }
     for key in try results.keys() { try table.delete(key) }
   }
@@ -181,7 +181,7 @@ extension Session {
   ///
   /// - Throws: `EngineError.noTransaction`, `.wrongThread`.
   public func deleteAll() throws {
-    for name in try tableNames { try table(try identity(of: name), "a deletion").deleteAll() }
-    if transaction == nil { throw EngineError.noTransaction(operation: "a deletion") }
+    if try !isInWriteTransaction { throw EngineError.noTransaction(operation: "a deletion") }
+    for name in try tableNames { try writable(try identity(of: name), "a deletion").deleteAll() }
   }
 }
