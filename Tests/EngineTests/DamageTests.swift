@@ -253,7 +253,27 @@ struct DamageTests {
       let storage = RecordingStorage(forger.bytes, isRecording: false)
       _ = try outcome(storage, checks: round % 3 == 0 ? .always : .never)
       if round % 4 == 0 { try? change(storage, &random) }
+      if round % 4 == 1 { try? lookUp(storage) }
       #expect(storage.viewsOutside == [], "round \(round) of seed 99")
+    }
+  }
+
+  /// Asks secondary indexes; what they say may be anything.
+  private func lookUp(_ storage: RecordingStorage) throws {
+    let snapshot = try Database.open(storage: storage, options: .tiny).snapshot()
+    let questions: [String: [Engine.Predicate]] = [
+      "keyed": [column("id") == "7", column("id").beginsWith("k"), column("id") <= "key 21"],
+      "encodings": [
+        column("decimals") == 1.25, column("decimals") >= 7, column("decimals").isNull,
+      ],
+    ]
+    for (name, predicates) in questions {
+      guard let table = try? snapshot.table(name) else { continue }
+      for predicate in predicates {
+        let reader = try? ResultReader(Query(predicate), table, indexUse: .always)
+        _ = try? reader?.count()
+        _ = try? Query(predicate).explain(in: table)
+      }
     }
   }
 

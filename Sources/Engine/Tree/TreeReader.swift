@@ -33,7 +33,8 @@ package struct TreeReader: Sendable {
   /// The part of a node's block that stands for its fitting an entry: what the entry says is a share
   /// of the part's number, since the same block would not fit another entry.
   private static func part(_ entry: NodeEntry) -> Int {
-    let mixed = (entry.count ^ UInt64(bitPattern: entry.firstKey) &* 0x9E37_79B9_7F4A_7C15)
+    let mixed =
+      (entry.count ^ UInt64(bitPattern: entry.firstKey) &* 0x9E37_79B9_7F4A_7C15)
       &* 0xD6E8_FEB8_6659_FD93
     return Int(truncatingIfNeeded: mixed & ~15 | 1)
   }
