@@ -27,10 +27,15 @@ let package = Package(
     .executableTarget(
       name: "PointLookups", dependencies: ["Engine", "TestSupport"], path: "Tests/PointLookups",
       swiftSettings: settings),
+    // One of the processes of CrowdTests; no product.
+    .executableTarget(
+      name: "Crowd", dependencies: ["Engine", "TestSupport"], path: "Tests/Crowd",
+      swiftSettings: settings),
     // What all tests use; no product.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
-      name: "EngineTests", dependencies: ["Engine", "TestSupport"], swiftSettings: settings),
+      name: "EngineTests", dependencies: ["Engine", "Crowd", "TestSupport"],
+      swiftSettings: settings),
     .testTarget(
       name: "ImporterTests", dependencies: ["Engine", "Importer", "TestSupport"],
       swiftSettings: settings),

@@ -138,6 +138,57 @@ struct FormatDocumentTests {
     try database.close()
   }
 
+  @Test("Defaults, columns that were removed, and the version of a schema")
+  func schema() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("schema.sheaf")
+    var options = Database.Options()
+    options.limits.overlayFrom = 0
+    let columns = [Column("a", .int), Column("gone", .text), Column("b", .date)]
+    options.schema = Schema(version: 1, tables: [TableDefinition("old", columns: columns)])
+    var database = try Database.open(path, options: options)
+    try database.write { transaction in
+      let table = try transaction.table("old")
+      for row in 0..<700 { try table.insert(["a": .int(Int64(row)), "gone": .text("x\(row)")]) }
+    }
+    // Changes that lie in overlays when columns come and go.
+    try database.write { transaction in
+      for key in [3, 100, 400] as [Int64] {
+        try transaction.table("old").update(key, ["gone": .text("y")])
+      }
+    }
+    try database.close()
+    options.schema?.version = 70_000
+    options.schema?.tables = [
+      TableDefinition(
+        "schema",
+        columns: [
+          Column("a", .double, default: .double(.nan)), Column("b", .text),
+          Column("c", .text, nullable: false, default: .text("né")),
+        ])
+    ]
+    options.migration = { transaction, _ in
+      try transaction.renameTable("old", to: "schema")
+      let table = try transaction.table("schema")
+      try table.removeColumn("gone")
+      try table.widenColumn("a", to: .double)
+      try table.widenColumn("b", to: .text)
+      try table.setDefault("a", .double(.nan))
+      try table.addColumn(Column("c", .text, nullable: false, default: .text("né")))
+      for key in [3, 5] as [Int64] { try table.update(key, ["c": .text("other")]) }
+    }
+    database = try Database.open(path, options: options)
+    try database.close()
+    let before = try read(path, "schema", in: folder)
+    #expect(before.walk.contains("schema version 70000\n"))
+    #expect(before.walk.contains("not null c, default b'n\\xc3\\xa9'"))
+    #expect(before.walk.contains(", default b'NaN'"))
+    try compact(path)
+    let after = try read(path, "schema", in: folder)
+    #expect(before.table == after.table)
+    #expect(!after.walk.contains("    column   2"))
+  }
+
   private func makeKeys(at path: String) throws {
     var random = SeededRandom(state: 8)
     var options = Database.Options()

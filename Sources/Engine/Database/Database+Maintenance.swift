@@ -53,13 +53,6 @@ extension Database {
     }
   }
 
-  /// The versions that readers hold, of any process: the process, and the version.
-  public func heldVersions() throws -> [(process: Int32, version: UInt64)] {
-    try translatingErrors(path) {
-      try coordination.heldVersions().map { ($0.process, $0.record.version) }
-    }
-  }
-
   /// Where a table's bytes are, column by column.
   public func tableUse(_ name: String) throws -> TableUse {
     try TableUse(try snapshot().table(name))
@@ -191,12 +184,23 @@ extension Database {
   ///
   /// - Throws: `EngineError.system` when the destination exists or cannot be written.
   public func writeCopy(to destination: String) throws {
-    let snapshot = try snapshot()
-    defer { withExtendedLifetime(snapshot) {} }
+    try snapshot().writeCopy(to: destination)
+  }
+}
+
+extension Snapshot {
+  /// Writes a compact copy of this version to a new file, flushed to disk. Others may read and write the
+  /// database meanwhile. The copy's version is numbered one higher.
+  ///
+  /// Cost: reads all of the version, and encodes it anew on several threads.
+  ///
+  /// - Throws: `EngineError.system` when the destination exists or cannot be written, `.damaged`; no
+  ///   file is left then.
+  public func writeCopy(to destination: String) throws {
     try translatingErrors(destination) {
       let copy = try FileStorage(path: destination, mode: .createNew)
       do {
-        _ = try Compactor.copy(snapshot.record, snapshot.blocks, to: copy, identity: .random())
+        _ = try Compactor.copy(record, blocks, to: copy, identity: .random())
         try System.flushDirectory(of: destination)
       } catch {
         try System.remove(destination)

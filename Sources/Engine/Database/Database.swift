@@ -26,6 +26,10 @@ public final class Database: @unchecked Sendable {
     /// Asked when a file is opened for writing, with its length and the bytes in use: true compacts
     /// it, unless somebody else uses it. See `compactionAtOpen`.
     public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
+    /// The most versions that may be alive: the newest, and older ones that somebody holds, in any
+    /// process. A commit that would exceed it throws `EngineError.tooManyVersions` and is rolled back;
+    /// it works again once a version has been released. Nil: no limit.
+    public var maximumActiveVersions: Int?
     /// The tables that the file must have; nil: whatever it has.
     ///
     /// An empty file gets them. A file of the same version must have them, to the column; one of a
@@ -313,12 +317,16 @@ public final class Database: @unchecked Sendable {
   }
 
   /// The map of the file's pages, from what the newest and the held versions reach.
-  func walk(_ newest: VersionRecord, _ blocks: BlockReader) throws -> SpaceMap {
+  ///
+  /// - Parameter kept: what the commit pipeline keeps beside what is held.
+  func walk(_ newest: VersionRecord, _ blocks: BlockReader, kept: [VersionRecord] = []) throws
+    -> SpaceMap
+  {
     var attempts = 0
     while true {
       let held = try coordination.heldVersions().map(\.record)
       do {
-        return try SpaceMap.walking(blocks, newest: newest, held: held)
+        return try SpaceMap.walking(blocks, newest: newest, held: held + kept)
       } catch let error as BlockError {
         // A reader that is just taking a version may name one that is gone, for a moment.
         attempts += 1
@@ -330,7 +338,7 @@ public final class Database: @unchecked Sendable {
 
   /// Every version whose pages must stay as they are.
   func versionsToKeep(_ parts: Parts) throws -> [UInt64] {
-    Array(
-      Set(parts.pipeline.keptVersions() + (try coordination.heldVersions()).map(\.record.version)))
+    let held = try coordination.heldVersions().map(\.record)
+    return Array(Set((parts.pipeline.keptVersions() + held).map(\.version)))
   }
 }

@@ -107,9 +107,57 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
   func decodeIfPresent<Property: Decodable>(
     _ type: Property.Type, forKey key: Key
+  ) throws -> Property? { try recordOptional(type, key) }
+
+  private func recordOptional<Property: Decodable>(
+    _ type: Property.Type, _ key: Key
   ) throws -> Property? {
     _ = try recorder.example(of: type, key.stringValue, isNullable: true)
     return nil
+  }
+
+  // The standard library's own for these come before a generic one.
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
+    try recordOptional(type, key)
+  }
+  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
+    try recordOptional(type, key)
   }
 
   private func refusal(_ property: String) -> EngineError {
@@ -179,20 +227,18 @@ extension TableDefinition {
   ///
   /// - Parameter key: the property that is the primary key.
   /// - Throws: `EngineError.invalidProperty` naming a property that no column can hold, or of which no
-  ///   example can be made; `.invalidSchema` when there are no properties, or none of the key's name.
-  public init<Object: Decodable>(
-    of type: Object.Type, named name: String, key: String? = nil
+  ///   example can be made; `.invalidSchema` when there are no properties, or none of the key's name; what
+  ///   `init(from:)` throws, but for a `DecodingError`, which becomes `.invalidProperty`.
+  public init<Model: Decodable>(
+    of type: Model.Type, named name: String, key: String? = nil
   ) throws {
     let recorder = ColumnRecorder("\(type)")
     do {
-      _ = try Object(from: RecordingDecoder(recorder: recorder))
-    } catch let error as EngineError {
-      throw error
-    } catch {
+      _ = try Model(from: RecordingDecoder(recorder: recorder))
+    } catch let error as DecodingError {
       throw recorder.error(
-        recorder.columns.last?.name ?? "",
-        "the type refuses example values (\((error as? DecodingError)?.reason ?? "\(error)")); "
-          + "declare the columns by hand")
+        error.property.isEmpty ? recorder.columns.last?.name ?? "" : error.property,
+        "example values are refused (\(error.reason)); declare the columns by hand")
     }
     self.init(name, try TableSchema(recorder.columns, table: name, key: key))
   }

@@ -5,9 +5,13 @@ struct RowDecoder {
   fileprivate let type: String
 
   /// - Throws: `EngineError.invalidProperty`, and what the type's own `init(from:)` throws.
-  static func object<Object: Decodable>(_ type: Object.Type, of row: Row) throws -> Object {
-    let decoder = RowDecoder(row: row, type: "\(Object.self)")
-    return try Object(from: ObjectDecoder(row: decoder))
+  static func object<Model: Decodable>(_ type: Model.Type, of row: Row) throws -> Model {
+    let decoder = RowDecoder(row: row, type: "\(Model.self)")
+    do {
+      return try Model(from: ObjectDecoder(row: decoder))
+    } catch let error as DecodingError {
+      throw decoder.error(error.property, error.reason)
+    }
   }
 
   fileprivate func error(_ property: String, _ reason: String) -> EngineError {
@@ -49,15 +53,20 @@ struct RowDecoder {
 }
 
 extension DecodingError {
-  /// What was wrong, in words.
-  var reason: String {
+  private var context: Context {
     switch self {
     case .typeMismatch(_, let context), .valueNotFound(_, let context),
       .keyNotFound(_, let context), .dataCorrupted(let context):
-      context.debugDescription
-    @unknown default: "\(self)"
+      context
+    @unknown default: Context(codingPath: [], debugDescription: "\(self)")
     }
   }
+
+  /// The way to what could not be decoded.
+  var property: String { context.codingPath.map(\.stringValue).joined(separator: ".") }
+
+  /// What was wrong, in words.
+  var reason: String { context.debugDescription }
 }
 
 /// Where an object decodes itself.
@@ -150,8 +159,9 @@ extension Row {
   /// `Double` and `Float`; `String`; `CalendarDate`, `DateTime`; `[UInt8]`; enums with such a raw value; and
   /// optionals of these. Foundation's `Date` reads a double, seconds since 2001.
   ///
-  /// - Throws: `EngineError.invalidProperty` naming the property; what the type's own `init(from:)` throws.
-  public func decode<Object: Decodable>(_ type: Object.Type) throws -> Object {
+  /// - Throws: `EngineError.invalidProperty` naming the property, also for a `DecodingError` of the type's own;
+  ///   what else its `init(from:)` throws.
+  public func decode<Model: Decodable>(_ type: Model.Type) throws -> Model {
     try RowDecoder.object(type, of: self)
   }
 }

@@ -22,9 +22,14 @@ final class RowEncoder {
   private init(_ type: String) { self.type = type }
 
   /// - Throws: `EngineError.invalidProperty`, and what the object's own `encode` throws.
-  static func values<Object: Encodable>(of object: Object) throws -> [String: Value] {
-    let encoder = RowEncoder("\(Object.self)")
-    try object.encode(to: ObjectEncoder(row: encoder))
+  static func values<Model: Encodable>(of object: Model) throws -> [String: Value] {
+    let encoder = RowEncoder("\(Model.self)")
+    do {
+      try object.encode(to: ObjectEncoder(row: encoder))
+    } catch EncodingError.invalidValue(_, let context) {
+      // Integers of 128 bits come here.
+      throw encoder.error(context.property, context.debugDescription)
+    }
     if let failure = encoder.failure { throw failure }
     return encoder.values
   }
@@ -51,6 +56,11 @@ final class RowEncoder {
     }
     try value.encode(to: PropertyEncoder(row: self, property: property))
   }
+}
+
+extension EncodingError.Context {
+  /// The way to what could not be encoded.
+  fileprivate var property: String { codingPath.map(\.stringValue).joined(separator: ".") }
 }
 
 /// Where an object encodes itself.
@@ -90,11 +100,31 @@ private struct PropertiesContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     try row.set(value, key.stringValue)
   }
 
-  /// Nil is null, where the standard library's own would leave the column out.
+  /// Nil is null, where the standard library's own would leave the column out: it has one for each of
+  /// the types below, which comes before a generic one.
   func encodeIfPresent<Property: Encodable>(_ value: Property?, forKey key: Key) throws {
+    try encodeOrNil(value, key)
+  }
+
+  private func encodeOrNil<Property: Encodable>(_ value: Property?, _ key: Key) throws {
     guard let value else { return encodeNil(forKey: key) }
     try encode(value, forKey: key)
   }
+
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encodeOrNil(value, key) }
 
   func nestedContainer<Inner: CodingKey>(
     keyedBy: Inner.Type, forKey key: Key

@@ -62,8 +62,8 @@ extension Query {
   /// `columns`, so that no others are read.
   ///
   /// - Throws: as `forEachRow` and `Row.decode`.
-  public func rows<Object: Decodable>(in table: Table, as type: Object.Type) throws -> [Object] {
-    var objects: [Object] = []
+  public func rows<Model: Decodable>(in table: Table, as type: Model.Type) throws -> [Model] {
+    var objects: [Model] = []
     try forEachRow(in: table) { objects.append(try $0.decode(type)) }
     return objects
   }

@@ -27,7 +27,7 @@ public struct Column: Sendable, Hashable {
     if name.isEmpty { return "a column has no name" }
     guard let value = self.default, value != .null else { return nil }
     guard value.fits(type) else {
-      return "the default of column '\(name)', \(value), is not \(type.article)"
+      return "the default of column '\(name)', \(value.described), is not \(type.article)"
     }
     guard value.spelling.count <= Self.maximumDefaultBytes else {
       return "the default of column '\(name)' is longer than \(Self.maximumDefaultBytes) bytes"

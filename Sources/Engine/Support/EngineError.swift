@@ -161,7 +161,8 @@ extension EngineError: CustomStringConvertible {
       return "\(path): the file has version \(fileVersion) of the schema, and this program knows "
         + "version \(declaredVersion); use a newer program"
     case .invalidProperty(let type, let property, let reason):
-      return "property '\(property)' of \(type): \(reason)"
+      return property.isEmpty
+        ? "\(type): \(reason)" : "property '\(property)' of \(type): \(reason)"
     case .tooLarge(let what, let limit):
       return "\(what) is too large (at most \(limit))"
     case .invalidArgument(let reason):

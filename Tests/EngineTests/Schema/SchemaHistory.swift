@@ -104,7 +104,10 @@ struct SchemaHistory {
     let index = Int.random(in: expected.fields.indices, using: &changes.random)
     let field = expected.fields[index]
     let name = field.column.name
-    switch Int.random(in: 0..<7, using: &changes.random) {
+    switch Int.random(in: 0..<8, using: &changes.random) {
+    case 7:
+      // Queries answer the same with an index and without.
+      if chance(3) { try table.removeIndex(name) } else { try table.addIndex(name) }
     case 0:
       let new = chance(6) ? (expected.fields.last?.column.name ?? "") : newName("c")
       let fails = new != name && expected.index(new) != nil

@@ -60,6 +60,7 @@ struct SchemaModelTests {
           try expect(try twin.difference(snapshot), "difference")
           try expect(try twin.queryDifference(snapshot, &history.changes), "query")
           for name in snapshot.tableNames { _ = try database.tableUse(name) }
+          try expect(try Self.spaceDifference(database, snapshot), "space")
           if history.chance(5) { held.append((snapshot, twin)) }
         }
         if held.count > 4 {
@@ -94,6 +95,18 @@ struct SchemaModelTests {
 
   private func expect(_ problem: String?, _ what: String) throws {
     if let problem { throw EngineError.invalidArgument("\(what): \(problem)") }
+  }
+
+  /// Where the writer's map of pages, kept from commit to commit, differs from what the file reaches.
+  static func spaceDifference(_ database: Database, _ snapshot: Snapshot) throws -> String? {
+    guard let space = database.space, space.version == snapshot.version else { return nil }
+    let believed = space.pageCount - space.freePageCount - space.pinnedPageCount
+    var pages: Set<Int> = [0, 1]
+    try VersionRoots(snapshot.record, snapshot.blocks).forEachBlock(snapshot.blocks) {
+      reference, _, _ in
+      pages.formUnion(reference.pages(within: snapshot.record.end) ?? 0..<0)
+    }
+    return believed == pages.count ? nil : "\(believed) pages, not \(pages.count)"
   }
 
   /// A column that clusters have and the schema does not; nil when there is none.
