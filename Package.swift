@@ -33,6 +33,10 @@ let package = Package(
     .executableTarget(
       name: "PointLookups", dependencies: ["Engine", "TestSupport"], path: "Tests/PointLookups",
       swiftSettings: settings),
+    // What scripts/bench reads with beside SQLite; no product.
+    .executableTarget(
+      name: "ReadBenchmark", dependencies: ["Engine", "TestSupport"], path: "Tests/ReadBenchmark",
+      swiftSettings: settings),
     // One of the processes of CrowdTests; no product.
     .executableTarget(
       name: "Crowd", dependencies: ["Engine", "TestSupport"], path: "Tests/Crowd",

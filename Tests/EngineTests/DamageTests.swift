@@ -126,6 +126,9 @@ struct DamageTests {
       if let lost = try lostKey(database.snapshot()) {
         return .read(digest: 0, problems: ["'\(lost)' is not found"])
       }
+      if let other = try differingRow(database.snapshot()) {
+        return .read(digest: 0, problems: ["object \(other) reads otherwise by itself"])
+      }
       return .read(digest: digest, problems: checks == .never ? [] : try database.check().problems)
     } catch let error as EngineError {
       if checks != .always { return .damaged("\(error)", problems: []) }
@@ -147,6 +150,28 @@ struct DamageTests {
       }
     }
     return lost
+  }
+
+  /// The key of an object that is not read alike in a scan, in place, and by itself.
+  private func differingRow(_ snapshot: Snapshot) throws -> Int64? {
+    var other: Int64?
+    for name in snapshot.tableNames {
+      let table = try snapshot.table(name)
+      var rows: [Row] = []
+      try table.forEachRow { rows.append($0) }
+      var next = 0
+      try table.forEachView { view in
+        let values = try (0..<view.count).map { try view.value($0) }
+        if next >= rows.count || rows[next].values != values { other = view.key }
+        next += 1
+      }
+      // Backwards, so that they are not taken for neighbours.
+      for (position, row) in rows.enumerated().reversed() {
+        if try table.row(forKey: row.key) != row { other = row.key }
+        if position % 3 == 0, try table.position(ofKey: row.key) != position { other = row.key }
+      }
+    }
+    return other
   }
 
   // MARK: Flips

@@ -225,7 +225,10 @@ extension TableDefinition {
   /// The type is made once from example values, zeros and empty texts, so its `init(from:)` must accept
   /// these. See `Row.decode` for the types of properties.
   ///
-  /// - Parameter key: the property that is the primary key.
+  /// - Parameters:
+  ///   - type: whose properties become columns.
+  ///   - name: of the table.
+  ///   - key: the property that is the primary key.
   /// - Throws: `EngineError.invalidProperty` naming a property that no column can hold, or of which no
   ///   example can be made; `.invalidSchema` when there are no properties, or none of the key's name; what
   ///   `init(from:)` throws, but for a `DecodingError`, which becomes `.invalidProperty`.

@@ -4,7 +4,7 @@ import Dispatch
 ///
 ///     let background = SessionQueue(database, DispatchQueue(label: "statistics"))
 ///     background.async { session in
-///       print(try? session.objects("apps").count ?? 0)
+///       print((try? session.get().objects("apps").count) ?? 0)
 ///     }
 ///
 /// The session is made at the first use, refreshes by itself after every commit, and delivers its
@@ -15,12 +15,17 @@ import Dispatch
 public final class SessionQueue: @unchecked Sendable {
   // @unchecked: `session` belongs to the thread that is inside, which is guarded by `lock`.
   private let database: Database
+  /// The queue that the session belongs to.
   public let queue: DispatchQueue
   private var session: Session?
   private let lock = Lock()
   private var inside: ExecutionContext?
 
-  /// - Parameter queue: serial.
+  /// Makes no session yet, and may be called on any thread.
+  ///
+  /// - Parameters:
+  ///   - database: what its session looks at.
+  ///   - queue: serial.
   public init(_ database: Database, _ queue: DispatchQueue) {
     self.database = database
     self.queue = queue

@@ -15,7 +15,9 @@ public final class SessionThread: Sendable {
 
   /// Starts the thread, which makes its session.
   ///
-  /// - Parameter name: of the thread, where the system shows it.
+  /// - Parameters:
+  ///   - database: what its session looks at.
+  ///   - name: of the thread, where the system shows it.
   /// - Throws: `EngineError.closed`, `.busy`, `.damaged` when there can be no session; `.system` when
   ///   there can be no thread.
   public init(_ database: Database, name: String = "sheaf-session") throws {
