@@ -6,6 +6,12 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error)
 ]
 
+// Small programs that each tell one story of how to use the libraries; no products.
+let stories = [
+  "FreezeAndFanOut", "ImportWithProgress", "NestedTransaction", "NoStaleCopy", "PassReference",
+  "PollOrRefresh", "SilentWrite", "UploadWorker",
+]
+
 let package = Package(
   name: "sheaf",
   platforms: [.macOS(.v15)],
@@ -46,6 +52,14 @@ let package = Package(
     .testTarget(
       name: "CommandTests", dependencies: ["Command", "Engine", "Importer", "TestSupport"],
       swiftSettings: settings),
-  ],
+    .target(
+      name: "StorySupport", dependencies: ["Engine"], path: "samples/Support",
+      swiftSettings: settings),
+  ]
+    + stories.map { name in
+      .executableTarget(
+        name: name, dependencies: ["Engine", "Importer", "StorySupport"], path: "samples/\(name)",
+        swiftSettings: settings)
+    },
   swiftLanguageModes: [.v6]
 )

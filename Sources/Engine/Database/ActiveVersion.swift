@@ -1,13 +1,18 @@
 /// A version that is alive: the newest one, or an older one that somebody holds.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct ActiveVersion: Sendable, Equatable {
   /// A process that holds the version.
   public struct Holder: Sendable, Equatable {
+    /// The process's number.
     public let process: Int32
     /// How many snapshots of it the process has. One handle may have many, a process several handles.
     public let snapshots: Int
+    /// True for the process that asks.
     public let isThisProcess: Bool
   }
 
+  /// The version's number.
   public let version: UInt64
   /// True for the version that a snapshot taken now would be of.
   public let isNewest: Bool

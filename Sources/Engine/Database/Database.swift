@@ -12,6 +12,7 @@ public final class Database: @unchecked Sendable {
 
   /// How a file is opened.
   public struct Options: Sendable {
+    /// What may be done with the file.
     public enum Access: Sendable {
       /// For reading and writing; created where missing.
       case create
@@ -20,6 +21,7 @@ public final class Database: @unchecked Sendable {
       /// For reading; the file is not changed in any way.
       case readOnly
     }
+    /// What may be done with the file, and whether it is created.
     public var access: Access
     /// What `write` and `commit` do when not told otherwise.
     public var durability: Durability
@@ -41,6 +43,8 @@ public final class Database: @unchecked Sendable {
     /// ones. Otherwise, and when the migration throws, the file stays as it was, and opening throws.
     ///
     /// Runs on the thread that opens the database, once, whichever process comes first.
+    ///
+    /// - Throws: what it likes: `Database.open` throws it on, and the file stays as it was.
     public var migration:
       (@Sendable (_ transaction: borrowing WriteTransaction, _ oldVersion: UInt64) throws -> Void)?
     /// Sizes that tests make tiny.
@@ -49,6 +53,11 @@ public final class Database: @unchecked Sendable {
     /// False where tests want to see what becomes of a system that cannot watch files.
     package var watchesLockFile = true
 
+    /// Options with everything else as it is by default: no question about compaction, no schema.
+    ///
+    /// - Parameters:
+    ///   - access: what may be done with the file.
+    ///   - durability: what `write` and `commit` do when not told otherwise.
     public init(access: Access = .create, durability: Durability = .full) {
       self.access = access
       self.durability = durability
@@ -86,7 +95,9 @@ public final class Database: @unchecked Sendable {
     var bytesWritten = 0
   }
 
+  /// The file, absolute, behind all links on the way that was given.
   public let path: String
+  /// How the file was opened.
   public let options: Options
   /// What was wrong with one of the two commit slots when the file was opened; nil when all was
   /// well. The database was opened at the version that the other slot names.
@@ -270,6 +281,12 @@ public final class Database: @unchecked Sendable {
   }
 
   /// Makes all commits durable and cuts free pages off the end of the file. `close` does it too.
+  ///
+  /// Waits for the writers who asked before.
+  ///
+  /// - Complexity: O(free pages), beside what `flush` takes.
+  /// - Throws: what `flush` throws; `EngineError.nestedTransaction` inside a transaction of the same
+  ///   thread.
   public func trim() throws {
     try translatingErrors(path) {
       guard lock.withLock({ shared.hasWritten }) else { return }

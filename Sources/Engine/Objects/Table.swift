@@ -4,6 +4,7 @@
 public struct Table: Sendable {
   let snapshot: Snapshot
   private let entry: Catalogue.Table
+  /// The columns with their permanent numbers, and the primary key.
   public var schema: TableSchema { shape.schema }
   package let shape: RowShape
   package let tree: TreeReader
@@ -18,11 +19,13 @@ public struct Table: Sendable {
     tree = TreeReader(blocks: snapshot.blocks, root: entry.root, end: end)
   }
 
+  /// What the table is called in this version.
   public var name: String { entry.name }
   /// The same in every version, whatever the table is called; never given to another table.
   package var number: UInt32 { entry.number }
   /// The version of the database that the table is read from.
   package var version: UInt64 { snapshot.version }
+  /// The columns, in their order.
   public var columns: [Column] { schema.columns }
 
   /// Name, columns and key, as a program would declare them.

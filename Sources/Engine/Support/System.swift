@@ -12,11 +12,20 @@
 /// - `operation`: the call, as a verb a person understands (`write`, `open`).
 /// - `path`: the file it was about, or an empty string.
 /// - `code`: the system's error number (`errno`).
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The call, as a verb a person understands.
   public let operation: String
+  /// The file it was about, or an empty string.
   public let path: String
+  /// The system's error number (`errno`).
   public let code: Int32
 
+  /// - Parameters:
+  ///   - operation: the call, as a verb a person understands.
+  ///   - path: the file it was about, or an empty string.
+  ///   - code: the system's error number (`errno`).
   public init(operation: String, path: String, code: Int32) {
     self.operation = operation
     self.path = path
@@ -29,6 +38,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     return String(cString: text)
   }
 
+  /// Path, operation and reason, in one line for people.
   public var description: String {
     path.isEmpty ? "\(operation): \(reason)" : "\(path): \(operation): \(reason)"
   }
