@@ -2,13 +2,15 @@ import Engine
 import TestSupport
 
 /// Reads a table and prints what one read takes as one JSON object, in processor time, so that a busy
-/// machine changes it little.
+/// machine changes it little; a notification in time on the wall.
 ///
-///     ReadBenchmark FILE lookup|scan|count [--values copied|viewed] [--seconds S] [--seed N]
+///     ReadBenchmark FILE lookup|scan|count|notify [--values copied|viewed] [--seconds S] [--seed N]
 ///
 ///     lookup  all columns of random objects by key; viewed: with a cursor, value by value
 ///     scan    all columns of all objects, as rows; viewed: in place
 ///     count   the objects with Rating >= 4.5
+///     notify  from the beginning of a commit without a flush, which changes one object, until an observer
+///             of the same objects on another thread is told of it; the median
 ///
 /// `scripts/bench` puts it beside scripts/benchmark/sqlite_reads.c, which does the same. Not a product.
 @main
@@ -36,7 +38,8 @@ struct Reading {
 
   init(_ options: Options) throws {
     self.options = options
-    database = try Database.open(options.path, options: .init(access: .readOnly))
+    database = try Database.open(
+      options.path, options: .init(access: options.what == "notify" ? .existing : .readOnly))
     let snapshot = try database.snapshot()
     guard let name = snapshot.tableNames.first, try snapshot.table(name).count > 0 else {
       throw Failure("\(options.path) has no objects to read: import some first")
@@ -59,6 +62,7 @@ struct Reading {
     case ("scan", false):
       return try scan { sum in try table.forEachView { sum &+= Self.sum($0, types) } }
     case ("count", _): return try count()
+    case ("notify", _): return try notify()
     default: throw Options.usage
     }
   }
@@ -111,6 +115,38 @@ struct Reading {
     return report(reads: UInt64(table.count), rows: UInt64(found), best, found)
   }
 
+  private func notify() throws -> String {
+    let observer = try SessionThread(database)
+    let told = Told()
+    let name = table.name
+    try observer.perform { session in
+      let good = try session.objects(name).filter(column("Rating") >= 4.5)
+      try session.keep(good.observe { _ in told.add() })
+    }
+    told.wait(for: 1)
+    var random = SplitMix64(seed: options.seed)
+    let count = UInt64(table.count)
+    var times: [UInt64] = []
+    for turn in 0..<200 {
+      let key = Int64(random.next(upperBound: count)) + 1
+      // Out of the results or into them: either is a change to them.
+      let isGood = try table.value(forKey: key, column: "Rating").map { value in
+        if case .double(let rating) = value { rating >= 4.5 } else { false }
+      }
+      let began = System.monotonicNanoseconds
+      try database.write(durability: Durability.none) { transaction in
+        try transaction.table(name).update(key, ["Rating": .double(isGood == true ? 1 : 5)])
+      }
+      told.wait(for: turn + 2)
+      times.append(System.monotonicNanoseconds &- began)
+    }
+    observer.stop()
+    try database.close()
+    times.sort()
+    let took = times[times.count / 2] &* UInt64(times.count)
+    return report(reads: UInt64(times.count), rows: count, took, 0)
+  }
+
   private func report(reads: UInt64, rows: UInt64, _ took: UInt64, _ sum: Int) -> String {
     let each = Double(took) / Double(max(reads, 1))
     return "{\"reads\":\(reads),\"read_ns\":\(each),\"rows\":\(rows),\"sum\":\(sum & 0xFFFF)}"
@@ -148,6 +184,24 @@ struct Reading {
   }
 }
 
+/// Counts calls on one thread for another.
+private final class Told: @unchecked Sendable {
+  // @unchecked: guarded by `lock`.
+  private let lock = Lock()
+  private var count = 0
+
+  func add() {
+    lock.withLock {
+      count += 1
+      lock.wakeAll()
+    }
+  }
+
+  func wait(for count: Int) {
+    lock.withLock { while self.count < count { lock.wait() } }
+  }
+}
+
 struct Failure: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
@@ -161,7 +215,8 @@ struct Options {
   var seed: UInt64 = 1
 
   static let usage = Failure(
-    "usage: ReadBenchmark FILE lookup|scan|count [--values copied|viewed] [--seconds S] [--seed N]")
+    "usage: ReadBenchmark FILE lookup|scan|count|notify [--values copied|viewed] [--seconds S] [--seed N]"
+  )
 
   init(_ arguments: [String]) throws {
     var rest = arguments[...]

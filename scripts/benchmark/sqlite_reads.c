@@ -2,11 +2,15 @@
    one JSON object, in processor time, so that a busy machine changes it little. What
    scripts/benchmark/cases.py puts beside Tests/ReadBenchmark.
 
-     sqlite_reads FILE lookup|scan|count [--values copied|viewed] [--seconds S] [--seed N]
+     sqlite_reads FILE lookup|scan|count|notify [--values copied|viewed] [--seconds S] [--seed N]
 
    lookup  all columns of random rows by rowid, through one prepared statement
    scan    all columns of all rows, in the order of rowid
    count   the rows with Rating >= 4.5
+   notify  from the beginning of a commit without a flush, which changes one row, until another thread
+           knows how many rows have Rating >= 4.5 now; the median, in time on the wall. SQLite does
+           not call other connections: the thread asks for `data_version` every millisecond, and
+           counts again when it is another.
 
    Kind to SQLite: one read transaction around everything, so no lock is taken for a statement; no
    mutexes; the file mapped, and a page cache larger than the file. Every value is asked for in the
@@ -15,12 +19,14 @@
    into allocated memory when it has more. `viewed`: text stays where SQLite has it, and its length is
    read. */
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST_COLUMNS = 64, SHORT_TEXT = 15 };
 
@@ -177,6 +183,85 @@ static void count(sqlite3 *database, int turns) {
   sqlite3_finalize(statement);
 }
 
+struct watcher {
+  const char *path;
+  int64_t told;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  int stopping;
+};
+
+static void *watch(void *argument) {
+  struct watcher *watcher = argument;
+  sqlite3 *database;
+  if (sqlite3_open_v2(watcher->path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
+      SQLITE_OK)
+    fail(sqlite3_errmsg(database));
+  sqlite3_exec(database, "pragma mmap_size=4294967296; pragma cache_size=-1048576", NULL, NULL, NULL);
+  int64_t known = -1;
+  for (;;) {
+    int64_t version = one_number(database, "pragma data_version");
+    if (version != known) {
+      known = version;
+      sum += (uint64_t)one_number(database, "select count(*) from t where Rating >= 4.5");
+      pthread_mutex_lock(&watcher->lock);
+      watcher->told++;
+      pthread_cond_broadcast(&watcher->changed);
+      pthread_mutex_unlock(&watcher->lock);
+    }
+    pthread_mutex_lock(&watcher->lock);
+    int stopping = watcher->stopping;
+    pthread_mutex_unlock(&watcher->lock);
+    if (stopping) break;
+    usleep(1000);
+  }
+  sqlite3_close(database);
+  return NULL;
+}
+
+static void wait_for(struct watcher *watcher, int64_t told) {
+  pthread_mutex_lock(&watcher->lock);
+  while (watcher->told < told) pthread_cond_wait(&watcher->changed, &watcher->lock);
+  pthread_mutex_unlock(&watcher->lock);
+}
+
+static int ascending(const void *one, const void *other) {
+  uint64_t left = *(const uint64_t *)one, right = *(const uint64_t *)other;
+  return left < right ? -1 : left > right;
+}
+
+static void notify(const char *path, uint64_t seed) {
+  enum { TURNS = 200 };
+  sqlite3 *database;
+  if (sqlite3_open(path, &database) != SQLITE_OK) fail(sqlite3_errmsg(database));
+  sqlite3_exec(database, "pragma journal_mode=wal; pragma synchronous=off", NULL, NULL, NULL);
+  int64_t count = one_number(database, "select max(rowid) from t");
+  struct watcher watcher = {path, 0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, watch, &watcher) != 0) fail("no thread");
+  wait_for(&watcher, 1);
+  sqlite3_stmt *statement = prepare(
+      database, "update t set Rating = case when Rating >= 4.5 then 1 else 5 end where rowid = ?");
+  static uint64_t times[TURNS];
+  uint64_t state = seed;
+  for (int turn = 0; turn < TURNS; turn++) {
+    sqlite3_bind_int64(statement, 1, (int64_t)(next_random(&state) % (uint64_t)count) + 1);
+    uint64_t began = now(CLOCK_MONOTONIC);
+    if (sqlite3_step(statement) != SQLITE_DONE) fail(sqlite3_errmsg(database));
+    sqlite3_reset(statement);
+    wait_for(&watcher, turn + 2);
+    times[turn] = now(CLOCK_MONOTONIC) - began;
+  }
+  pthread_mutex_lock(&watcher.lock);
+  watcher.stopping = 1;
+  pthread_mutex_unlock(&watcher.lock);
+  pthread_join(thread, NULL);
+  qsort(times, TURNS, sizeof times[0], ascending);
+  report(TURNS, (uint64_t)count, times[TURNS / 2] * TURNS);
+  sqlite3_finalize(statement);
+  sqlite3_close(database);
+}
+
 int main(int argc, char **argv) {
   const char *path = NULL, *what = NULL;
   double seconds = 1;
@@ -190,7 +275,11 @@ int main(int argc, char **argv) {
     else if (path == NULL) path = argv[index];
     else what = argv[index];
   }
-  if (what == NULL) fail("usage: sqlite_reads FILE lookup|scan|count");
+  if (what == NULL) fail("usage: sqlite_reads FILE lookup|scan|count|notify");
+  if (strcmp(what, "notify") == 0) {
+    notify(path, seed);
+    return 0;
+  }
   sqlite3 *database;
   if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
       SQLITE_OK)
@@ -200,7 +289,7 @@ int main(int argc, char **argv) {
   if (strcmp(what, "lookup") == 0) lookup(database, seconds, seed, copies);
   else if (strcmp(what, "scan") == 0) scan(database, turns, copies);
   else if (strcmp(what, "count") == 0) count(database, turns);
-  else fail("usage: sqlite_reads FILE lookup|scan|count");
+  else fail("usage: sqlite_reads FILE lookup|scan|count|notify");
   sqlite3_close(database);
   if (sum == 1) puts("");
   return 0;
