@@ -6,6 +6,12 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error)
 ]
 
+// Small programs that each tell one story of how to use the libraries; no products.
+let stories = [
+  "FreezeAndFanOut", "ImportWithProgress", "NestedTransaction", "NoStaleCopy", "PassReference",
+  "PollOrRefresh", "SilentWrite", "UploadWorker",
+]
+
 let package = Package(
   name: "sheaf",
   platforms: [.macOS(.v15)],
@@ -27,16 +33,33 @@ let package = Package(
     .executableTarget(
       name: "PointLookups", dependencies: ["Engine", "TestSupport"], path: "Tests/PointLookups",
       swiftSettings: settings),
+    // What scripts/bench reads with beside SQLite; no product.
+    .executableTarget(
+      name: "ReadBenchmark", dependencies: ["Engine", "TestSupport"], path: "Tests/ReadBenchmark",
+      swiftSettings: settings),
+    // One of the processes of CrowdTests; no product.
+    .executableTarget(
+      name: "Crowd", dependencies: ["Engine", "TestSupport"], path: "Tests/Crowd",
+      swiftSettings: settings),
     // What all tests use; no product.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
-      name: "EngineTests", dependencies: ["Engine", "TestSupport"], swiftSettings: settings),
+      name: "EngineTests", dependencies: ["Engine", "Crowd", "TestSupport"],
+      swiftSettings: settings),
     .testTarget(
       name: "ImporterTests", dependencies: ["Engine", "Importer", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "CommandTests", dependencies: ["Command", "Engine", "Importer", "TestSupport"],
       swiftSettings: settings),
-  ],
+    .target(
+      name: "StorySupport", dependencies: ["Engine"], path: "samples/Support",
+      swiftSettings: settings),
+  ]
+    + stories.map { name in
+      .executableTarget(
+        name: name, dependencies: ["Engine", "Importer", "StorySupport"], path: "samples/\(name)",
+        swiftSettings: settings)
+    },
   swiftLanguageModes: [.v6]
 )

@@ -87,7 +87,8 @@ extension CommandError {
       .noSuchObject, .invalidProperty:
       .usage
     case .closed, .nestedTransaction, .nestedConnection, .transactionEnded, .wrongThread,
-      .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved, .foreign:
+      .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
+      .foreign:
       .bug
     }
   }

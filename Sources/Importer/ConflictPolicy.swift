@@ -1,5 +1,7 @@
 /// What becomes of a record whose key an object of the table has already. Records of one input meet
 /// each other by the same rule, in the order of the input.
+///
+/// Thread rule: a plain value, `Sendable`.
 public enum ConflictPolicy: String, Sendable, CaseIterable {
   /// The record is rejected.
   case error

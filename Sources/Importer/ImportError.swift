@@ -3,12 +3,23 @@
 /// - `file`: the path as it was given, or `standard input`.
 /// - `line`, `column`: 1-based; the column counts bytes, so that it is exact for any encoding.
 /// - `byteOffset`: 0-based, from the start of the input, a byte-order mark included.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct SourcePosition: Sendable, Equatable, CustomStringConvertible {
+  /// The path as it was given, or `standard input`.
   public let file: String
+  /// From 1.
   public let line: Int
+  /// In bytes, from 1.
   public let column: Int
+  /// From the start of the input, from 0.
   public let byteOffset: Int
 
+  /// - Parameters:
+  ///   - file: the path, or `standard input`.
+  ///   - line: from 1.
+  ///   - column: in bytes, from 1.
+  ///   - byteOffset: from 0.
   public init(file: String, line: Int, column: Int, byteOffset: Int) {
     self.file = file
     self.line = line
@@ -21,6 +32,8 @@ public struct SourcePosition: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// Why an import could not go on. `description` is one line: what, where, and what to do.
+///
+/// Thread rule: a plain value, `Sendable`.
 public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The input is missing, a directory, or not permitted to be read.
   case unreadableInput(path: String, reason: String)
@@ -45,12 +58,14 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case cannotResume(path: String, reason: String)
   /// A column named in the options is not in the input.
   case noSuchColumn(name: String, known: [String])
+  /// Options that make no sense, alone or together, as the text says.
   case invalidOption(String)
   /// The import had ended with an error, and then what it had committed could not be flushed.
   case notDurable(after: String, cause: String)
   /// `shouldStop` said so while a pipe had nothing to read.
   case interrupted
 
+  /// What, where and what to do, in one line for people.
   public var description: String {
     switch self {
     case .tooManyRejects(let count, let first, let path, let batches, let objects):

@@ -1,12 +1,15 @@
 import Engine
 
 /// What to import, from where, and how. The command line's options, as values.
+///
+/// Thread rule: a plain value, `Sendable`; its closures are called on threads of the import.
 public struct ImportOptions: Sendable {
   /// The most records whose values a cluster of an import holds.
   static let clusterRecords = 1024
   /// Batches smaller than this fill up shared clusters instead of making one each.
   static let smallBatch = 256
 
+  /// How many records make a transaction.
   public enum BatchSize: Sendable, Equatable {
     /// So many records a transaction.
     case records(Int)
@@ -14,14 +17,19 @@ public struct ImportOptions: Sendable {
     case all
   }
 
+  /// Where the names of columns come from.
   public enum HeaderRule: Sendable, Equatable {
     /// Decided from the first records.
     case sniffed
+    /// The first record has the names.
     case firstRecord
+    /// Every record is data, and the columns are numbered.
     case absent
+    /// These, in the order of the fields; every record is data.
     case names([String])
   }
 
+  /// Where the types of columns come from.
   public enum TypeRule: Sendable, Equatable {
     /// The narrowest type that loses nothing, widened when a later value does not fit.
     case infer
@@ -31,17 +39,24 @@ public struct ImportOptions: Sendable {
     case named([String: ColumnType])
   }
 
+  /// What becomes of records with fewer or more fields than there are columns.
   public enum Ragged: String, Sendable, CaseIterable {
+    /// Both are rejected.
     case reject
+    /// Short ones are filled with nulls; long ones are rejected.
     case pad
+    /// Short ones are filled with nulls; the surplus fields of long ones go into columns `extra1`,
+    /// `extra2` and so on, which are added.
     case extend
   }
 
   /// How many records may be rejected before the import ends.
   public enum RejectLimit: Sendable, Equatable {
+    /// So many; the import ends at the next.
     case count(Int)
     /// Of the records read, from 0 to 1; looked at from the 1,000th record on and at the end.
     case share(Double)
+    /// However many there are.
     case unlimited
   }
 
@@ -51,6 +66,7 @@ public struct ImportOptions: Sendable {
   public var database: String
   /// The table; nil: the first input's file name without its extensions.
   public var table: String?
+  /// How many records make a transaction.
   public var batchSize = BatchSize.records(1000)
   /// The column that is the table's primary key: a table that is created gets it, one without a key
   /// too, when no two of its objects have the same value there. Nil: the key that the table has.
@@ -61,18 +77,23 @@ public struct ImportOptions: Sendable {
   public var parsers = max(1, System.processorCount - 1)
   /// Chunks that may wait between the parsers and the writer.
   public var queue = 8
+  /// When batches survive a power cut. All are durable when the import returns.
   public var durability = Durability.group
   /// nil: found in the input.
   public var delimiter: UInt8?
   /// nil: found in the input; `.some(nil)`: none.
   public var quote: UInt8??
+  /// Where the names of columns come from.
   public var header = HeaderRule.sniffed
+  /// Where the types of columns come from.
   public var types = TypeRule.infer
   /// Spellings of null besides the empty unquoted field.
   public var nulls: [String] = []
+  /// What becomes of records with fewer or more fields than there are columns.
   public var ragged = Ragged.reject
   /// Where rejected records go; nil: beside the database, named after the input.
   public var rejects: String?
+  /// How many records may be rejected before the import ends.
   public var maxRejects = RejectLimit.count(0)
   /// Read at most so many records of each input.
   public var limit: Int?
@@ -83,6 +104,7 @@ public struct ImportOptions: Sendable {
   public var truncate = false
   /// Read everything, write nothing.
   public var dryRun = false
+  /// When the file is compacted afterwards.
   public var compaction = CompactionPolicy()
   /// Limits that bound memory, and that tests make tiny.
   package var limits = RecordSplitter.Limits()
@@ -94,6 +116,9 @@ public struct ImportOptions: Sendable {
   /// Called for every rejected record, in the order of the input, on the writer's thread.
   public var onReject: @Sendable (Reject) -> Void = { _ in }
 
+  /// - Parameters:
+  ///   - inputs: paths in order; `-` is standard input.
+  ///   - database: the database file, created where missing.
   public init(inputs: [String], database: String) {
     self.inputs = inputs
     self.database = database
@@ -109,22 +134,33 @@ public struct ImportOptions: Sendable {
 }
 
 /// When a file is compacted after an import.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct CompactionPolicy: Sendable, Equatable {
+  /// Which rule decides.
   public enum Mode: String, Sendable, CaseIterable {
     /// When the file is larger than `above` and less than `usedBelow` of it is used.
     case auto
+    /// After every import.
     case always
+    /// Not by itself.
     case never
   }
+  /// Which rule decides.
   public var mode = Mode.auto
   /// Bytes.
   public var above = 70_000_000
   /// From 0 to 1.
   public var usedBelow = 0.5
 
+  /// The policy of the command line: larger than 70 MB and less than half used.
   public init() {}
 
-  /// The question that `Database.Options.shouldCompact` asks too.
+  /// True when a file is to be compacted. Fits `Database.Options.shouldCompact`.
+  ///
+  /// - Parameters:
+  ///   - total: the file's length, in bytes.
+  ///   - used: the bytes of it that the newest version needs.
   public func shouldCompact(total: Int, used: Int) -> Bool {
     switch mode {
     case .always: true
@@ -135,25 +171,34 @@ public struct CompactionPolicy: Sendable, Equatable {
 }
 
 /// How far an import has come.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct ImportProgress: Sendable, Equatable {
+  /// Bytes of all inputs so far.
   public var bytesRead = 0
   /// Bytes in all inputs; nil when one of them is a pipe.
   public var bytesTotal: Int?
+  /// Records read so far.
   public var records = 0
+  /// Records rejected so far.
   public var rejected = 0
   /// Bytes written to the database so far.
   public var bytesWritten = 0
 }
 
 /// A record that was not imported, and why.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct Reject: Sendable, Equatable {
   /// Its number in the input, from 1.
   public let record: Int
+  /// Where the field at fault begins; without one, the record.
   public let position: SourcePosition
   /// The column's name, when one field is at fault.
   public let column: String?
   /// The field's text, when one field is at fault.
   public let value: String?
+  /// What is wrong with it, for people.
   public let reason: String
   /// The record as it stands in the input, without its record end.
   public let original: [UInt8]

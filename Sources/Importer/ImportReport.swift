@@ -1,25 +1,38 @@
 import Engine
 
 /// What an import did. `read == imported + updated + skipped + unchanged + rejected`, always.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {
+  /// What became of a column.
   public struct ColumnReport: Sendable, Equatable {
+    /// Its name in the table.
     public let name: String
+    /// Its type at the end.
     public let type: ColumnType
+    /// Nulls among the records that were read, in all inputs.
     public let nulls: Int
     /// What a value after the first 1,000 records made of the type; nil when nothing.
     public let widened: Widening?
   }
 
+  /// A change of a column's type on the way.
   public struct Widening: Sendable, Equatable {
+    /// The type before.
     public let from: ColumnType
+    /// The type since.
     public let to: ColumnType
     /// Line of the first value that did not fit.
     public let line: Int
   }
 
+  /// How an input was read.
   public struct DialectReport: Sendable, Equatable {
+    /// The byte between fields.
     public let delimiter: UInt8
+    /// The byte around quoted fields; nil without quoting.
     public let quote: UInt8?
+    /// Whether the first record had the names of the columns.
     public let hasHeader: Bool
     /// What was found in the input rather than given: `delimiter`, `quote`, `header`.
     public let sniffed: [String]
@@ -27,20 +40,29 @@ public struct ImportReport: Sendable {
     public let recordEnd: String?
   }
 
+  /// Where an interrupted import went on.
   public struct ResumePoint: Sendable, Equatable {
+    /// Records of the input that were committed before this run.
     public let record: Int
+    /// Where this run began to read, from 0.
     public let byteOffset: Int
     /// True when the input had been imported completely before: there was nothing to do.
     public let isComplete: Bool
   }
 
+  /// Where rejected records are.
   public struct RejectFiles: Sendable, Equatable {
+    /// The records, byte for byte.
     public let path: String
+    /// Line, byte offset and reason of each.
     public let reasonsPath: String
   }
 
+  /// The inputs, as they were given.
   public var inputs: [String] = []
+  /// The database file, as it was given.
   public var database = ""
+  /// The table that was filled.
   public var table = ""
   /// Records read by this run.
   public var read = 0
@@ -52,29 +74,41 @@ public struct ImportReport: Sendable {
   public var skipped = 0
   /// Records that said what the object with their key said already: it was not rewritten.
   public var unchanged = 0
+  /// Records that went to the rejects file.
   public var rejected = 0
+  /// How many records made a transaction.
   public var batchSize = ImportOptions.BatchSize.records(1000)
   /// Transactions committed.
   public var batches = 0
+  /// From the beginning to the end, with the compaction.
   public var seconds = 0.0
+  /// Bytes of all inputs.
   public var bytesRead = 0
+  /// Bytes written to the database.
   public var bytesWritten = 0
+  /// The columns of the inputs, in their order.
   public var columns: [ColumnReport] = []
   /// Of the first input.
   public var dialect: DialectReport?
+  /// Where the import went on; nil when it began at the start.
   public var resumedAt: ResumePoint?
+  /// Where rejected records are; nil when there are none.
   public var rejects: RejectFiles?
   /// What was noticed that a person should know: names that were changed, and the like.
   public var notes: [String] = []
   /// True when `shouldStop` ended the import before its end.
   public var isInterrupted = false
+  /// True when nothing was written, as was asked.
   public var isDryRun = false
   /// Objects in the table at the end.
   public var objects = 0
   /// Where the database file's bytes are at the end; nil after a dry run.
   public var file: FileUse?
+  /// What became of the compaction afterwards.
   public var compaction = CompactionResult(decision: .disabled, before: 0, after: 0)
+  /// Seconds that it took.
   public var compactionSeconds = 0.0
 
+  /// A report of nothing, to be filled.
   public init() {}
 }

@@ -10,6 +10,7 @@ public enum Importer {
   /// After any failure or crash the committed part of each input is a prefix of it, and
   /// `options.resume` goes on from there.
   ///
+  /// - Complexity: time follows the input's bytes, memory does not: see `ImportOptions.queue`.
   /// - Throws: `ImportError` for what is wrong with an input or the options, `EngineError` for the
   ///   database, `SystemError` for the rejects files.
   public static func run(_ options: ImportOptions) throws -> ImportReport {

@@ -203,16 +203,16 @@ final class SheafProcess {
 
   // MARK: The program
 
-  /// The `sheaf` that was built with the tests: in the folder of the test bundle, or above it.
-  static func program() throws -> String {
+  /// A program that was built with the tests: in the folder of the test bundle, or above it.
+  static func program(_ name: String = "sheaf") throws -> String {
     let bundle = try bundlePath()
     var folder = System.directory(of: bundle)
     for _ in 0..<5 {
-      let path = folder + "/sheaf"
+      let path = folder + "/" + name
       if let status = try? System.status(path: path), status.isRegular { return path }
       folder = System.directory(of: folder)
     }
-    throw Failure(description: "there is no sheaf beside \(bundle)")
+    throw Failure(description: "there is no \(name) beside \(bundle)")
   }
 
   /// The file that holds the code of these tests.

@@ -4,7 +4,7 @@ import Testing
 
 /// Asynchronous writes: in order, each a version of its own, flushed together, cancellable before they
 /// begin; completions once they are durable.
-@Suite("Asynchronous reads and writes", .timeLimit(.minutes(1)))
+@Suite("Asynchronous reads and writes", .timeLimit(.minutes(5)))
 struct AsyncWriteTests {
   private struct Oops: Error {}
 
@@ -42,7 +42,8 @@ struct AsyncWriteTests {
 
   @Test("Queued writes come in order, each a version, and share flushes")
   func grouping() throws {
-    let storage = RecordingStorage(flushMilliseconds: 1)
+    // Flushes that take no time: what is not put off is flushed by itself.
+    let storage = RecordingStorage()
     let database = try Self.create(storage)
     let gate = Gate()
     gate.close(database)
@@ -60,14 +61,19 @@ struct AsyncWriteTests {
       }
     }
     let before = Self.flushes(storage)
+    let began = System.monotonicNanoseconds
     gate.open()
     #expect(outcomes.wait(for: 300))
+    let milliseconds = Int((System.monotonicNanoseconds - began) / 1_000_000)
     #expect(outcomes.list.map(\.0) == Array(0..<300))
     #expect(outcomes.list.map(\.1) == Array(3..<303))
     #expect(durable.list.allSatisfy { $0 })
-    // Two flushes a round, and a round every 10 ms at most.
+    // Two flushes a round, and a round every 10 ms; the last one at once.
     let shared = Self.flushes(storage) - before
-    #expect(shared < 100, "\(shared) flushes for 300 writes")
+    #expect(shared <= 2 * (milliseconds / 10 + 3), "\(shared) flushes in \(milliseconds) ms")
+    if System.environment("SHEAF_FIGURES") != nil {
+      print("300 asynchronous writes: \(shared) flushes, \(milliseconds) ms")
+    }
     #expect(try Self.values(database.snapshot()) == Array(0..<300))
     try database.close()
   }

@@ -12,6 +12,15 @@ final class Background: @unchecked Sendable {
     }
   }
 
+  /// What `body` returns on a thread beside the caller.
+  static func run<Output: Sendable>(_ body: @escaping @Sendable () throws -> Output) throws
+    -> Output?
+  {
+    let output = Shared<Output>()
+    try Background { output.append(try body()) }.join()
+    return output.list.first
+  }
+
   /// Waits for its end and throws what `body` threw.
   func join() throws {
     thread?.join()

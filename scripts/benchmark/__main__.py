@@ -34,7 +34,8 @@ def options():
                                       "where --case is given; for a trial .build-bench/trial)")
     parser.add_argument("--work", default=".build-bench/work", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="list the cases and end")
-    for name in ("--sheaf", "--sqlite3", "--duckdb", "--duckdb-python", "--lookups"):
+    for name in ("--sheaf", "--sqlite3", "--duckdb", "--duckdb-python", "--lookups",
+                 "--reads", "--sqlite-reads"):
         parser.add_argument(name, default="", help=argparse.SUPPRESS)
     found = parser.parse_args()
     if found.runs < 1 or not 0 < found.scale <= 1:
@@ -87,7 +88,8 @@ def main():
     work = given.work if given.scale == 1 else given.work + "-trial"
     programs = {"sheaf": given.sheaf, "sqlite3": given.sqlite3, "duckdb": given.duckdb,
                 "python": given.duckdb_python, "python3": sys.executable,
-                "lookups": given.lookups}
+                "lookups": given.lookups, "reads": given.reads,
+                "sqlite_reads": given.sqlite_reads}
     facts = machine.facts(programs, Path("."))
     before = os.getloadavg()[0]
     runner = Runner(programs, work)

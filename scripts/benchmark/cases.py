@@ -1,9 +1,10 @@
 """The one registry of what is measured: cases, each with its commands and their inputs.
 
 In commands, the first word names a program (`sheaf`, `sqlite3`, `duckdb`, `python` which has
-DuckDB, `python3`, `lookups`), and what stands before a `|` feeds the rest. {input} is the CSV file,
+DuckDB, `python3`, `lookups`, `reads`, `sqlite_reads`), and what stands before a `|` feeds the rest. {input} is the CSV file,
 {output} the database file, {scripts} the folder of this file; paths are relative to the folder the
-programs run in.
+programs run in. `lookups`, `reads` and `sqlite_reads` are programs for measuring alone: Tests/PointLookups,
+Tests/ReadBenchmark and sqlite_reads.c here.
 """
 
 from dataclasses import dataclass, field
@@ -247,6 +248,42 @@ def reading(base, *words):
     return command(*words, base=base, changes_base=False)
 
 
+# Reading through the libraries
+
+READS_NOTE = (
+    "Through the libraries, in processor time: SQLite's C interface as fast as it goes (a prepared "
+    "statement in one read transaction, no mutexes, the file mapped, a page cache larger than it), "
+    "every value asked for in its type. ")
+
+
+def read_cases(scale):
+    source = sample("apps", scale(1_000_000))
+    imported = (SHEAF_IMPORT,)
+    compacted = (SHEAF_IMPORT, ("sheaf", "compact", "{output}", "--quiet"))
+    seconds = "3" if scale.factor == 1 else "0.3"
+    kinds = [
+        ("lookup", "copied", "Random objects by key, all 13 values, as rows",
+         "`Table.row(forKey:)`, against text copied out of SQLite's pages, where it is longer than "
+         "15 bytes into allocated memory."),
+        ("lookup", "viewed", "Random objects by key, value by value",
+         "A cursor that gives one value after the other, against text left where SQLite has it."),
+        ("scan", "copied", "Scan of all objects, all 13 values, as rows",
+         "`Table.forEachRow`, against text copied as in the lookups."),
+        ("scan", "viewed", "Scan of all objects, all 13 values, in place",
+         "`Table.forEachView`, against text left where SQLite has it."),
+        ("count", "copied", "Count of the rows with Rating >= 4.5",
+         "`Query.count`, against `select count(*)`, neither with an index."),
+    ]
+    for what, values, title, note in kinds:
+        words = (what, "--values", values, "--seconds", seconds)
+        name = f"reads-{what}" + ("" if values == "copied" else "-viewed")
+        yield Case(name, title, source, {
+            OURS: reading(imported, "reads", "{output}", *words),
+            "sheaf, compacted": reading(compacted, "reads", "{output}", *words),
+            "sqlite3": reading((SQLITE_TYPED,), "sqlite_reads", "{output}", *words),
+        }, chart=False, note=READS_NOTE + note)
+
+
 # Random updates
 
 
@@ -303,5 +340,5 @@ def update_cases(scale):
 def all_cases(factor):
     scale = Scale(factor)
     cases = [*import_cases(scale), *transaction_cases(scale), *growth_cases(scale),
-             *reading_cases(scale), *update_cases(scale)]
+             *reading_cases(scale), *read_cases(scale), *update_cases(scale)]
     return {case.name: case for case in cases}

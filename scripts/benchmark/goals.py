@@ -193,6 +193,27 @@ def point_lookup(results):
                 f"{during:.2f} times the idle {idle / 1e3:.1f} µs ({others})", during, 2)
 
 
+def library_reads(results):
+    key = "told_read_ns"
+    for case in READS:
+        if not results.has(case):
+            yield f"{case} not measured"
+            continue
+        name = case.removeprefix("reads-").replace("-viewed", " in place")
+        ratio = results.ratio(case, "sqlite3", OURS, key)
+        compacted = results.ratio(case, "sqlite3", "sheaf, compacted", key)
+        text = (f"{name}: {ratio:.2f} times as fast ({results.median(case, OURS, key):,.0f} ns : "
+                f"{results.median(case, 'sqlite3', key):,.0f} ns; compacted {compacted:.2f} times)")
+        yield Check(name, text, ratio, 1 if name == "count" else 2, least=True)
+    counts = {results.median("reads-count", program, "told_rows")
+              for program in programs(results, "reads-count")}
+    if len(counts) > 1:
+        yield wrong(f"the counts differ: {sorted(map(str, counts))}")
+
+
+READS = ["reads-lookup", "reads-lookup-viewed", "reads-scan", "reads-scan-viewed", "reads-count"]
+
+
 def random_updates(results):
     for case in ("updates-text", "updates-integer"):
         if not results.has(case):
@@ -250,6 +271,9 @@ ROWS = [
      query_and_export),
     ("a reader's point lookup during an import", "99th percentile within 2 times the idle one",
      ["lookups"], point_lookup),
+    ("point lookup, scan and filtered count through the library, 1,000,000 rows",
+     "lookup and scan at least 2 times as fast as SQLite in C, count faster", READS,
+     library_reads),
     ("random updates: 100 batches of 1,000 keyed replacements over 1,000,000 rows",
      "at least as fast as sqlite3 with a primary key in WAL mode, bytes written within 2 times its",
      ["updates-text", "updates-integer"], random_updates),

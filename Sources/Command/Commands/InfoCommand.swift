@@ -17,7 +17,7 @@ enum InfoCommand {
     return try DatabaseFile.use(path, .readOnly) { database in
       let snapshot = try database.snapshot()
       let use = try database.fileUse()
-      let readers = try database.heldVersions().filter { $0.process != System.processIdentifier }
+      let readers = try database.activeVersions().flatMap(readers)
       let tables = try snapshot.tableNames.map { try database.tableUse($0) }
       if try arguments.required(CommonOptions.report) == .json {
         try output.write(json(snapshot.version, use, readers, tables).line)
@@ -31,9 +31,18 @@ enum InfoCommand {
     }
   }
 
+  /// A process that holds a version.
+  private struct Reader {
+    let version: ActiveVersion
+    let holder: ActiveVersion.Holder
+  }
+
+  private static func readers(_ version: ActiveVersion) -> [Reader] {
+    version.holders.filter { !$0.isThisProcess }.map { Reader(version: version, holder: $0) }
+  }
+
   private static func json(
-    _ version: UInt64, _ use: FileUse, _ readers: [(process: Int32, version: UInt64)],
-    _ tables: [TableUse]
+    _ version: UInt64, _ use: FileUse, _ readers: [Reader], _ tables: [TableUse]
   ) -> JSONValue {
     [
       "command": "info", "format": 1, "version": .int(Int(clamping: version)),
@@ -43,7 +52,10 @@ enum InfoCommand {
       ],
       "readers": .array(
         readers.map {
-          ["pid": .int(Int($0.process)), "version": .int(Int(clamping: $0.version))]
+          [
+            "pid": .int(Int($0.holder.process)), "version": .int(Int(clamping: $0.version.version)),
+            "snapshots": .int($0.holder.snapshots), "pinned": .int($0.version.pinnedBytes),
+          ]
         }),
       "tables": .array(
         tables.map { table in
@@ -79,15 +91,16 @@ enum InfoCommand {
   }
 
   private static func text(
-    _ path: String, _ version: UInt64, _ use: FileUse,
-    _ readers: [(process: Int32, version: UInt64)], _ tables: [TableUse]
+    _ path: String, _ version: UInt64, _ use: FileUse, _ readers: [Reader], _ tables: [TableUse]
   ) -> String {
     var text =
       "\(StandardError.escaped(path)): \(HumanFormat.size(use.total)), version \(version)\n"
       + "  used \(HumanFormat.size(use.used)), free \(HumanFormat.size(use.free)), "
       + "kept for older versions \(HumanFormat.size(use.pinned))\n"
     for reader in readers {
-      text += "  version \(reader.version) is held by process \(reader.process)\n"
+      text += "  version \(reader.version.version) is held by process \(reader.holder.process)"
+      let pinned = reader.version.pinnedBytes
+      text += pinned > 0 ? ", and keeps \(HumanFormat.size(pinned)) from reuse\n" : "\n"
     }
     for table in tables {
       text +=

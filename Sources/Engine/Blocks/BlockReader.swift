@@ -4,7 +4,7 @@
 package final class BlockReader: Sendable {
   package let storage: any Storage
   private let verified: VerifiedTable
-  /// What readers know of blocks, kept for the next reader. Nothing in it may be used longer than this.
+  /// What readers of single objects know of blocks, kept for the next one; points into the file, so nothing in it may be used longer than this.
   package let known = Pool()
 
   package init(storage: any Storage) throws(SystemError) {

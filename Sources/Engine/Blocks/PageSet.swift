@@ -1,7 +1,9 @@
 /// A set of page numbers, a bit each.
-struct PageSet {
+package struct PageSet {
+  package init() {}
+
   private var words: [UInt64] = []
-  private(set) var count = 0
+  package private(set) var count = 0
   /// No page below this word is in the set.
   private var firstWord = 0
 
@@ -10,7 +12,7 @@ struct PageSet {
     return word < words.count && words[word] & (1 << UInt64(page & 63)) != 0
   }
 
-  mutating func insert(_ page: Int) {
+  package mutating func insert(_ page: Int) {
     let word = page >> 6
     if word >= words.count {
       words.append(contentsOf: repeatElement(0, count: word + 1 - words.count))

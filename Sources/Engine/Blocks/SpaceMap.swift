@@ -26,6 +26,8 @@ package final class SpaceMap {
   private var retired: [Retired] = []
   /// Pages that a held version, the key, keeps from reuse.
   private var blocked: [UInt64: [Retired]] = [:]
+  /// While rebuilding: pages that only held versions reach, and the first and last of these.
+  private var heldRanges: [Int: ClosedRange<UInt64>] = [:]
   /// Taken by the open transaction.
   private var taken: [Range<Int>] = []
 
@@ -50,19 +52,35 @@ package final class SpaceMap {
     extend(to: pages.upperBound)
     for page in pages {
       blocks[page] &+= 1
+      birth[page] = version
       free.remove(page)
     }
   }
 
-  /// Rebuilding from a file, after all `countLive`: a block that some held version still reaches.
+  /// Rebuilding from a file, after all `countLive`: a block that an older version, which somebody
+  /// holds, reaches.
   ///
-  /// Its birth is unknown: every version held from before `newest` keeps it.
-  package func countHeld(_ pages: Range<Int>, newest: UInt64) {
+  /// When a page was born and when it died cannot be read from the file, but which of the versions that count
+  /// reach it can: as these are neighbours in a page's life, the first and the last of them will do.
+  package func countHeld(_ pages: Range<Int>, version held: UInt64) {
     extend(to: pages.upperBound)
-    for page in pages where free.contains(page) {
-      free.remove(page)
-      retired.append(Retired(page: page, birth: 0, death: newest))
+    for page in pages {
+      if blocks[page] > 0 {
+        birth[page] = min(birth[page], held)
+      } else {
+        free.remove(page)
+        let range = heldRanges[page] ?? held...held
+        heldRanges[page] = min(range.lowerBound, held)...max(range.upperBound, held)
+      }
     }
+  }
+
+  /// Ends the rebuilding.
+  package func finishCounting() {
+    for (page, range) in heldRanges {
+      retired.append(Retired(page: page, birth: range.lowerBound, death: range.upperBound &+ 1))
+    }
+    heldRanges = [:]
   }
 
   /// Frees what no version keeps any more.

@@ -1,4 +1,6 @@
 /// A day of the proleptic Gregorian calendar, from 0000-01-01 to 9999-12-31, without a time zone.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Days since 1970-01-01; negative before it.
   public let daysSince1970: Int32
@@ -27,6 +29,7 @@ public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConverti
       truncatingIfNeeded: min(max(days, Self.range.lowerBound), Self.range.upperBound))
   }
 
+  /// 0 to 9999.
   public var year: Int { parts.year }
   /// 1 to 12.
   public var month: Int { parts.month }
@@ -36,6 +39,7 @@ public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConverti
   /// `YYYY-MM-DD`.
   public var description: String { String(decoding: Value.date(self).spelling, as: UTF8.self) }
 
+  /// True for an earlier day.
   public static func < (left: Self, right: Self) -> Bool {
     left.daysSince1970 < right.daysSince1970
   }

@@ -196,7 +196,7 @@ package struct ColumnReader {
       }
     case .dateTime:
       if case .dateTimes(let moments) = body, isPlain(row, moments.marks) {
-        return .dateTime(moments.moment(row))
+        return .dateTime(moments.moment(row: row))
       }
     case .bool, .text, .data: break
     }

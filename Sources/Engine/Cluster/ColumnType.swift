@@ -3,6 +3,8 @@
 /// The type says nothing about how a column is stored: every encoding keeps the spelling of each
 /// field to the letter, so changing a column from `int` to `text` rewrites nothing. The raw values
 /// are part of the file format.
+///
+/// Thread rule: a plain value, `Sendable`.
 public enum ColumnType: UInt8, Sendable, CaseIterable {
   /// Whole numbers of 64 bits, signed.
   case int = 1

@@ -13,6 +13,9 @@ extension CalendarDate: Codable {
     self = date
   }
 
+  /// Encodes it as a text, `YYYY-MM-DD`.
+  ///
+  /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)
@@ -31,6 +34,9 @@ extension DateTime: Codable {
     self = moment
   }
 
+  /// Encodes it as a text, spelled as `description` is.
+  ///
+  /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)

@@ -1,4 +1,6 @@
 /// A moment in time, in microseconds, inside the years 0 to 9999 (UTC).
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct DateTime: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Microseconds since 1970-01-01T00:00:00Z; negative before it. Leap seconds do not count.
   public let microsecondsSince1970: Int64
@@ -22,6 +24,7 @@ public struct DateTime: Sendable, Hashable, Comparable, CustomStringConvertible 
   /// `YYYY-MM-DDTHH:MM:SSZ`, with six digits of a second's fraction when there is one.
   public var description: String { String(decoding: Value.dateTime(self).spelling, as: UTF8.self) }
 
+  /// True for an earlier moment.
   public static func < (left: Self, right: Self) -> Bool {
     left.microsecondsSince1970 < right.microsecondsSince1970
   }

@@ -33,10 +33,11 @@ struct DateTimeEncoding {
   }
 
   /// The moment of a row that is neither null nor an exception.
-  func moment(_ row: Int) -> DateTime { moment(moments[row]) }
+  func moment(row: Int) -> DateTime { moment(moments[row]) }
 
+  /// The moment that a stored number stands for.
   @inline(__always)
-  private func moment(_ number: Int64) -> DateTime { DateTime(clamping: number &* style.unit) }
+  func moment(_ number: Int64) -> DateTime { DateTime(clamping: number &* style.unit) }
 
   /// Writes the moment that a stored number stands for.
   func write(_ number: Int64, to target: UnsafeMutableRawPointer) -> Int {

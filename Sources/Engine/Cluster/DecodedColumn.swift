@@ -80,6 +80,17 @@ package final class DecodedColumn {
     }
   }
 
+  /// Decodes the entries of a dictionary instead of rows.
+  ///
+  /// - Complexity: O(entries).
+  func decode(entriesOf dictionary: DictionaryEncoding) {
+    count = dictionary.entries.count
+    arena.removeAll()
+    stored = nil
+    let spans = room.reserve(count)
+    decode(dictionary.entries, 0..<count, spans)
+  }
+
   // MARK: Changing what was decoded
 
   /// Gives a decoded row another spelling, nil for null, until the next `decode`.

@@ -33,6 +33,7 @@ struct PointColumn {
   }
 
   private let form: Form
+  private let type: ColumnType
   private let strings: PackedStrings?
 
   static var unopened: PointColumn { PointColumn(form: .unopened) }
@@ -40,11 +41,14 @@ struct PointColumn {
 
   private init(form: Form) {
     self.form = form
+    type = .data
     strings = nil
   }
 
-  /// - Parameter reader: of the column; where this is `other`, it is the one to read.
-  init(_ reader: ColumnReader) {
+  /// - Parameters:
+  ///   - reader: of the column; where this is `other`, it is the one to read.
+  ///   - type: what its values are read as.
+  init(_ reader: ColumnReader, as type: ColumnType) {
     var form = Form.other
     var strings: PackedStrings?
     switch reader.body {
@@ -79,6 +83,7 @@ struct PointColumn {
     case .decimals, .doubles, .dateTimes: break
     }
     self.form = form
+    self.type = type
     self.strings = strings
   }
 
@@ -130,15 +135,15 @@ struct PointColumn {
   /// - Throws: `ClusterError.misfit`.
   @inline(__always)
   func value(
-    _ place: Int, _ stored: UnsafeRawBufferPointer?, isASCII: Bool, as type: ColumnType,
-    id: UInt32, row: Int
+    _ place: Int, _ stored: UnsafeRawBufferPointer?, isASCII: Bool, id: @autoclosure () -> UInt32,
+    row: Int
   ) throws(ClusterError) -> Value {
     if let stored {
       if type == .text, let text = String(spelled: stored, isASCII: isASCII) {
         return .text(text)
       }
       guard let value = Value(spelling: stored, type: type) else {
-        throw .misfit(column: id, row: row, type: type)
+        throw .misfit(column: id(), row: row, type: type)
       }
       return value
     }
@@ -150,7 +155,7 @@ struct PointColumn {
       return .date(CalendarDate(clamping: Int64(place)))
     case .integers, .dates:
       let value = withWritten(place) { $0.flatMap { Value(spelling: $0, type: type) } }
-      guard let value else { throw .misfit(column: id, row: row, type: type) }
+      guard let value else { throw .misfit(column: id(), row: row, type: type) }
       return value
     case .unopened, .other, .absent, .constant, .rows, .packed, .fresh, .runs: return .null
     }

@@ -2,16 +2,25 @@
 ///
 /// A database stores *spellings*: the bytes of a field as they were given. A value is what a
 /// spelling means under a column's type, so several spellings (`5`, `+5`) may be one value.
+///
+/// Thread rule: a plain value, `Sendable`.
 public enum Value: Sendable {
+  /// No value.
   case null
+  /// A whole number of 64 bits.
   case int(Int64)
   /// NaN and infinities included; NaN equals NaN here, since the question is whether two stored
   /// values are the same.
   case double(Double)
+  /// True or false.
   case bool(Bool)
+  /// A day.
   case date(CalendarDate)
+  /// A moment.
   case dateTime(DateTime)
+  /// Unicode text, stored as UTF-8.
   case text(String)
+  /// Bytes without further meaning.
   case data([UInt8])
 
   /// The value a spelling stands for in a column of that type; nil when it does not fit.
@@ -128,6 +137,8 @@ public enum Value: Sendable {
 }
 
 extension Value: Equatable {
+  /// True for the same case with the same value, whatever its spelling: null equals null, NaN equals
+  /// NaN, and `.int(5)` is not `.double(5)`. Queries compare numbers across types; see `Predicate`.
   public static func == (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -144,6 +155,7 @@ extension Value: Equatable {
 }
 
 extension Value: Hashable {
+  /// Hashes what `==` compares.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .null: hasher.combine(0 as UInt8)

@@ -9,6 +9,7 @@
 /// long-lived reads throw instead of waiting for themselves; the asynchronous ones come after it. A
 /// closure must not wait for another thread that uses the same connection.
 public final class Connection: Sendable {
+  /// The database that it reads and writes.
   public let database: Database
   private let line = TurnLine()
   private let pinned = Pin()
@@ -47,7 +48,9 @@ public final class Connection: Sendable {
   ///
   /// The transaction sees the newest version, also during a long-lived read, which stays on its own.
   ///
-  /// - Parameter durability: when the changes survive a power cut; the database's choice by default.
+  /// - Parameters:
+  ///   - durability: when the changes survive a power cut; the database's choice by default.
+  ///   - body: gets the transaction; what it returns is returned.
   /// - Throws: what `Database.write` and `body` throw; `EngineError.nestedConnection` or
   ///   `.nestedTransaction` inside a closure or transaction that it would wait for.
   @discardableResult
@@ -62,8 +65,10 @@ public final class Connection: Sendable {
   /// Runs `body` on a background thread of the database once the reads and writes that were asked for
   /// before have come to their end.
   ///
-  /// - Parameter completion: told what `body` returned or threw, or why there was no snapshot; on the same
-  ///   thread, after the turn has ended.
+  /// - Parameters:
+  ///   - body: gets the snapshot, while it is the connection's turn.
+  ///   - completion: told what `body` returned or threw, or why there was no snapshot; on the same
+  ///     thread, after the turn has ended.
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output,
     completion: @escaping @Sendable (Result<Output, any Error>) -> Void

@@ -15,8 +15,10 @@ extension Database {
   /// Reads begin in the order of asking; as many run at once as there are processors. Neither `body`
   /// nor `completion` should wait for another asynchronous read.
   ///
-  /// - Parameter completion: told what `body` returned or threw, or `EngineError.closed`; on the
-  ///   same thread.
+  /// - Parameters:
+  ///   - body: gets the snapshot.
+  ///   - completion: told what `body` returned or threw, or why there was no snapshot; on the same
+  ///     thread. Nothing is thrown at the call.
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output,
     completion: @escaping @Sendable (Result<Output, any Error>) -> Void
@@ -79,8 +81,10 @@ extension Database {
   /// Runs `body` in a write transaction of its own on the database's writing thread, after all
   /// asynchronous writes that were asked for before, and returns once its changes are durable and visible.
   ///
-  /// - Parameter allowsGrouping: writes that come close together share a flush of the disk, which is
-  ///   put off for up to 10 ms while more are waiting. False: a flush for this one.
+  /// - Parameters:
+  ///   - allowsGrouping: writes that come close together share a flush of the disk, which is put off
+  ///     for up to 10 ms while more are waiting. False: a flush for this one.
+  ///   - body: gets the transaction; what it returns is returned.
   /// - Throws: what `body`, `beginWrite` and `commit` throw; its changes are then rolled back.
   ///   `CancellationError` when the task was cancelled before `body` began; after that it is too late.
   public func asyncWrite<Output: Sendable>(

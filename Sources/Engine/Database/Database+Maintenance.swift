@@ -1,6 +1,10 @@
 /// What became of a wish to compact.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct CompactionResult: Sendable, Equatable {
+  /// Whether the file was compacted, or why not.
   public enum Decision: String, Sendable {
+    /// The file was written anew.
     case compacted
     /// The policy said no.
     case notNeeded
@@ -11,13 +15,20 @@ public struct CompactionResult: Sendable, Equatable {
     /// The disk has no room for the copy.
     case skippedNoSpace
   }
+  /// What was decided.
   public let decision: Decision
   /// The file's length before and after, in bytes.
   public let before: Int
+  /// The file's length afterwards, in bytes; equal to `before` when it was skipped.
   public let after: Int
   /// Why it was skipped, in words; nil when it was not.
   public let reason: String?
 
+  /// - Parameters:
+  ///   - decision: what was decided.
+  ///   - before: the file's length before, in bytes.
+  ///   - after: its length afterwards.
+  ///   - reason: why it was skipped, in words.
   public init(decision: Decision, before: Int, after: Int, reason: String? = nil) {
     self.decision = decision
     self.before = before
@@ -29,7 +40,10 @@ public struct CompactionResult: Sendable, Equatable {
 extension Database {
   /// Verifies every block, reference and invariant of the newest version.
   ///
-  /// Reads the whole file; writers go on meanwhile.
+  /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown.
+  ///
+  /// - Complexity: O(bytes in use): every column of every cluster is decoded.
+  /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
   public func check() throws -> CheckReport {
     let snapshot = try snapshot()
     return try translatingErrors(path) {
@@ -43,6 +57,7 @@ extension Database {
   /// Where the file's bytes are.
   ///
   /// - Complexity: O(tree nodes).
+  /// - Throws: as `snapshot`; `EngineError.system`.
   public func fileUse() throws -> FileUse {
     let snapshot = try snapshot()
     return try withExtendedLifetime(snapshot) {
@@ -53,14 +68,10 @@ extension Database {
     }
   }
 
-  /// The versions that readers hold, of any process: the process, and the version.
-  public func heldVersions() throws -> [(process: Int32, version: UInt64)] {
-    try translatingErrors(path) {
-      try coordination.heldVersions().map { ($0.process, $0.record.version) }
-    }
-  }
-
   /// Where a table's bytes are, column by column.
+  ///
+  /// - Complexity: O((clusters + changed rows) × columns); values are not read.
+  /// - Throws: as `snapshot`; `EngineError.noSuchTable`.
   public func tableUse(_ name: String) throws -> TableUse {
     try TableUse(try snapshot().table(name))
   }
@@ -72,6 +83,8 @@ extension Database {
   /// Skipped, with the reason, when another process or handle has the file open, when a snapshot is
   /// held, or when the disk has no room. Waits for the writers who asked before.
   ///
+  /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back; on as many threads
+  ///   as there are processors. The disk needs room for the copy.
   /// - Throws: `EngineError` when reading or writing fails for other reasons; the file is unchanged.
   public func compact() throws -> CompactionResult {
     guard options.access != .readOnly else { throw EngineError.readOnly(path: path) }
@@ -189,14 +202,26 @@ extension Database {
   /// Writes a compact copy of the newest version to a new file, flushed to disk. Others may read
   /// and write meanwhile.
   ///
+  /// - Complexity: as `compact`. The version is held until it ends.
   /// - Throws: `EngineError.system` when the destination exists or cannot be written.
   public func writeCopy(to destination: String) throws {
-    let snapshot = try snapshot()
-    defer { withExtendedLifetime(snapshot) {} }
+    try snapshot().writeCopy(to: destination)
+  }
+}
+
+extension Snapshot {
+  /// Writes a compact copy of this version to a new file, flushed to disk. Others may read and write the
+  /// database meanwhile. The copy's version is numbered one higher.
+  ///
+  /// Cost: reads all of the version, and encodes it anew on several threads.
+  ///
+  /// - Throws: `EngineError.system` when the destination exists or cannot be written, `.damaged`; no
+  ///   file is left then.
+  public func writeCopy(to destination: String) throws {
     try translatingErrors(destination) {
       let copy = try FileStorage(path: destination, mode: .createNew)
       do {
-        _ = try Compactor.copy(snapshot.record, snapshot.blocks, to: copy, identity: .random())
+        _ = try Compactor.copy(record, blocks, to: copy, identity: .random())
         try System.flushDirectory(of: destination)
       } catch {
         try System.remove(destination)

@@ -43,6 +43,9 @@ extension Database {
     }
   }
 
+  /// The path of the file through which processes find each other.
+  static func lockPath(_ path: String) -> String { path + "-lock" }
+
   /// Opens a database on a storage of the caller's, shared with no other process.
   package static func open(storage: any Storage, options: Options = Options()) throws -> Database {
     try translatingErrors(storage.path) {
@@ -65,15 +68,15 @@ extension Database {
     _ open: (Bool, VersionCell) throws -> FileIdentity
   ) throws -> Coordination {
     do {
-      return try Coordination(path: path + "-lock", open: open)
-    } catch let error as SystemError where error.isMissing && error.path == path + "-lock" {
+      return try Coordination(path: lockPath(path), open: open)
+    } catch let error as SystemError where error.isMissing && error.path == lockPath(path) {
       // The folder is missing: a person asked for the database, not for its lock file.
       throw SystemError(operation: error.operation, path: path, code: error.code)
     } catch let error as SystemError
       where options.access == .readOnly && (error.isReadOnly || error.isNoSpace)
-      && error.path == path + "-lock"
+      && error.path == lockPath(path)
     {
-      let coordination = try Coordination(privateFor: path + "-lock")
+      let coordination = try Coordination(privateFor: lockPath(path))
       _ = try open(true, coordination.visible)
       return coordination
     }

@@ -12,6 +12,7 @@ public final class Database: @unchecked Sendable {
 
   /// How a file is opened.
   public struct Options: Sendable {
+    /// What may be done with the file.
     public enum Access: Sendable {
       /// For reading and writing; created where missing.
       case create
@@ -20,12 +21,17 @@ public final class Database: @unchecked Sendable {
       /// For reading; the file is not changed in any way.
       case readOnly
     }
+    /// What may be done with the file, and whether it is created.
     public var access: Access
     /// What `write` and `commit` do when not told otherwise.
     public var durability: Durability
     /// Asked when a file is opened for writing, with its length and the bytes in use: true compacts
     /// it, unless somebody else uses it. See `compactionAtOpen`.
     public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
+    /// The most versions that may be alive: the newest, and older ones that somebody holds, in any
+    /// process. A commit that would exceed it throws `EngineError.tooManyVersions` and is rolled back;
+    /// it works again once a version has been released. Nil: no limit.
+    public var maximumActiveVersions: Int?
     /// The tables that the file must have; nil: whatever it has.
     ///
     /// An empty file gets them. A file of the same version must have them, to the column; one of a
@@ -37,6 +43,8 @@ public final class Database: @unchecked Sendable {
     /// ones. Otherwise, and when the migration throws, the file stays as it was, and opening throws.
     ///
     /// Runs on the thread that opens the database, once, whichever process comes first.
+    ///
+    /// - Throws: what it likes: `Database.open` throws it on, and the file stays as it was.
     public var migration:
       (@Sendable (_ transaction: borrowing WriteTransaction, _ oldVersion: UInt64) throws -> Void)?
     /// Sizes that tests make tiny.
@@ -45,6 +53,11 @@ public final class Database: @unchecked Sendable {
     /// False where tests want to see what becomes of a system that cannot watch files.
     package var watchesLockFile = true
 
+    /// Options with everything else as it is by default: no question about compaction, no schema.
+    ///
+    /// - Parameters:
+    ///   - access: what may be done with the file.
+    ///   - durability: what `write` and `commit` do when not told otherwise.
     public init(access: Access = .create, durability: Durability = .full) {
       self.access = access
       self.durability = durability
@@ -82,7 +95,9 @@ public final class Database: @unchecked Sendable {
     var bytesWritten = 0
   }
 
+  /// The file, absolute, behind all links on the way that was given.
   public let path: String
+  /// How the file was opened.
   public let options: Options
   /// What was wrong with one of the two commit slots when the file was opened; nil when all was
   /// well. The database was opened at the version that the other slot names.
@@ -266,6 +281,12 @@ public final class Database: @unchecked Sendable {
   }
 
   /// Makes all commits durable and cuts free pages off the end of the file. `close` does it too.
+  ///
+  /// Waits for the writers who asked before.
+  ///
+  /// - Complexity: O(free pages), beside what `flush` takes.
+  /// - Throws: what `flush` throws; `EngineError.nestedTransaction` inside a transaction of the same
+  ///   thread.
   public func trim() throws {
     try translatingErrors(path) {
       guard lock.withLock({ shared.hasWritten }) else { return }
@@ -313,12 +334,16 @@ public final class Database: @unchecked Sendable {
   }
 
   /// The map of the file's pages, from what the newest and the held versions reach.
-  func walk(_ newest: VersionRecord, _ blocks: BlockReader) throws -> SpaceMap {
+  ///
+  /// - Parameter kept: what the commit pipeline keeps beside what is held.
+  func walk(_ newest: VersionRecord, _ blocks: BlockReader, kept: [VersionRecord] = []) throws
+    -> SpaceMap
+  {
     var attempts = 0
     while true {
       let held = try coordination.heldVersions().map(\.record)
       do {
-        return try SpaceMap.walking(blocks, newest: newest, held: held)
+        return try SpaceMap.walking(blocks, newest: newest, held: held + kept)
       } catch let error as BlockError {
         // A reader that is just taking a version may name one that is gone, for a moment.
         attempts += 1
@@ -330,7 +355,7 @@ public final class Database: @unchecked Sendable {
 
   /// Every version whose pages must stay as they are.
   func versionsToKeep(_ parts: Parts) throws -> [UInt64] {
-    Array(
-      Set(parts.pipeline.keptVersions() + (try coordination.heldVersions()).map(\.record.version)))
+    let held = try coordination.heldVersions().map(\.record)
+    return Array(Set((parts.pipeline.keptVersions() + held).map(\.version)))
   }
 }

@@ -1,5 +1,7 @@
 /// When a commit survives a power cut. No choice can corrupt a file; a weaker one may lose the
 /// newest commits.
+///
+/// Thread rule: a plain value, `Sendable`.
 public enum Durability: String, Sendable, CaseIterable {
   /// On disk before `commit` returns: two flushes a commit.
   case full

@@ -64,7 +64,7 @@ final class TransactionState {
       if let kept = database.space, !isFresh, kept.version == base.version {
         space = kept
       } else {
-        space = try database.walk(base, parts.blocks)
+        space = try database.walk(base, parts.blocks, kept: parts.pipeline.keptVersions())
         database.space = space
       }
       space.reclaim(held: try database.versionsToKeep(parts))
@@ -190,6 +190,7 @@ final class TransactionState {
         if completion != nil || durability == .group { try parts.pipeline.startFlusher() }
         var version = base.version
         if catalogueIsChanged || editors.values.contains(where: \.isChanged) {
+          try database.checkActiveVersions()
           let record = try writeBlocks()
           try parts.pipeline.complete(record)
           database.lock.withLock { database.shared.hasWritten = true }

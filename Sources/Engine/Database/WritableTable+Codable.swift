@@ -11,7 +11,7 @@ extension WritableTable {
   /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; what the
   ///   object's own `encode(to:)` throws.
   @discardableResult
-  public func insert<Object: Encodable>(_ object: Object) throws -> Int64 {
+  public func insert<Model: Encodable>(_ object: Model) throws -> Int64 {
     try insert(values(of: object))
   }
 
@@ -22,18 +22,18 @@ extension WritableTable {
   /// - Throws: as `insert`; `EngineError.invalidArgument` when the table has no primary key or the object
   ///   has no property for it.
   @discardableResult
-  public func upsert<Object: Encodable>(_ object: Object) throws -> (key: Int64, isNew: Bool) {
+  public func upsert<Model: Encodable>(_ object: Model) throws -> (key: Int64, isNew: Bool) {
     try upsert(values(of: object))
   }
 
   /// Gives an object the values of all properties; other columns stay as they are.
   ///
   /// - Throws: as `insert`; `EngineError.noSuchObject`.
-  public func update<Object: Encodable>(_ key: Int64, _ object: Object) throws {
+  public func update<Model: Encodable>(_ key: Int64, _ object: Model) throws {
     try update(key, values(of: object))
   }
 
-  private func values<Object: Encodable>(of object: Object) throws -> [String: Value] {
+  private func values<Model: Encodable>(of object: Model) throws -> [String: Value] {
     var values = try RowEncoder.values(of: object)
     for column in columns where column.type == .double {
       guard case .int(let int)? = values[column.name], let double = Double(exactly: int) else {

@@ -7,16 +7,27 @@ public struct WritableTable {
 
   init(_ editor: TableEditor) { self.editor = editor }
 
+  /// What the table is called, in the transaction.
   public var name: String { editor.name }
+  /// The columns in their order, with the transaction's changes.
   public var columns: [Column] { editor.schema.columns }
 
   /// How many objects the table has, with the transaction's changes.
+  ///
+  /// - Complexity: O(1).
+  /// - Throws: `EngineError.transactionEnded`.
   public var count: Int { get throws { try editor.count() } }
 
   /// The object with a key, with the transaction's changes; nil when there is none.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   public func row(forKey key: Int64) throws -> Row? { try editor.row(forKey: key) }
 
   /// The object at a position in the order of keys, from 0; nil beyond the last.
+  ///
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   public func row(at position: Int) throws -> Row? { try editor.row(at: position) }
 
   /// The name of the column that is the primary key; nil when the table has none.
@@ -113,10 +124,15 @@ public struct WritableTable {
   /// Removes an object.
   ///
   /// - Returns: false when there is none with that key.
+  /// - Complexity: O(log n). Nothing is written for its primary key.
+  /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   @discardableResult
   public func delete(_ key: Int64) throws -> Bool { try editor.delete(key) }
 
   /// Removes all objects. Keys that were given are not given again.
+  ///
+  /// - Complexity: O(tree nodes): objects are not read.
+  /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   public func deleteAll() throws { try editor.deleteAll() }
 
   func index(of column: String) throws -> Int {

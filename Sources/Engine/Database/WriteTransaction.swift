@@ -41,14 +41,18 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: Tables
 
+  /// The names of the tables, oldest first, with the transaction's changes.
   public var tableNames: [String] { state.catalogue.tables.map(\.name) }
 
   /// Creates an empty table.
   ///
-  /// - Parameter key: the column that is the primary key: no two objects have the same spelling there,
-  ///   and none is null (the column is made not nullable). Two spellings are two keys, also when they
-  ///   mean the same number, as `5` and `5.0` do.
-  /// - Parameter indexes: the columns that get a secondary index: see `WritableTable.addIndex(_:)`.
+  /// - Parameters:
+  ///   - name: not empty, and no other table's.
+  ///   - columns: at least one, each name once.
+  ///   - key: the column that is the primary key: no two objects have the same spelling there, and none
+  ///     is null (the column is made not nullable). Two spellings are two keys, also when they mean the
+  ///     same number, as `5` and `5.0` do.
+  ///   - indexes: the columns that get a secondary index: see `WritableTable.addIndex(_:)`.
   /// - Throws: `EngineError.tableExists`, `.invalidSchema`, `.transactionEnded`.
   public func createTable(
     _ name: String, columns: [Column], key: String? = nil, indexes: [String] = []

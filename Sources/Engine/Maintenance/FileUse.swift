@@ -1,4 +1,6 @@
 /// Where a file's bytes are. All are whole pages; `used + pinned + free == total`.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct FileUse: Sendable, Equatable {
   /// The file's length.
   public let total: Int

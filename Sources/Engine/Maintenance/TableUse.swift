@@ -1,11 +1,16 @@
 /// Where a table's bytes are, column by column.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct TableUse: Sendable {
+  /// Where a column's bytes are.
   public struct ColumnUse: Sendable {
+    /// Its name, type and default.
     public let column: Column
     /// Bytes of its values in all clusters.
     public internal(set) var bytes = 0
     /// How many clusters use which encoding.
     public internal(set) var encodings: [String: Int] = [:]
+    /// Objects that are null there.
     public internal(set) var nulls = 0
   }
 
@@ -19,13 +24,17 @@ public struct TableUse: Sendable {
     public let entries: Int
   }
 
+  /// The table's name.
   public let name: String
+  /// Objects in the table.
   public let objects: Int
+  /// Runs of objects that are stored together.
   public internal(set) var clusters = 0
   /// Bytes of clusters, their headers included.
   public internal(set) var clusterBytes = 0
   /// Bytes of the blocks that hold changed and deleted rows of clusters.
   public internal(set) var overlayBytes = 0
+  /// The columns, in their order.
   public internal(set) var columns: [ColumnUse]
   /// The name of the primary key's column; nil when there is none.
   public let keyColumn: String?

@@ -39,6 +39,23 @@ struct ListDifference {
     if suffix > prefix { places.reserveCapacity(newEnd - prefix) }
     if suffix > prefix { for place in prefix..<newEnd { places[new[place]] = place } }
     middle = old[prefix..<suffix].map { places[$0] ?? -1 }
+    findChanges(end: newEnd)
+  }
+
+  /// - Parameters:
+  ///   - newPlaces: the new position of each old key; negative for those that are gone.
+  ///   - count: how many keys the new list has; all positions are below.
+  /// - Complexity: as the other.
+  init(newPlaces: [Int], count: Int) {
+    prefix = 0
+    suffix = newPlaces.count
+    shift = count - newPlaces.count
+    middle = newPlaces
+    findChanges(end: count)
+  }
+
+  /// - Parameter end: where the keys that are the same at the end begin in the new list.
+  private mutating func findChanges(end: Int) {
     Self.keepLongestAscending(&middle)
     for (index, place) in middle.enumerated() where place < 0 { deletions.append(prefix + index) }
     var next = prefix
@@ -46,7 +63,7 @@ struct ListDifference {
       insertions += next..<place
       next = place + 1
     }
-    insertions += next..<newEnd
+    insertions += next..<end
   }
 
   /// Where the key at an old position is in the new list; nil when it is gone or has moved.

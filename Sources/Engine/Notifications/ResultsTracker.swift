@@ -3,9 +3,10 @@
 /// It keeps the version it has told of last, and the keys of its results in order, unless these are the
 /// whole table in the order of keys: then positions come from the tree.
 ///
-/// **Cost.** Nothing that is not needed is read again. A filter without a sort is asked about objects that
-/// changed in its columns and about new ones. With a sort, a limit, an offset or distinct rows the query
-/// runs anew when an object came, went, or changed in a column that decides.
+/// **Cost.** Nothing that is not needed is read again. A filter is asked about objects that changed in its
+/// columns and about new ones; in a sorted list their places are found by bisection, when they are few. With
+/// a limit, an offset or distinct rows the query runs anew when an object came, went, or changed in a column
+/// that decides.
 ///
 /// Thread rule: confined. A result of `advance` may be sent elsewhere.
 package final class ResultsTracker {
@@ -27,6 +28,9 @@ package final class ResultsTracker {
   /// The objects in order; nil when they are the whole table, or there is none.
   package private(set) var keys: [Int64]?
   private var isDeleted = false
+  /// With more changes than one in so many objects, sorting all anew is about as fast as finding their
+  /// places.
+  var fewChanges = 64
 
   /// - Parameter tableNumber: of the table that the query runs on: `Table.number`.
   package init(_ query: Query, tableNumber: UInt32) {
@@ -100,16 +104,14 @@ package final class ResultsTracker {
     }
     let difference =
       try cache?.difference(from: old, to: new) ?? TableDifference(from: old, to: new)
+    if difference.isEmpty, old.schema == new.schema {
+      table = new
+      return .unchanged
+    }
     let update: ResultsUpdate
     if let keys {
-      let hasOwnOrder = !query.sort.isEmpty || query.isDistinct || hasWindow
-      var next = keys
-      if !hasOwnOrder, old.schema == new.schema, let filter = query.filter {
-        (next, update) = try filtered(keys, filter, old, new, difference)
-      } else {
-        if try mayChange(difference, old, new) { next = try query.keys(in: new) }
-        update = Self.compared(keys, next, old, new, difference)
-      }
+      let next: [Int64]
+      (next, update) = try followed(keys, old, new, difference)
       self.keys = next
     } else {
       update = Self.whole(difference, old, new)
@@ -137,7 +139,35 @@ package final class ResultsTracker {
       }, difference, old, new)
   }
 
-  // MARK: Queries that run anew
+  /// The keys of the new results, and what changed in them.
+  private func followed(
+    _ keys: [Int64], _ old: Table, _ new: Table, _ difference: TableDifference
+  ) throws -> ([Int64], ResultsUpdate) {
+    let mayFollow = !query.isDistinct && !hasWindow && old.schema == new.schema
+    if mayFollow, query.sort.isEmpty, let filter = query.filter {
+      return try filtered(keys, filter, old, new, difference)
+    }
+    let list: ListDifference
+    var next = keys
+    if try !mayChange(difference, old, new) {
+      list = ListDifference(from: keys, to: keys)
+    } else if mayFollow, let sorted = try sorted(keys, new, difference) {
+      (next, list) = (sorted.keys, sorted.difference)
+    } else {
+      next = try query.keys(in: new)
+      list = ListDifference(from: keys, to: next)
+    }
+    return (next, Self.update(keys, list, old, new, difference))
+  }
+
+  /// Which sets of changed columns have one of those that decide.
+  private static func sets(
+    of difference: TableDifference, with deciding: Set<String>, _ new: Table
+  ) -> [Bool] {
+    difference.columnSets.map { !new.schema.names(of: $0).isDisjoint(with: deciding) }
+  }
+
+  // MARK: Sorts and windows
 
   /// False when the list of objects is surely the same.
   private func mayChange(
@@ -149,13 +179,33 @@ package final class ResultsTracker {
     var deciding = query.filter?.columnNames ?? []
     deciding.formUnion(query.sort.map(\.column))
     if query.isDistinct { deciding.formUnion(query.columns ?? new.columns.map(\.name)) }
-    return difference.columnSets.contains { !new.schema.names(of: $0).isDisjoint(with: deciding) }
+    return Self.sets(of: difference, with: deciding, new).contains(true)
   }
 
-  private static func compared(
-    _ keys: [Int64], _ next: [Int64], _ old: Table, _ new: Table, _ difference: TableDifference
+  /// The sorted list with the changed objects at their new places; nil when they are too many.
+  private func sorted(
+    _ keys: [Int64], _ new: Table, _ difference: TableDifference
+  ) throws -> SortedList? {
+    let deciding = (query.filter?.columnNames ?? []).union(query.sort.map(\.column))
+    let decides = Self.sets(of: difference, with: deciding, new)
+    let moved = difference.modified.filter { decides[$0.columnSet] }.map(\.key)
+    let changes = difference.deleted.count + difference.inserted.count + moved.count
+    guard changes <= keys.count / fewChanges else { return nil }
+    var coming = (difference.inserted.map(\.key) + moved).sorted()
+    if let filter = query.filter {
+      let answers = try RowMatcher(filter, new).matches(coming)
+      coming = zip(coming, answers).filter(\.1).map(\.0)
+    }
+    let leaving = Set(moved).union(difference.deleted.map(\.key))
+    return try translatingErrors(new.tree.blocks.storage.path) {
+      try SortedList(keys, leaving: leaving, coming: coming, query.sort, new)
+    }
+  }
+
+  private static func update(
+    _ keys: [Int64], _ list: ListDifference, _ old: Table, _ new: Table,
+    _ difference: TableDifference
   ) -> ResultsUpdate {
-    let list = ListDifference(from: keys, to: next)
     var modifications: [ResultsUpdate.Modification] = []
     if !difference.modified.isEmpty {
       var columnSets: [Int64: Int] = [:]
@@ -182,9 +232,7 @@ extension ResultsTracker {
     _ difference: TableDifference
   ) throws -> ([Int64], ResultsUpdate) {
     let deciding = filter.columnNames
-    let decides = difference.columnSets.map {
-      !new.schema.names(of: $0).isDisjoint(with: deciding)
-    }
+    let decides = Self.sets(of: difference, with: deciding, new)
     let matcher = try RowMatcher(filter, new)
     let asked = difference.modified.filter { decides[$0.columnSet] }.map(\.key)
     let answers = try matcher.matches(asked)

@@ -225,21 +225,26 @@ extension TableDefinition {
   /// The type is made once from example values, zeros and empty texts, so its `init(from:)` must accept
   /// these. See `Row.decode` for the types of properties.
   ///
-  /// - Parameter key: the property that is the primary key.
+  /// - Parameters:
+  ///   - type: whose properties become columns.
+  ///   - name: of the table.
+  ///   - key: the property that is the primary key.
+  ///   - indexes: the properties that have a secondary index.
   /// - Throws: `EngineError.invalidProperty` naming a property that no column can hold, or of which no
   ///   example can be made; `.invalidSchema` when there are no properties, or none of the key's name; what
   ///   `init(from:)` throws, but for a `DecodingError`, which becomes `.invalidProperty`.
-  public init<Object: Decodable>(
-    of type: Object.Type, named name: String, key: String? = nil
+  public init<Model: Decodable>(
+    of type: Model.Type, named name: String, key: String? = nil, indexes: [String] = []
   ) throws {
     let recorder = ColumnRecorder("\(type)")
     do {
-      _ = try Object(from: RecordingDecoder(recorder: recorder))
+      _ = try Model(from: RecordingDecoder(recorder: recorder))
     } catch let error as DecodingError {
       throw recorder.error(
         error.property.isEmpty ? recorder.columns.last?.name ?? "" : error.property,
         "example values are refused (\(error.reason)); declare the columns by hand")
     }
-    self.init(name, try TableSchema(recorder.columns, table: name, key: key))
+    self.init(
+      name, try TableSchema(recorder.columns, table: name, key: key), indexes: indexes)
   }
 }

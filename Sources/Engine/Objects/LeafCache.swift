@@ -9,43 +9,66 @@ package final class LeafCache {
   /// Open addressing; the number of slots is a power of two and more than twice the readers.
   @exclusivity(unchecked) private var slots: ContiguousArray<LeafReader?>
   @exclusivity(unchecked) private var count = 0
-  @exclusivity(unchecked) private var columnCount = 0
+  /// About how much memory the readers take, but for what those that are in use grow by.
+  @exclusivity(unchecked) private var byteCount = 0
+  /// The reader that was asked for last: its growth is not counted yet.
+  @exclusivity(unchecked) private var last: (reader: LeafReader, counted: Int)?
 
-  /// Columns of all leaves together; each takes about 120 bytes when it is open.
-  private static let maximumColumns = 1 << 14
+  /// Of the values that leaves share.
+  @exclusivity(unchecked) private(set) var pools = ValuePools()
+
+  private let maximumBytes: Int
   private static let fewestSlots = 64
 
-  init() { slots = ContiguousArray(repeating: nil, count: Self.fewestSlots) }
+  init(maximumBytes: Int = 24 << 20) {
+    self.maximumBytes = maximumBytes
+    slots = ContiguousArray(repeating: nil, count: Self.fewestSlots)
+  }
+
+  var readerCount: Int { count }
 
   /// A leaf, opened when it is not open yet.
   ///
   /// - Throws: `BlockError`, `ClusterError`.
   func reader(
-    _ entry: NodeEntry, columnIDs: [UInt32], _ blocks: BlockReader, end: UInt64
+    _ entry: NodeEntry, _ shape: RowShape, _ blocks: BlockReader, end: UInt64
   ) throws -> LeafReader {
-    var slot = Self.hash(entry.reference) & (slots.count - 1)
-    while let reader = slots[slot] {
-      if reader.leaf.entry == entry {
-        if reader.columnIDs == columnIDs { return reader }
-        // The table has got another column since.
-        let reader = try LeafReader(reader.leaf, columnIDs: columnIDs)
-        columnCount += columnIDs.count
-        slots[slot] = reader
-        return reader
-      }
-      slot = (slot + 1) & (slots.count - 1)
+    if let last {
+      if last.reader.leaf.entry == entry, last.reader.fits(shape) { return last.reader }
+      byteCount += last.reader.byteCount - last.counted
+      last.reader.rest()
     }
-    let reader = try LeafReader(Leaf(entry, blocks, end: end), columnIDs: columnIDs)
-    insert(reader)
+    let reader =
+      try find(entry, shape)
+      ?? insert(
+        LeafReader(Leaf(entry, blocks, end: end), shape))
+    last = (reader, reader.byteCount)
     return reader
   }
 
-  private func insert(_ reader: LeafReader) {
-    columnCount += reader.columnIDs.count
-    if columnCount > Self.maximumColumns {
+  private func find(_ entry: NodeEntry, _ shape: RowShape) throws -> LeafReader? {
+    var slot = Self.hash(entry.reference) & (slots.count - 1)
+    while let reader = slots[slot] {
+      if reader.leaf.entry == entry {
+        if reader.fits(shape) { return reader }
+        // The table has got another column since, or another type.
+        let changed = try LeafReader(reader.leaf, shape)
+        byteCount += changed.byteCount - reader.byteCount
+        slots[slot] = changed
+        return changed
+      }
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    return nil
+  }
+
+  private func insert(_ reader: LeafReader) -> LeafReader {
+    byteCount += reader.byteCount
+    if byteCount > maximumBytes {
       slots = ContiguousArray(repeating: nil, count: Self.fewestSlots)
       count = 0
-      columnCount = reader.columnIDs.count
+      byteCount = reader.byteCount
+      pools = ValuePools()
     }
     count += 1
     if count * 2 >= slots.count {
@@ -54,6 +77,7 @@ package final class LeafCache {
       for case let reader? in old { place(reader) }
     }
     place(reader)
+    return reader
   }
 
   private func place(_ reader: LeafReader) {

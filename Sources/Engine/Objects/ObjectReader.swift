@@ -1,100 +1,164 @@
-/// Reads single objects in a transaction, as spellings. Made for ascending keys: a leaf is opened once
-/// for all that follow each other in it, a column of it when it is first asked for, and where the
-/// objects lie close together, their values are decoded many at a time.
+/// Reads single objects in a transaction, its own changes included. Made for ascending keys: a leaf is opened
+/// once for all that follow each other in it.
 ///
-/// Thread rule: used by the transaction's thread only, and not across changes.
-package struct ObjectReader {
-  /// A column of the leaf, and some of its rows decoded.
-  private struct OpenColumn {
-    var column: LeafColumn?
-    var decoded: DecodedColumn?
-    var rows = 0..<0
-  }
-
+/// After a change to the table it finds its object again by the key.
+///
+/// Thread rule: used by the transaction's thread only.
+package struct ObjectReader: ObjectReading {
   private let editor: TableEditor
-  private var entry: NodeEntry?
-  private var leaf: Leaf?
-  private var keys: LeafKeys?
-  private var columns: [OpenColumn]
-  private var open: OpenLeaf?
-  private var row = -1
-  /// How many objects in turn lay close to the one before.
-  private var neighbours = 0
+  package private(set) var shape: RowShape
+  package private(set) var key: Int64?
+  private var leaf: OpenedLeaf?
+  /// Its row in the leaf.
+  private var place = 0
+  /// How many objects come before the leaf.
+  private var leafPosition = 0
+  /// Kept while objects without a place in it are asked for.
+  private var reader: LeafReader?
+  /// The table's changes when the leaf was found.
+  private var changeCount: Int
 
-  /// Objects less than so many rows apart are close; after so many of them, so many rows are decoded.
-  /// One by one, a value costs about four times what it does decoded with others.
-  private static let (closeRows, fewNeighbours, window) = (5, 16, 256)
+  private enum OpenedLeaf {
+    case open(OpenLeaf)
+    case stored(LeafReader)
+
+    var rowCount: Int {
+      switch self {
+      case .open(let leaf): leaf.count
+      case .stored(let reader): reader.rowCount
+      }
+    }
+
+    func key(_ row: Int) -> Int64 {
+      switch self {
+      case .open(let leaf): leaf.key(row)
+      case .stored(let reader): reader.key(row)
+      }
+    }
+
+    func row(ofKey key: Int64) -> Int? {
+      switch self {
+      case .open(let leaf): leaf.row(ofKey: key)
+      case .stored(let reader): reader.row(ofKey: key)
+      }
+    }
+  }
 
   package init(_ editor: TableEditor) {
     self.editor = editor
-    columns = Array(repeating: OpenColumn(), count: editor.schema.columns.count)
+    shape = editor.shape
+    changeCount = editor.tree.changeCount
   }
 
-  /// Goes to an object; false when there is none with that key.
-  ///
-  /// - Throws: `EngineError.damaged`, `.transactionEnded`.
+  // MARK: Going
+
   package mutating func go(to key: Int64) throws -> Bool {
-    open = nil
-    switch try editor.use({ try editor.tree.place(ofKey: key) }) {
-    case nil: return go(toRow: nil)
-    case .open(let leaf, _):
-      open = leaf
-      return go(toRow: leaf.row(ofKey: key))
-    case .stored(let entry, _):
-      if entry != self.entry {
-        self.entry = nil
-        (leaf, keys) = try editor.use {
-          let leaf = try editor.store.leaf(entry)
-          return (leaf, try leaf.keys())
-        }
-        for index in columns.indices {
-          columns[index].column = nil
-          columns[index].rows = 0..<0
-        }
-        self.entry = entry
-        row = -1
+    forgetWhatChanged()
+    self.key = nil
+    return try editor.use {
+      guard let leaf = try open(try editor.tree.place(ofKey: key)),
+        let row = leaf.row(ofKey: key)
+      else { return false }
+      (self.key, place) = (key, row)
+      return true
+    }
+  }
+
+  package mutating func go(toPosition position: Int) throws -> Bool {
+    forgetWhatChanged()
+    key = nil
+    return try editor.use {
+      guard position >= 0 else { return false }
+      var found: OpenedLeaf?
+      if let leaf, position >= leafPosition, position - leafPosition < leaf.rowCount {
+        found = leaf
+      } else {
+        found = try open(try editor.tree.place(ofPosition: UInt64(position)))
       }
-      return go(toRow: keys?.row(ofKey: key))
+      guard let found, position - leafPosition < found.rowCount else { return false }
+      place = position - leafPosition
+      key = found.key(place)
+      return true
     }
   }
 
-  private mutating func go(toRow next: Int?) -> Bool {
-    guard let next else {
-      row = -1
-      return false
+  private mutating func open(_ place: TreeEditor.Place?) throws -> OpenedLeaf? {
+    switch place {
+    case nil: leaf = nil
+    case .open(let open, let position):
+      (leaf, leafPosition) = (.open(open), Int(clamping: position))
+    case .stored(let entry, let position):
+      if reader?.leaf.entry != entry {
+        reader = try LeafReader(editor.store.leaf(entry), shape)
+      }
+      (leaf, leafPosition) = (reader.map { .stored($0) }, Int(clamping: position))
     }
-    neighbours = next > row && next - row < Self.closeRows ? neighbours + 1 : 0
-    row = next
-    return true
+    return leaf
   }
 
-  /// Calls `body` with the bytes of one of the object's values; with nil when it is null, or there is
-  /// no object to read.
-  ///
-  /// - Parameter column: its position in the schema.
+  private mutating func forgetWhatChanged() {
+    if changeCount == editor.tree.changeCount, shape === editor.shape { return }
+    changeCount = editor.tree.changeCount
+    shape = editor.shape
+    (leaf, reader) = (nil, nil)
+  }
+
+  /// The leaf of the object; nil when there is no object any more.
+  private mutating func current() throws -> OpenedLeaf? {
+    guard let key else { return nil }
+    if changeCount == editor.tree.changeCount, shape === editor.shape { return leaf }
+    return try go(to: key) ? leaf : nil
+  }
+
+  // MARK: Values
+
+  package mutating func position() throws -> Int? {
+    try current().map { _ in leafPosition + place }
+  }
+
+  package mutating func value(_ column: Int) throws -> Value {
+    guard let leaf = try current(), shape.columns.indices.contains(column) else { return .null }
+    return try editor.use { try value(leaf, column) }
+  }
+
+  private func value(_ leaf: OpenedLeaf, _ column: Int) throws -> Value {
+    switch leaf {
+    case .stored(let reader): return try reader.value(place, column)
+    case .open(let leaf):
+      guard let spelling = try leaf.spelling(row: place, column: column) else { return .null }
+      let (id, type) = (shape.schema.columnIDs[column], shape.columns[column].type)
+      guard let value = Value(spelling: spelling, type: type) else {
+        throw ClusterError.misfit(column: id, row: place, type: type)
+      }
+      return value
+    }
+  }
+
   package mutating func withSpelling<Result>(
     _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
-    guard row >= 0, columns.indices.contains(column) else { return try body(nil) }
-    if let open {
-      let stored = try editor.use { try open.spelling(row: row, column: column) }
+    guard let leaf = try current(), shape.columns.indices.contains(column) else {
+      return try body(nil)
+    }
+    switch leaf {
+    case .stored(let reader):
+      return try editor.use { try reader.withSpelling(place, column, body) }
+    case .open(let leaf):
+      let stored = try editor.use { try leaf.spelling(row: place, column: column) }
       guard let spelling = stored else { return try body(nil) }
       return try spelling.withUnsafeBytes { try body($0) }
     }
-    if columns[column].rows.contains(row), let decoded = columns[column].decoded {
-      return try body(decoded[row - columns[column].rows.lowerBound])
+  }
+
+  package mutating func row() throws -> Row? {
+    guard let leaf = try current(), let key else { return nil }
+    return try editor.use {
+      switch leaf {
+      case .stored(let reader): Row(key: key, values: try reader.values(place), shape: shape)
+      case .open:
+        Row(
+          key: key, values: try shape.columns.indices.map { try value(leaf, $0) }, shape: shape)
+      }
     }
-    if columns[column].column == nil {
-      let id = editor.schema.columnIDs[column]
-      columns[column].column = try editor.use { try leaf?.column(id: id) }
-    }
-    guard let opened = columns[column].column else { return try body(nil) }
-    if neighbours < Self.fewNeighbours { return try opened.withSpelling(row, body) }
-    let decoded = columns[column].decoded ?? DecodedColumn()
-    let rows = row..<min(row + Self.window, opened.rowCount)
-    opened.decode(rows: rows, into: decoded)
-    columns[column].decoded = decoded
-    columns[column].rows = rows
-    return try body(decoded[0])
   }
 }

@@ -1,4 +1,6 @@
 /// An object's values, copied out of a version.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct Row: Sendable, Equatable {
   /// The object's key, given when it was inserted and never used again.
   public let key: Int64
@@ -20,6 +22,7 @@ public struct Row: Sendable, Equatable {
   /// The names of the columns, in their order.
   public var columnNames: [String] { shape.columns.map(\.name) }
 
+  /// True for the same key with the same values, in the same order of columns.
   public static func == (left: Row, right: Row) -> Bool {
     left.key == right.key && left.values == right.values
   }
@@ -32,4 +35,10 @@ package final class RowShape: Sendable {
   package var columns: [Column] { schema.columns }
 
   package init(_ schema: TableSchema) { self.schema = schema }
+
+  /// True when the other has the same columns with the same types, whatever their names.
+  func isSame(_ other: RowShape) -> Bool {
+    schema.columnIDs == other.schema.columnIDs
+      && zip(columns, other.columns).allSatisfy { $0.type == $1.type }
+  }
 }

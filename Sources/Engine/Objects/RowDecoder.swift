@@ -5,10 +5,10 @@ struct RowDecoder {
   fileprivate let type: String
 
   /// - Throws: `EngineError.invalidProperty`, and what the type's own `init(from:)` throws.
-  static func object<Object: Decodable>(_ type: Object.Type, of row: Row) throws -> Object {
-    let decoder = RowDecoder(row: row, type: "\(Object.self)")
+  static func object<Model: Decodable>(_ type: Model.Type, of row: Row) throws -> Model {
+    let decoder = RowDecoder(row: row, type: "\(Model.self)")
     do {
-      return try Object(from: ObjectDecoder(row: decoder))
+      return try Model(from: ObjectDecoder(row: decoder))
     } catch let error as DecodingError {
       throw decoder.error(error.property, error.reason)
     }
@@ -161,7 +161,7 @@ extension Row {
   ///
   /// - Throws: `EngineError.invalidProperty` naming the property, also for a `DecodingError` of the type's own;
   ///   what else its `init(from:)` throws.
-  public func decode<Object: Decodable>(_ type: Object.Type) throws -> Object {
+  public func decode<Model: Decodable>(_ type: Model.Type) throws -> Model {
     try RowDecoder.object(type, of: self)
   }
 }

@@ -22,8 +22,8 @@ final class RowEncoder {
   private init(_ type: String) { self.type = type }
 
   /// - Throws: `EngineError.invalidProperty`, and what the object's own `encode` throws.
-  static func values<Object: Encodable>(of object: Object) throws -> [String: Value] {
-    let encoder = RowEncoder("\(Object.self)")
+  static func values<Model: Encodable>(of object: Model) throws -> [String: Value] {
+    let encoder = RowEncoder("\(Model.self)")
     do {
       try object.encode(to: ObjectEncoder(row: encoder))
     } catch EncodingError.invalidValue(_, let context) {

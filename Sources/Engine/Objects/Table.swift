@@ -4,6 +4,7 @@
 public struct Table: Sendable {
   let snapshot: Snapshot
   private let entry: Catalogue.Table
+  /// The columns with their permanent numbers, and the primary key.
   public var schema: TableSchema { shape.schema }
   package let shape: RowShape
   package let tree: TreeReader
@@ -18,15 +19,17 @@ public struct Table: Sendable {
     tree = TreeReader(blocks: snapshot.blocks, root: entry.root, end: end)
   }
 
+  /// What the table is called in this version.
   public var name: String { entry.name }
   /// The same in every version, whatever the table is called; never given to another table.
   package var number: UInt32 { entry.number }
   /// The version of the database that the table is read from.
   package var version: UInt64 { snapshot.version }
+  /// The columns, in their order.
   public var columns: [Column] { schema.columns }
 
   /// Name, columns and key, as a program would declare them.
-  public var definition: TableDefinition { TableDefinition(name, schema) }
+  public var definition: TableDefinition { TableDefinition(name, schema, indexes: indexedColumns) }
 
   /// How many objects the table has. Cost: none, the number is kept.
   public var count: Int { Int(clamping: tree.root.count) }
@@ -44,7 +47,7 @@ public struct Table: Sendable {
   public func row(forKey key: Int64) throws -> Row? {
     try withLeaves { leaves in
       guard let (reader, row) = try find(key, leaves) else { return nil }
-      return Row(key: key, values: try reader.values(row, as: shape.columns), shape: shape)
+      return Row(key: key, values: try reader.values(row, leaves.pools), shape: shape)
     }
   }
 
@@ -56,7 +59,7 @@ public struct Table: Sendable {
     let column = try indices(of: [name])[0]
     return try withLeaves { leaves in
       guard let (reader, row) = try find(key, leaves) else { return nil }
-      return try reader.value(row, column, as: shape.columns[column].type)
+      return try reader.value(row, column)
     }
   }
 
@@ -68,7 +71,7 @@ public struct Table: Sendable {
     try withLeaves { leaves in
       guard let (reader, row) = try find(position: position, leaves) else { return nil }
       return Row(
-        key: reader.key(row), values: try reader.values(row, as: shape.columns), shape: shape)
+        key: reader.key(row), values: try reader.values(row, leaves.pools), shape: shape)
     }
   }
 
@@ -117,18 +120,26 @@ public struct Table: Sendable {
 
   /// A leaf of the table, opened when it is not open yet.
   func leaf(_ entry: NodeEntry, _ leaves: LeafCache) throws -> LeafReader {
-    try leaves.reader(entry, columnIDs: shape.schema.columnIDs, tree.blocks, end: tree.end)
+    try leaves.reader(entry, shape, tree.blocks, end: tree.end)
   }
 
   /// Lends `body` the leaves that are open; no other thread uses them meanwhile.
   private func withLeaves<Result>(_ body: (LeafCache) throws -> Result) throws -> Result {
     let leaves = takeLeaves()
-    defer { tree.blocks.known.put(leaves) }
-    return try translatingErrors(snapshot.blocks.storage.path) { try body(leaves) }
+    defer { putLeaves(leaves) }
+    return try reading { try body(leaves) }
   }
 
-  /// Leaves to be used by one thread, and given back to `BlockReader.known`.
+  /// Leaves to be used by one thread at a time, and given back.
   func takeLeaves() -> LeafCache { tree.blocks.known.take() as? LeafCache ?? LeafCache() }
+
+  func putLeaves(_ leaves: LeafCache) { tree.blocks.known.put(leaves) }
+
+  /// Runs `body` and gives what it throws as an `EngineError`.
+  @inline(__always)
+  func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    try translatingErrors(snapshot.blocks.storage.path, body)
+  }
 
   /// The name of the column that is the primary key; nil when the table has none.
   public var keyColumn: String? { schema.keyColumn.map { columns[$0].name } }
@@ -183,7 +194,7 @@ public struct Table: Sendable {
       $0.map { TableEditor.areEqual($0, spelling) } ?? false
     }
     guard isIt else { return nil }
-    return Row(key: key, values: try reader.values(row, as: shape.columns), shape: shape)
+    return Row(key: key, values: try reader.values(row, leaves.pools), shape: shape)
   }
 
   /// Bytes of the primary key's index.
@@ -202,7 +213,7 @@ public struct Table: Sendable {
   }
 
   private func byteCount(_ runs: [IndexRun]) throws -> Int {
-    try translatingErrors(snapshot.blocks.storage.path) {
+    try reading {
       var bytes = 0
       for run in runs {
         try IndexBlocks(tree.blocks, end: tree.end).walk(run) { entry, _ in
@@ -213,45 +224,29 @@ public struct Table: Sendable {
     }
   }
 
-  /// Calls `body` with every object, in the order of keys.
+  /// Calls `body` with every object, in the order of keys. `forEachView` copies nothing and is faster.
   ///
   /// - Throws: `EngineError.damaged`, and what `body` throws.
   public func forEachRow(_ body: (Row) throws -> Void) throws {
-    try forEachLeaf { leaf in
-      let keys = try leaf.keys()
-      let rows = try RowReader(leaf, shape)
-      for row in 0..<leaf.rowCount { try body(rows.row(row, key: keys.key(row))) }
-    }
+    let scan = RowScan(shape, copies: true)
+    try forEachLeaf { leaf in try scan.forEachRow(leaf, body) }
+  }
+
+  /// Calls `body` with every object in place, in the order of keys: see `RowView`.
+  ///
+  /// - Throws: `EngineError.damaged`, and what `body` throws.
+  public func forEachView(_ body: (RowView) throws -> Void) throws {
+    let scan = RowScan(shape, copies: false)
+    try forEachLeaf { leaf in try scan.forEachView(leaf, body) }
   }
 
   /// Calls `body` with every leaf, in the order of keys.
   package func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
-    try translatingErrors(snapshot.blocks.storage.path) {
+    try reading {
       var cursor = tree.clusters()
       while let location = try cursor.next() {
         try body(try Leaf(location.entry, tree.blocks, end: tree.end))
       }
     }
-  }
-}
-
-/// Reads whole rows of a leaf: every column of the table opened once.
-package struct RowReader {
-  private let columns: [LeafColumn]
-  private let shape: RowShape
-
-  package init(_ leaf: Leaf, _ shape: RowShape) throws {
-    columns = try shape.schema.columnIDs.map { try leaf.column(id: $0) }
-    self.shape = shape
-  }
-
-  /// A row's values; a column that the leaf does not have is null.
-  package func row(_ row: Int, key: Int64) throws -> Row {
-    var values: [Value] = []
-    values.reserveCapacity(columns.count)
-    for (column, reader) in zip(shape.columns, columns) {
-      values.append(try reader.value(row, as: column.type))
-    }
-    return Row(key: key, values: values, shape: shape)
   }
 }

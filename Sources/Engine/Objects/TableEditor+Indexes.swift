@@ -184,8 +184,9 @@ extension TableEditor {
 
   /// The code of an object's present value.
   private func code(of key: Int64, _ column: Int, _ index: ValueIndex) throws -> Int64? {
-    var values = SpellingReader(self, column)
-    return try values.withValue(of: key) { index.code.code($0) } ?? nil
+    var objects = ObjectReader(self)
+    guard try objects.go(to: key) else { return nil }
+    return try objects.withSpelling(column) { index.code.code($0) }
   }
 
   // MARK: Writing
@@ -215,10 +216,11 @@ extension TableEditor {
   ) throws {
     let order = entries.indices.sorted { entries[$0].object < entries[$1].object }
     var isCurrent = [Bool](repeating: false, count: entries.count)
-    var values = SpellingReader(self, column)
+    var objects = ObjectReader(self)
     for place in order {
-      let code = try values.withValue(of: entries[place].object) { index.code.code($0) }
-      isCurrent[place] = code == .some(entries[place].code)
+      guard try objects.go(to: entries[place].object) else { continue }
+      let code = try objects.withSpelling(column) { index.code.code($0) }
+      isCurrent[place] = code == entries[place].code
     }
     var place = 0
     entries.removeAll { _ in

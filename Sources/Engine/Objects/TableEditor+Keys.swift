@@ -40,10 +40,11 @@ extension TableEditor {
         candidates.append((object, Int(wanted[position].object)))
       }
       candidates.sort { $0.object < $1.object }
-      var spellings = SpellingReader(self, column)
+      var objects = ObjectReader(self)
       for (object, number) in candidates {
         guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
-        let isIt = try spellings.withSpelling(of: object) { spelling in
+        guard try objects.go(to: object) else { continue }
+        let isIt = try objects.withSpelling(column) { spelling in
           spelling.map { Self.areEqual($0, Self.bytes(base, keys[number])) } ?? false
         }
         if isIt { found[number] = object }
@@ -187,13 +188,14 @@ extension TableEditor {
     let order = entries.indices.sorted { entries[$0].object < entries[$1].object }
     var isCurrent = [Bool](repeating: false, count: entries.count)
     var shared: [Int: [UInt8]] = [:]
-    var spellings = SpellingReader(self, column)
+    var objects = ObjectReader(self)
     for place in order {
       let entry = entries[place]
       let hasNeighbour =
         (place > 0 && entries[place - 1].code == entry.code)
         || (place + 1 < entries.count && entries[place + 1].code == entry.code)
-      try spellings.withSpelling(of: entry.object) { spelling in
+      guard try objects.go(to: entry.object) else { continue }
+      try objects.withSpelling(column) { spelling in
         guard let spelling, schema.keyCode.code(spelling) == entry.code else { return }
         isCurrent[place] = true
         if hasNeighbour { shared[place] = Array(spelling) }

@@ -56,23 +56,12 @@ extension TableEditor {
       position += UInt64(partitionPoint(Int(clamping: entry.count)) { keys.key($0) >= first })
     }
     var rows: [Row] = []
-    switch try tree.place(ofPosition: position) {
-    case nil: break
-    case .open(let leaf, let before):
-      var row = Int(clamping: position - before)
-      while row < leaf.count, leaf.key(row) < end, rows.count < Self.ahead {
-        rows.append(try copy(leaf, row))
-        row += 1
-      }
-    case .stored(let entry, let before):
-      let leaf = try store.leaf(entry)
-      let keys = try leaf.keys()
-      let reader = try RowReader(leaf, RowShape(schema))
-      var row = Int(clamping: position - before)
-      while row < leaf.rowCount, keys.key(row) < end, rows.count < Self.ahead {
-        rows.append(try reader.row(row, key: keys.key(row)))
-        row += 1
-      }
+    var reader = ObjectReader(self)
+    while rows.count < Self.ahead, try reader.go(toPosition: Int(clamping: position)),
+      let key = reader.key, key < end, let row = try reader.row()
+    {
+      rows.append(row)
+      position += 1
     }
     return rows
   }

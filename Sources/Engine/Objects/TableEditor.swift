@@ -3,7 +3,8 @@
 /// Thread rule: used by the transaction's thread only.
 package final class TableEditor {
   var table: Catalogue.Table
-  package internal(set) var schema: TableSchema
+  package internal(set) var schema: TableSchema { didSet { knownShape = nil } }
+  private var knownShape: RowShape?
   let tree: TreeEditor
   let store: ClusterStore
   package let path: String
@@ -61,49 +62,24 @@ package final class TableEditor {
 
   // MARK: Reading
 
+  /// The columns, for rows.
+  package var shape: RowShape {
+    if let knownShape { return knownShape }
+    let shape = RowShape(schema)
+    knownShape = shape
+    return shape
+  }
+
   package func count() throws -> Int { try use { Int(clamping: tree.count) } }
 
   package func row(forKey key: Int64) throws -> Row? {
-    try use {
-      switch try tree.place(ofKey: key) {
-      case nil: return nil
-      case .open(let leaf, _):
-        guard let row = leaf.row(ofKey: key) else { return nil }
-        return try copy(leaf, row)
-      case .stored(let entry, _):
-        let leaf = try store.leaf(entry)
-        guard let row = try leaf.keys().row(ofKey: key) else { return nil }
-        return try RowReader(leaf, RowShape(schema)).row(row, key: key)
-      }
-    }
+    var reader = ObjectReader(self)
+    return try reader.go(to: key) ? reader.row() : nil
   }
 
   package func row(at position: Int) throws -> Row? {
-    try use {
-      guard position >= 0 else { return nil }
-      switch try tree.place(ofPosition: UInt64(position)) {
-      case nil: return nil
-      case .open(let leaf, let before):
-        return try copy(leaf, position - Int(clamping: before))
-      case .stored(let entry, let before):
-        let leaf = try store.leaf(entry)
-        let row = position - Int(clamping: before)
-        return try RowReader(leaf, RowShape(schema)).row(row, key: leaf.keys().key(row))
-      }
-    }
-  }
-
-  func copy(_ leaf: OpenLeaf, _ row: Int) throws -> Row {
-    let values = try schema.columns.enumerated().map { index, column in
-      guard let spelling = try leaf.spelling(row: row, column: index) else { return Value.null }
-      guard let value = Value(spelling: spelling, type: column.type) else {
-        throw EngineError.damaged(
-          path: path, where: "table '\(name)', column '\(column.name)'",
-          reason: "a stored value is not of the column's type")
-      }
-      return value
-    }
-    return Row(key: leaf.key(row), values: values, shape: RowShape(schema))
+    var reader = ObjectReader(self)
+    return try reader.go(toPosition: position) ? reader.row() : nil
   }
 
   // MARK: Changing objects

@@ -1,7 +1,10 @@
 /// A number that sums up a column's values over many objects.
 ///
 /// Nulls and NaN are left out, as by SQL's aggregates; over nothing, all but `count` are null.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct Aggregate: Sendable, Equatable {
+  /// How the values are summed up.
   public enum Function: String, Sendable, CaseIterable {
     /// Values that are there.
     case count
@@ -12,21 +15,32 @@ public struct Aggregate: Sendable, Equatable {
     case average
     /// The least value, in the order of a sort; of any type.
     case minimum
+    /// The greatest value, in the order of a sort; of any type.
     case maximum
   }
 
+  /// How the values are summed up.
   public var function: Function
+  /// The name of the column whose values they are.
   public var column: String
 
+  /// - Parameters:
+  ///   - function: how the values are summed up.
+  ///   - column: the name of their column.
   public init(_ function: Function, _ column: String) {
     self.function = function
     self.column = column
   }
 
+  /// The number of values that are there, neither null nor NaN.
   public static func count(_ column: String) -> Aggregate { Aggregate(.count, column) }
+  /// The sum of a column of numbers.
   public static func sum(_ column: String) -> Aggregate { Aggregate(.sum, column) }
+  /// The mean of a column of numbers, a double.
   public static func average(_ column: String) -> Aggregate { Aggregate(.average, column) }
+  /// The least value of a column.
   public static func minimum(_ column: String) -> Aggregate { Aggregate(.minimum, column) }
+  /// The greatest value of a column.
   public static func maximum(_ column: String) -> Aggregate { Aggregate(.maximum, column) }
 
   /// The type of the result for a column of that type; nil when there is none.
@@ -42,9 +56,12 @@ public struct Aggregate: Sendable, Equatable {
 }
 
 /// Objects that have the same values in the columns they were grouped by.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct Group: Sendable, Equatable {
   /// The values, in the order of the columns.
   public let values: [Value]
+  /// How many objects there are in the group.
   public let count: Int
   /// In the order asked for.
   public let aggregates: [Value]

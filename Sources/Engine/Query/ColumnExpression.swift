@@ -6,8 +6,10 @@ public func column(_ name: String) -> ColumnExpression { ColumnExpression(name) 
 /// Thread rule: a plain value, `Sendable`. Whether the column exists and its values can be compared
 /// like this is found out when the query runs.
 public struct ColumnExpression: Sendable {
+  /// The column's name, as the table spells it.
   public let name: String
 
+  /// The column of that name; shorter: `column(_:)`.
   public init(_ name: String) { self.name = name }
 
   private func test(_ question: ColumnTest.Question, ignoringCase: Bool = false) -> Predicate {
@@ -28,21 +30,27 @@ public struct ColumnExpression: Sendable {
     return column.test(.compare(comparison, value.databaseValue))
   }
 
+  /// Equal to the value; with nil or `Value.null` the test for null.
   public static func == (column: Self, value: some ValueConvertible) -> Predicate {
     compare(column, .equal, value)
   }
+  /// Not equal to the value, and not null; with nil or `Value.null` the test for not null.
   public static func != (column: Self, value: some ValueConvertible) -> Predicate {
     compare(column, .notEqual, value)
   }
+  /// Less than the value.
   public static func < (column: Self, value: some ValueConvertible) -> Predicate {
     compare(column, .less, value)
   }
+  /// Less than the value, or equal to it.
   public static func <= (column: Self, value: some ValueConvertible) -> Predicate {
     compare(column, .lessOrEqual, value)
   }
+  /// Greater than the value.
   public static func > (column: Self, value: some ValueConvertible) -> Predicate {
     compare(column, .greater, value)
   }
+  /// Greater than the value, or equal to it.
   public static func >= (column: Self, value: some ValueConvertible) -> Predicate {
     compare(column, .greaterOrEqual, value)
   }
@@ -52,6 +60,7 @@ public struct ColumnExpression: Sendable {
     test(.compare(.equal, .text(text)), ignoringCase: ignoringCase)
   }
 
+  /// Equal to one of the values. A null among them makes what is not found unknown, as in SQL.
   public func isIn(_ values: [some ValueConvertible], ignoringCase: Bool = false) -> Predicate {
     test(.isIn(values.map(\.databaseValue)), ignoringCase: ignoringCase)
   }
@@ -61,27 +70,34 @@ public struct ColumnExpression: Sendable {
     test(.isBetween(range.lowerBound.databaseValue, range.upperBound.databaseValue))
   }
 
+  /// The text has that text in it.
   public func contains(_ text: String, ignoringCase: Bool = false) -> Predicate {
     test(.contains(text), ignoringCase: ignoringCase)
   }
 
+  /// The text begins with that text.
   public func beginsWith(_ text: String, ignoringCase: Bool = false) -> Predicate {
     test(.beginsWith(text), ignoringCase: ignoringCase)
   }
 
+  /// The text ends with that text.
   public func endsWith(_ text: String, ignoringCase: Bool = false) -> Predicate {
     test(.endsWith(text), ignoringCase: ignoringCase)
   }
 
   /// Like a pattern in which `%` stands for any text and `_` for one scalar.
   ///
-  /// - Parameter escape: the scalar behind which `%`, `_` and itself stand for themselves.
+  /// - Parameters:
+  ///   - pattern: the whole text has to be like it.
+  ///   - escape: the scalar behind which `%`, `_` and itself stand for themselves.
+  ///   - ignoringCase: compares without regard to upper and lower case.
   public func isLike(
     _ pattern: String, escape: Unicode.Scalar? = nil, ignoringCase: Bool = false
   ) -> Predicate {
     test(.isLike(pattern, escape: escape), ignoringCase: ignoringCase)
   }
 
+  /// The value is null.
   public var isNull: Predicate { test(.isNull) }
   /// The value is a NaN, which no comparison finds.
   public var isNaN: Predicate { test(.isNaN) }
@@ -90,40 +106,50 @@ public struct ColumnExpression: Sendable {
 }
 
 /// What a column can be compared with.
+///
+/// Thread rule: plain values, `Sendable`.
 public protocol ValueConvertible: Sendable {
   /// The value that objects are compared with.
   var databaseValue: Value { get }
 }
 
 extension Value: ValueConvertible {
+  /// The value itself.
   public var databaseValue: Value { self }
 }
 
 extension Int: ValueConvertible {
+  /// An `int`.
   public var databaseValue: Value { .int(Int64(self)) }
 }
 
 extension Int64: ValueConvertible {
+  /// An `int`.
   public var databaseValue: Value { .int(self) }
 }
 
 extension Double: ValueConvertible {
+  /// A `double`.
   public var databaseValue: Value { .double(self) }
 }
 
 extension Bool: ValueConvertible {
+  /// A `bool`.
   public var databaseValue: Value { .bool(self) }
 }
 
 extension String: ValueConvertible {
+  /// A `text`.
   public var databaseValue: Value { .text(self) }
 }
 
 extension CalendarDate: ValueConvertible {
+  /// A `date`.
   public var databaseValue: Value { .date(self) }
 }
 
 extension DateTime: ValueConvertible {
+  /// A `datetime`.
   public var databaseValue: Value { .dateTime(self) }
 }
 

@@ -30,41 +30,58 @@ public indirect enum Predicate: Sendable, Equatable {
   case all([Predicate])
   /// True when one is; false for none.
   case any([Predicate])
+  /// True when the other is false; unknown stays unknown.
   case not(Predicate)
 }
 
 /// A test of one column's values.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct ColumnTest: Sendable, Equatable {
   /// How a value is compared.
   public enum Comparison: String, Sendable, CaseIterable {
+    /// The same value.
     case equal = "=="
+    /// Another value; a null is neither equal nor another.
     case notEqual = "!="
+    /// Before the literal.
     case less = "<"
+    /// Before the literal, or equal to it.
     case lessOrEqual = "<="
+    /// Behind the literal.
     case greater = ">"
+    /// Behind the literal, or equal to it.
     case greaterOrEqual = ">="
   }
 
   /// What is asked of the value. Texts are for text columns only.
   public enum Question: Sendable, Equatable {
+    /// How it compares with a literal.
     case compare(Comparison, Value)
     /// Equal to one of the values. A null among them makes what is not found unknown, as in SQL.
     case isIn([Value])
     /// Not below the first and not above the second.
     case isBetween(Value, Value)
+    /// It has that text in it.
     case contains(String)
+    /// It begins with that text.
     case beginsWith(String)
+    /// It ends with that text.
     case endsWith(String)
     /// Like a pattern in which `%` stands for any text and `_` for one scalar, but not behind the
     /// escape.
     case isLike(String, escape: Unicode.Scalar? = nil)
+    /// It is not there.
     case isNull
+    /// It is a NaN, which no comparison finds.
     case isNaN
     /// The value of a boolean column itself.
     case isTrue
   }
 
+  /// The name of the column.
   public var column: String
+  /// What is asked of its value.
   public var question: Question
   /// Texts are compared without regard to upper and lower case.
   public var ignoresCase: Bool
@@ -72,6 +89,10 @@ public struct ColumnTest: Sendable, Equatable {
   var columnPosition: Int?
   var valuePosition: Int?
 
+  /// - Parameters:
+  ///   - column: its name; whether there is one is found out when the query runs.
+  ///   - question: what is asked of its value.
+  ///   - ignoringCase: compares texts without regard to upper and lower case.
   public init(_ column: String, _ question: Question, ignoringCase: Bool = false) {
     self.column = column
     self.question = question

@@ -32,6 +32,7 @@ public struct Query: Sendable {
   /// are in `columns`.
   public var isDistinct = false
 
+  /// All columns of the objects that match, in the order of keys; of all objects without a filter.
   public init(_ filter: Predicate? = nil) { self.filter = filter }
 }
 
@@ -62,8 +63,8 @@ extension Query {
   /// `columns`, so that no others are read.
   ///
   /// - Throws: as `forEachRow` and `Row.decode`.
-  public func rows<Object: Decodable>(in table: Table, as type: Object.Type) throws -> [Object] {
-    var objects: [Object] = []
+  public func rows<Model: Decodable>(in table: Table, as type: Model.Type) throws -> [Model] {
+    var objects: [Model] = []
     try forEachRow(in: table) { objects.append(try $0.decode(type)) }
     return objects
   }
@@ -80,17 +81,7 @@ extension Query {
   }
 
   package func forEachRow(of source: any LeafSource, _ body: (Row) throws -> Void) throws {
-    let reader = try ResultReader(self, source)
-    let shape = RowShape(try reader.rowSchema())
-    let types = shape.columns.map(\.type)
-    try reader.forEachWindow(withKeys: true) { window in
-      for row in 0..<window.count {
-        let values = try types.indices.map { column in
-          try window.value(row, column, types[column])
-        }
-        try body(Row(key: window.keys[row], values: values, shape: shape))
-      }
-    }
+    try ResultReader(self, source).forEachRow(body)
   }
 
   package func keys(of source: any LeafSource) throws -> [Int64] {
@@ -102,16 +93,25 @@ extension Query {
 }
 
 /// A column to sort by.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct SortOrder: Sendable, Equatable {
+  /// The name of the column.
   public var column: String
+  /// The greatest first; nulls and NaN come last all the same.
   public var isDescending: Bool
 
+  /// - Parameters:
+  ///   - column: the name of the column.
+  ///   - descending: the greatest first.
   public init(_ column: String, descending: Bool = false) {
     self.column = column
     isDescending = descending
   }
 
+  /// The least first.
   public static func ascending(_ column: String) -> SortOrder { SortOrder(column) }
+  /// The greatest first.
   public static func descending(_ column: String) -> SortOrder {
     SortOrder(column, descending: true)
   }

@@ -1,15 +1,21 @@
 /// Why an expression cannot be read, or does not fit the table.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct QueryError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Where in the expression, in characters from 1; nil when it was not given as text.
   public let position: Int?
   /// What is wrong, what was expected, and what to write instead.
   public let reason: String
 
+  /// - Parameters:
+  ///   - position: in characters from 1; nil without a text.
+  ///   - reason: what is wrong, and what to write instead.
   public init(position: Int?, reason: String) {
     self.position = position
     self.reason = reason
   }
 
+  /// The reason, behind the position when there is one.
   public var description: String {
     guard let position else { return reason }
     return "expression, column \(position): \(reason)"

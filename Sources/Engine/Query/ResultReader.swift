@@ -6,21 +6,20 @@ package final class ResultReader {
   let table: any LeafSource
   let schema: TableSchema
   let filter: CompiledPredicate?
-  /// False: indexes are not used, for comparison.
-  private let usesIndexes: Bool
+  private let indexUse: IndexUse
   /// The places, among the table's, of the columns asked for.
   package let columnIndices: [Int]
   private let scan = LeafScan()
 
   /// - Parameters:
   ///   - readsColumns: false when no values are asked for.
-  ///   - usesIndexes: false: every leaf is looked at.
   /// - Throws: `QueryError`, `EngineError.noSuchColumn`, `.invalidArgument`.
   package init(
-    _ query: Query, _ table: any LeafSource, readsColumns: Bool = true, usesIndexes: Bool = true
+    _ query: Query, _ table: any LeafSource, readsColumns: Bool = true,
+    indexUse: IndexUse = .whenItPays
   ) throws {
     self.query = query
-    self.usesIndexes = usesIndexes
+    self.indexUse = indexUse
     self.table = table
     schema = try table.schema
     filter = try query.filter.map { [schema] in try CompiledPredicate($0, schema) }
@@ -41,7 +40,7 @@ package final class ResultReader {
   }
 
   /// The columns asked for, as the schema of rows.
-  func rowSchema() throws -> TableSchema {
+  private func rowSchema() throws -> TableSchema {
     try TableSchema(columnIndices.map { schema.columns[$0] }, table: table.name)
   }
 
@@ -56,10 +55,10 @@ package final class ResultReader {
 
   /// The keys of the objects that may match, ascending; nil when the whole table is to be read.
   private func candidates() throws -> [Int64]? {
-    guard usesIndexes, let filter else { return nil }
+    guard indexUse != .never, let filter else { return nil }
     return try translatingErrors(table.path) {
       guard let plan = try IndexPlan(filter, table),
-        plan.pays(objects: try table.objectCount, limit: enough)
+        try indexUse == .always || plan.pays(objects: table.objectCount, limit: enough)
       else { return nil }
       return try plan.candidates()
     }
@@ -126,6 +125,40 @@ package final class ResultReader {
         try windows.read(withKeys: withKeys, body)
       }
     }
+    try forEachChosenLeaf { leaf, rows in
+      try reader.read(leaf, rows, withKeys: withKeys) { window, _ in try body(window) }
+    }
+  }
+
+  /// Calls `body` with all rows, in order, copied.
+  func forEachRow(_ body: (Row) throws -> Void) throws {
+    let shape = RowShape(try rowSchema())
+    let columnIDs = columnIndices.map { schema.columnIDs[$0] }
+    let types = shape.columns.map(\.type)
+    func forEachRow(_ window: ResultWindow) throws {
+      for row in 0..<window.count {
+        let values = try types.indices.map { column in
+          try window.value(row, column, types[column])
+        }
+        try body(Row(key: window.keys[row], values: values, shape: shape))
+      }
+    }
+    guard query.sort.isEmpty else {
+      return try forEachWindow(withKeys: true, forEachRow)
+    }
+    let scan = RowScan(shape, columnIDs: columnIDs, copies: true)
+    let reader = WindowReader(columnIDs: columnIDs)
+    try forEachChosenLeaf { leaf, rows in
+      if rows.isFull {
+        try scan.forEachRow(leaf, body)
+      } else {
+        try reader.read(leaf, rows, withKeys: true) { window, _ in try forEachRow(window) }
+      }
+    }
+  }
+
+  /// Calls `body` with every leaf and its rows that belong to the result of a query without a sort.
+  private func forEachChosenLeaf(_ body: (Leaf, RowBits) throws -> Void) throws {
     var skipped = 0
     var left = query.limit ?? .max
     if left == 0 { return }
@@ -139,7 +172,7 @@ package final class ResultReader {
         population = rows.population
       }
       if population == 0 { return true }
-      try reader.read(leaf, rows, withKeys: withKeys) { window, _ in try body(window) }
+      try body(leaf, rows)
       left -= population
       return left > 0
     }

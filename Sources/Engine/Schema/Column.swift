@@ -1,12 +1,22 @@
 /// A column of a table: its name, the type of its values, whether they may be null, and what an object
 /// gets there that is added without a value.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct Column: Sendable, Hashable {
+  /// Not empty, and no other column of the table has it.
   public var name: String
+  /// How its spellings are read as values.
   public var type: ColumnType
+  /// Whether objects may be null there.
   public var isNullable: Bool
   /// What an object gets that is added by the names of columns, without this one; null when nil.
   public var `default`: Value?
 
+  /// - Parameters:
+  ///   - name: not empty.
+  ///   - type: of its values.
+  ///   - nullable: whether objects may be null there.
+  ///   - default: what objects get that are added without it; of the type, or nil.
   public init(
     _ name: String, _ type: ColumnType, nullable: Bool = true, default: Value? = nil
   ) {

@@ -15,11 +15,17 @@
 ///
 /// The order of tables and columns is not compared: columns that were added later stand behind the others
 /// in older files, so that programs should name them.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct Schema: Sendable, Hashable {
   /// From 0 up; a file that no program has given a version has 0.
   public var version: UInt64
+  /// In any order, each name once.
   public var tables: [TableDefinition]
 
+  /// - Parameters:
+  ///   - version: raised with every change to the tables.
+  ///   - tables: all that the program expects.
   public init(version: UInt64, tables: [TableDefinition]) {
     self.version = version
     self.tables = tables
@@ -27,22 +33,35 @@ public struct Schema: Sendable, Hashable {
 }
 
 /// What a table is to look like.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct TableDefinition: Sendable, Hashable {
+  /// Not empty, and no other table has it.
   public var name: String
+  /// At least one.
   public var columns: [Column]
   /// The name of the primary key's column, which is never null, whatever the column says; nil for a
   /// table without.
   public var key: String?
+  /// The names of the columns with a secondary index, in any order: see `WritableTable.addIndex(_:)`.
+  public var indexes: [String]
 
-  public init(_ name: String, columns: [Column], key: String? = nil) {
+  /// - Parameters:
+  ///   - name: not empty.
+  ///   - columns: at least one, each name once.
+  ///   - key: the name of the primary key's column; nil for a table without.
+  ///   - indexes: the names of the columns with a secondary index.
+  public init(_ name: String, columns: [Column], key: String? = nil, indexes: [String] = []) {
     self.name = name
     self.columns = columns
     self.key = key
+    self.indexes = indexes
   }
 
   /// The definition of a table that there is.
-  package init(_ name: String, _ schema: TableSchema) {
+  package init(_ name: String, _ schema: TableSchema, indexes: [String]) {
     self.name = name
+    self.indexes = indexes
     columns = schema.columns
     key = schema.keyColumn.map { schema.columns[$0].name }
   }

@@ -1,6 +1,8 @@
 /// A table's columns with their permanent numbers.
 ///
 /// The bytes are in `TableSchema+Coding.swift`.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct TableSchema: Sendable, Equatable {
   /// The columns in their order.
   public internal(set) var columns: [Column]

@@ -54,7 +54,9 @@ extension SpaceMap {
       if let pages = reference.pages(within: newest.end) { space.countLive(pages) }
     }
     let length = try blocks.storage.length()
-    for version in held where version.version < newest.version {
+    var walked: Set<UInt64> = [newest.version]
+    for version in held
+    where version.version < newest.version && walked.insert(version.version).inserted {
       // Bytes beyond the file's end must not be looked at.
       guard version.end <= UInt64(length) else {
         throw BlockError(
@@ -64,7 +66,7 @@ extension SpaceMap {
       do {
         try VersionRoots(version, blocks).forEachBlock(blocks) { reference, _, _ in
           if let pages = reference.pages(within: version.end) {
-            space.countHeld(pages, newest: newest.version)
+            space.countHeld(pages, version: version.version)
           }
         }
       } catch let error as DecodingFailure {
@@ -73,6 +75,7 @@ extension SpaceMap {
           what: "\(error.what) at byte \(error.offset) of the catalogue")
       }
     }
+    space.finishCounting()
     return space
   }
 }

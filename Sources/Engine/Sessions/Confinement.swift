@@ -21,7 +21,21 @@ struct Confinement: Sendable {
 
   /// A serial queue.
   static func queue(_ queue: DispatchQueue) -> Confinement {
-    Confinement(context: .tag(queue), isQueue: true) { work in queue.async(execute: work) }
+    Confinement(context: .tag(queue), isQueue: true) { work in
+      // On a serial queue no different; on a concurrent one alone.
+      queue.async(flags: .barrier, execute: work)
+    }
+  }
+
+  /// The system's own concurrent queues cannot be told apart from a serial one but by their labels, and
+  /// must not be tagged.
+  ///
+  /// - Throws: `EngineError.invalidArgument`.
+  static func checkQueue(_ queue: DispatchQueue) throws(EngineError) {
+    guard queue.label.hasPrefix("com.apple.root.") else { return }
+    throw .invalidArgument(
+      "a session needs a serial queue, and '\(queue.label)' is a global one; make a queue of your own"
+    )
   }
 
   /// The main queue on its thread; any other thread by itself.

@@ -6,6 +6,7 @@
 /// Thread rule: `Sendable`.
 public struct FrozenObject: Sendable {
   let frozen: Table
+  /// The key of the object, which it has in every version.
   public let key: Int64
 
   /// Always true.
@@ -55,6 +56,7 @@ public struct FrozenObject: Sendable {
 public final class FrozenResults: @unchecked Sendable {
   // @unchecked: `known` is guarded by `lock`.
   let frozen: Table
+  /// What selects and orders the objects.
   public let query: Query
   private let lock = Lock()
   private var known: [Int64]?

@@ -5,6 +5,7 @@
 ///
 /// Thread rule: its session's. To take it elsewhere, `freeze()` it or make a `ThreadSafeReference`.
 public struct Object {
+  /// The session that it belongs to.
   public let session: Session
   let table: TableIdentity
   /// Given when the object was inserted, and never used again for another.

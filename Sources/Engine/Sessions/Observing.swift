@@ -3,6 +3,8 @@ import Dispatch
 /// What an observer of results is told.
 ///
 /// `Collection` is `Results` where the session lives, `FrozenResults` on another queue.
+///
+/// Thread rule: that of `Collection`.
 public enum ResultsChange<Collection> {
   /// The first call: the results as they are.
   case initial(Collection)
@@ -19,6 +21,8 @@ extension ResultsChange: Sendable where Collection: Sendable {}
 /// What an observer of an object is told.
 ///
 /// `Observed` is `Object` where the session lives, `FrozenObject` on another queue.
+///
+/// Thread rule: that of `Observed`.
 public enum ObjectChange<Observed> {
   /// The first call: the object as it is.
   case initial(Observed)
@@ -33,6 +37,8 @@ public enum ObjectChange<Observed> {
 extension ObjectChange: Sendable where Observed: Sendable {}
 
 /// What an observer of a whole database is told.
+///
+/// Thread rule: a plain value, `Sendable`.
 public enum DatabaseChange: Sendable {
   /// The session looks at a newer version, in which these tables changed.
   case update(TableChanges)
@@ -51,8 +57,10 @@ extension Results {
   /// time, then whenever something has changed. Versions that the session passed over are told of
   /// together. The session's live results agree with the positions while `call` runs.
   ///
-  /// - Parameter keyPaths: names of columns: objects count as modified only when one of these changed.
-  ///   Nil: all columns.
+  /// - Parameters:
+  ///   - keyPaths: names of columns: objects count as modified only when one of these changed. Nil: all
+  ///     columns.
+  ///   - call: what to call; it may read, write, and add observers.
   /// - Returns: keep it: the observer ends when it is released.
   /// - Complexity: a change costs what was changed, not the size of the results: for a filter without
   ///   an order, the filter is asked about objects that changed; with an order or a limit, the query
@@ -83,6 +91,7 @@ extension Results {
   /// - Parameters:
   ///   - queue: calls are made on it one at a time, also when it is concurrent.
   ///   - keyPaths: as above.
+  ///   - call: what to call.
   /// - Throws: as above.
   public func observe(
     on queue: DispatchQueue, keyPaths: [String]? = nil,
@@ -156,8 +165,11 @@ final class ResultsTracking: Tracker {
 extension Object {
   /// Has `call` told of the object, of every change to it, and of its deletion.
   ///
-  /// - Parameter keyPaths: names of the columns that count; nil for all.
+  /// - Parameters:
+  ///   - keyPaths: names of the columns that count; nil for all.
+  ///   - call: what to call.
   /// - Returns: keep it: the observer ends when it is released.
+  /// - Complexity: O(log n + columns) after each version, and nothing of the other objects is read.
   /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
   ///   `.noSuchColumn`, `.invalidated`, `.wrongThread`.
   public func observe(
@@ -270,6 +282,7 @@ extension Session {
   /// whenever there is one.
   ///
   /// - Returns: keep it: the observer ends when it is released.
+  /// - Complexity: O(tables) after each version.
   /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
   ///   `.wrongThread`.
   public func observe(_ call: @escaping (DatabaseChange) -> Void) throws -> NotificationToken {

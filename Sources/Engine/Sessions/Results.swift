@@ -13,6 +13,7 @@
 ///
 /// Thread rule: its session's. To take it elsewhere, `freeze()` it or make a `ThreadSafeReference`.
 public struct Results {
+  /// The session that they belong to.
   public let session: Session
   let table: TableIdentity
   /// What selects and orders the objects.
@@ -265,7 +266,9 @@ public struct LiveObjects: RandomAccessCollection {
     self.table = table
   }
 
+  /// 0.
   public var startIndex: Int { keys.startIndex }
+  /// How many there are.
   public var endIndex: Int { keys.endIndex }
 
   /// The object at a position.

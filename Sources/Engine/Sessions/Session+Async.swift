@@ -6,6 +6,7 @@ extension Session {
   /// new version before `completion` is called.
   ///
   /// - Parameters:
+  ///   - allowsGrouping: false: a flush of the disk for this one alone.
   ///   - body: runs on another thread: it gets objects by their keys, or by a `ThreadSafeReference` made
   ///     into a key, not the session's own.
   ///   - completion: called where the session lives, once the changes are durable, or with what went

@@ -167,6 +167,7 @@ extension Session {
 
   /// Deletes all objects of results.
   ///
+  /// - Complexity: O(log n) for each; of a whole table O(tree nodes).
   /// - Throws: `EngineError.noTransaction`, `.foreign`, `.wrongThread`, `.damaged`.
   public func delete(_ results: Results) throws {
     guard results.session === self else {
@@ -179,6 +180,7 @@ extension Session {
 
   /// Deletes all objects of all tables; the tables stay. `Database.compact` gives their room back.
   ///
+  /// - Complexity: O(tree nodes): objects are not read.
   /// - Throws: `EngineError.noTransaction`, `.wrongThread`.
   public func deleteAll() throws {
     if try !isInWriteTransaction { throw EngineError.noTransaction(operation: "a deletion") }

@@ -8,7 +8,7 @@
 ///     let session = try database.session()
 ///     let games = try session.objects("apps").filter(column("Category") == "GAME")
 ///     try session.write { _ in
-///       for game in try games.objects { try game.set("Seen", to: true) }
+///       for game in try games.objects { try game.set("Seen", to: .bool(true)) }
 ///     }
 ///
 /// **Thread rule.** Everything here belongs to the thread or queue that the session was made on. It is
@@ -20,6 +20,7 @@
 /// again, as a snapshot does: an idle session without autorefresh makes the file grow under others'
 /// writes.
 public final class Session {
+  /// The database that it looks at.
   public let database: Database
   let confinement: Confinement
   /// The version that is looked at; inside a transaction the one that it began from.
@@ -88,6 +89,7 @@ public final class Session {
   ///
   /// Notifications are delivered before it returns. Called from inside a notification, it does nothing.
   ///
+  /// - Complexity: O(1), and for each observer what `observe` says.
   /// - Returns: true when the session looks at a newer version than before.
   /// - Throws: `EngineError.wrongThread`; `.insideTransaction`; `.closed`, `.damaged`.
   @discardableResult
@@ -144,6 +146,7 @@ public final class Session {
 
   /// The names of the tables, oldest first.
   ///
+  /// - Complexity: O(tables).
   /// - Throws: `EngineError.wrongThread`.
   public var tableNames: [String] {
     get throws {
@@ -205,7 +208,7 @@ public final class Session {
   /// - Throws: `EngineError.wrongThread`, `.damaged`.
   func viewIfAny(_ table: TableIdentity) throws -> TableView? {
     try check()
-    if let known = views[table.number] { return known }
+    if let known = views[table.number], !known.isGone { return known }
     let view: TableView
     if let transaction {
       guard let editor = try transaction.editor(number: table.number) else { return nil }

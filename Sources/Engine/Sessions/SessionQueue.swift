@@ -4,20 +4,28 @@ import Dispatch
 ///
 ///     let background = SessionQueue(database, DispatchQueue(label: "statistics"))
 ///     background.async { session in
-///       print(try? session.objects("apps").count ?? 0)
+///       print((try? session.get().objects("apps").count) ?? 0)
 ///     }
 ///
 /// The session is made at the first use, refreshes by itself after every commit, and delivers its
 /// notifications on the queue.
 ///
-/// Thread rule: `Sendable`; any thread. The queue must be serial.
+/// Thread rule: `Sendable`; any thread. On a concurrent queue of the program's own, the work is done as
+/// barriers; a global queue is refused.
 public final class SessionQueue: @unchecked Sendable {
-  // @unchecked: `session` belongs to the queue.
+  // @unchecked: `session` belongs to the thread that is inside, which is guarded by `lock`.
   private let database: Database
+  /// The queue that the session belongs to.
   public let queue: DispatchQueue
   private var session: Session?
+  private let lock = Lock()
+  private var inside: ExecutionContext?
 
-  /// - Parameter queue: serial.
+  /// Makes no session yet, and may be called on any thread.
+  ///
+  /// - Parameters:
+  ///   - database: what its session looks at.
+  ///   - queue: serial.
   public init(_ database: Database, _ queue: DispatchQueue) {
     self.database = database
     self.queue = queue
@@ -26,7 +34,7 @@ public final class SessionQueue: @unchecked Sendable {
   deinit {
     // What belongs to the queue ends there.
     let remains = Remains(session: session)
-    queue.async {
+    queue.async(flags: .barrier) {
       remains.session?.end()
       remains.session = nil
     }
@@ -38,23 +46,35 @@ public final class SessionQueue: @unchecked Sendable {
     init(session: Session?) { self.session = session }
   }
 
-  /// The session, on the queue.
-  private func open() throws -> Session {
-    if let session { return session }
+  /// Runs `body` with the session, on the queue.
+  private func use<Result>(_ body: (Session) throws -> Result) throws -> Result {
+    let here = ExecutionContext.thread
+    let outer = try lock.withLock {
+      // Two blocks of a concurrent queue may have asked for it.
+      guard inside == nil || inside == here else {
+        throw EngineError.wrongThread(what: "a session of the queue '\(queue.label)'")
+      }
+      defer { inside = here }
+      return inside
+    }
+    defer { lock.withLock { inside = outer } }
+    if let session { return try body(session) }
     let made = try database.session(on: queue)
     session = made
-    return made
+    return try body(made)
   }
 
   /// Runs `body` on the queue and waits for it. On the queue itself it runs at once.
   ///
-  /// - Throws: what `body` throws; what `Database.snapshot` throws.
+  /// - Throws: what `body` throws; what `Database.snapshot` throws; `EngineError.invalidArgument` for a
+  ///   global queue; `.wrongThread` where another block of a concurrent queue is inside.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @Sendable (Session) throws -> Result
   ) throws -> Result {
-    if ExecutionContext.queue == .tag(queue) { return try body(open()) }
-    return try queue.sync { try body(open()) }
+    try Confinement.checkQueue(queue)
+    if ExecutionContext.queue == .tag(queue) { return try use(body) }
+    return try queue.sync(flags: .barrier) { try use(body) }
   }
 
   /// Runs `body` on the queue; awaits it without blocking a thread.
@@ -65,7 +85,9 @@ public final class SessionQueue: @unchecked Sendable {
     _ body: @escaping @Sendable (Session) throws -> Result
   ) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
-      queue.async { continuation.resume(with: Swift.Result { try body(self.open()) }) }
+      queue.async(flags: .barrier) {
+        continuation.resume(with: Swift.Result { try self.use(body) })
+      }
     }
   }
 
@@ -73,7 +95,9 @@ public final class SessionQueue: @unchecked Sendable {
   ///
   /// - Parameter body: gets the session, or why there is none.
   public func async(_ body: @escaping @Sendable (Result<Session, any Error>) -> Void) {
-    queue.async { body(Result { try self.open() }) }
+    queue.async(flags: .barrier) {
+      do { try self.use { body(.success($0)) } } catch { body(.failure(error)) }
+    }
   }
 }
 
@@ -81,8 +105,11 @@ extension Database {
   /// A live view that belongs to a serial queue: to be made on it, and used on it only. It refreshes by
   /// itself, and delivers notifications on the queue.
   ///
-  /// - Throws: `EngineError.wrongThread` elsewhere; what `snapshot()` throws.
+  /// - Parameter queue: serial. Nothing tells a concurrent queue of the program's own: see `SessionQueue`.
+  /// - Throws: `EngineError.wrongThread` elsewhere; `.invalidArgument` for a global queue; what
+  ///   `snapshot()` throws.
   public func session(on queue: DispatchQueue) throws -> Session {
+    try Confinement.checkQueue(queue)
     let confinement = Confinement.queue(queue)
     try confinement.check("a session of a queue")
     return try Session(self, confinement)

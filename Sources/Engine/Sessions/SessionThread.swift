@@ -12,19 +12,22 @@
 /// Thread rule: `Sendable`; any thread.
 public final class SessionThread: Sendable {
   private let loop: WorkLoop
-  private let thread: Thread
 
   /// Starts the thread, which makes its session.
   ///
-  /// - Parameter name: of the thread, where the system shows it.
+  /// - Parameters:
+  ///   - database: what its session looks at.
+  ///   - name: of the thread, where the system shows it.
   /// - Throws: `EngineError.closed`, `.busy`, `.damaged` when there can be no session; `.system` when
   ///   there can be no thread.
   public init(_ database: Database, name: String = "sheaf-session") throws {
     let loop = WorkLoop(database)
     self.loop = loop
-    thread = try translatingErrors(database.path) { try Thread(name: name) { loop.run() } }
+    let thread = try translatingErrors(database.path) { try Thread(name: name) { loop.run() } }
     do {
       try loop.waitForSession()
+      // Nobody joins it: it may end itself, and the last reference may be released on it.
+      thread.detach()
     } catch {
       thread.join()
       throw error

@@ -40,6 +40,14 @@ final class TableView {
     }
   }
 
+  /// True when the transaction has deleted the table since.
+  var isGone: Bool {
+    switch source {
+    case .version: false
+    case .transaction(let editor): editor.isDeleted
+    }
+  }
+
   func count() throws -> Int { try leaves.objectCount }
 
   func row(forKey key: Int64) throws -> Row? {

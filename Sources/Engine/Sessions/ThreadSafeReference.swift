@@ -1,4 +1,6 @@
 /// What a `ThreadSafeReference` can carry: `Object` and `Results`.
+///
+/// Thread rule: the session's.
 public protocol ThreadConfined {
   /// The session that it belongs to.
   var session: Session { get }
@@ -20,9 +22,9 @@ struct Referent: Sendable {
 /// Carries an object or results to another session of the same database, on any thread.
 ///
 ///     let reference = try ThreadSafeReference(to: game)
-///     worker.async { session in
+///     try worker.perform { session in
 ///       guard let game = try session.resolve(reference) else { return }  // deleted meanwhile
-///       try session.write { _ in try game.set("Seen", to: true) }
+///       try session.write { _ in try game.set("Seen", to: .bool(true)) }
 ///     }
 ///
 /// It keeps the version that it was made in from being written over until it is resolved or released.
@@ -33,6 +35,8 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
   private let database: Database
   private let pin: ReferencePin
 
+  /// Makes a reference, on the thread that the object or results belong to.
+  ///
   /// - Throws: `EngineError.invalidated`, `.wrongThread`; `.insideTransaction`: what a transaction has
   ///   not committed yet cannot be found elsewhere.
   public init(to confined: Confined) throws {

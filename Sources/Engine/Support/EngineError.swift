@@ -1,4 +1,6 @@
-/// What the engine refuses or cannot do. Every case says what, where, and what to do about it.
+/// What the engine refuses or cannot do. `description` says what, where, and what to do about it.
+///
+/// Thread rule: a plain value, `Sendable`.
 public enum EngineError: Error, Sendable, Equatable {
   /// The operating system refused something (no space, no permission, an unreadable disk).
   case system(SystemError)
@@ -14,7 +16,9 @@ public enum EngineError: Error, Sendable, Equatable {
   case busy(path: String, reason: String)
   /// An earlier flush failed: what the disk holds is unknown until the file is opened anew.
   case poisoned(path: String, cause: String)
+  /// The database has been closed.
   case closed(path: String)
+  /// Something was to be written through a database that was opened for reading only.
   case readOnly(path: String)
   /// A transaction was begun on a thread that is inside one already.
   case nestedTransaction(path: String)
@@ -44,10 +48,16 @@ public enum EngineError: Error, Sendable, Equatable {
   case referenceResolved
   /// An object, token, reference or snapshot of another session or database.
   case foreign(what: String, expected: String)
+  /// The database has no table of that name; `known` are those it has.
   case noSuchTable(name: String, known: [String])
+  /// A table of that name is there already.
   case tableExists(name: String)
+  /// The table has no column of that name; `known` are those it has.
   case noSuchColumn(table: String, column: String, known: [String])
+  /// The table has no object with that key.
   case noSuchObject(table: String, key: Int64)
+  /// Tables or columns that cannot be so: a name, a type, a default, or the objects that are there
+  /// forbid it.
   case invalidSchema(table: String, reason: String)
   /// A value that does not fit its column.
   case invalidValue(table: String, column: String, value: String, expected: String)
@@ -64,14 +74,22 @@ public enum EngineError: Error, Sendable, Equatable {
   case invalidProperty(type: String, property: String, reason: String)
   /// Too much for one object, cluster or file.
   case tooLarge(what: String, limit: String)
+  /// Something that a caller may not give, or ask for, as the text says.
   case invalidArgument(String)
 }
 
 /// A process that holds a version of a database with its snapshots.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct VersionHolder: Sendable, Hashable {
+  /// The process's number.
   public let process: Int32
+  /// The version's number.
   public let version: UInt64
 
+  /// - Parameters:
+  ///   - process: the process's number.
+  ///   - version: the version's number.
   public init(process: Int32, version: UInt64) {
     self.process = process
     self.version = version
@@ -79,6 +97,7 @@ public struct VersionHolder: Sendable, Hashable {
 }
 
 extension EngineError: CustomStringConvertible {
+  /// What, where and what to do, in one line for people.
   public var description: String {
     switch self {
     case .system(let error):

@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// A thread of our own, joined explicitly.
+/// A thread of our own, joined explicitly, or left to end by itself.
 ///
 /// A closure written in top-level code is isolated to the main actor and would crash here: start
 /// threads from functions.

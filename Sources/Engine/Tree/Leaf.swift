@@ -172,6 +172,23 @@ package struct LeafColumn {
     decoded.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
   }
 
+  /// Opens the column for `decode(rows:into:)`.
+  ///
+  /// - Throws: `ClusterError`.
+  package func open(_ window: ColumnWindow) throws(ClusterError) {
+    if overlay == nil { try window.open(reader) }
+  }
+
+  /// Decodes the values of some rows.
+  ///
+  /// - Precondition: the window was opened with this column.
+  /// - Throws: `ClusterError`.
+  package func decode(rows: Range<Int>, into window: ColumnWindow) throws(ClusterError) {
+    let rows = rows.clamped(to: 0..<rowCount)
+    guard overlay != nil else { return try window.decode(reader, rows: rows) }
+    try window.decodeSpelled(id: reader.id) { decode(rows: rows, into: $0) }
+  }
+
   /// - Precondition: the leaf has an overlay.
   fileprivate func changedStatistics() throws(ClusterError) -> LeafStatistics {
     guard let overlay else { return LeafStatistics(nullCount: 0, integers: nil) }

@@ -96,10 +96,9 @@ package final class CommitPipeline: @unchecked Sendable {
   }
 
   /// Versions whose pages must not be written, readers' aside.
-  package func keptVersions() -> [UInt64] {
+  package func keptVersions() -> [VersionRecord] {
     lock.withLock {
-      [state.complete.version, state.durable.version, visible().version]
-        + (state.target.map { [$0.version] } ?? [])
+      [state.complete, state.durable, visible()] + (state.target.map { [$0] } ?? [])
     }
   }
 

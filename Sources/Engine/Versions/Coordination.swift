@@ -180,6 +180,19 @@ package final class Coordination: @unchecked Sendable {
     }
   }
 
+  /// Runs `body` while nobody has the database open nor can open it, then removes the lock file.
+  ///
+  /// - Returns: false, and `body` was not run, when somebody has it open: here or in another process.
+  package static func whileUnused(_ path: String, _ body: () throws -> Void) throws -> Bool {
+    let (descriptor, alone) = try enter(path)
+    // Whoever waits for the locks finds the file gone then, and makes another.
+    defer { System.close(descriptor) }
+    guard alone else { return false }
+    defer { try? System.remove(path) }
+    try body()
+    return true
+  }
+
   /// Gives the lock file its length, as bytes that are there: a hole that the disk has no room for
   /// would end the process when the mapping is written to.
   private static func fill(_ descriptor: Int32, from start: Int, path: String)

@@ -71,6 +71,11 @@ package struct Recovery: Sendable {
       && (zip(block, catalogue).allSatisfy(==) || block.allSatisfy { $0 == 0 })
   }
 
+  /// True when neither slot looks like one: the file is somebody else's.
+  package static func isForeign(_ storage: any Storage) throws -> Bool {
+    try read(storage).allSatisfy { $0 == .foreign || $0 == .empty }
+  }
+
   package init(record: VersionRecord, slot: Int, identity: DatabaseIdentity, fallback: String?) {
     self.record = record
     self.slot = slot

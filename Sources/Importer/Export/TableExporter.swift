@@ -10,11 +10,15 @@ import Engine
 ///
 /// Thread rule: one thread at a time.
 public struct TableExporter {
+  /// What the output is.
   public enum Format: String, Sendable, CaseIterable {
+    /// RFC 4180 with `\n`.
     case csv
+    /// An object of JSON a line.
     case jsonl
   }
 
+  /// What the output is.
   public var format = Format.csv
   /// Which objects to write, in which order, and which of their columns.
   public var query = Query()
@@ -31,13 +35,17 @@ public struct TableExporter {
   /// Whether CSV begins with the names of the columns.
   public var hasHeader = true
 
+  /// CSV with a header, of all objects and columns.
   public init() {}
 
   /// Writes the objects.
   ///
-  /// - Parameter write: called with the next bytes of the output, in order; what it throws ends the
-  ///   export and is thrown on.
+  /// - Parameters:
+  ///   - table: whose objects are written.
+  ///   - write: called with the next bytes of the output, in order; what it throws ends the export and
+  ///     is thrown on.
   /// - Returns: the number of objects written.
+  /// - Complexity: that of the query; memory is that of a few clusters, unless the query sorts.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
   @discardableResult
   public func run(_ table: Table, write: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {

@@ -180,6 +180,8 @@ import Testing
     let shown = try Report(SheafProcess.run(["info", bench.database, "--report", "json"]).output)
     #expect(shown["readers"][0]["pid"].int == Int(System.processIdentifier))
     #expect(shown["readers"][0]["version"].int == Int(held?.version ?? 0))
+    #expect(shown["readers"][0]["snapshots"].int == 1)
+    #expect(shown["readers"][0]["pinned"].int == 0)
     held = nil
     try database.close()
 

@@ -60,18 +60,14 @@ struct DifferenceTests {
   private static func expectedChange(
     _ key: Int64, _ old: FullTable, _ new: FullTable
   ) -> ObjectDifference {
-    guard let after = new.rows.first(where: { $0.key == key }),
-      let before = old.rows.first(where: { $0.key == key })
-    else { return .deleted }
+    guard new.keys.contains(key) else { return .deleted }
     let ids = old.changedColumns(key, new)
-    let schemas = [new.table.schema, old.table.schema]
     var changes: [PropertyChange] = []
-    for (index, schema) in schemas.enumerated() {
+    for (index, schema) in [new.table.schema, old.table.schema].enumerated() {
       for (id, column) in zip(schema.columnIDs, schema.columns) where ids.contains(id) {
         if index == 1, new.table.schema.columnIDs.contains(id) { continue }
         changes.append(
-          PropertyChange(
-            name: column.name, old: before[column.name] ?? .null, new: after[column.name] ?? .null))
+          PropertyChange(name: column.name, old: old.value(key, id), new: new.value(key, id)))
       }
     }
     return changes.isEmpty ? .unchanged : .changed(changes)
@@ -206,6 +202,67 @@ struct DifferenceTests {
       try TableChanges(from: third, to: first) == TableChanges(deleted: ["b"], changed: ["apps"]))
     #expect(try TableChanges(from: second, to: third) == TableChanges(changed: ["apps"]))
     #expect(try TableChanges(from: third, to: third).isEmpty)
+  }
+
+  @Test("A removed column was a field of the objects that nobody wrote to either")
+  func removedColumn() throws {
+    let database = try Self.memory(250)
+    let old = try FullTable(database.snapshot().table("apps"))
+    try database.write { transaction in
+      let table = try transaction.table("apps")
+      try table.update(120, ["stars": .null])
+      try table.renameColumn("name", to: "title")
+      try table.removeColumn("stars")
+      try table.delete(7)
+    }
+    let new = try FullTable(database.snapshot().table("apps"))
+    try database.write { transaction in
+      let table = try transaction.table("apps")
+      try table.addColumn(Column("stars", .int, nullable: false, default: .int(1)))
+      try table.update(9, ["title": .null])
+    }
+    let last = try FullTable(database.snapshot().table("apps"))
+    for (one, other) in [(old, new), (new, old), (new, last), (last, new), (old, last)] {
+      let difference = try TableDifference(from: one.table, to: other.table)
+      #expect(SlowDifference.problem(difference, one, other) == nil)
+      #expect(difference.modified.count == 249)
+    }
+    let tracker = ResultsTracker(Query(), tableNumber: old.table.number)
+    _ = try tracker.advance(to: old.table)
+    guard case .update(let update) = try tracker.advance(to: new.table) else {
+      Issue.record("no update")
+      return
+    }
+    #expect(update.changes(keyPaths: ["stars"]).modifications.count == 249)
+    #expect(update.changes(keyPaths: ["title", "name"]).modifications.isEmpty)
+  }
+
+  @Test("A table that was deleted and made again is another one")
+  func madeAgain() throws {
+    let database = try Self.memory(3)
+    let first = try database.snapshot()
+    let table = try first.table("apps")
+    try database.write { try $0.renameTable("apps", to: "programs") }
+    let second = try database.snapshot()
+    try database.write { transaction in
+      try transaction.deleteTable("programs")
+      try transaction.createTable("apps", columns: Self.columns)
+    }
+    let third = try database.snapshot()
+    #expect(try TableChanges(from: first, to: second) == TableChanges(changed: ["programs"]))
+    #expect(
+      try TableChanges(from: first, to: third) == TableChanges(created: ["apps"], deleted: ["apps"])
+    )
+    let tracker = ResultsTracker(Query(), tableNumber: table.number)
+    _ = try tracker.advance(to: table)
+    guard case .unchanged = try tracker.advance(to: second.table(number: table.number)) else {
+      Issue.record("another name is no change of objects")
+      return
+    }
+    guard case .deleted = try tracker.advance(to: third.table(number: table.number)) else {
+      Issue.record("not deleted")
+      return
+    }
   }
 
   // MARK: Cost

@@ -33,6 +33,14 @@ struct FullTable {
     return Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }.sorted()
   }
 
+  /// A value by the column's identifier.
+  func value(_ key: Int64, _ id: UInt32) -> Value {
+    guard let row = rows.first(where: { $0.key == key }),
+      let index = table.schema.columnIDs.firstIndex(of: id)
+    else { return .null }
+    return row.values[index]
+  }
+
   /// The keys of a query's results, found one row at a time.
   func results(_ query: Query) -> [Int64] {
     var found = rows.filter { row in
@@ -138,6 +146,8 @@ struct RandomHistory {
   let database: Database
   var changes: RandomChanges
   private var model = Model()
+  /// Names of columns are not given twice.
+  private var columnCount = 0
 
   /// Sizes that make deep trees of a few rows, and some in between.
   private static func options(_ variant: UInt64) -> Database.Options {
@@ -181,7 +191,8 @@ struct RandomHistory {
       for _ in 0..<Int.random(in: 1...4, using: &changes.random) {
         switch Int.random(in: 0..<40, using: &changes.random) {
         case 0: try addColumn(transaction)
-        case 1...3: try touch(transaction)
+        case 1: try changeColumn(transaction)
+        case 2...4: try touch(transaction)
         default: try changes.any(transaction, &model)
         }
       }
@@ -201,13 +212,36 @@ struct RandomHistory {
 
   private mutating func addColumn(_ transaction: borrowing WriteTransaction) throws {
     guard let name = Self.tables.randomElement(using: &changes.random) else { return }
-    let editor = try transaction.table(name).editor
-    if editor.schema.columns.count > 10 { return }
-    let column = Column("late \(editor.schema.columns.count)", .int)
-    try editor.addColumn(column)
+    let table = try transaction.table(name)
+    if table.columns.count > 11 { return }
+    columnCount += 1
+    let filling: Value? = Bool.random(using: &changes.random) ? .int(7) : nil
+    let column = Column("late \(columnCount)", .int, nullable: filling == nil, default: filling)
+    try table.addColumn(column)
     model.tables[name]?.columns.append(column)
     for key in model.tables[name].map({ Array($0.rows.keys) }) ?? [] {
-      model.tables[name]?.rows[key]?.append(.null)
+      model.tables[name]?.rows[key]?.append(filling ?? .null)
+    }
+  }
+
+  /// Removes a column that came later, or gives it another name.
+  private mutating func changeColumn(_ transaction: borrowing WriteTransaction) throws {
+    guard let name = Self.tables.randomElement(using: &changes.random),
+      let columns = model.tables[name]?.columns,
+      let index = columns.indices.filter({ columns[$0].name.hasPrefix("late") })
+        .randomElement(using: &changes.random)
+    else { return }
+    let table = try transaction.table(name)
+    if Bool.random(using: &changes.random) {
+      columnCount += 1
+      try table.renameColumn(columns[index].name, to: "late \(columnCount)")
+      model.tables[name]?.columns[index].name = "late \(columnCount)"
+      return
+    }
+    try table.removeColumn(columns[index].name)
+    model.tables[name]?.columns.remove(at: index)
+    for key in model.tables[name].map({ Array($0.rows.keys) }) ?? [] {
+      model.tables[name]?.rows[key]?.remove(at: index)
     }
   }
 }

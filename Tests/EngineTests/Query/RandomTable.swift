@@ -13,12 +13,12 @@ struct RandomTable {
   ]
 
   let table: Table
-  private let folder: TemporaryFolder
+  let folder: TemporaryFolder
   let database: Database
 
-  init(_ random: inout SplitMix64) throws {
+  init(_ random: inout SplitMix64, _ options: Database.Options = .init()) throws {
     folder = TemporaryFolder()
-    database = try Database.open(folder.path("t.sheaf"))
+    database = try Database.open(folder.path("t.sheaf"), options: options)
     // The last column comes later: clusters before do not have it.
     try database.write { try $0.createTable("t", columns: Array(Self.columns.dropLast())) }
     var generator = ColumnGenerator(random: random)

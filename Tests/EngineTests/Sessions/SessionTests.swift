@@ -13,8 +13,8 @@ struct SessionTests {
   }
 
   /// Ten apps, `app 0` to `app 9`, every other one a game.
-  static func apps(_ folder: TemporaryFolder) throws -> Database {
-    let database = try Database.open(folder.path("t.sheaf"))
+  static func apps(_ folder: TemporaryFolder, _ name: String = "t.sheaf") throws -> Database {
+    let database = try Database.open(folder.path(name))
     try database.write(durability: Durability.none) { transaction in
       try transaction.createTable(
         "apps",

@@ -1,0 +1,360 @@
+/// Neighbouring rows of one column, decoded as values of a type: numbers of all kinds as 64 bits, text as
+/// spans. Used again from window to window and from leaf to leaf.
+///
+/// Unsafe for speed: rows are read without a check; who asks stays below `count`. Text stored as it is is
+/// not copied, so the leaf's bytes must stay valid while the window is used.
+///
+/// Thread rule: confined.
+package final class ColumnWindow {
+  package let type: ColumnType
+  /// False: text is only asked for as bytes.
+  private let makesValues: Bool
+  // Unchecked: what changes anything calls nothing of a caller's that comes back here, so no access can
+  // overlap; the checks would cost more than reading a value.
+  @exclusivity(unchecked) private var numbers = Scratch<Int64>()
+  @exclusivity(unchecked) private var nulls = Scratch<Bool>()
+  @exclusivity(unchecked) private var indices = Scratch<UInt32>()
+  @exclusivity(unchecked) private var codes = CodeTable()
+  @exclusivity(unchecked) private var hasNulls = false
+  /// Spellings of the rows, or of a dictionary's entries.
+  private let decoded = DecodedColumn()
+  @exclusivity(unchecked) private var form = Form.numbers
+  /// The entries of the column's dictionary: as values where text is asked for so, else as numbers.
+  @exclusivity(unchecked) private var values: ContiguousArray<Value> = []
+  @exclusivity(unchecked) private var entries: ContiguousArray<Int64> = []
+  @exclusivity(unchecked) private var id: UInt32 = 0
+  @exclusivity(unchecked) package private(set) var count = 0
+
+  private enum Form {
+    case numbers
+    /// `decoded` has the rows.
+    case spans
+    /// `decoded` has the entries, `indices` those of the rows.
+    case entries
+  }
+
+  package init(_ type: ColumnType, makesValues: Bool) {
+    self.type = type
+    self.makesValues = makesValues
+  }
+
+  private var isText: Bool { type == .text || type == .data }
+
+  // MARK: Decoding
+
+  /// To be called before rows of a column are decoded.
+  ///
+  /// - Throws: `ClusterError.misfit`, where an entry of its dictionary is not of the type.
+  /// - Complexity: O(1), or O(entries of the dictionary).
+  package func open(_ column: ColumnReader) throws(ClusterError) {
+    id = column.id
+    form = isText ? .spans : .numbers
+    values.removeAll(keepingCapacity: true)
+    entries.removeAll(keepingCapacity: true)
+    guard case .dictionary(let dictionary) = column.body else { return }
+    let count = dictionary.entries.count
+    if isText {
+      // Entries that are met once are not worth being made beforehand.
+      if count > max(column.rowCount / 2, 16) { return }
+      decoded.decode(entriesOf: dictionary)
+      form = .entries
+      guard makesValues else { return }
+      for index in 0..<count {
+        guard let bytes = decoded[index], let value = Value(spelling: bytes, type: type) else {
+          throw .misfit(column: id, row: 0, type: type)
+        }
+        values.append(value)
+      }
+      values.append(.null)
+      return
+    }
+    decoded.decode(entriesOf: dictionary)
+    for index in 0..<count { entries.append(try number(decoded[index], row: 0)) }
+  }
+
+  /// Decodes rows of the column that was opened.
+  ///
+  /// - Precondition: the column has these rows.
+  /// - Throws: `ClusterError.misfit`.
+  package func decode(_ column: ColumnReader, rows: Range<Int>) throws(ClusterError) {
+    count = rows.count
+    hasNulls = false
+    switch form {
+    case .spans: decoded.decode(column, rows: rows)
+    case .entries: decodeIndices(column, rows)
+    case .numbers: try decodeNumbers(column, rows)
+    }
+  }
+
+  private func decodeIndices(_ column: ColumnReader, _ rows: Range<Int>) {
+    guard case .dictionary(let dictionary) = column.body else { return }
+    dictionary.decode(rows, table: &codes, into: indices.reserve(rows.count))
+  }
+
+  private func decodeNumbers(_ column: ColumnReader, _ rows: Range<Int>) throws(ClusterError) {
+    let target = numbers.reserve(rows.count)
+    _ = nulls.reserve(rows.count)
+    if column.nullCount == column.rowCount { return setAllNull() }
+    switch (column.body, type) {
+    case (.dictionary, _):
+      decodeIndices(column, rows)
+      let indices = indices.pointer
+      let null = entries.count
+      if column.nullCount > 0 { clearNulls() }
+      for row in 0..<count {
+        let index = Int(indices[row])
+        // An index beyond the entries is null, whatever the directory says.
+        if index < null { target[row] = entries[index] } else { setNull(row) }
+      }
+    case (.integers(let integers), .int):
+      integers.numbers.decode(rows, table: &codes, into: target)
+      try mark(integers.marks, rows)
+    case (.integers(let integers), .double):
+      integers.numbers.decode(rows, table: &codes, into: target)
+      // Correctly rounded, as parsing its digits would be.
+      for row in 0..<count { target[row] = Self.bits(Double(target[row])) }
+      try mark(integers.marks, rows)
+    case (.decimals(let decimals), .double):
+      decimals.mantissas.decode(rows, table: &codes, into: target)
+      try decode(decimals, column, rows, target)
+    case (.doubles(let doubles), .double):
+      for row in rows {
+        let double = doubles.number(row)
+        target[row &- rows.lowerBound] = Self.bits(double)
+        if !double.isFinite, case .double(let spelled) = try column.value(row, as: type) {
+          // What is spelled as no number is an exception, or infinite, or NaN of any bits.
+          target[row &- rows.lowerBound] = Self.bits(spelled)
+        }
+      }
+      try mark(doubles.marks, rows)
+    case (.dates(let dates), .date) where dates.style == .iso:
+      dates.days.decode(rows, table: &codes, into: target)
+      for row in 0..<count {
+        target[row] = Int64(CalendarDate(clamping: target[row]).daysSince1970)
+      }
+      try mark(dates.marks, rows)
+    case (.dateTimes(let moments), .dateTime):
+      moments.moments.decode(rows, table: &codes, into: target)
+      for row in 0..<count {
+        target[row] = moments.moment(target[row]).microsecondsSince1970
+      }
+      try mark(moments.marks, rows)
+    default:
+      // By their spellings: rarely a column is read as what it is not stored as.
+      decoded.decode(column, rows: rows)
+      try takeSpelled(from: rows.lowerBound)
+    }
+  }
+
+  private func decode(
+    _ decimals: DecimalEncoding, _ column: ColumnReader, _ rows: Range<Int>,
+    _ target: UnsafeMutablePointer<Int64>
+  ) throws(ClusterError) {
+    let hasMarks = !decimals.marks.isEmpty
+    for row in 0..<count {
+      if hasMarks, decimals.marks.isNull(rows.lowerBound + row) {
+        target[row] = 0
+        continue
+      }
+      let number = decimals.number(target[row], rows.lowerBound + row)
+      if let exact = NumberSpelling.exactDouble(
+        number.mantissa.magnitude, exponent: 0 &- Int(number.scale))
+      {
+        target[row] = Self.bits(number.mantissa < 0 ? -exact : exact)
+      } else {
+        let value = try column.value(rows.lowerBound + row, as: type)
+        if case .double(let double) = value { target[row] = Self.bits(double) }
+      }
+    }
+    try mark(decimals.marks, rows)
+  }
+
+  /// Puts nulls and exceptions in their places.
+  private func mark(_ marks: RowMarks, _ rows: Range<Int>) throws(ClusterError) {
+    if marks.isEmpty { return }
+    clearNulls()
+    for row in rows where marks.isNull(row) { nulls.pointer[row &- rows.lowerBound] = true }
+    var misfit: Int?
+    marks.forEachException { row, spelling in
+      guard rows.contains(row), !nulls.pointer[row &- rows.lowerBound] else { return }
+      if let number = Self.number(spelling, type) {
+        numbers.pointer[row &- rows.lowerBound] = number
+      } else {
+        misfit = row
+      }
+    }
+    if let misfit { throw .misfit(column: id, row: misfit, type: type) }
+  }
+
+  /// Takes rows that `decode` spells.
+  ///
+  /// For leaves where rows have changed: what stands under these in the column may be of another
+  /// type, so that it must not be looked at.
+  ///
+  /// - Throws: `ClusterError.misfit`.
+  package func decodeSpelled(
+    id: UInt32, _ decode: (DecodedColumn) -> Void
+  ) throws(ClusterError) {
+    self.id = id
+    decode(decoded)
+    count = decoded.count
+    hasNulls = false
+    form = isText ? .spans : .numbers
+    if isText { return }
+    _ = numbers.reserve(count)
+    _ = nulls.reserve(count)
+    try takeSpelled(from: 0)
+  }
+
+  /// The numbers of the spelled rows.
+  private func takeSpelled(from first: Int) throws(ClusterError) {
+    for row in 0..<count {
+      if let spelling = decoded[row] {
+        numbers.pointer[row] = try number(spelling, row: first + row)
+      } else {
+        setNull(row)
+      }
+    }
+  }
+
+  private func clearNulls() {
+    if hasNulls { return }
+    hasNulls = true
+    nulls.pointer.update(repeating: false, count: count)
+  }
+
+  private func setNull(_ index: Int) {
+    clearNulls()
+    nulls.pointer[index] = true
+    numbers.pointer[index] = 0
+  }
+
+  private func setAllNull() {
+    hasNulls = true
+    nulls.pointer.update(repeating: true, count: count)
+    numbers.pointer.update(repeating: 0, count: count)
+  }
+
+  // MARK: Numbers
+
+  private static func bits(_ double: Double) -> Int64 { Int64(bitPattern: double.bitPattern) }
+
+  private func number(
+    _ spelling: UnsafeRawBufferPointer?, row: Int
+  ) throws(ClusterError) -> Int64 {
+    guard let number = spelling.flatMap({ Self.number($0, type) }) else {
+      throw .misfit(column: id, row: row, type: type)
+    }
+    return number
+  }
+
+  /// A spelling's value as 64 bits; nil when it is not of the type.
+  private static func number(_ spelling: UnsafeRawBufferPointer, _ type: ColumnType) -> Int64? {
+    switch Value(spelling: spelling, type: type) {
+    case .int(let int): int
+    case .double(let double): bits(double)
+    case .bool(let bool): bool ? 1 : 0
+    case .date(let date): Int64(date.daysSince1970)
+    case .dateTime(let moment): moment.microsecondsSince1970
+    case nil, .null, .text, .data: nil
+    }
+  }
+
+  // MARK: Reading
+
+  /// True when a row's value is null.
+  ///
+  /// - Precondition: 0 <= `row` < `count`; so in all that follows.
+  @inline(__always)
+  package func isNull(_ row: Int) -> Bool {
+    form == .numbers ? hasNulls && nulls.pointer[row] : bytes(row) == nil
+  }
+
+  /// The 64 bits of a row's value: an int, a double's pattern, 0 or 1, days or microseconds since 1970; nil
+  /// for null, and for text.
+  @inline(__always)
+  package func number(_ row: Int) -> Int64? {
+    form != .numbers || (hasNulls && nulls.pointer[row]) ? nil : numbers.pointer[row]
+  }
+
+  /// The bytes of a row's text; nil for null, and for what is no text.
+  @inline(__always)
+  package func bytes(_ row: Int) -> UnsafeRawBufferPointer? {
+    switch form {
+    case .numbers: return nil
+    case .spans: return decoded[row]
+    case .entries:
+      let index = Int(indices.pointer[row])
+      return index < decoded.count ? decoded[index] : nil
+    }
+  }
+
+  /// A row's value.
+  ///
+  /// - Throws: `ClusterError.misfit`, when text is no UTF-8.
+  package func value(_ row: Int) throws(ClusterError) -> Value {
+    guard form == .numbers else { return try textValue(row) }
+    return number(row).map { Self.value($0, type) } ?? .null
+  }
+
+  @inline(__always)
+  private func textValue(_ row: Int) throws(ClusterError) -> Value {
+    guard let bytes = bytes(row) else { return .null }
+    if type == .data { return .data(Array(bytes)) }
+    guard let text = String(spelled: bytes) else {
+      throw .misfit(column: id, row: row, type: type)
+    }
+    return .text(text)
+  }
+
+  @inline(__always)
+  private static func value(_ number: Int64, _ type: ColumnType) -> Value {
+    switch type {
+    case .int: .int(number)
+    case .double: .double(Double(bitPattern: UInt64(bitPattern: number)))
+    case .bool: .bool(number != 0)
+    case .date: .date(CalendarDate(clamping: number))
+    case .dateTime: .dateTime(DateTime(clamping: number))
+    case .text, .data: .null
+    }
+  }
+
+  /// Puts rows' values into every `stride`th place of a memory; cheaper than one by one.
+  ///
+  /// - Precondition: the places hold nothing; the window was made for values.
+  /// - Throws: `ClusterError.misfit`; all places hold something then, too.
+  package func initialize(
+    _ target: UnsafeMutablePointer<Value>, stride: Int, rows: Range<Int>
+  ) throws(ClusterError) {
+    var place = target
+    switch form {
+    case .entries:
+      // Indices are those of entries or, one behind them, of null.
+      let indices = indices.pointer
+      values.withUnsafeBufferPointer { values in
+        for row in rows {
+          place.initialize(to: values[Int(indices[row])])
+          place += stride
+        }
+      }
+    case .spans:
+      var misfit: ClusterError?
+      for row in rows {
+        do {
+          place.initialize(to: try textValue(row))
+        } catch {
+          misfit = error
+          place.initialize(to: .null)
+        }
+        place += stride
+      }
+      if let misfit { throw misfit }
+    case .numbers:
+      let numbers = numbers.pointer
+      for row in rows {
+        place.initialize(to: isNull(row) ? .null : Self.value(numbers[row], type))
+        place += stride
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+extension Database {
+  /// Removes a database's files: the database, its lock file, and what a killed compaction left.
+  ///
+  /// A damaged database is removed, a file that is no Sheaf database is not. Where the path is a symbolic link,
+  /// the files it leads to go and the link stays.
+  ///
+  /// Thread rule: any thread. Nobody can open the database meanwhile; who comes after finds none.
+  ///
+  /// - Returns: false when there was no database file.
+  /// - Throws: `EngineError.busy` when somebody has it open, this process or another, or has closed it
+  ///   and still holds a snapshot; `.notADatabase`; `.newerFormat`; `.system`. The database is then
+  ///   as it was.
+  @discardableResult
+  public static func deleteFiles(at given: String) throws -> Bool {
+    let path = System.resolved(given)
+    return try translatingErrors(path) {
+      // A lock file is not made where there is nothing to lock; one may be left of a killed process.
+      guard try exists(path) || exists(temporaryPath(path)) || exists(lockPath(path)) else {
+        return false
+      }
+      var found = false
+      let isUnused = try Coordination.whileUnused(lockPath(path)) {
+        found = try exists(path)
+        if found { try refuseForeign(path) }
+        // The temporary first: without its database it would be nobody's.
+        try System.remove(temporaryPath(path))
+        try System.remove(path)
+        if found { try System.flushDirectory(of: path) }
+      }
+      guard isUnused else {
+        throw EngineError.busy(
+          path: path, reason: "it is open, or a snapshot of it is held; close it everywhere first")
+      }
+      return found
+    }
+  }
+
+  private static func exists(_ path: String) throws(SystemError) -> Bool {
+    do {
+      _ = try System.status(path: path)
+      return true
+    } catch {
+      if error.isMissing { return false }
+      throw error
+    }
+  }
+
+  private static func refuseForeign(_ path: String) throws {
+    let storage = try FileStorage(path: path, mode: .readOnly)
+    if try Recovery.isForeign(storage),
+      try !Recovery.isUnborn(storage, catalogue: Catalogue().encode())
+    {
+      throw EngineError.notADatabase(path: path, reason: "it has no commit slot")
+    }
+  }
+}

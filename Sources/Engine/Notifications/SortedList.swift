@@ -1,0 +1,123 @@
+/// A sorted list of objects after a few of them changed, made without sorting the others again: they keep
+/// their order, and the places of those that changed are found by bisection.
+///
+/// Thread rule: confined, while the table's version is held.
+struct SortedList {
+  /// The objects in their new order.
+  let keys: [Int64]
+  /// What turns the old list into it.
+  let difference: ListDifference
+
+  /// - Parameters:
+  ///   - old: the objects as they were sorted.
+  ///   - leaving: those that are gone, or whose place is to be found anew.
+  ///   - coming: those of the new version whose places are to be found, ascending.
+  /// - Complexity: O(n + k log n log N) for k objects that come, in a table of N.
+  /// - Throws: `ClusterError`, `BlockError`, `EngineError.noSuchColumn`.
+  init(
+    _ old: [Int64], leaving: Set<Int64>, coming: [Int64], _ sort: [SortOrder], _ table: Table
+  ) throws {
+    var left: [Int] = []
+    var rest: [Int64] = []
+    rest.reserveCapacity(old.count)
+    for (position, key) in old.enumerated() {
+      if leaving.contains(key) { left.append(position) } else { rest.append(key) }
+    }
+    let reader = try SortKeyReader(sort, table)
+    var additions: [(place: Int, bytes: [UInt8], key: Int64)] = []
+    for key in coming {
+      let bytes = try reader.bytes(of: key)
+      additions.append((try Self.place(of: bytes, key, in: rest, reader), bytes, key))
+    }
+    additions.sort { one, other in
+      one.bytes == other.bytes
+        ? one.key < other.key : one.bytes.lexicographicallyPrecedes(other.bytes)
+    }
+    (keys, difference) = Self.merge(
+      old, left, rest, additions.map { (min(max($0.place, 0), rest.count), $0.key) })
+  }
+
+  /// How many objects of a sorted list come before one.
+  private static func place(
+    of bytes: [UInt8], _ key: Int64, in list: [Int64], _ reader: SortKeyReader
+  ) throws -> Int {
+    var low = 0
+    var high = list.count
+    while low < high {
+      let middle = (low + high) >> 1
+      let other = try reader.bytes(of: list[middle])
+      let isBefore =
+        other == bytes ? list[middle] < key : other.lexicographicallyPrecedes(bytes)
+      if isBefore { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// - Parameters:
+  ///   - left: the places of the old list that are not in the rest, ascending.
+  ///   - additions: objects with the place in the rest that they come before, in their order.
+  private static func merge(
+    _ old: [Int64], _ left: [Int], _ rest: [Int64], _ additions: [(place: Int, key: Int64)]
+  ) -> ([Int64], ListDifference) {
+    var keys: [Int64] = []
+    keys.reserveCapacity(rest.count + additions.count)
+    var added: [Int64: Int] = [:]
+    var next = 0
+    for addition in additions {
+      // Only what is read from damaged leaves is out of order.
+      let place = max(next, addition.place)
+      keys += rest[next..<place]
+      next = place
+      added[addition.key] = keys.count
+      keys.append(addition.key)
+    }
+    keys += rest[next...]
+    var places: [Int] = []
+    places.reserveCapacity(old.count)
+    var (nextLeft, nextAdded, inRest) = (0, 0, 0)
+    for position in old.indices {
+      if nextLeft < left.count, left[nextLeft] == position {
+        nextLeft += 1
+        places.append(added[old[position]] ?? -1)
+        continue
+      }
+      while nextAdded < additions.count, additions[nextAdded].place <= inRest { nextAdded += 1 }
+      places.append(inRest + nextAdded)
+      inRest += 1
+    }
+    return (keys, ListDifference(newPlaces: places, count: keys.count))
+  }
+}
+
+/// Makes the bytes that objects are sorted by.
+private struct SortKeyReader {
+  private let table: Table
+  private let columns: [(id: UInt32, key: OrderedKey)]
+
+  init(_ sort: [SortOrder], _ table: Table) throws {
+    self.table = table
+    columns = try zip(sort, table.indices(of: sort.map(\.column))).map { order, index in
+      (
+        table.schema.columnIDs[index],
+        OrderedKey(type: table.columns[index].type, isDescending: order.isDescending)
+      )
+    }
+  }
+
+  /// Nothing for an object that is not there.
+  func bytes(of key: Int64) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    guard let place = try table.tree.location(ofKey: key) else { return bytes }
+    let leaf = try Leaf(place.entry, table.tree.blocks, end: table.tree.end)
+    guard let row = try leaf.keys().row(ofKey: key) else { return bytes }
+    for column in columns {
+      let fits = try leaf.column(id: column.id).withSpelling(row) {
+        column.key.append($0, to: &bytes)
+      }
+      guard fits else {
+        throw ClusterError.misfit(column: column.id, row: row, type: column.key.type)
+      }
+    }
+    return bytes
+  }
+}

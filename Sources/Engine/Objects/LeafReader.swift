@@ -1,0 +1,332 @@
+/// A leaf kept open for reading single rows: each column is opened when it is first asked for; where the
+/// rows asked for follow each other, many are decoded at a time; and when many were asked for here and
+/// there, all of its dictionaries' indices (`RowCodes`).
+///
+/// Thread rule: one thread at a time, while a version that has the leaf is held.
+final class LeafReader {
+  let leaf: Leaf
+  private let keys: LeafKeys
+  /// The columns of the table.
+  // Unchecked, as all below: nothing that is called while they change comes back here; the checks would
+  // cost more than reading a value.
+  @exclusivity(unchecked) private(set) var shape: RowShape
+  /// Unsafe for speed: of `columnCount` columns, which who asks has checked theirs against.
+  private let points: UnsafeMutablePointer<PointColumn>
+  private let columnCount: Int
+  @exclusivity(unchecked) private var others: [OtherColumn?] = []
+  /// True when columns have decoded windows, which are large.
+  @exclusivity(unchecked) private var hasWindows = false
+  /// The row that values were last asked of.
+  @exclusivity(unchecked) private var lastRow = -1
+  /// How many rows in turn lay close to the one before.
+  @exclusivity(unchecked) private var neighbours = 0
+  @exclusivity(unchecked) private var codes: RowCodes?
+  /// Whole rows still to be read here and there before their codes are made.
+  @exclusivity(unchecked) private var readsBeforeCodes: Int
+  /// About how much memory it takes.
+  @exclusivity(unchecked) private(set) var byteCount: Int
+
+  /// A column that is read through its `LeafColumn`.
+  private final class OtherColumn {
+    let column: LeafColumn
+    /// The entries of its dictionary, if it has one.
+    let entries: StoredStrings?
+    /// Some of its rows, decoded.
+    @exclusivity(unchecked) var decoded: DecodedColumn?
+    @exclusivity(unchecked) var rows = 0..<0
+
+    init(_ column: LeafColumn) {
+      self.column = column
+      if case .dictionary(let dictionary) = column.stored.body {
+        entries = dictionary.entries
+      } else {
+        entries = nil
+      }
+    }
+  }
+
+  /// Codes are made for all rows when one in so many was read.
+  private static let readsPerRow = 16
+
+  /// Rows less than so many apart are close; after so many of them, so many rows are decoded. One by
+  /// one, a value costs about four times what it does decoded with others.
+  private static let (closeRows, fewNeighbours, window) = (5, 16, 256)
+
+  /// - Throws: `ClusterError`, when the keys are damaged.
+  init(_ leaf: Leaf, _ shape: RowShape) throws(ClusterError) {
+    self.leaf = leaf
+    self.shape = shape
+    keys = try leaf.keys()
+    columnCount = shape.columns.count
+    points = .allocate(capacity: columnCount)
+    points.initialize(repeating: .unopened, count: columnCount)
+    readsBeforeCodes = leaf.cluster.rowCount / Self.readsPerRow
+    byteCount = 256 + shape.columns.count * MemoryLayout<PointColumn>.stride
+  }
+
+  deinit { points.deallocate() }
+
+  /// True when it reads the same columns as the same types; it then takes this shape for its own.
+  @inline(__always)
+  func fits(_ other: RowShape) -> Bool {
+    if shape === other { return true }
+    guard shape.isSame(other) else { return false }
+    shape = other
+    return true
+  }
+
+  private var columnIDs: [UInt32] { shape.schema.columnIDs }
+
+  var rowCount: Int { leaf.rowCount }
+
+  /// - Precondition: the row exists.
+  func key(_ row: Int) -> Int64 { keys.key(row) }
+
+  /// The row of a key; nil when there is none.
+  func row(ofKey key: Int64) -> Int? { keys.row(ofKey: key) }
+
+  /// To be called when another leaf's turn has come: gives up what is large and quickly made again.
+  func rest() {
+    guard hasWindows else { return }
+    hasWindows = false
+    neighbours = 0
+    for case let other? in others {
+      other.decoded = nil
+      other.rows = 0..<0
+    }
+  }
+
+  // MARK: Columns
+
+  /// Opens a column that is not open yet.
+  ///
+  /// - Throws: `ClusterError`.
+  @inline(never)
+  private func open(_ index: Int) throws(ClusterError) {
+    let column = try leaf.column(id: columnIDs[index])
+    // What has changed lies in the overlay; all other rows are the cluster's.
+    let point = PointColumn(column.stored, as: shape.columns[index].type)
+    if point.isOther {
+      if others.isEmpty { others = Array(repeating: nil, count: columnCount) }
+      others[index] = OtherColumn(column)
+    }
+    points[index] = point
+  }
+
+  /// A column that is read through its `LeafColumn`; opened when it was not.
+  private func other(_ index: Int) throws(ClusterError) -> OtherColumn {
+    if index < others.count, let other = others[index] { return other }
+    if others.isEmpty { others = Array(repeating: nil, count: columnCount) }
+    let other = OtherColumn(try leaf.column(id: columnIDs[index]))
+    others[index] = other
+    return other
+  }
+
+  /// To be called before values of a row are read.
+  @inline(__always)
+  private func visit(_ row: Int) {
+    if row == lastRow { return }
+    neighbours = row > lastRow && row - lastRow < Self.closeRows ? neighbours + 1 : 0
+    lastRow = row
+  }
+
+  // MARK: Values
+
+  /// The value of a row.
+  ///
+  /// - Parameter column: its place among the table's columns, which it has.
+  /// - Returns: null outside the rows.
+  /// - Throws: `ClusterError`; `.misfit` when the spelling is not of the type.
+  func value(_ row: Int, _ column: Int) throws(ClusterError) -> Value {
+    guard row >= 0, row < rowCount else { return .null }
+    visit(row)
+    if points[column].isUnopened { try open(column) }
+    guard let base = baseRow(row) else { return try other(row, column) }
+    if let codes, codes.slots[column].isUsed {
+      let slot = codes.slots[column]
+      let code = codes.code(base, slot)
+      return slot.isPooled ? codes.value(code, slot) : try value(entry: code, column, row: row)
+    }
+    if points[column].isOther { return try other(row, column) }
+    let place = points[column].place(base)
+    let stored = points[column].stored(place)
+    return try points[column].value(
+      place, stored, isASCII: stored?.isASCII ?? true, id: columnIDs[column], row: row)
+  }
+
+  /// The cluster's row; nil when the row was changed since.
+  @inline(__always)
+  private func baseRow(_ row: Int) -> Int? {
+    guard let overlay = leaf.overlay else { return row }
+    let base = overlay.baseRow(row)
+    return overlay.changedIndex(base) == nil ? base : nil
+  }
+
+  private func other(_ row: Int, _ column: Int) throws(ClusterError) -> Value {
+    let other = try other(column)
+    let type = shape.columns[column].type
+    guard let spelling = window(other, row) else { return try other.column.value(row, as: type) }
+    guard let bytes = spelling else { return .null }
+    guard let value = Value(spelling: bytes, type: type) else {
+      throw .misfit(column: columnIDs[column], row: row, type: type)
+    }
+    return value
+  }
+
+  /// The value of an entry of the leaf's own dictionary.
+  private func value(
+    entry: Int, _ column: Int, row: Int
+  ) throws(ClusterError) -> Value {
+    if let bytes = points[column].stored(entry) {
+      return try points[column].value(
+        entry, bytes, isASCII: bytes.isASCII, id: columnIDs[column], row: row)
+    }
+    guard points[column].isOther, let entries = try other(column).entries, entry < entries.count
+    else { return .null }
+    let type = shape.columns[column].type
+    let value = entries.withBytes(entry) { $0.flatMap { Value(spelling: $0, type: type) } }
+    guard let value else { throw .misfit(column: columnIDs[column], row: row, type: type) }
+    return value
+  }
+
+  /// All values of a row.
+  ///
+  /// - Parameter pools: of the columns' values.
+  /// - Precondition: 0 <= `row` < `rowCount`.
+  /// - Throws: `ClusterError`.
+  func values(_ row: Int, _ pools: ValuePools? = nil) throws -> [Value] {
+    visit(row)
+    if codes == nil {
+      for column in 0..<columnCount where points[column].isUnopened { try open(column) }
+      // Rows in turn are read well without.
+      if neighbours == 0, let pools { try prepareCodes(pools) }
+    }
+    guard let base = baseRow(row) else {
+      return try (0..<columnCount).map { try other(row, $0) }
+    }
+    return try withUnsafeTemporaryAllocation(of: PointPlace.self, capacity: columnCount) {
+      places in
+      guard let places = places.baseAddress else { return [] }
+      locate(base, places)
+      var values: [Value] = []
+      values.reserveCapacity(columnCount)
+      for column in 0..<columnCount {
+        values.append(try value(places[column], column, row: row))
+      }
+      return values
+    }
+  }
+
+  private func prepareCodes(_ pools: ValuePools) throws(ClusterError) {
+    readsBeforeCodes -= 1
+    if readsBeforeCodes != 0 { return }
+    var columns: [RowCodes.Source] = []
+    for (id, column) in zip(columnIDs, shape.columns) {
+      columns.append((try leaf.column(id: id).stored, pools.pool(id, column.type)))
+    }
+    codes = RowCodes(columns, rowCount: leaf.cluster.rowCount)
+    byteCount += codes?.byteCount ?? 0
+  }
+
+  /// Where a value lies.
+  private struct PointPlace: BitwiseCopyable {
+    enum Kind: UInt8 {
+      /// `place` is a pool's number.
+      case pooled
+      /// `place` is an entry of the leaf's dictionary.
+      case entry
+      /// `place` and `stored` are a `PointColumn`'s.
+      case point
+      case other
+    }
+    var place = 0
+    var stored: UnsafeRawBufferPointer?
+    var kind = Kind.other
+    var isASCII = true
+  }
+
+  /// Finds the values of a row of the cluster, step by step for all columns: see `PointColumn`.
+  private func locate(_ base: Int, _ places: UnsafeMutablePointer<PointPlace>) {
+    if let codes {
+      let slots = codes.slots
+      for column in 0..<columnCount {
+        let slot = slots[column]
+        var place = PointPlace()
+        if slot.isUsed {
+          place.place = codes.code(base, slot)
+          place.kind = slot.isPooled ? .pooled : .entry
+        } else if !points[column].isOther {
+          place.place = points[column].place(base)
+          place.kind = .point
+        }
+        places[column] = place
+      }
+    } else {
+      for column in 0..<columnCount {
+        var place = PointPlace()
+        if !points[column].isOther {
+          place.place = points[column].place(base)
+          place.kind = .point
+        }
+        places[column] = place
+      }
+    }
+    for column in 0..<columnCount
+    where places[column].kind == .point || places[column].kind == .entry {
+      places[column].stored = points[column].stored(places[column].place)
+    }
+    for column in 0..<columnCount {
+      if let stored = places[column].stored { places[column].isASCII = stored.isASCII }
+    }
+  }
+
+  @inline(__always)
+  private func value(
+    _ place: PointPlace, _ column: Int, row: Int
+  ) throws(ClusterError) -> Value {
+    switch place.kind {
+    case .pooled:
+      guard let codes else { return .null }
+      return codes.value(place.place, codes.slots[column])
+    case .entry where place.stored == nil: return try value(entry: place.place, column, row: row)
+    case .entry, .point:
+      return try points[column].value(
+        place.place, place.stored, isASCII: place.isASCII, id: columnIDs[column], row: row)
+    case .other: return try other(row, column)
+    }
+  }
+
+  // MARK: Spellings
+
+  /// Calls `body` with the bytes of a row's spelling; with nil for null and outside the rows.
+  ///
+  /// - Parameter column: its place among the table's columns, which it has.
+  func withSpelling<Result>(
+    _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
+  ) throws -> Result {
+    guard row >= 0, row < rowCount else { return try body(nil) }
+    visit(row)
+    if points[column].isUnopened { try open(column) }
+    if !points[column].isOther, let base = baseRow(row) {
+      return try points[column].withSpelling(base, body)
+    }
+    let other = try other(column)
+    if let spelling = window(other, row) { return try body(spelling) }
+    return try other.column.withSpelling(row, body)
+  }
+
+  /// A row's spelling out of many that are decoded at a time; nil when it is to be read by itself.
+  private func window(_ other: OtherColumn, _ row: Int) -> UnsafeRawBufferPointer?? {
+    if other.rows.contains(row), let decoded = other.decoded {
+      return .some(decoded[row - other.rows.lowerBound])
+    }
+    if neighbours < Self.fewNeighbours { return nil }
+    let decoded = other.decoded ?? DecodedColumn()
+    let rows = row..<min(row + Self.window, other.column.rowCount)
+    other.column.decode(rows: rows, into: decoded)
+    other.decoded = decoded
+    other.rows = rows
+    hasWindows = true
+    return .some(decoded[0])
+  }
+}

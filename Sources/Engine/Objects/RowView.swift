@@ -1,0 +1,70 @@
+/// An object's values in place, without a copy: for reading many objects fast.
+///
+/// Columns are named by their place among the table's columns, from 0 (`TableSchema.index(of:)`).
+///
+/// Unsafe for speed: valid during the call of the closure that it is given to, as are the bytes that it
+/// gives; to be used nowhere else. Columns that do not exist read as null.
+///
+/// Thread rule: confined, for that call.
+public struct RowView {
+  private let columns: UnsafePointer<Unmanaged<ColumnWindow>>
+  /// How many columns the table has.
+  public let count: Int
+  private let row: Int
+  /// The object's key.
+  public let key: Int64
+
+  @inline(__always)
+  init(_ columns: UnsafePointer<Unmanaged<ColumnWindow>>, count: Int, row: Int, key: Int64) {
+    self.columns = columns
+    self.count = count
+    self.row = row
+    self.key = key
+  }
+
+  @inline(__always)
+  private func with<Result>(
+    _ column: Int, else missing: Result, _ body: (ColumnWindow) throws -> Result
+  ) rethrows -> Result {
+    guard column >= 0, column < count else { return missing }
+    return try columns[column]._withUnsafeGuaranteedRef { try body($0) }
+  }
+
+  @inline(__always)
+  private func number(_ column: Int, _ type: ColumnType) -> Int64? {
+    with(column, else: nil) { $0.type == type ? $0.number(row) : nil }
+  }
+
+  /// True when the value is null.
+  public func isNull(_ column: Int) -> Bool { with(column, else: true) { $0.isNull(row) } }
+
+  /// The value of a column of integers; nil for null, and where the column has another type. So for the
+  /// other types.
+  public func int(_ column: Int) -> Int64? { number(column, .int) }
+
+  public func double(_ column: Int) -> Double? {
+    number(column, .double).map { Double(bitPattern: UInt64(bitPattern: $0)) }
+  }
+
+  public func bool(_ column: Int) -> Bool? { number(column, .bool).map { $0 != 0 } }
+
+  public func date(_ column: Int) -> CalendarDate? {
+    number(column, .date).map { CalendarDate(clamping: $0) }
+  }
+
+  public func dateTime(_ column: Int) -> DateTime? {
+    number(column, .dateTime).map { DateTime(clamping: $0) }
+  }
+
+  /// The bytes of a column of text (UTF-8 if the file is sound) or of data.
+  public func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
+    with(column, else: nil) { $0.bytes(row) }
+  }
+
+  /// The value of any column, copied.
+  ///
+  /// - Throws: `EngineError.damaged` through the call that gave this view, when text is no UTF-8.
+  public func value(_ column: Int) throws -> Value {
+    try with(column, else: .null) { try $0.value(row) }
+  }
+}

@@ -1,0 +1,62 @@
+/// The values of one column that were met in the dictionaries of its leaves, each once: what many leaves
+/// share stays in the processor's caches, and text too long for a `String`'s own room is made once.
+///
+/// Unsafe for speed: the values are read without a check; numbers come from `number` alone.
+///
+/// Thread rule: confined.
+final class ValuePool {
+  private let type: ColumnType
+  /// Never moves.
+  let values: UnsafeMutablePointer<Value>
+  private var count = 1
+  private var numbers: [UInt64: Int] = [:]
+
+  /// Beyond so many, values are left where they are.
+  private static let capacity = 4096
+  /// Of null.
+  static let null = 0
+
+  init(_ type: ColumnType) {
+    self.type = type
+    values = .allocate(capacity: Self.capacity)
+    values.initialize(to: .null)
+  }
+
+  deinit {
+    values.deinitialize(count: count)
+    values.deallocate()
+  }
+
+  /// The number of a spelling's value; nil when there is no more room, or it is not of the type.
+  func number(_ spelling: UnsafeRawBufferPointer) -> Int? {
+    let hash = Checksum.of(spelling)
+    guard let value = Value(spelling: spelling, type: type) else { return nil }
+    if let known = numbers[hash] { return values[known] == value ? known : nil }
+    guard count < Self.capacity else { return nil }
+    (values + count).initialize(to: value)
+    numbers[hash] = count
+    count += 1
+    return count - 1
+  }
+}
+
+/// The pools of a file's columns.
+///
+/// Thread rule: confined.
+final class ValuePools {
+  /// A column's type is a share of what its values mean. Columns of two tables may share a pool.
+  private struct Key: Hashable {
+    let columnID: UInt32
+    let type: ColumnType
+  }
+
+  private var pools: [Key: ValuePool] = [:]
+
+  func pool(_ columnID: UInt32, _ type: ColumnType) -> ValuePool {
+    let key = Key(columnID: columnID, type: type)
+    if let pool = pools[key] { return pool }
+    let pool = ValuePool(type)
+    pools[key] = pool
+    return pool
+  }
+}
