@@ -71,6 +71,73 @@ struct FormatDocumentTests {
     #expect(before.table == after.table)
   }
 
+  @Test("Secondary indexes of columns of all types")
+  func indexes() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("indexes.sheaf")
+    try makeIndexes(at: path)
+    let before = try read(path, "values", in: folder)
+    #expect(before.walk.contains("  index text, "))
+    #expect(!before.walk.contains("  index text, 1 runs"))
+    try compact(path)
+    let after = try read(path, "values", in: folder)
+    for type in ColumnType.allCases {
+      #expect(after.walk.contains("  index \(type.name), 1 runs of 560 entries"), "\(after.walk)")
+    }
+    #expect(before.table == after.table)
+  }
+
+  private func makeIndexes(at path: String) throws {
+    var random = SeededRandom(state: 9)
+    var options = Database.Options()
+    options.indexLimits.leafEntries = 20
+    options.indexLimits.nodeCapacity = 4
+    options.indexLimits.recentEntries = 200
+    options.indexLimits.smallestRun = 20
+    let database = try Database.open(path, options: options)
+    let columns = ColumnType.allCases.map { Column($0.name, $0) }
+    try database.write {
+      try $0.createTable("values", columns: columns, indexes: columns.map(\.name))
+    }
+    func value(_ type: ColumnType) -> Value {
+      let number = random.next()
+      if number % 9 == 0 { return .null }
+      let isFew = number % 3 == 0
+      switch type {
+      case .int: return .int(isFew ? Int64(number % 5) : Int64(bitPattern: random.next()))
+      case .double:
+        let doubles = [
+          0, -0.0, .nan, .infinity, -.infinity, 4.5, -4.5, .leastNonzeroMagnitude, 0.1,
+        ]
+        return .double(
+          isFew ? doubles[Int(number >> 8) % 9] : Double(random.next() >> 40) / 8 - 9e5)
+      case .bool: return .bool(isFew)
+      case .date:
+        let day = isFew ? Int(number % 4) : Int(random.next() % 3_652_425) - 719_528
+        return CalendarDate(daysSince1970: day).map { .date($0) } ?? .null
+      case .dateTime:
+        let second = Int64(random.next() % 60_000_000_000) - 30_000_000_000
+        return DateTime(microsecondsSince1970: second * 1_000_000 + (isFew ? 0 : 250_000))
+          .map { .dateTime($0) } ?? .null
+      case .text:
+        return .text(isFew ? ["", "a", "GAME", "日本"][Int(number >> 8) % 4] : "t\(number)")
+      case .data: return .data(isFew ? [0, 0] : [UInt8(number >> 8 & 255), 255, 0, 1, 2])
+      }
+    }
+    for round in 0..<6 {
+      try database.write { transaction in
+        let table = try transaction.table("values")
+        for _ in 0..<100 { try table.insert(columns.map { value($0.type) }) }
+        for key in 0..<20 {
+          let column = columns[key % columns.count]
+          try table.update(Int64(round * 100 + 15 + key), [column.name: value(column.type)])
+        }
+        for key in 0..<10 where round < 4 { try table.delete(Int64(round * 100 + 3 + key * 7)) }
+      }
+    }
+    try database.close()
+  }
+
   @Test("Defaults, columns that were removed, and the version of a schema")
   func schema() throws {
     let folder = try TemporaryFolder()

@@ -27,9 +27,10 @@ struct DamageTests {
       options.limits.overlayBytes = 2000...2000
       let database = try Database.open(path, options: options)
       try database.write { transaction in
-        try transaction.createTable("encodings", columns: Self.columns)
+        try transaction.createTable("encodings", columns: Self.columns, indexes: ["decimals"])
         try transaction.createTable("empty", columns: [Column("x", .int, default: .int(5))])
-        try transaction.createTable("keyed", columns: [Column("id", .text)], key: "id")
+        try transaction.createTable(
+          "keyed", columns: [Column("id", .text)], key: "id", indexes: ["id"])
         let editor = try transaction.table("encodings").editor
         var rows = RowBuffer(columnIDs: editor.schema.columnIDs)
         for row in 0..<24 {
@@ -277,7 +278,27 @@ struct DamageTests {
       let storage = RecordingStorage(forger.bytes, isRecording: false)
       _ = try outcome(storage, checks: round % 3 == 0 ? .always : .never)
       if round % 4 == 0 { try? change(storage, &random) }
+      if round % 4 == 1 { try? lookUp(storage) }
       #expect(storage.viewsOutside == [], "round \(round) of seed 99")
+    }
+  }
+
+  /// Asks secondary indexes; what they say may be anything.
+  private func lookUp(_ storage: RecordingStorage) throws {
+    let snapshot = try Database.open(storage: storage, options: .tiny).snapshot()
+    let questions: [String: [Engine.Predicate]] = [
+      "keyed": [column("id") == "7", column("id").beginsWith("k"), column("id") <= "key 21"],
+      "encodings": [
+        column("decimals") == 1.25, column("decimals") >= 7, column("decimals").isNull,
+      ],
+    ]
+    for (name, predicates) in questions {
+      guard let table = try? snapshot.table(name) else { continue }
+      for predicate in predicates {
+        let reader = try? ResultReader(Query(predicate), table, indexUse: .always)
+        _ = try? reader?.count()
+        _ = try? Query(predicate).explain(in: table)
+      }
     }
   }
 

@@ -274,7 +274,7 @@ struct ValueIndexTests {
 
   private func unindexed(_ predicate: Predicate, _ table: Table) throws -> [Int64] {
     var keys: [Int64] = []
-    let reader = try ResultReader(Query(predicate), table, readsColumns: false, usesIndexes: false)
+    let reader = try ResultReader(Query(predicate), table, readsColumns: false, indexUse: .never)
     try reader.forEachWindow(withKeys: true) { keys += $0.keys }
     return keys
   }

@@ -62,13 +62,21 @@ extension Database {
     let comparison = try SchemaComparison(
       declared: declared.tables, file: transaction.definitions())
     for table in comparison.missingTables {
-      try transaction.createTable(table.name, columns: table.columns, key: table.key)
+      try transaction.createTable(table)
     }
     for (name, column) in comparison.missingColumns {
       let table = try transaction.table(name)
       if try column.isNullable || column.default != nil || table.count == 0 {
         try table.addColumn(column)
       }
+    }
+    let indexes = try SchemaComparison(
+      declared: declared.tables, file: transaction.definitions())
+    for (name, column) in indexes.surplusIndexes {
+      try transaction.table(name).removeIndex(column)
+    }
+    for (name, column) in indexes.missingIndexes where try transaction.has(column, in: name) {
+      try transaction.table(name).addIndex(column)
     }
     let left = try SchemaComparison(declared: declared.tables, file: transaction.definitions())
     guard left.differences.isEmpty else { throw mismatch(declared, old, left.differences) }

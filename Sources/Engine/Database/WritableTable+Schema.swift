@@ -5,7 +5,9 @@
 /// schema alone, however many objects there are. `WritableTable` values go on.
 extension WritableTable {
   /// Name, columns and key, as a program would declare them.
-  public var definition: TableDefinition { TableDefinition(name, editor.schema) }
+  public var definition: TableDefinition {
+    TableDefinition(name, editor.schema, indexes: indexedColumns)
+  }
 
   /// Adds a column behind the others. Objects that are there get its default; null without one.
   ///

@@ -10,11 +10,17 @@ extension WriteTransaction {
     try tableNames.map { try table($0).definition }
   }
 
+  func has(_ column: String, in name: String) throws -> Bool {
+    try table(name).columns.contains { $0.name == column }
+  }
+
   /// Creates an empty table.
   ///
-  /// - Throws: as `createTable(_:columns:key:)`.
+  /// - Throws: as `createTable(_:columns:key:indexes:)`.
   public func createTable(_ definition: TableDefinition) throws {
-    try createTable(definition.name, columns: definition.columns, key: definition.key)
+    try createTable(
+      definition.name, columns: definition.columns, key: definition.key,
+      indexes: definition.indexes)
   }
 
   /// Gives a table another name. `WritableTable` values of it go on.

@@ -11,6 +11,7 @@ package struct EntryCursor {
   private var path: [(node: Node, next: Int)] = []
   private var leaf: IndexLeaf?
   private var row = 0
+  private var isPlaced = false
   /// Leaves that follow each other are each read once: more bytes than the file has are damage.
   private var budget: UInt64
 
@@ -22,22 +23,21 @@ package struct EntryCursor {
 
   /// Goes to the first entry that is not below the one given.
   ///
+  /// - Parameter entry: not below the one given before.
   /// - Complexity: O(log entries), and O(leaves between) within one code.
   /// - Throws: `BlockError` when a block on the way is damaged.
   package mutating func seek(_ entry: IndexEntry) throws(BlockError) {
-    if let leaf, row < leaf.rowCount, leaf[row] <= entry {
-      // Forward: leaves of the same code lie beside each other, others are found from the top.
-      if leaf[leaf.rowCount - 1] >= entry {
-        row = Self.firstRow(of: leaf, notBelow: entry, from: row)
-        return
-      }
-      if let next = nextFirstCode, next >= entry.code {
-        try advanceLeaf()
-        try skip(to: entry)
-        return
-      }
+    guard isPlaced else {
+      isPlaced = true
+      try descend(to: entry.code)
+      return try skip(to: entry)
     }
-    try descend(to: entry.code)
+    // Behind the last entry there is nothing more.
+    guard let leaf else { return }
+    // Leaves of one code are gone through one by one, others are found from the top.
+    if leaf[leaf.rowCount - 1] < entry, let next = nextFirstCode, next < entry.code {
+      try descend(to: entry.code)
+    }
     try skip(to: entry)
   }
 

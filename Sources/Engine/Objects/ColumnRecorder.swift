@@ -229,11 +229,12 @@ extension TableDefinition {
   ///   - type: whose properties become columns.
   ///   - name: of the table.
   ///   - key: the property that is the primary key.
+  ///   - indexes: the properties that have a secondary index.
   /// - Throws: `EngineError.invalidProperty` naming a property that no column can hold, or of which no
   ///   example can be made; `.invalidSchema` when there are no properties, or none of the key's name; what
   ///   `init(from:)` throws, but for a `DecodingError`, which becomes `.invalidProperty`.
   public init<Model: Decodable>(
-    of type: Model.Type, named name: String, key: String? = nil
+    of type: Model.Type, named name: String, key: String? = nil, indexes: [String] = []
   ) throws {
     let recorder = ColumnRecorder("\(type)")
     do {
@@ -243,6 +244,7 @@ extension TableDefinition {
         error.property.isEmpty ? recorder.columns.last?.name ?? "" : error.property,
         "example values are refused (\(error.reason)); declare the columns by hand")
     }
-    self.init(name, try TableSchema(recorder.columns, table: name, key: key))
+    self.init(
+      name, try TableSchema(recorder.columns, table: name, key: key), indexes: indexes)
   }
 }

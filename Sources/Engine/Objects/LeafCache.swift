@@ -36,6 +36,7 @@ package final class LeafCache {
     if let last {
       if last.reader.leaf.entry == entry, last.reader.fits(shape) { return last.reader }
       byteCount += last.reader.byteCount - last.counted
+      last.reader.rest()
     }
     let reader =
       try find(entry, shape)

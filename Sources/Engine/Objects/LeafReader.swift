@@ -7,12 +7,15 @@ final class LeafReader {
   let leaf: Leaf
   private let keys: LeafKeys
   /// The columns of the table.
+  // Unchecked, as all below: nothing that is called while they change comes back here; the checks would
+  // cost more than reading a value.
   @exclusivity(unchecked) private(set) var shape: RowShape
-  // Unchecked: nothing that is called while they change comes back here; the checks would cost more
-  // than reading a value.
+  /// Unsafe for speed: of `columnCount` columns, which who asks has checked theirs against.
   private let points: UnsafeMutablePointer<PointColumn>
   private let columnCount: Int
   @exclusivity(unchecked) private var others: [OtherColumn?] = []
+  /// True when columns have decoded windows, which are large.
+  @exclusivity(unchecked) private var hasWindows = false
   /// The row that values were last asked of.
   @exclusivity(unchecked) private var lastRow = -1
   /// How many rows in turn lay close to the one before.
@@ -81,6 +84,17 @@ final class LeafReader {
 
   /// The row of a key; nil when there is none.
   func row(ofKey key: Int64) -> Int? { keys.row(ofKey: key) }
+
+  /// To be called when another leaf's turn has come: gives up what is large and quickly made again.
+  func rest() {
+    guard hasWindows else { return }
+    hasWindows = false
+    neighbours = 0
+    for case let other? in others {
+      other.decoded = nil
+      other.rows = 0..<0
+    }
+  }
 
   // MARK: Columns
 
@@ -312,6 +326,7 @@ final class LeafReader {
     other.column.decode(rows: rows, into: decoded)
     other.decoded = decoded
     other.rows = rows
+    hasWindows = true
     return .some(decoded[0])
   }
 }

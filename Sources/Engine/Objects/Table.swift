@@ -29,7 +29,7 @@ public struct Table: Sendable {
   public var columns: [Column] { schema.columns }
 
   /// Name, columns and key, as a program would declare them.
-  public var definition: TableDefinition { TableDefinition(name, schema) }
+  public var definition: TableDefinition { TableDefinition(name, schema, indexes: indexedColumns) }
 
   /// How many objects the table has. Cost: none, the number is kept.
   public var count: Int { Int(clamping: tree.root.count) }

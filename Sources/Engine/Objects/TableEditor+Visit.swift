@@ -46,16 +46,14 @@ extension TableEditor {
 
   /// Some of the objects with the least keys in a range; none when there are none.
   private func readAhead(from first: Int64, below end: Int64) throws -> [Row] {
-    var position: UInt64 = 0
-    if let place = try tree.place(ofKey: first) {
-      switch place {
-      case .open(let leaf, let before):
-        position = before + UInt64(partitionPoint(leaf.count) { leaf.key($0) >= first })
-      case .stored(let entry, let before):
-        let keys = try store.leaf(entry).keys()
-        position =
-          before + UInt64(partitionPoint(Int(clamping: entry.count)) { keys.key($0) >= first })
-      }
+    var (position, leaf) = try tree.place(ofKeysFrom: first)
+    switch leaf {
+    case nil: break
+    case .open(let leaf, _):
+      position += UInt64(partitionPoint(leaf.count) { leaf.key($0) >= first })
+    case .stored(let entry, _):
+      let keys = try store.leaf(entry).keys()
+      position += UInt64(partitionPoint(Int(clamping: entry.count)) { keys.key($0) >= first })
     }
     var rows: [Row] = []
     var reader = ObjectReader(self)

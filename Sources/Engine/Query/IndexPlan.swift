@@ -21,8 +21,10 @@ struct IndexPlan {
 
   /// More ranges are not looked up: each is a descent in every run.
   private static let mostRanges = 4096
-  /// A row that an index names costs about as much as so many that are read in order.
-  private static let rowCost: UInt64 = 16
+  /// A row that an index names costs about as much as so many that are read in order. Of a million objects,
+  /// 10,000 found by an index of numbers took 3 ms, where all numbers are compared in 2 ms, all of
+  /// an uncompressed text in 20 ms.
+  private static let rowCost: UInt64 = 128
 
   private init(_ lookups: [Lookup], _ count: UInt64) {
     self.lookups = lookups
@@ -101,6 +103,13 @@ struct IndexPlan {
     keys.removeLast(keys.count - kept)
     return keys
   }
+}
+
+/// Whether a query may use indexes; tests compare them all.
+package enum IndexUse: Sendable, CaseIterable {
+  case never
+  case whenItPays
+  case always
 }
 
 extension CompiledTest {

@@ -6,21 +6,20 @@ package final class ResultReader {
   let table: any LeafSource
   let schema: TableSchema
   let filter: CompiledPredicate?
-  /// False: indexes are not used, for comparison.
-  private let usesIndexes: Bool
+  private let indexUse: IndexUse
   /// The places, among the table's, of the columns asked for.
   package let columnIndices: [Int]
   private let scan = LeafScan()
 
   /// - Parameters:
   ///   - readsColumns: false when no values are asked for.
-  ///   - usesIndexes: false: every leaf is looked at.
   /// - Throws: `QueryError`, `EngineError.noSuchColumn`, `.invalidArgument`.
   package init(
-    _ query: Query, _ table: any LeafSource, readsColumns: Bool = true, usesIndexes: Bool = true
+    _ query: Query, _ table: any LeafSource, readsColumns: Bool = true,
+    indexUse: IndexUse = .whenItPays
   ) throws {
     self.query = query
-    self.usesIndexes = usesIndexes
+    self.indexUse = indexUse
     self.table = table
     schema = try table.schema
     filter = try query.filter.map { [schema] in try CompiledPredicate($0, schema) }
@@ -56,10 +55,10 @@ package final class ResultReader {
 
   /// The keys of the objects that may match, ascending; nil when the whole table is to be read.
   private func candidates() throws -> [Int64]? {
-    guard usesIndexes, let filter else { return nil }
+    guard indexUse != .never, let filter else { return nil }
     return try translatingErrors(table.path) {
       guard let plan = try IndexPlan(filter, table),
-        plan.pays(objects: try table.objectCount, limit: enough)
+        try indexUse == .always || plan.pays(objects: table.objectCount, limit: enough)
       else { return nil }
       return try plan.candidates()
     }

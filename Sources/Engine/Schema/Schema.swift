@@ -43,20 +43,25 @@ public struct TableDefinition: Sendable, Hashable {
   /// The name of the primary key's column, which is never null, whatever the column says; nil for a
   /// table without.
   public var key: String?
+  /// The names of the columns with a secondary index, in any order: see `WritableTable.addIndex(_:)`.
+  public var indexes: [String]
 
   /// - Parameters:
   ///   - name: not empty.
   ///   - columns: at least one, each name once.
   ///   - key: the name of the primary key's column; nil for a table without.
-  public init(_ name: String, columns: [Column], key: String? = nil) {
+  ///   - indexes: the names of the columns with a secondary index.
+  public init(_ name: String, columns: [Column], key: String? = nil, indexes: [String] = []) {
     self.name = name
     self.columns = columns
     self.key = key
+    self.indexes = indexes
   }
 
   /// The definition of a table that there is.
-  package init(_ name: String, _ schema: TableSchema) {
+  package init(_ name: String, _ schema: TableSchema, indexes: [String]) {
     self.name = name
+    self.indexes = indexes
     columns = schema.columns
     key = schema.keyColumn.map { schema.columns[$0].name }
   }

@@ -5,6 +5,9 @@ struct SchemaComparison {
   private(set) var missingTables: [TableDefinition] = []
   /// By table.
   private(set) var missingColumns: [(table: String, column: Column)] = []
+  /// By table.
+  private(set) var missingIndexes: [(table: String, column: String)] = []
+  private(set) var surplusIndexes: [(table: String, column: String)] = []
 
   /// - Throws: `EngineError.invalidSchema` when what is declared cannot be.
   init(declared: [TableDefinition], file: [TableDefinition]) throws(EngineError) {
@@ -33,9 +36,15 @@ struct SchemaComparison {
     guard !definition.name.isEmpty else {
       throw EngineError.invalidSchema(table: "", reason: "a table needs a name")
     }
+    for index in definition.indexes
+    where !definition.columns.contains(where: { $0.name == index }) {
+      throw EngineError.invalidSchema(
+        table: definition.name, reason: "the indexed column '\(index)' is none of its columns")
+    }
     return TableDefinition(
       definition.name,
-      try TableSchema(definition.columns, table: definition.name, key: definition.key))
+      try TableSchema(definition.columns, table: definition.name, key: definition.key),
+      indexes: definition.indexes)
   }
 
   private mutating func compare(_ wanted: TableDefinition, _ found: TableDefinition) {
@@ -63,6 +72,14 @@ struct SchemaComparison {
     if wanted.key != found.key {
       func described(_ key: String?) -> String { key.map { "the key '\($0)'" } ?? "no key" }
       add(wanted, "\(described(wanted.key)) is declared, the file has \(described(found.key))")
+    }
+    for index in Set(wanted.indexes).subtracting(found.indexes).sorted() {
+      missingIndexes.append((wanted.name, index))
+      add(wanted, "column '\(index)' is declared as indexed, and is not in the file")
+    }
+    for index in Set(found.indexes).subtracting(wanted.indexes).sorted() {
+      surplusIndexes.append((wanted.name, index))
+      add(wanted, "column '\(index)' is indexed in the file, and not declared so")
     }
   }
 

@@ -23,6 +23,32 @@ extension TreeEditor {
     }
   }
 
+  /// How many objects have lesser keys than one, but for those in the leaf where it belongs, if there is one.
+  ///
+  /// What a node says of its first key may be too low: its first objects may have been deleted. So
+  /// that no leaf holds a key does not mean that all objects have greater ones.
+  func place(ofKeysFrom key: Int64) throws -> (position: UInt64, leaf: Place?) {
+    var position: UInt64 = 0
+    var current = root
+    while let node = current {
+      let index = partitionPoint(node.children.count) { node.children[$0].firstKey > key } - 1
+      if index < 0 { return (position, nil) }
+      for before in node.children[..<index] { position += before.count }
+      let child = node.children[index]
+      switch child.content {
+      case .open(let leaf): return (position, .open(leaf, position: position))
+      case .node(let inner): current = inner
+      case .stored(let reference):
+        let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
+        if node.level == 1 { return (position, .stored(entry, position: position)) }
+        let inner = try load(entry, level: node.level - 1)
+        node.children[index].content = .node(inner)
+        current = inner
+      }
+    }
+    return (position, nil)
+  }
+
   /// Replaces every leaf by what `body` writes in its place: leaves with the same rows. When it throws,
   /// nothing has changed.
   ///

@@ -21,6 +21,13 @@ package struct TreeReader: Sendable {
 
   package func node(_ entry: NodeEntry, level: Int) throws(BlockError) -> Node {
     let bytes = try blocks.block(entry.reference, end: end)
+    return try Node(bytes, of: entry, level: level, path: blocks.storage.path)
+  }
+
+  /// A node on the way to one object: its entries are looked at once, like its checksum. Who goes through
+  /// many objects, or frees what a node refers to, looks at them again, which then costs little.
+  private func nodeOnWay(_ entry: NodeEntry, level: Int) throws(BlockError) -> Node {
+    let bytes = try blocks.block(entry.reference, end: end)
     let parts = blocks.verifiedParts(of: entry.reference)
     let part = Self.part(entry)
     let isKnown = parts.contains(part)
@@ -55,7 +62,7 @@ package struct TreeReader: Sendable {
     var entry = root.entry
     var position: UInt64 = 0
     for level in stride(from: root.level, to: 0, by: -1) {
-      let node = try node(entry, level: level)
+      let node = try nodeOnWay(entry, level: level)
       guard let index = node.index(ofKey: key) else { return nil }
       for before in 0..<index { position &+= node.count(before) }
       entry = node.entry(index)
@@ -70,7 +77,7 @@ package struct TreeReader: Sendable {
     guard root.level > 0 else { return nil }
     var entry = root.entry
     for level in stride(from: root.level, to: 0, by: -1) {
-      let node = try node(entry, level: level)
+      let node = try nodeOnWay(entry, level: level)
       guard let index = node.index(ofKey: key) else { return nil }
       entry = node.entry(index)
     }
@@ -85,7 +92,7 @@ package struct TreeReader: Sendable {
     var entry = root.entry
     var position: UInt64 = 0
     for level in stride(from: root.level, to: 0, by: -1) {
-      let node = try node(entry, level: level)
+      let node = try nodeOnWay(entry, level: level)
       var index = 0
       while index < node.entryCount - 1, position &+ node.count(index) <= wanted {
         position &+= node.count(index)

@@ -109,6 +109,38 @@ struct SchemaVersionTests {
     #expect(folder.names() == ["a.sheaf"])
   }
 
+  @Test("Declared indexes are made, and given up, when the version is raised")
+  func indexes() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("a.sheaf")
+    try make(path)
+    var next = Self.first
+    next.tables[0].indexes = ["name"]
+    let error = try #require(
+      thrown { _ = try Database.open(path, options: Self.options(next)) })
+    guard case .schemaMismatch(_, 1, 1, let differences) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(
+      differences == [
+        "table 'people': column 'name' is declared as indexed, and is not in the file"
+      ])
+    for (version, names) in [(2, ["name"]), (3, ["age", "name"]), (4, [])] {
+      next.version = UInt64(version)
+      next.tables[0].indexes = names
+      let database = try Database.open(path, options: Self.options(next))
+      #expect(try database.snapshot().table("people").indexedColumns.sorted() == names)
+      #expect(try database.check().isSound)
+      try database.close()
+    }
+    next.version = 5
+    next.tables[0].indexes = ["nothing"]
+    #expect(throws: EngineError.self) {
+      _ = try Database.open(path, options: Self.options(next))
+    }
+  }
+
   @Test("The same version with other tables is refused, with every difference in words")
   func mismatch() throws {
     let folder = TemporaryFolder()

@@ -156,7 +156,10 @@ struct RealmFileTests {
     let first = try Database.open(path, options: options)
     try first.write { _ = try $0.table("people").insert(["name": .text("Ada Lovelace")]) }
     try first.close()
-    let columns = [Column("first", .text), Column("name", .text)]
+    let columns = [
+      Column("first", .text, default: .text("Ada")),
+      Column("name", .text, default: .text("Lovelace")),
+    ]
     options.schema = Schema(version: 1, tables: [TableDefinition("people", columns: columns)])
     #expect {
       _ = try Database.open(path, options: options)
@@ -171,9 +174,9 @@ struct RealmFileTests {
     options.migration = { transaction, old in
       let people = try transaction.table("people")
       #expect(old == 1)
-      try people.addColumn(Column("first", .text, default: .text("Ada")))
+      try people.addColumn(columns[0])
       try people.removeColumn("name")
-      try people.addColumn(Column("name", .text, default: .text("Lovelace")))
+      try people.addColumn(columns[1])
     }
     let second = try Database.open(path, options: options)
     let session = try second.session()
@@ -195,8 +198,47 @@ struct RealmFileTests {
       }
     }
     let use = try database.fileUse()
-    #expect(use.total < 100_000, "\(use)")
+    // Once the smallest step by which a file grows, and no more.
+    #expect(use.total < 400_000 && use.used < 50_000, "\(use)")
     #expect(try heldVersions(database) == [session.version])
+    #expect(try database.check().problems == [])
+  }
+
+  @Test("Commit there: a killed process pins its version; here it pins nothing and stops nobody")
+  func killed() async throws {
+    let path = folder.path("t.sheaf")
+    let told = Told<Int>()
+    // Other processes see what is durable.
+    try database.flush()
+    let worker = try SessionThread(database)
+    let database = database
+    try await worker.perform { session in
+      try session.keep(
+        session.objects("apps").observe { change in
+          if case .update(let apps, _) = change { told.add((try? apps.count) ?? -1) }
+        })
+      try session.refresh()
+    }
+    await #expect(processExitsWith: .signal(SIGKILL)) {
+      [path = path as String] in
+      let database = try Database.open(path)
+      let session = try database.session()
+      let frozen = try session.objects("apps").freeze()
+      let reference = try ThreadSafeReference(to: session.objects("apps")[0])
+      try session.write { _ in try session.insert(["App": .text("promised")], into: "apps") }
+      try session.beginWrite()
+      try session.insert(["App": .text("never committed")], into: "apps")
+      withExtendedLifetime((frozen, reference)) { _ = kill(getpid(), SIGKILL) }
+    }
+    // The session here was told of the other process's commit, and of nothing else.
+    #expect(told.wait(1) == [11])
+    try await worker.perform { session in
+      let count = try session.objects("apps").count
+      let held = try heldVersions(database)
+      #expect(try count == 11 && held == [session.version])
+      try session.write { _ in try session.insert(["App": .text("next")], into: "apps") }
+    }
+    #expect(told.wait(2) == [11, 12])
     #expect(try database.check().problems == [])
   }
 }

@@ -250,7 +250,7 @@ struct RealmVersionTests {
     try worker.perform { session in
       #expect(try session.resolve(late) == nil)
       let games = try #require(try session.resolve(results))
-      #expect(try games.count == 5 && games.session === session)
+      #expect(try games.count == 4 && games.session === session)
     }
     let table = try ThreadSafeReference(to: games)
     try session.write { try $0.deleteTable("apps") }

@@ -1,0 +1,45 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Signals, the end of the process, the terminal.
+extension System {
+  /// What `handle` runs: a plain function, because only async-signal-safe code may run there.
+  package typealias SignalHandler = @convention(c) (Int32) -> Void
+
+  /// The interrupt key of a terminal.
+  package static let interruptSignal: Int32 = SIGINT
+  /// A polite request to end.
+  package static let terminationSignal: Int32 = SIGTERM
+
+  /// Lets a write to a closed pipe fail with `EPIPE` instead of killing the process.
+  package static func ignoreClosedPipes() {
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Runs `handler` whenever `number` arrives. System calls it interrupts go on by themselves.
+  package static func handle(signal number: Int32, _ handler: @escaping SignalHandler) {
+    signal(number, handler)
+  }
+
+  /// Ends the process after the C library's own clean-up.
+  package static func exit(_ status: Int32) -> Never {
+    #if canImport(Darwin)
+      Darwin.exit(status)
+    #else
+      Glibc.exit(status)
+    #endif
+  }
+
+  /// Ends the process with nothing run in between; safe in a signal handler.
+  package static func exitAtOnce(_ status: Int32) -> Never { _exit(status) }
+
+  /// Columns of the terminal behind a descriptor; nil when it is no terminal or does not say.
+  package static func terminalColumns(_ descriptor: Int32) -> Int? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+}
