@@ -42,16 +42,20 @@ public struct RowView {
   /// other types.
   public func int(_ column: Int) -> Int64? { number(column, .int) }
 
+  /// The value of a column of doubles; nil for null and other types.
   public func double(_ column: Int) -> Double? {
     number(column, .double).map { Double(bitPattern: UInt64(bitPattern: $0)) }
   }
 
+  /// The value of a column of booleans; nil for null and other types.
   public func bool(_ column: Int) -> Bool? { number(column, .bool).map { $0 != 0 } }
 
+  /// The value of a column of dates; nil for null and other types.
   public func date(_ column: Int) -> CalendarDate? {
     number(column, .date).map { CalendarDate(clamping: $0) }
   }
 
+  /// The value of a column of date-times; nil for null and other types.
   public func dateTime(_ column: Int) -> DateTime? {
     number(column, .dateTime).map { DateTime(clamping: $0) }
   }
