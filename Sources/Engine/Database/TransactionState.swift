@@ -195,7 +195,9 @@ final class TransactionState {
           try parts.pipeline.complete(record)
           database.lock.withLock { database.shared.hasWritten = true }
           version = record.version
-          if let newest { newest(try database.hold(record, parts)) }
+          // The commit is done: that its version cannot be held, because too many are, is no failure
+          // of it. The caller moves on to it like everybody else, later.
+          if let newest, let held = try? database.hold(record, parts) { newest(held) }
         } else {
           // Nothing to write; the version it began from may still have to become durable.
           space.rollBack()

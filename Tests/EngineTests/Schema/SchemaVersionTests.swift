@@ -126,7 +126,7 @@ struct SchemaVersionTests {
       differences == [
         "table 'people': column 'name' is declared as indexed, and is not in the file"
       ])
-    for (version, names) in [(2, ["name"]), (3, ["age", "name"]), (4, [])] {
+    for (version, names) in [(3, ["name"]), (4, ["age", "name"]), (5, [])] {
       next.version = UInt64(version)
       next.tables[0].indexes = names
       let database = try Database.open(path, options: Self.options(next))
@@ -134,7 +134,7 @@ struct SchemaVersionTests {
       #expect(try database.check().isSound)
       try database.close()
     }
-    next.version = 5
+    next.version = 6
     next.tables[0].indexes = ["nothing"]
     #expect(throws: EngineError.self) {
       _ = try Database.open(path, options: Self.options(next))
