@@ -30,6 +30,27 @@ enum NestingGuard {
     leave(try enter(file, path: path))
   }
 
+  /// The files on which the caller is inside a transaction.
+  static var openFiles: [FileIdentity] {
+    let (thread, queue) = (ExecutionContext.thread, ExecutionContext.queue)
+    return lock.withLock {
+      entries.filter { $0.owner == thread || $0.owner == queue }.map(\.file)
+    }
+  }
+
+  /// Runs `body` for somebody who waits for it, and who is inside transactions on these files: one of
+  /// its own would wait for ever for the one that waits for it.
+  static func working<Result>(
+    forOneInside files: [FileIdentity], _ body: () throws -> Result
+  ) rethrows -> Result {
+    if files.isEmpty { return try body() }
+    let owner = ExecutionContext.queue ?? ExecutionContext.thread
+    let lent = files.map { Entry(file: $0, owner: owner) }
+    lock.withLock { entries += lent }
+    defer { lent.forEach(leave) }
+    return try body()
+  }
+
   static func leave(_ entry: Entry) {
     lock.withLock { entries.removeAll { $0 == entry } }
   }

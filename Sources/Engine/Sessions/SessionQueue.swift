@@ -66,7 +66,8 @@ public final class SessionQueue: @unchecked Sendable {
 
   /// Runs `body` on the queue and waits for it. On the queue itself it runs at once.
   ///
-  /// - Throws: what `body` throws; what `Database.snapshot` throws; `EngineError.invalidArgument` for a
+  /// - Throws: what `body` throws, `EngineError.nestedTransaction` among it where the caller is inside a
+  ///   write transaction and `body` begins another; what `Database.snapshot` throws; `.invalidArgument` for a
   ///   global queue; `.wrongThread` where another block of a concurrent queue is inside.
   @discardableResult
   public func perform<Result: Sendable>(
@@ -74,7 +75,10 @@ public final class SessionQueue: @unchecked Sendable {
   ) throws -> Result {
     try Confinement.checkQueue(queue)
     if ExecutionContext.queue == .tag(queue) { return try use(body) }
-    return try queue.sync(flags: .barrier) { try use(body) }
+    let files = NestingGuard.openFiles
+    return try queue.sync(flags: .barrier) {
+      try NestingGuard.working(forOneInside: files) { try use(body) }
+    }
   }
 
   /// Runs `body` on the queue; awaits it without blocking a thread.

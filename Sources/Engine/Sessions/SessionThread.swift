@@ -38,14 +38,19 @@ public final class SessionThread: Sendable {
 
   /// Runs `body` on the thread and waits for it. On the thread itself it runs at once.
   ///
-  /// - Throws: what `body` throws; `EngineError.closed` after `stop`.
+  /// - Throws: what `body` throws, `EngineError.nestedTransaction` among it where the caller is inside a
+  ///   write transaction and `body` begins another; `.closed` after `stop`.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @escaping @Sendable (Session) throws -> Result
   ) throws -> Result {
     if let session = loop.sessionIfHere { return try body(session) }
     let answer = Answer<Result>()
-    try loop.add { session in answer.give(Swift.Result { try body(session) }) }
+    let files = NestingGuard.openFiles
+    try loop.add { session in
+      answer.give(
+        Swift.Result { try NestingGuard.working(forOneInside: files) { try body(session) } })
+    }
     return try answer.wait()
   }
 

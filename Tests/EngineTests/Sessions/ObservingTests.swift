@@ -302,6 +302,22 @@ struct ObservingTests {
     #expect(other.session == nil)
   }
 
+  @Test("Who waits for another thread inside a transaction is not left waiting for ever")
+  func nestedWait() throws {
+    let worker = try SessionThread(database)
+    let queue = SessionQueue(database, DispatchQueue(label: "nested"))
+    let nested = EngineError.nestedTransaction(path: database.path)
+    let session = try database.session()
+    try session.write { _ in
+      #expect(throws: nested) { try worker.perform { try $0.beginWrite() } }
+      #expect(throws: nested) { try queue.perform { try $0.beginWrite() } }
+      let count = try worker.perform { try $0.objects("apps").count }
+      #expect(count == 10)
+    }
+    try worker.perform { session in try session.write { _ in try session.deleteAll() } }
+    try queue.perform { session in try session.write { _ in try session.deleteAll() } }
+  }
+
   @Test("Calls come together when a session passes over versions")
   func coalescing() throws {
     let worker = try SessionThread(database)
