@@ -77,8 +77,9 @@ extension Session {
 
   /// Commits the transaction that `beginWrite` began.
   ///
-  /// The session looks at the new version then. Its observers are told a little later, where they are
-  /// told of others' commits.
+  /// The session looks at the new version then; with 2,048 snapshots held already it does so at the next
+  /// refresh that finds room, and `tokens` are then told of the commit. Its observers are told a little
+  /// later, where they are told of others' commits.
   ///
   /// - Returns: the number of the new version, or of the old one when nothing had changed.
   /// - Throws: `EngineError.noTransaction`; `.foreign` for a token of another session, and the
