@@ -54,6 +54,14 @@ extension TableEditor {
   }
 
   /// The key of the object that has a primary key; nil when none has.
+  package func find(_ value: Value) throws -> Int64? {
+    let type = schema.keyColumn.map { schema.columns[$0].type } ?? .text
+    for spelling in value.keySpellings(in: type) {
+      if let key = try find(spelling) { return key }
+    }
+    return nil
+  }
+
   package func find(_ spelling: [UInt8]) throws -> Int64? {
     try Self.withSpan(spelling) { base, span in
       var found: Int64 = -1

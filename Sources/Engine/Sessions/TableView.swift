@@ -87,7 +87,7 @@ final class TableView {
     switch source {
     case .version(let table): return try table.row(forPrimaryKey: value)?.key
     case .transaction(let editor):
-      return value == .null ? nil : try editor.find(value.spelling)
+      return value == .null ? nil : try editor.find(value)
     }
   }
 }
