@@ -88,9 +88,15 @@ package enum System {
     case append
   }
 
+  /// Refuses what the system would cut off at a zero byte, and take for another file.
+  package static func checkPath(_ path: String) throws(SystemError) {
+    if path.utf8.contains(0) { throw SystemError(operation: "open", path: path, code: EINVAL) }
+  }
+
   package static func open(_ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644)
     throws(SystemError) -> Int32
   {
+    try checkPath(path)
     let flags: Int32 =
       switch mode {
       case .readOnly: O_RDONLY
