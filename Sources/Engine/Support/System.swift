@@ -57,6 +57,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package static func noMemory(_ operation: String, _ path: String) -> SystemError {
     SystemError(operation: operation, path: path, code: ENOMEM)
   }
+  /// True when something of that name is there already.
+  package var isExisting: Bool { code == EEXIST }
   /// True when the reader of a pipe has gone away.
   public var isClosedPipe: Bool { code == EPIPE }
 }

@@ -45,6 +45,14 @@ struct WholeNumberTests {
     #expect(try database.check().problems == [])
   }
 
+  /// What people see when they print an object.
+  @Test func rowsInWords() throws {
+    let database = try database()
+    try database.write { try $0.table("t").insert(["x": .int(4)]) }
+    let row = try #require(try database.snapshot().table("t").row(at: 0))
+    #expect("\(row)" == "object 1 (x: 4.0, n: null)")
+  }
+
   @Test func liveObjects() throws {
     let database = try database()
     let session = try database.session()
