@@ -41,8 +41,7 @@ public struct WritableTable {
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
   public func row(forPrimaryKey value: Value) throws -> Row? {
-    guard value != .null, let key = try editor.find(value.spelling) else { return nil }
-    return try editor.row(forKey: key)
+    try editor.find(value).flatMap { try editor.row(forKey: $0) }
   }
 
   /// Makes a column the primary key, in place of the one that the table may have.
