@@ -1,7 +1,7 @@
 /// A table inside a write transaction, for reading and changing.
 ///
-/// Thread rule: belongs to its transaction's thread; not `Sendable`. Using it after the transaction has
-/// ended throws `EngineError.transactionEnded`.
+/// Thread rule: belongs to its transaction's thread, or serial queue; not `Sendable`. Using it elsewhere
+/// throws `EngineError.wrongThread`, using it after the transaction has ended `.transactionEnded`.
 public struct WritableTable {
   package let editor: TableEditor
 
