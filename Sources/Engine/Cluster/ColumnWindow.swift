@@ -249,7 +249,7 @@ package final class ColumnWindow {
   }
 
   /// A spelling's value as 64 bits; nil when it is not of the type.
-  private static func number(_ spelling: UnsafeRawBufferPointer, _ type: ColumnType) -> Int64? {
+  static func number(_ spelling: UnsafeRawBufferPointer, _ type: ColumnType) -> Int64? {
     switch Value(spelling: spelling, type: type) {
     case .int(let int): int
     case .double(let double): bits(double)
@@ -294,7 +294,7 @@ package final class ColumnWindow {
   /// - Throws: `ClusterError.misfit`, when text is no UTF-8.
   package func value(_ row: Int) throws(ClusterError) -> Value {
     guard form == .numbers else { return try textValue(row) }
-    return number(row).map { Self.value($0, type) } ?? .null
+    return number(row).map { Value(number: $0, type) } ?? .null
   }
 
   @inline(__always)
@@ -305,18 +305,6 @@ package final class ColumnWindow {
       throw .misfit(column: id, row: row, type: type)
     }
     return .text(text)
-  }
-
-  @inline(__always)
-  private static func value(_ number: Int64, _ type: ColumnType) -> Value {
-    switch type {
-    case .int: .int(number)
-    case .double: .double(Double(bitPattern: UInt64(bitPattern: number)))
-    case .bool: .bool(number != 0)
-    case .date: .date(CalendarDate(clamping: number))
-    case .dateTime: .dateTime(DateTime(clamping: number))
-    case .text, .data: .null
-    }
   }
 
   /// Puts rows' values into every `stride`th place of a memory; cheaper than one by one.
@@ -352,9 +340,24 @@ package final class ColumnWindow {
     case .numbers:
       let numbers = numbers.pointer
       for row in rows {
-        place.initialize(to: isNull(row) ? .null : Self.value(numbers[row], type))
+        place.initialize(to: isNull(row) ? .null : Value(number: numbers[row], type))
         place += stride
       }
+    }
+  }
+}
+
+extension Value {
+  /// The value of 64 bits: see `ColumnWindow.number`; null for types that are no numbers.
+  @inline(__always)
+  init(number: Int64, _ type: ColumnType) {
+    switch type {
+    case .int: self = .int(number)
+    case .double: self = .double(Double(bitPattern: UInt64(bitPattern: number)))
+    case .bool: self = .bool(number != 0)
+    case .date: self = .date(CalendarDate(clamping: number))
+    case .dateTime: self = .dateTime(DateTime(clamping: number))
+    case .text, .data: self = .null
     }
   }
 }

@@ -15,12 +15,12 @@ package final class LeafCache {
   @exclusivity(unchecked) private var last: (reader: LeafReader, counted: Int)?
 
   /// Of the values that leaves share.
-  @exclusivity(unchecked) private(set) var pools = ValuePools()
+  @exclusivity(unchecked) private var pools = ValuePools()
 
   private let maximumBytes: Int
   private static let fewestSlots = 64
 
-  init(maximumBytes: Int = 24 << 20) {
+  init(maximumBytes: Int = 64 << 20) {
     self.maximumBytes = maximumBytes
     slots = ContiguousArray(repeating: nil, count: Self.fewestSlots)
   }
@@ -37,11 +37,12 @@ package final class LeafCache {
       if last.reader.leaf.entry == entry, last.reader.fits(shape) { return last.reader }
       byteCount += last.reader.byteCount - last.counted
       last.reader.rest()
+      if byteCount > maximumBytes { closeAll() }
     }
     let reader =
       try find(entry, shape)
       ?? insert(
-        LeafReader(Leaf(entry, blocks, end: end), shape))
+        LeafReader(Leaf(entry, blocks, end: end), shape, pools: pools))
     last = (reader, reader.byteCount)
     return reader
   }
@@ -52,7 +53,7 @@ package final class LeafCache {
       if reader.leaf.entry == entry {
         if reader.fits(shape) { return reader }
         // The table has got another column since, or another type.
-        let changed = try LeafReader(reader.leaf, shape)
+        let changed = try LeafReader(reader.leaf, shape, pools: pools)
         byteCount += changed.byteCount - reader.byteCount
         slots[slot] = changed
         return changed
@@ -62,14 +63,15 @@ package final class LeafCache {
     return nil
   }
 
+  private func closeAll() {
+    slots = ContiguousArray(repeating: nil, count: Self.fewestSlots)
+    count = 0
+    byteCount = 0
+    pools = ValuePools()
+  }
+
   private func insert(_ reader: LeafReader) -> LeafReader {
     byteCount += reader.byteCount
-    if byteCount > maximumBytes {
-      slots = ContiguousArray(repeating: nil, count: Self.fewestSlots)
-      count = 0
-      byteCount = reader.byteCount
-      pools = ValuePools()
-    }
     count += 1
     if count * 2 >= slots.count {
       let old = slots

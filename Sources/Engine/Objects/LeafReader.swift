@@ -1,6 +1,6 @@
 /// A leaf kept open for reading single rows: each column is opened when it is first asked for; where the
-/// rows asked for follow each other, many are decoded at a time; and when many were asked for here and
-/// there, all of its dictionaries' indices (`RowCodes`).
+/// rows asked for follow each other, many are decoded at a time; and where many were asked for here and
+/// there, records are made of all rows around (`RowRecords`).
 ///
 /// Thread rule: one thread at a time, while a version that has the leaf is held.
 final class LeafReader {
@@ -20,9 +20,13 @@ final class LeafReader {
   @exclusivity(unchecked) private var lastRow = -1
   /// How many rows in turn lay close to the one before.
   @exclusivity(unchecked) private var neighbours = 0
-  @exclusivity(unchecked) private var codes: RowCodes?
-  /// Whole rows still to be read here and there before their codes are made.
-  @exclusivity(unchecked) private var readsBeforeCodes: Int
+  /// Of the values that leaves share; without them, no records are made.
+  private let pools: ValuePools?
+  /// For each segment of the cluster, its records.
+  @exclusivity(unchecked) private var records: ContiguousArray<RowRecords?> = []
+  /// For each segment, how many values are still to be read here and there before its records are made.
+  @exclusivity(unchecked) private var readsBefore: ContiguousArray<Int32> = []
+  @exclusivity(unchecked) private var maker: RecordMaker?
   /// About how much memory it takes.
   @exclusivity(unchecked) private(set) var byteCount: Int
 
@@ -45,22 +49,25 @@ final class LeafReader {
     }
   }
 
-  /// Codes are made for all rows when one in so many was read.
-  private static let readsPerRow = 16
+  /// Rows of a segment.
+  private static let segmentRows = 1024
+  /// Records are made of a segment when one in so many of its values was read: they have then cost about
+  /// as much as the records will. Coded values cost more to read one by one.
+  private static let (valuesPerRead, codedValuesPerRead) = (16, 64)
 
   /// Rows less than so many apart are close; after so many of them, so many rows are decoded. One by
   /// one, a value costs about four times what it does decoded with others.
   private static let (closeRows, fewNeighbours, window) = (5, 16, 256)
 
   /// - Throws: `ClusterError`, when the keys are damaged.
-  init(_ leaf: Leaf, _ shape: RowShape) throws(ClusterError) {
+  init(_ leaf: Leaf, _ shape: RowShape, pools: ValuePools? = nil) throws(ClusterError) {
     self.leaf = leaf
+    self.pools = pools
     self.shape = shape
     keys = try leaf.keys()
     columnCount = shape.columns.count
     points = .allocate(capacity: columnCount)
     points.initialize(repeating: .unopened, count: columnCount)
-    readsBeforeCodes = leaf.cluster.rowCount / Self.readsPerRow
     byteCount = 256 + shape.columns.count * MemoryLayout<PointColumn>.stride
   }
 
@@ -140,13 +147,17 @@ final class LeafReader {
   func value(_ row: Int, _ column: Int) throws(ClusterError) -> Value {
     guard row >= 0, row < rowCount else { return .null }
     visit(row)
-    if points[column].isUnopened { try open(column) }
     guard let base = baseRow(row) else { return try other(row, column) }
-    if let codes, codes.slots[column].isUsed {
-      let slot = codes.slots[column]
-      let code = codes.code(base, slot)
-      return slot.isPooled ? codes.value(code, slot) : try value(entry: code, column, row: row)
+    if let records = records(base, reading: 1),
+      let value = records.record(base % Self.segmentRows).value(column)
+    {
+      return value
     }
+    return try value(base: base, column, row: row)
+  }
+
+  private func value(base: Int, _ column: Int, row: Int) throws(ClusterError) -> Value {
+    if points[column].isUnopened { try open(column) }
     if points[column].isOther { return try other(row, column) }
     let place = points[column].place(base)
     let stored = points[column].stored(place)
@@ -173,37 +184,26 @@ final class LeafReader {
     return value
   }
 
-  /// The value of an entry of the leaf's own dictionary.
-  private func value(
-    entry: Int, _ column: Int, row: Int
-  ) throws(ClusterError) -> Value {
-    if let bytes = points[column].stored(entry) {
-      return try points[column].value(
-        entry, bytes, isASCII: bytes.isASCII, id: columnIDs[column], row: row)
-    }
-    guard points[column].isOther, let entries = try other(column).entries, entry < entries.count
-    else { return .null }
-    let type = shape.columns[column].type
-    let value = entries.withBytes(entry) { $0.flatMap { Value(spelling: $0, type: type) } }
-    guard let value else { throw .misfit(column: columnIDs[column], row: row, type: type) }
-    return value
-  }
-
   /// All values of a row.
   ///
-  /// - Parameter pools: of the columns' values.
   /// - Precondition: 0 <= `row` < `rowCount`.
   /// - Throws: `ClusterError`.
-  func values(_ row: Int, _ pools: ValuePools? = nil) throws -> [Value] {
+  func values(_ row: Int) throws -> [Value] {
     visit(row)
-    if codes == nil {
-      for column in 0..<columnCount where points[column].isUnopened { try open(column) }
-      // Rows in turn are read well without.
-      if neighbours == 0, let pools { try prepareCodes(pools) }
-    }
     guard let base = baseRow(row) else {
       return try (0..<columnCount).map { try other(row, $0) }
     }
+    if let records = records(base, reading: columnCount) {
+      let record = records.record(base % Self.segmentRows)
+      return try [Value](unsafeUninitializedCapacity: columnCount) { values, count in
+        while count < columnCount {
+          (values.baseAddress.map { $0 + count })?.initialize(
+            to: try record.value(count) ?? value(base: base, count, row: row))
+          count += 1
+        }
+      }
+    }
+    for column in 0..<columnCount where points[column].isUnopened { try open(column) }
     return try withUnsafeTemporaryAllocation(of: PointPlace.self, capacity: columnCount) {
       places in
       guard let places = places.baseAddress else { return [] }
@@ -217,62 +217,93 @@ final class LeafReader {
     }
   }
 
-  private func prepareCodes(_ pools: ValuePools) throws(ClusterError) {
-    readsBeforeCodes -= 1
-    if readsBeforeCodes != 0 { return }
-    var columns: [RowCodes.Source] = []
-    for (id, column) in zip(columnIDs, shape.columns) {
-      columns.append((try leaf.column(id: id).stored, pools.pool(id, column.type)))
+  // MARK: Records
+
+  /// The record of a row; nil when none was made. Valid while this reader is.
+  ///
+  /// - Precondition: the row exists.
+  @inline(__always)
+  func record(_ row: Int) -> RowRecords.Record? {
+    guard !records.isEmpty, let base = baseRow(row) else { return nil }
+    return records[base / Self.segmentRows]?.record(base % Self.segmentRows)
+  }
+
+  /// The records around a row of the cluster; nil when there are none (yet).
+  ///
+  /// - Parameter count: how many values are about to be read.
+  @inline(__always)
+  private func records(_ base: Int, reading count: Int) -> RowRecords? {
+    let segment = base / Self.segmentRows
+    if segment < records.count, let records = records[segment] { return records }
+    // Rows in turn are read well without.
+    return neighbours > 0 ? nil : prepareRecords(segment, count)
+  }
+
+  /// Makes the records of a segment when enough of its values were read.
+  @inline(never)
+  private func prepareRecords(_ segment: Int, _ count: Int) -> RowRecords? {
+    guard let pools else { return nil }
+    let rowCount = leaf.cluster.rowCount
+    if readsBefore.isEmpty {
+      let segments = rowCount / Self.segmentRows + 1
+      let rows = min(rowCount, Self.segmentRows)
+      let perRead = isCoded ? Self.codedValuesPerRead : Self.valuesPerRead
+      readsBefore = ContiguousArray(
+        repeating: Int32(clamping: rows * columnCount / perRead + 1), count: segments)
     }
-    codes = RowCodes(columns, rowCount: leaf.cluster.rowCount)
-    byteCount += codes?.byteCount ?? 0
+    guard segment < readsBefore.count, readsBefore[segment] > 0 else { return nil }
+    readsBefore[segment] -= Int32(clamping: count)
+    guard readsBefore[segment] <= 0, let maker = openMaker(pools) else { return nil }
+    if records.isEmpty {
+      records = ContiguousArray(repeating: nil, count: readsBefore.count)
+    }
+    let first = segment * Self.segmentRows
+    let made = maker.records(first..<min(first + Self.segmentRows, rowCount))
+    records[segment] = made
+    byteCount += made.byteCount
+    if readsBefore.allSatisfy({ $0 <= 0 }) { self.maker = nil }
+    return made
+  }
+
+  /// Nil when a column is damaged: who reads it is told.
+  private func openMaker(_ pools: ValuePools) -> RecordMaker? {
+    if let maker { return maker }
+    var columns: [RecordMaker.Source] = []
+    for (id, column) in zip(columnIDs, shape.columns) {
+      guard let stored = try? leaf.column(id: id).stored else { return nil }
+      columns.append((stored, pools.pool(id, column.type)))
+    }
+    let maker = RecordMaker(columns)
+    byteCount += maker.byteCount
+    self.maker = maker
+    return maker
+  }
+
+  /// True when values are found by reading those before them.
+  private var isCoded: Bool {
+    columnIDs.contains { (try? leaf.column(id: $0).stored.isCoded) ?? false }
   }
 
   /// Where a value lies.
   private struct PointPlace: BitwiseCopyable {
-    enum Kind: UInt8 {
-      /// `place` is a pool's number.
-      case pooled
-      /// `place` is an entry of the leaf's dictionary.
-      case entry
-      /// `place` and `stored` are a `PointColumn`'s.
-      case point
-      case other
-    }
     var place = 0
     var stored: UnsafeRawBufferPointer?
-    var kind = Kind.other
+    /// False: it is read through its `LeafColumn`.
+    var isPoint = false
     var isASCII = true
   }
 
   /// Finds the values of a row of the cluster, step by step for all columns: see `PointColumn`.
   private func locate(_ base: Int, _ places: UnsafeMutablePointer<PointPlace>) {
-    if let codes {
-      let slots = codes.slots
-      for column in 0..<columnCount {
-        let slot = slots[column]
-        var place = PointPlace()
-        if slot.isUsed {
-          place.place = codes.code(base, slot)
-          place.kind = slot.isPooled ? .pooled : .entry
-        } else if !points[column].isOther {
-          place.place = points[column].place(base)
-          place.kind = .point
-        }
-        places[column] = place
+    for column in 0..<columnCount {
+      var place = PointPlace()
+      if !points[column].isOther {
+        place.place = points[column].place(base)
+        place.isPoint = true
       }
-    } else {
-      for column in 0..<columnCount {
-        var place = PointPlace()
-        if !points[column].isOther {
-          place.place = points[column].place(base)
-          place.kind = .point
-        }
-        places[column] = place
-      }
+      places[column] = place
     }
-    for column in 0..<columnCount
-    where places[column].kind == .point || places[column].kind == .entry {
+    for column in 0..<columnCount where places[column].isPoint {
       places[column].stored = points[column].stored(places[column].place)
     }
     for column in 0..<columnCount {
@@ -284,16 +315,9 @@ final class LeafReader {
   private func value(
     _ place: PointPlace, _ column: Int, row: Int
   ) throws(ClusterError) -> Value {
-    switch place.kind {
-    case .pooled:
-      guard let codes else { return .null }
-      return codes.value(place.place, codes.slots[column])
-    case .entry where place.stored == nil: return try value(entry: place.place, column, row: row)
-    case .entry, .point:
-      return try points[column].value(
-        place.place, place.stored, isASCII: place.isASCII, id: columnIDs[column], row: row)
-    case .other: return try other(row, column)
-    }
+    guard place.isPoint else { return try other(row, column) }
+    return try points[column].value(
+      place.place, place.stored, isASCII: place.isASCII, id: columnIDs[column], row: row)
   }
 
   // MARK: Spellings

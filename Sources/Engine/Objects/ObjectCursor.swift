@@ -6,15 +6,21 @@ package final class ObjectCursor: ObjectReading {
   package let table: Table
   package var shape: RowShape { table.shape }
   private let leaves: LeafCache
-  private var reader: LeafReader?
+  private let columnCount: Int
+  // Unchecked, as all below: nothing that is called while they change comes back here; the checks would
+  // cost more than reading a value.
+  @exclusivity(unchecked) private var reader: LeafReader?
   /// Its row in the leaf.
-  private var place = 0
+  @exclusivity(unchecked) private var place = 0
+  /// The object's values, where the reader has them together.
+  @exclusivity(unchecked) private var record: RowRecords.Record?
   /// How many objects come before the leaf; nil when it is not known.
-  private var leafPosition: Int?
+  @exclusivity(unchecked) private var leafPosition: Int?
 
   package init(_ table: Table) {
     self.table = table
     leaves = table.takeLeaves()
+    columnCount = table.shape.columns.count
   }
 
   deinit { table.putLeaves(leaves) }
@@ -23,27 +29,40 @@ package final class ObjectCursor: ObjectReading {
 
   package func go(to key: Int64) throws -> Bool {
     if let reader, key >= reader.leaf.entry.firstKey, let row = reader.row(ofKey: key) {
-      place = row
+      go(reader, row)
       return true
     }
-    reader = nil
+    leave()
     return try table.reading {
       guard let entry = try table.tree.leaf(ofKey: key) else { return false }
       let leaf = try table.leaf(entry, leaves)
       guard let row = leaf.row(ofKey: key) else { return false }
-      (reader, place, leafPosition) = (leaf, row, nil)
+      leafPosition = nil
+      go(leaf, row)
       return true
     }
+  }
+
+  @inline(__always)
+  private func go(_ leaf: LeafReader, _ row: Int) {
+    reader = leaf
+    place = row
+    record = leaf.record(row)
+  }
+
+  private func leave() {
+    reader = nil
+    record = nil
   }
 
   package func go(toPosition position: Int) throws -> Bool {
     if let reader, let leafPosition, position >= leafPosition,
       position - leafPosition < reader.rowCount
     {
-      place = position - leafPosition
+      go(reader, position - leafPosition)
       return true
     }
-    reader = nil
+    leave()
     return try table.reading {
       guard position >= 0,
         let location = try table.tree.location(ofPosition: UInt64(position))
@@ -51,7 +70,8 @@ package final class ObjectCursor: ObjectReading {
       let leaf = try table.leaf(location.entry, leaves)
       let first = Int(clamping: location.position)
       guard position - first < leaf.rowCount else { return false }
-      (reader, place, leafPosition) = (leaf, position - first, first)
+      leafPosition = first
+      go(leaf, position - first)
       return true
     }
   }
@@ -67,7 +87,9 @@ package final class ObjectCursor: ObjectReading {
   }
 
   package func value(_ column: Int) throws -> Value {
-    guard let reader, shape.columns.indices.contains(column) else { return .null }
+    guard column >= 0, column < columnCount else { return .null }
+    if let value = record?.value(column) { return value }
+    guard let reader else { return .null }
     return try table.reading { try reader.value(place, column) }
   }
 
@@ -81,7 +103,7 @@ package final class ObjectCursor: ObjectReading {
   package func row() throws -> Row? {
     guard let reader else { return nil }
     return try table.reading {
-      Row(key: reader.key(place), values: try reader.values(place, leaves.pools), shape: shape)
+      Row(key: reader.key(place), values: try reader.values(place), shape: shape)
     }
   }
 }

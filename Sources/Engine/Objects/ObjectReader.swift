@@ -53,6 +53,7 @@ package struct ObjectReader: ObjectReading {
   // MARK: Going
 
   package mutating func go(to key: Int64) throws -> Bool {
+    if self.key == key, isCurrent, leaf != nil { return true }
     forgetWhatChanged()
     self.key = nil
     return try editor.use {
@@ -96,8 +97,13 @@ package struct ObjectReader: ObjectReading {
     return leaf
   }
 
+  /// True when the table is as it was when the leaf was found.
+  private var isCurrent: Bool {
+    changeCount == editor.tree.changeCount && shape === editor.shape
+  }
+
   private mutating func forgetWhatChanged() {
-    if changeCount == editor.tree.changeCount, shape === editor.shape { return }
+    if isCurrent { return }
     changeCount = editor.tree.changeCount
     shape = editor.shape
     (leaf, reader) = (nil, nil)
@@ -106,7 +112,7 @@ package struct ObjectReader: ObjectReading {
   /// The leaf of the object; nil when there is no object any more.
   private mutating func current() throws -> OpenedLeaf? {
     guard let key else { return nil }
-    if changeCount == editor.tree.changeCount, shape === editor.shape { return leaf }
+    if isCurrent { return leaf }
     return try go(to: key) ? leaf : nil
   }
 

@@ -47,7 +47,7 @@ public struct Table: Sendable {
   public func row(forKey key: Int64) throws -> Row? {
     try withLeaves { leaves in
       guard let (reader, row) = try find(key, leaves) else { return nil }
-      return Row(key: key, values: try reader.values(row, leaves.pools), shape: shape)
+      return Row(key: key, values: try reader.values(row), shape: shape)
     }
   }
 
@@ -71,7 +71,7 @@ public struct Table: Sendable {
     try withLeaves { leaves in
       guard let (reader, row) = try find(position: position, leaves) else { return nil }
       return Row(
-        key: reader.key(row), values: try reader.values(row, leaves.pools), shape: shape)
+        key: reader.key(row), values: try reader.values(row), shape: shape)
     }
   }
 
@@ -194,7 +194,7 @@ public struct Table: Sendable {
       $0.map { TableEditor.areEqual($0, spelling) } ?? false
     }
     guard isIt else { return nil }
-    return Row(key: key, values: try reader.values(row, leaves.pools), shape: shape)
+    return Row(key: key, values: try reader.values(row), shape: shape)
   }
 
   /// Bytes of the primary key's index.

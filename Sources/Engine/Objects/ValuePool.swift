@@ -5,11 +5,12 @@
 ///
 /// Thread rule: confined.
 final class ValuePool {
-  private let type: ColumnType
+  let type: ColumnType
   /// Never moves.
   let values: UnsafeMutablePointer<Value>
   private var count = 1
   private var numbers: [UInt64: Int] = [:]
+  private var isRefusing = false
 
   /// Beyond so many, values are left where they are.
   private static let capacity = 4096
@@ -30,13 +31,45 @@ final class ValuePool {
   /// The number of a spelling's value; nil when there is no more room, or it is not of the type.
   func number(_ spelling: UnsafeRawBufferPointer) -> Int? {
     let hash = Checksum.of(spelling)
-    guard let value = Value(spelling: spelling, type: type) else { return nil }
-    if let known = numbers[hash] { return values[known] == value ? known : nil }
-    guard count < Self.capacity else { return nil }
+    if let known = numbers[hash] { return isValue(known, spelling) ? known : nil }
+    guard count < Self.capacity, let value = Value(spelling: spelling, type: type) else {
+      return nil
+    }
     (values + count).initialize(to: value)
     numbers[hash] = count
     count += 1
     return count - 1
+  }
+
+  /// True when the value with that number is the spelling's.
+  private func isValue(_ number: Int, _ spelling: UnsafeRawBufferPointer) -> Bool {
+    guard case .text(let text) = values[number] else {
+      return Value(spelling: spelling, type: type) == values[number]
+    }
+    return text.utf8.withContiguousStorageIfAvailable {
+      TableEditor.areEqual(UnsafeRawBufferPointer($0), spelling)
+    } ?? text.utf8.elementsEqual(spelling)
+  }
+
+  /// The numbers of many spellings, nil among them; nil when too many of them are new, so that they
+  /// are hardly met again: the pool then takes no more in this way.
+  func numbers(_ spellings: DecodedColumn) -> [UInt16]? {
+    if isRefusing { return nil }
+    var found: [UInt16] = []
+    found.reserveCapacity(spellings.count)
+    let before = count
+    for index in 0..<spellings.count {
+      guard let spelling = spellings[index] else {
+        found.append(UInt16(Self.null))
+        continue
+      }
+      guard let number = number(spelling), count - before <= max(spellings.count / 2, 16) else {
+        isRefusing = true
+        return nil
+      }
+      found.append(UInt16(truncatingIfNeeded: number))
+    }
+    return found
   }
 }
 

@@ -8,8 +8,21 @@ final class TableView {
   }
 
   let source: Source
+  /// Keeps the leaf of the object that was read last in a transaction.
+  private var reader: ObjectReader?
 
   init(_ source: Source) { self.source = source }
+
+  /// Goes to an object of a transaction and calls `body` with what reads it; nil when there is none.
+  private func reading<Result>(
+    _ editor: TableEditor, _ key: Int64, _ body: (inout ObjectReader) throws -> Result
+  ) throws -> Result? {
+    // Taken out meanwhile, so that there is one of it and nothing is copied.
+    var current = reader ?? ObjectReader(editor)
+    reader = nil
+    defer { reader = current }
+    return try current.go(to: key) ? try body(&current) : nil
+  }
 
   var leaves: any LeafSource {
     switch source {
@@ -53,7 +66,7 @@ final class TableView {
   func row(forKey key: Int64) throws -> Row? {
     switch source {
     case .version(let table): try table.row(forKey: key)
-    case .transaction(let editor): try editor.row(forKey: key)
+    case .transaction(let editor): try reading(editor, key) { try $0.row() } ?? nil
     }
   }
 
@@ -67,7 +80,7 @@ final class TableView {
   func contains(key: Int64) throws -> Bool {
     switch source {
     case .version(let table): try table.position(ofKey: key) != nil
-    case .transaction(let editor): try editor.row(forKey: key) != nil
+    case .transaction(let editor): try reading(editor, key) { _ in true } ?? false
     }
   }
 
@@ -79,7 +92,7 @@ final class TableView {
     case .version(let table): return try table.value(forKey: key, column: column)
     case .transaction(let editor):
       let index = try editor.indices(of: [column])[0]
-      return try editor.row(forKey: key)?.values[index]
+      return try reading(editor, key) { try $0.value(index) }
     }
   }
 

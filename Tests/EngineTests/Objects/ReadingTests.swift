@@ -295,7 +295,7 @@ struct ReadingTests {
       let entry = try #require(try table.tree.leaf(ofKey: key))
       let reader = try table.leaf(entry, cache)
       let row = try #require(reader.row(ofKey: key))
-      #expect(try reader.values(row, cache.pools) == values)
+      #expect(try reader.values(row) == values)
       most = max(most, cache.readerCount)
     }
     #expect(most <= 4)
