@@ -110,11 +110,18 @@ public struct Object {
 )
 extension Object: Sendable {}
 
-extension Object: Equatable {
+extension Object: Hashable {
   /// True for the same object of the same session, whatever its values.
   public static func == (left: Object, right: Object) -> Bool {
     left.session === right.session && left.table.number == right.table.number
       && left.key == right.key
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(session))
+    hasher.combine(table.number)
+    hasher.combine(key)
   }
 }
 

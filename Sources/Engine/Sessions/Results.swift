@@ -87,8 +87,11 @@ public struct Results {
 
   /// Of objects that have the same values in some columns, the first.
   ///
-  /// - Throws: `EngineError.noSuchColumn`.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results that are limited already.
   public func distinct(by columns: String...) throws -> Results {
+    guard query.limit == nil, query.offset == 0 else {
+      throw EngineError.invalidArgument("repeated values are left out before results are limited")
+    }
     var query = query
     query.columns = columns
     query.isDistinct = true

@@ -96,7 +96,9 @@ struct TransactionEdgeTests {
       #expect(throws: EngineError.self) { try apps.limited(to: limit, offset: offset) }
       #expect(throws: EngineError.self) { try page.limited(to: limit, offset: offset) }
     }
+    #expect(throws: EngineError.self) { try page.distinct(by: "Category") }
     #expect(try page.limited(to: .max, offset: 1).count == 2)
+    #expect(Set([try apps[0], try apps[0], try apps[1]]).count == 2)
     #expect(try page.limited(to: .max, offset: .max).isEmpty)
   }
 
