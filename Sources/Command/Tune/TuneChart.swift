@@ -136,12 +136,22 @@ struct TuneChart {
         "<line class=\"grid\" x1=\"\(number(Self.left))\" x2=\"\(number(Self.width - Self.right))\" "
         + "y1=\"\(height)\" y2=\"\(height)\"/>\n"
         + "<text class=\"tick end\" x=\"\(number(Self.left - 7))\" y=\"\(height)\" "
-        + "dy=\"0.32em\">\(Markup.escaped(format(tick)))</text>\n"
+        + "dy=\"0.32em\">\(Markup.escaped(Self.tick(format(tick))))</text>\n"
     }
     text += labels
     for one in series { text += lines(one, scale) }
     for one in series { text += points(one, scale) }
     return text + "</svg>\n"
+  }
+
+  /// `10.0 MB` as `10 MB`.
+  private static func tick(_ text: String) -> String {
+    let words = text.split(separator: " ")
+    guard words.count == 2, words[0].contains("."), !words[0].contains(",") else { return text }
+    var digits = words[0]
+    while digits.last == "0" { digits.removeLast() }
+    if digits.last == "." { digits.removeLast() }
+    return "\(digits) \(words[1])"
   }
 
   private var labels: String {

@@ -55,11 +55,18 @@ struct TunePage {
     let combination = recommendation.main.chosen.combination
     return "<section class=\"answer\" data-batch-size=\"\(combination.batchSize.word)\" "
       + "data-durability=\"\(combination.durability.rawValue)\">\n<h2>Recommended</h2>\n"
-      + "<p class=\"size\">\(Markup.escaped(recommendation.headline))</p>\n<ul>\n"
-      + recommendation.reasons.map { "<li>\(Markup.escaped($0))</li>\n" }.joined()
+      + "<p class=\"size\">\(Markup.escaped(recommendation.headline.capitalizedFirst))</p>\n<ul>\n"
+      + recommendation.reasons.map(Self.reason).joined()
       + "</ul>\n<p class=\"note\">The rule: \(TuneRecommendation.rule). Which durability is needed "
       + "is no matter of speed; the recommendation is for <code>"
       + "\(combination.durability.rawValue)</code>.</p>\n</section>\n"
+  }
+
+  /// With what it is about, up to its colon, made to stand out.
+  private static func reason(_ text: String) -> String {
+    guard let colon = text.firstIndex(of: ":") else { return "<li>\(Markup.escaped(text))</li>\n" }
+    let subject = Markup.element("strong", "", Markup.escaped(String(text[...colon])))
+    return "<li>\(subject)\(Markup.escaped(String(text[text.index(after: colon)...])))</li>\n"
   }
 
   private var charts: String {
@@ -105,7 +112,13 @@ struct TunePage {
       ("bytesWritten.median", .int(summary.bytesWritten.median)),
       ("peakMemory.median", .int(summary.peakMemory.median)),
     ]
-    var text = "<tr role=\"row\"\(isChosen ? " class=\"chosen-row\"" : "")>"
+    // A rule between batch sizes, none between the durabilities of one.
+    let isFirst =
+      index == 0 || summaries[index - 1].combination.batchSize != summary.combination.batchSize
+    let classes = [isFirst ? "first" : nil, isChosen ? "chosen-row" : nil].compactMap { $0 }
+    var text =
+      classes.isEmpty
+      ? "<tr role=\"row\">" : "<tr role=\"row\" class=\"\(classes.joined(separator: " "))\">"
     for (position, column) in Self.columns.enumerated() {
       let tag = position == 0 ? "th" : "td"
       var attributes =
@@ -189,4 +202,9 @@ struct TunePage {
     }
     return text
   }
+}
+
+extension String {
+  /// As a heading begins.
+  fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

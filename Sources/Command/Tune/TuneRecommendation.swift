@@ -93,10 +93,23 @@ private struct TuneReasons {
 
   var sentences: [String] {
     var sentences = [speed, loss, memory, file, durability].compactMap { $0 }
+    if let unrest { sentences.append(unrest) }
     if !results.isComplete {
       sentences.append("The experiment was ended early: fewer runs, less certainty.")
     }
     return sentences
+  }
+
+  /// Runs that differ more than the choices do.
+  private var unrest: String? {
+    let summaries = [chosen, choice.fastest]
+    let shares = summaries.map {
+      $0.seconds.median > 0 ? ($0.seconds.maximum - $0.seconds.minimum) / $0.seconds.median : 0
+    }
+    guard let share = shares.max(), share > 0.25 else { return nil }
+    return "Doubt: runs of one and the same choice differ by up to "
+      + "\(HumanFormat.count(Int((min(share, 1000) * 100).rounded())))% of their median. On a quieter "
+      + "machine, or with more --repeat, the choice would be surer."
   }
 
   private func quoted(_ summary: TuneSummary) -> String {
@@ -128,11 +141,8 @@ private struct TuneReasons {
   }
 
   private var loss: String {
-    let size =
-      switch chosen.combination.batchSize {
-      case .count(let count): HumanFormat.count(count, "record", "records")
-      case .all: "the whole import"
-      }
+    guard case .count(let count) = chosen.combination.batchSize else { return lossOfAll }
+    let size = HumanFormat.count(count, "record", "records")
     switch chosen.combination.durability {
     case .full:
       return "Loss: a kill or a power cut takes at most the batch being written, \(size)."
@@ -143,6 +153,18 @@ private struct TuneReasons {
       return "Loss: nothing is on disk for certain before the end, whatever the batch size; a kill "
         + "or a power cut may take the whole import."
     }
+  }
+
+  private var lossOfAll: String {
+    var text = "Loss: a kill or a power cut before the end takes the whole import"
+    if let smaller = siblings.last, case .count(let count) = smaller.combination.batchSize,
+      chosen.combination.durability != .none
+    {
+      text +=
+        "; where that matters, \(HumanFormat.count(count)) is the next choice, at "
+        + quoted(smaller)
+    }
+    return text + "."
   }
 
   private var memory: String? {

@@ -50,8 +50,11 @@ extension Int: Measured {
   static func middle(_ lower: Int, _ upper: Int) -> Int { lower + (upper - lower) / 2 }
 }
 
+/// Seconds: to the microsecond, as they are measured.
 extension Double: Measured {
-  static func middle(_ lower: Double, _ upper: Double) -> Double { (lower + upper) / 2 }
+  static func middle(_ lower: Double, _ upper: Double) -> Double {
+    ((lower + upper) * 5e5).rounded() / 1e6
+  }
 }
 
 /// The median of a few runs, and their range.

@@ -28,18 +28,21 @@ enum TuneStyle {
       margin: 2rem 0 0; padding: 1.25rem 1.4rem 1.1rem; background: var(--card);
       border: 1px solid var(--rule); border-left: 4px solid var(--s1); border-radius: 6px;
     }
-    .answer h2 {
-      margin: 0; font-size: 0.85rem; font-weight: 600; color: var(--soft);
-    }
+    .answer h2 { margin: 0; font-size: 0.85rem; font-weight: 600; color: var(--soft); }
+    .answer ul, .answer p { max-width: 58rem; }
+    .answer strong { font-weight: 600; }
     .answer .size { margin: 0.1rem 0 0.6rem; font-size: 1.5rem; line-height: 1.25; font-weight: 650; }
     ul { margin: 0.5rem 0; padding-left: 1.2rem; max-width: 48rem; }
     li { margin: 0.25rem 0; }
     .note { color: var(--soft); font-size: 0.92rem; }
-    .charts { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 2rem 2.25rem; }
-    figure { margin: 0; min-width: 0; }
+    .charts { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 2.25rem; }
+    figure > svg { margin-bottom: 2rem; }
+    figure {
+      margin: 0; min-width: 0; display: grid; grid-row: span 3; grid-template-rows: subgrid; gap: 0;
+    }
     figcaption { font-weight: 600; }
     .legend {
-      display: flex; flex-wrap: wrap; gap: 0.1rem 1rem; margin: 0.15rem 0 0.35rem; padding: 0;
+      display: flex; flex-wrap: wrap; align-content: flex-start; gap: 0.1rem 1rem; margin: 0.15rem 0 0.35rem; padding: 0;
       list-style: none; font-size: 0.85rem; color: var(--soft); min-height: 1.4rem;
     }
     .legend li { margin: 0; display: flex; align-items: center; gap: 0.4rem; }
@@ -63,6 +66,8 @@ enum TuneStyle {
     }
     thead th { color: var(--soft); font-weight: 600; vertical-align: bottom; white-space: normal; }
     tbody th { font-weight: 600; }
+    .summary td, .summary th { border-bottom: 0; }
+    .summary tr.first td, .summary tr.first th { border-top: 1px solid var(--rule); }
     td.word, th.word { text-align: left; }
     tr.chosen-row td, tr.chosen-row th { background: var(--band); }
     .range-text { color: var(--soft); }
@@ -86,6 +91,7 @@ enum TuneStyle {
       .summary tr { padding: 0.6rem 0.6rem; border-bottom: 1px solid var(--rule); }
       .summary tr.chosen-row { background: var(--band); }
       .summary tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0.15rem 1rem; }
+      .summary tr.first td, .summary tr.first th { border: 0; }
       .summary th, .summary td { border: 0; padding: 0; white-space: normal; }
       .summary td::before { content: attr(data-label); display: block; font-size: 0.8rem; color: var(--soft); }
       .summary th::before { content: attr(data-label); display: block; font-size: 0.8rem; color: var(--soft); font-weight: 400; }
