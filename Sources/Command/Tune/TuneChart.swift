@@ -78,11 +78,14 @@ struct TuneChart {
     var ticks = [bottom]
     while let last = ticks.last, last < high { ticks.append(last * 10) }
     let top = ticks.last ?? high
-    // Half a decade is enough room above and below.
+    // Half a decade is enough room above and below, as long as two marks are left.
     let from = low > bottom * 3.2 ? bottom * 2.5 : bottom
     let to = high < top / 3.2 ? top / 2.5 : top
-    return Scale(
-      isLogarithmic: true, low: from, high: to, ticks: ticks.filter { $0 >= from && $0 <= to })
+    let inside = ticks.filter { $0 >= from && $0 <= to }
+    if inside.count < 2 {
+      return Scale(isLogarithmic: true, low: bottom, high: top, ticks: ticks)
+    }
+    return Scale(isLogarithmic: true, low: from, high: to, ticks: inside)
   }
 
   private static func linear(_ high: Double) -> Scale {
@@ -191,7 +194,7 @@ struct TuneChart {
       let isHollow = point.isScaled || series.isDashed ? " hollow" : ""
       text +=
         "<g class=\"point s\(series.style)\(isHollow)\" data-key=\"\(point.key)\" "
-        + "data-value=\"\(point.json)\" data-y=\"\(number(up))\">"
+        + "data-value=\"\(point.json)\">"
         + "<title>\(Markup.escaped(point.label))</title>"
         + Self.marker(series.style, number(across), number(up)) + "</g>\n"
     }

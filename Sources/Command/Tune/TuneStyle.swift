@@ -62,7 +62,7 @@ enum TuneStyle {
     table { border-collapse: collapse; width: 100%; font-size: 0.92rem; }
     th, td {
       padding: 0.38rem 0.6rem; text-align: right; border-bottom: 1px solid var(--rule);
-      font-variant-numeric: tabular-nums; white-space: nowrap;
+      font-variant-numeric: tabular-nums; white-space: nowrap; overflow-wrap: normal;
     }
     thead th { color: var(--soft); font-weight: 600; vertical-align: bottom; white-space: normal; }
     tbody th { font-weight: 600; }
@@ -102,6 +102,10 @@ enum TuneStyle {
         --band: #f0f0f0; --s0: #b4500c; --s1: #1f5fa8; --s2: #0f7466;
       }
       body { max-width: none; padding: 0; font-size: 10pt; }
+      h2 { margin-top: 1.5rem; }
+      .scroll { overflow: visible; }
+      details table { font-size: 6pt; }
+      details th, details td { padding: 0.2rem; }
       figure, .answer, tr { break-inside: avoid; }
       h2 { break-after: avoid; }
       * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
