@@ -3,36 +3,43 @@ import Importer
 
 /// `sheaf tune`: imports the same CSV file at many batch sizes, and tells which is best.
 enum TuneCommand {
+  private static let experimentGroup = "Experiment"
+
   static let batchSizes = Option<[CountOrAll]>(
     "batch-sizes", .batchSizes, default: "1,10,100,1000,10000,all",
+    group: experimentGroup,
     help: "Objects in one transaction, one experiment each")
   static let durabilities = Option<[Durability]>(
-    "durability", .durabilities, default: "full,group,none",
+    "durability", .durabilities, default: "full,group,none", group: experimentGroup,
     help: "Each batch size is measured with each of these; see sheaf help import")
   static let repeats = Option<Int>(
-    "repeat", .positiveCount, default: "3",
+    "repeat", .positiveCount, default: "3", group: experimentGroup,
     help: "Rounds; in each, every combination has its turn once. Reports give the median and the "
       + "range")
   static let limit = Option<Int>(
-    "limit", .positiveCount, help: "Import at most the first N records, in every run")
+    "limit", .positiveCount, group: experimentGroup,
+    help: "Import at most the first N records, in every run")
   static let maxSeconds = Option<Int>(
-    "max-seconds", .positiveCount, default: "30",
+    "max-seconds", .positiveCount, default: "30", group: experimentGroup,
     help: "A combination that would take longer for one run, by an estimate from its first 100 "
       + "transactions, is measured on as many records as fit; its times, sizes and bytes are "
       + "multiplied to stand for all, and marked with ≈")
   static let output = Option<String>(
     "output", .path.shown(as: "DIR"), defaultNote: "bench-results/tune-DATE",
+    group: experimentGroup,
     help:
       "The folder for results.csv, results.json and report.html; those of an earlier sheaf tune "
       + "are replaced, other files are left alone. The databases lie in a folder inside it, one at "
       + "a time, and are removed")
 
-  /// Options of `sheaf import` that are handed on to it as they are.
-  static let handedOn: [any OptionEntry] = [
-    ImportCommand.key, ImportCommand.delimiter, ImportCommand.quote, ImportCommand.header,
-    ImportCommand.types, ImportCommand.null, ImportCommand.ragged, ImportCommand.parsers,
-    ImportCommand.queue,
-  ]
+  /// Options of `sheaf import` that are handed on to it as they are: all about how the input is read
+  /// and by how many threads.
+  static let handedOn: [any OptionEntry] =
+    [ImportCommand.key, ImportCommand.ragged]
+    + ImportCommand.definition.options.filter {
+      ($0.group == ImportCommand.header.group || $0.group == ImportCommand.parsers.group)
+        && $0.name != limit.name
+    }
 
   static let definition = CommandDefinition(
     name: "tune",
@@ -98,7 +105,9 @@ enum TuneCommand {
       repeats: try arguments.required(repeats), limit: try arguments.value(limit),
       maxSeconds: try arguments.required(maxSeconds),
       importWords: handedOn.flatMap { option in
-        arguments.texts(option).map { "--\(option.name)=\($0)" }
+        arguments.texts(option).map {
+          option.placeholder == nil ? "--\(option.name)" : "--\(option.name)=\($0)"
+        }
       })
   }
 

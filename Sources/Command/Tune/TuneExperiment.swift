@@ -51,7 +51,7 @@ struct TuneExperiment {
     }
     if results.rejected > 0 {
       results.notes.append(
-        "\(HumanFormat.count(results.rejected)) of the records are rejected in every run; "
+        "Rejected in every run: \(HumanFormat.count(results.rejected, "record", "records")); "
           + "sheaf import --dry-run says why.")
     }
     leaveOutTooLarge()

@@ -74,10 +74,15 @@ enum TuneProcess {
       if words.count == 2, let number = Int(words[1]) { facts[String(words[0])] = number }
     }
     if ending.status == 0 { return facts }
+    // What the system does when it is out of memory.
+    if ending.signal == System.killSignal {
+      throw CommandError(
+        .inputOutput, "a measured process was killed; is there enough memory? try --limit")
+    }
     let end =
       ending.signal.map { "was ended by signal \($0)" }
       ?? "ended with status \(ending.status ?? -1)"
     throw CommandError(
-      .inputOutput, "a measured process \(end); is there enough memory? try --limit")
+      .bug, "a measured process \(end); this is a bug in Sheaf, please report it")
   }
 }

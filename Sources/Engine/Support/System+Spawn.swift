@@ -84,6 +84,9 @@ extension System {
     Double(time.tv_sec) + Double(time.tv_usec) / 1e6
   }
 
+  /// Ends a process at once; also what the system sends when it is out of memory.
+  package static let killSignal: Int32 = SIGKILL
+
   /// Ends a child at once.
   package static func end(_ child: ChildProcess) {
     #if canImport(Darwin)
