@@ -37,6 +37,7 @@ enum Shell {
     case "--version", "-V":
       try output.write(Version.line)
       return .done
+    case TuneChild.word: return try TuneChild.run(Array(arguments.dropFirst()), output)
     default: break
     }
     if first.hasPrefix("-") {

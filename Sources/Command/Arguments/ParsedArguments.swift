@@ -13,6 +13,9 @@ struct ParsedArguments: Sendable {
   /// True when the option stands on the command line, whatever its default.
   func isGiven(_ option: some OptionEntry) -> Bool { given[option.name] != nil }
 
+  /// What was written for an option, to be handed on.
+  func texts(_ option: any OptionEntry) -> [String] { given[option.name] ?? [] }
+
   func isSet(_ flag: Flag) -> Bool { given[flag.name] != nil }
 
   /// The option's value, or its default, or nil when it has neither.

@@ -7,6 +7,7 @@ enum CommandTable {
     CheckCommand.definition,
     ExportCommand.definition,
     QueryCommand.definition,
+    TuneCommand.definition,
     SampleCommand.definition,
     HelpCommand.definition,
   ]

@@ -183,7 +183,8 @@ enum ImportCommand {
     return report.isDryRun && printer.exceedsRejects ? .dataRefused : .done
   }
 
-  private static func options(_ arguments: ParsedArguments) throws -> ImportOptions {
+  /// What was asked for, as the library takes it.
+  static func options(_ arguments: ParsedArguments) throws -> ImportOptions {
     var options = ImportOptions(
       inputs: arguments.positionals, database: try arguments.required(into))
     options.table = try arguments.value(table)

@@ -187,7 +187,8 @@ struct ImportReportPrinter {
     return (["sheaf"] + words.map(Self.quoted) + ["--resume"]).joined(separator: " ")
   }
 
-  private static func quoted(_ word: String) -> String {
+  /// A word as a shell takes it.
+  static func quoted(_ word: String) -> String {
     let plain = word.utf8.allSatisfy { byte in
       (byte >= 0x30 && byte <= 0x39) || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
         || "-_./,:=%+@".utf8.contains(byte)

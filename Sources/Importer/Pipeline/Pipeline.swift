@@ -83,8 +83,9 @@ enum Pipeline {
     // Small batches share a chunk, which the writer takes apart again.
     guard plan.encodes else { return max(1, most / size * size) }
     let left = size - done % size
-    let pieces = (left + most - 1) / most
-    return (left + pieces - 1) / pieces
+    // Rounded up without adding first: a batch size may be the largest number there is.
+    let pieces = (left - 1) / most + 1
+    return (left - 1) / pieces + 1
   }
 
   /// A parser thread.

@@ -1,0 +1,55 @@
+import Engine
+import Importer
+
+/// What a child process of `sheaf tune` does: one import or one compaction, so that its time and its
+/// memory are its own.
+///
+/// `sheaf tune-run` is no command of a person's: it is in no help, and its output may change. It prints
+/// a line for each number, or one line `failure STATUS MESSAGE`.
+enum TuneChild {
+  static let word = "tune-run"
+
+  /// The numbers that a child tells, by the names that it uses for them.
+  enum Fact: String, CaseIterable {
+    case records, rejected, transactions, bytesWritten, fileBytes, peakMemory
+  }
+
+  static func run(_ words: [String], _ output: BufferedOutput) throws -> ExitStatus {
+    do {
+      let facts =
+        switch words.first {
+        case "import": try importing(Array(words.dropFirst()))
+        case "compact": try compacting(words.dropFirst().first ?? "")
+        default: throw CommandError.usage("this is for sheaf tune; see sheaf help tune")
+        }
+      for (fact, number) in facts { try output.write("\(fact.rawValue) \(number)\n") }
+      return .done
+    } catch {
+      let failure = CommandError(writing: error)
+      try output.write(
+        "failure \(failure.status.rawValue) \(StandardError.escaped(failure.message))\n")
+      return failure.status
+    }
+  }
+
+  private static func importing(_ words: [String]) throws -> [(Fact, Int)] {
+    let parser = ArgumentParser(definition: ImportCommand.definition)
+    guard case .arguments(let arguments) = try parser.parse(words) else {
+      throw CommandError.usage("--help is no option of an import that is measured")
+    }
+    let report = try Importer.run(try ImportCommand.options(arguments))
+    return [
+      (.records, report.read), (.rejected, report.rejected), (.transactions, report.batches),
+      (.bytesWritten, report.bytesWritten), (.fileBytes, report.file?.total ?? 0),
+      (.peakMemory, System.peakMemory),
+    ]
+  }
+
+  private static func compacting(_ path: String) throws -> [(Fact, Int)] {
+    let result = try DatabaseFile.use(path, .existing) { try $0.compact() }
+    guard result.decision == .compacted else {
+      throw CommandError(.inputOutput, "\(path): not compacted: \(result.reason ?? "")")
+    }
+    return [(.fileBytes, result.after), (.peakMemory, System.peakMemory)]
+  }
+}

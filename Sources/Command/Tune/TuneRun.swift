@@ -1,0 +1,142 @@
+import Engine
+
+/// One measured import, and the compaction behind it.
+struct TuneRun: Sendable, Equatable {
+  let round: Int
+  let combination: TuneCombination
+  let records: Int
+  let rejected: Int
+  let transactions: Int
+  /// Of the whole process that imported.
+  let seconds: Double
+  let userSeconds: Double
+  let systemSeconds: Double
+  let bytesWritten: Int
+  /// Before compaction.
+  let fileBytes: Int
+  let compactedBytes: Int
+  let compactSeconds: Double
+  /// Of the process that imported.
+  let peakMemory: Int
+
+  /// All of a run, as `results.json` and `results.csv` name it.
+  var fields: [(name: String, value: JSONValue)] {
+    [
+      ("round", .int(round)), ("batchSize", combination.batchSize.json),
+      ("durability", .string(combination.durability.rawValue)), ("records", .int(records)),
+      ("rejected", .int(rejected)), ("transactions", .int(transactions)),
+      ("seconds", .double(seconds)), ("userSeconds", .double(userSeconds)),
+      ("systemSeconds", .double(systemSeconds)), ("bytesWritten", .int(bytesWritten)),
+      ("fileBytes", .int(fileBytes)), ("compactedBytes", .int(compactedBytes)),
+      ("compactSeconds", .double(compactSeconds)), ("peakMemory", .int(peakMemory)),
+    ]
+  }
+
+  static let names = [
+    "round", "batchSize", "durability", "records", "rejected", "transactions", "seconds",
+    "userSeconds", "systemSeconds", "bytesWritten", "fileBytes", "compactedBytes",
+    "compactSeconds", "peakMemory",
+  ]
+
+  var json: JSONValue { .object(fields.map { .init(key: $0.name, value: $0.value) }) }
+}
+
+/// A number that can be half-way between two others.
+protocol Measured: Comparable, Sendable {
+  static func middle(_ lower: Self, _ upper: Self) -> Self
+}
+
+extension Int: Measured {
+  static func middle(_ lower: Int, _ upper: Int) -> Int { lower + (upper - lower) / 2 }
+}
+
+/// Seconds: to the microsecond, as they are measured.
+extension Double: Measured {
+  static func middle(_ lower: Double, _ upper: Double) -> Double {
+    ((lower + upper) * 5e5).rounded() / 1e6
+  }
+}
+
+/// The median of a few runs, and their range.
+struct Spread<Value: Measured>: Sendable {
+  let median: Value
+  let minimum: Value
+  let maximum: Value
+
+  /// Nil without values.
+  init?(_ values: [Value]) {
+    let sorted = values.sorted()
+    guard let first = sorted.first, let last = sorted.last else { return nil }
+    minimum = first
+    maximum = last
+    median = Value.middle(sorted[(sorted.count - 1) / 2], sorted[sorted.count / 2])
+  }
+
+  func json(_ make: (Value) -> JSONValue) -> JSONValue {
+    ["median": make(median), "min": make(minimum), "max": make(maximum)]
+  }
+}
+
+/// The runs of one combination together.
+///
+/// Where they read a part of the input only, times, sizes and bytes are multiplied to stand for all
+/// of it; memory is not.
+struct TuneSummary: Sendable {
+  let combination: TuneCombination
+  let runs: Int
+  /// That each run read.
+  let records: Int
+  let isScaled: Bool
+  let seconds: Spread<Double>
+  let bytesWritten: Spread<Int>
+  let fileBytes: Spread<Int>
+  let compactedBytes: Spread<Int>
+  let compactSeconds: Spread<Double>
+  let peakMemory: Spread<Int>
+
+  /// Nil without runs.
+  ///
+  /// - Parameter total: the records of the whole input.
+  init?(_ combination: TuneCombination, _ all: [TuneRun], total: Int) {
+    let runs = all.filter { $0.combination == combination }
+    let records = runs.first?.records ?? 0
+    let scale = records > 0 ? Double(total) / Double(records) : 1
+    func scaled(_ bytes: Int) -> Int {
+      records == total ? bytes : Int(min(Double(bytes) * scale, 1e18).rounded())
+    }
+    func scaled(_ seconds: Double) -> Double {
+      records == total ? seconds : (seconds * scale * 1e6).rounded() / 1e6
+    }
+    guard let seconds = Spread(runs.map { scaled($0.seconds) }),
+      let bytesWritten = Spread(runs.map { scaled($0.bytesWritten) }),
+      let fileBytes = Spread(runs.map { scaled($0.fileBytes) }),
+      let compactedBytes = Spread(runs.map { scaled($0.compactedBytes) }),
+      let compactSeconds = Spread(runs.map { scaled($0.compactSeconds) }),
+      let peakMemory = Spread(runs.map(\.peakMemory))
+    else { return nil }
+    self.combination = combination
+    self.runs = runs.count
+    self.records = records
+    isScaled = records != total
+    self.seconds = seconds
+    self.bytesWritten = bytesWritten
+    self.fileBytes = fileBytes
+    self.compactedBytes = compactedBytes
+    self.compactSeconds = compactSeconds
+    self.peakMemory = peakMemory
+  }
+
+  var json: JSONValue {
+    [
+      "batchSize": combination.batchSize.json,
+      "durability": .string(combination.durability.rawValue), "runs": .int(runs),
+      "records": .int(records), "scaled": .bool(isScaled),
+      "seconds": seconds.json { .double($0) },
+      "bytesWritten": bytesWritten.json { .int($0) },
+      "fileBytes": fileBytes.json { .int($0) },
+      "compactedBytes": compactedBytes.json { .int($0) },
+      "compactSeconds": compactSeconds.json { .double($0) },
+      "peakMemory": peakMemory.json { .int($0) },
+    ]
+  }
+}

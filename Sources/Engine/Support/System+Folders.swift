@@ -1,0 +1,70 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Folders, and small files as a whole.
+extension System {
+  /// Creates a folder whose parent exists.
+  ///
+  /// - Returns: false when something of that name is there already.
+  package static func makeFolder(_ path: String) throws(SystemError) -> Bool {
+    if mkdir(path, 0o777) == 0 { return true }
+    if errno == EEXIST { return false }
+    throw SystemError(operation: "create folder", path: path, code: errno)
+  }
+
+  /// Removes an empty folder; one that is not there is no error.
+  package static func removeFolder(_ path: String) throws(SystemError) {
+    if rmdir(path) != 0 && errno != ENOENT {
+      throw SystemError(operation: "remove folder", path: path, code: errno)
+    }
+  }
+
+  /// The names in a folder, sorted, without `.` and `..`.
+  package static func names(in path: String) throws(SystemError) -> [String] {
+    guard let folder = opendir(path) else {
+      throw SystemError(operation: "read folder", path: path, code: errno)
+    }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { field in
+        field.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: field.pointee))
+        {
+          String(cString: $0)
+        }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  /// The text of a file that is small, such as those of /proc; at most a megabyte of it.
+  package static func textFile(_ path: String) throws(SystemError) -> String {
+    let descriptor = try open(path, .readOnly)
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 16 << 10)
+    while bytes.count < 1 << 20 {
+      let count = try read(descriptor, into: &piece, path: path)
+      if count == 0 { break }
+      bytes += piece[..<count]
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func read(_ descriptor: Int32, into piece: inout [UInt8], path: String)
+    throws(SystemError) -> Int
+  {
+    let result = piece.withUnsafeMutableBytes { raw -> Result<Int, SystemError> in
+      do throws(SystemError) {
+        return .success(try read(descriptor, into: raw, path: path))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+}
