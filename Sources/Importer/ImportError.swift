@@ -1,3 +1,5 @@
+import Engine
+
 /// A place in an input.
 ///
 /// - `file`: the path as it was given, or `standard input`.
@@ -80,8 +82,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .cannotResume(let path, let reason):
       "\(path): cannot resume: \(reason)"
     case .noSuchColumn(let name, let known):
-      "the input has no column '\(name)'; it has: \(known.prefix(20).joined(separator: ", "))"
-        + (known.count > 20 ? ", ..." : "")
+      "in the input, " + ColumnNames.unknown(name, among: known)
     case .invalidOption(let reason): reason
     case .notDurable(let first, let cause):
       "\(first); the batches committed last may be lost, since they could not be flushed: \(cause); "

@@ -2,77 +2,82 @@ import Engine
 
 /// Matches the columns of an input with those of the table it goes into, by name.
 struct TableMatch {
+  /// Which fields of a record become columns; nil: all.
+  let fields: [Int]?
   let plannedColumns: [ImportPlan.PlannedColumn]
   /// Which of them is the primary key, given or there already.
   let keyColumn: Int?
   let extras: ExtraColumns
   let types: ColumnTypes
+  /// What was noticed in the first records.
+  let notes: [String]
 
-  /// - Parameter table: the table as it is; nil when it is to be created.
-  /// - Throws: `ImportError.noSuchColumn` for a type or key given to a column that is not there,
+  /// - Parameters:
+  ///   - table: the table as it is; nil when it is to be created.
+  ///   - isResuming: an earlier run of this import has filled it.
+  /// - Throws: `ImportError.noSuchColumn` for a type, format or key given to a column that is not there,
   ///   `.invalidOption` when the table's own types or nulls do not allow the input.
-  init(_ header: Header, _ options: ImportOptions, table: Table?) throws {
-    let names = header.names
-    if case .named(let types) = options.types {
-      for name in types.keys where !names.contains(name) {
-        throw ImportError.noSuchColumn(name: name, known: names)
-      }
-    }
-    if let key = options.key, !names.contains(key) {
-      throw ImportError.noSuchColumn(name: key, known: names)
+  init(
+    _ opened: InputPlanner.Opened, _ options: ImportOptions, table: Table?, isResuming: Bool = false
+  ) throws {
+    let choice = try ColumnChoice(opened.header.names, options)
+    let names = choice.names
+    var named = options.dateFormats.compactMap(\.column)
+    if case .named(let types) = options.types { named += types.keys.sorted() }
+    if let key = options.key { named.append(key) }
+    for name in named where !names.contains(name) {
+      throw ImportError.noSuchColumn(name: name, known: names)
     }
     let schema = table?.schema
     keyColumn = (options.key ?? table?.keyColumn).flatMap { names.firstIndex(of: $0) }
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
     var columns: [ImportPlan.PlannedColumn] = []
     var states: [ColumnTypes.State] = []
+    var notes: [String] = []
     // An emptied table takes any type.
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
+    let sample = try FieldSample(
+      opened.splitter, opened.dialect, columnCount: opened.header.names.count,
+      nulls: options.nulls, limits: options.limits)
     for (position, name) in names.enumerated() {
-      let strict: ColumnType? =
-        switch options.types {
-        case .infer: nil
-        case .text: .text
-        case .named(let types): types[name]
-        }
-      var state = ColumnTypes.State(strictType: strict)
-      if let schema, let index = schema.index(of: name) {
-        let column = schema.columns[index]
-        if keepsValues {
-          if let strict, strict != column.type, strict != .text {
-            throw ImportError.invalidOption(
-              "column '\(name)' of the table is \(column.type.name), not \(strict.name): "
-                + "leave it out of --types, or use --truncate")
-          }
-          if strict == nil {
-            state.classes = try table?.classes(ofColumn: index) ?? []
-            state.sampled = state.classes
-          }
-        }
-        columns.append(
-          ImportPlan.PlannedColumn(
-            name: name, identifier: schema.columnIDs[index], strictType: strict,
-            isNullable: column.isNullable && position != keyColumn, isNew: false))
-      } else {
-        columns.append(
-          ImportPlan.PlannedColumn(
-            name: name, identifier: nextIdentifier, strictType: strict,
-            isNullable: position != keyColumn, isNew: true))
-        nextIdentifier &+= 1
+      let index = schema?.index(of: name)
+      let values = sample.columns[choice.fields?[position] ?? position]
+      let reader = try ColumnNotation(
+        name, options, delimiter: opened.dialect.delimiter, isKey: position == keyColumn,
+        sample: values)
+      var state = ColumnTypes.State(strictType: reader.strictType)
+      state.strictNotation = reader.strictNotation
+      state.refusesPoints = reader.refusesPoints
+      state.begin(reader.candidates)
+      if let table, let index, keepsValues {
+        try state.fit(
+          StoredColumn(table, index), isTold: reader.isTold, isResuming: isResuming)
       }
+      if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }
+      columns.append(
+        ImportPlan.PlannedColumn(
+          name: name, identifier: index.flatMap { schema?.columnIDs[$0] } ?? nextIdentifier,
+          strictType: state.strictType, strictNotation: state.strictNotation,
+          candidates: state.candidates,
+          isNullable: index.flatMap { schema?.columns[$0].isNullable } ?? true
+            && position != keyColumn, isNew: index == nil))
+      if index == nil { nextIdentifier &+= 1 }
       states.append(state)
     }
     if let missing = schema?.columns.first(where: { !$0.isNullable && !names.contains($0.name) }) {
       throw ImportError.invalidOption(
         "the table's column '\(missing.name)' may not be null, and the input does not have it")
     }
+    fields = choice.fields
     plannedColumns = columns
+    self.notes = notes
     extras = Self.extras(names, schema, nextIdentifier)
     if let table, keepsValues, options.ragged == .extend {
       for extra in extras.existing {
         var state = ColumnTypes.State()
-        state.classes = try table.schema.index(of: extra.name).map(table.classes) ?? []
-        state.sampled = state.classes
+        if let index = table.schema.index(of: extra.name) {
+          try state.fit(StoredColumn(table, index), isResuming: isResuming)
+        }
         states.append(state)
       }
     }
@@ -92,45 +97,5 @@ struct TableMatch {
     }
     let taken = Set(names).union(schema?.columns.map(\.name) ?? [])
     return ExtraColumns(existing: existing, nextIdentifier: next, taken: taken)
-  }
-}
-
-extension Table {
-  /// What a column's stored values look like, from its type and the clusters' minima and maxima.
-  fileprivate func classes(ofColumn index: Int) throws -> TypeSet {
-    let column = schema.columns[index]
-    switch column.type {
-    case .bool: return .bool
-    case .date: return .date
-    case .dateTime: return .dateTime
-    case .data: return .text
-    // Without a value in it, the column has no type of its own yet.
-    case .text: return try hasValues(inColumn: index) ? .text : []
-    case .double: return .double
-    case .int:
-      var classes: TypeSet = []
-      let limit: Int64 = 1 << 53
-      try forEachLeaf { leaf in
-        let stored = try leaf.statistics(id: schema.columnIDs[index])
-        guard stored.nullCount < leaf.rowCount else { return }
-        classes.formUnion(.int)
-        guard let bounds = stored.integers, bounds.lowerBound >= -limit,
-          bounds.upperBound <= limit
-        else {
-          classes.formUnion(.bigInt)
-          return
-        }
-      }
-      return classes
-    }
-  }
-
-  private func hasValues(inColumn index: Int) throws -> Bool {
-    var found = false
-    try forEachLeaf { leaf in
-      if found { return }
-      found = try leaf.statistics(id: schema.columnIDs[index]).nullCount < leaf.rowCount
-    }
-    return found
   }
 }

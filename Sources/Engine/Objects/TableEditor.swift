@@ -92,6 +92,7 @@ package final class TableEditor {
           "table '\(name)' has \(schema.columns.count) columns; \(values.count) values were given")
       }
       for (index, value) in values.enumerated() { try check(value, column: index) }
+      let values = zip(schema.columns, values).map { $0.stored($1) }
       let key = table.nextKey
       if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
@@ -191,6 +192,9 @@ package final class TableEditor {
   package func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws {
     try use {
       for change in changes { try check(change.value, column: change.column) }
+      let changes = changes.map { change in
+        (column: change.column, value: schema.columns[change.column].stored(change.value))
+      }
       if let column = schema.keyColumn,
         let change = changes.last(where: { $0.column == column })
       {

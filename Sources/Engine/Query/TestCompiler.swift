@@ -62,7 +62,7 @@ struct TestCompiler {
   ) -> CompiledPredicate {
     .test(
       CompiledTest(
-        columnID: columnID, type: column.type, question: question,
+        columnID: columnID, reading: column.reading, question: question,
         isNegated: isNegated != isInverted))
   }
 
@@ -253,9 +253,9 @@ struct TestCompiler {
 }
 
 /// Naming columns in messages.
-enum ColumnNames {
+package enum ColumnNames {
   /// That there is no such column, with the one that may be meant.
-  static func unknown(_ name: String, among names: [String]) -> String {
+  package static func unknown(_ name: String, among names: [String]) -> String {
     let problem = "there is no column '\(name)'"
     if let meant = nearest(to: name, among: names) {
       return problem + "; did you mean \(written(meant))?"
