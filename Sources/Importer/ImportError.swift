@@ -1,5 +1,3 @@
-import Engine
-
 /// A place in an input.
 ///
 /// - `file`: the path as it was given, or `standard input`.
@@ -82,7 +80,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .cannotResume(let path, let reason):
       "\(path): cannot resume: \(reason)"
     case .noSuchColumn(let name, let known):
-      "in the input, " + ColumnNames.unknown(name, among: known)
+      "the input has no column '\(name)'; it has: \(known.prefix(20).joined(separator: ", "))"
+        + (known.count > 20 ? ", ..." : "")
     case .invalidOption(let reason): reason
     case .notDurable(let first, let cause):
       "\(first); the batches committed last may be lost, since they could not be flushed: \(cause); "

@@ -164,7 +164,7 @@ struct ImportReportPrinter {
 
   private var columnsText: String {
     let shown = report.columns.prefix(24).map { column in
-      "\(column.name) \(column.type.name)" + (column.notation.map { " (\($0))" } ?? "")
+      "\(column.name) \(column.type.name)" + (column.notation.map { " (\($0.summary))" } ?? "")
     }
     let more = report.columns.count - shown.count
     return shown.joined(separator: ", ") + (more > 0 ? ", and \(more) more" : "")

@@ -185,6 +185,12 @@ extension Notation: Hashable, CustomStringConvertible {
     hasher.combine(patterns)
   }
 
+  /// The first patterns, and how many more there are.
+  package var summary: String {
+    let more = patterns.count - 3
+    return patterns.prefix(3).joined(separator: " or ") + (more > 0 ? " or \(more) more" : "")
+  }
+
   /// The patterns, for people.
   public var description: String { patterns.joined(separator: " or ") }
 }

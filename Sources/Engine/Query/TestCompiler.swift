@@ -253,9 +253,9 @@ struct TestCompiler {
 }
 
 /// Naming columns in messages.
-package enum ColumnNames {
+enum ColumnNames {
   /// That there is no such column, with the one that may be meant.
-  package static func unknown(_ name: String, among names: [String]) -> String {
+  static func unknown(_ name: String, among names: [String]) -> String {
     let problem = "there is no column '\(name)'"
     if let meant = nearest(to: name, among: names) {
       return problem + "; did you mean \(written(meant))?"

@@ -317,7 +317,7 @@ final class ColumnBatchBuilder {
     let reading = Reading(type, column.strictNotation)
     guard bytes.withUnsafeBytes({ Value(spelling: $0, as: reading) }) == nil else { return nil }
     let text = String(decoding: bytes.prefix(200), as: UTF8.self)
-    return (text, MisfitReason(type, column.strictNotation, bytes).description)
+    return (text, MisfitReason(type, column.strictNotation, bytes, column: column.name).description)
   }
 
   // MARK: Rejects

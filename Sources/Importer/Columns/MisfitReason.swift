@@ -4,15 +4,15 @@ import Engine
 struct MisfitReason: CustomStringConvertible {
   let description: String
 
-  init(_ type: ColumnType, _ notation: Notation?, _ field: [UInt8]) {
-    description = "not \(type.article); " + Self.expected(type, notation) + Self.hint(type, field)
+  init(_ type: ColumnType, _ notation: Notation?, _ field: [UInt8], column: String) {
+    let shown = String(decoding: field.prefix(40), as: UTF8.self) + (field.count > 40 ? "..." : "")
+    description =
+      "'\(shown)' in column '\(column)' is not \(type.article); " + Self.expected(type, notation)
+      + Self.hint(type, field)
   }
 
   private static func expected(_ type: ColumnType, _ notation: Notation?) -> String {
-    let told = notation.map { notation in
-      let shown = notation.patterns.prefix(3).joined(separator: " or ")
-      return shown + (notation.patterns.count > 3 ? " or another written form" : "")
-    }
+    let told = notation.map(\.summary)
     switch type {
     case .int: return "expected a whole number like \(told ?? "42")"
     case .double: return "expected a number like \(told ?? "4.5")"
@@ -34,9 +34,13 @@ struct MisfitReason: CustomStringConvertible {
         let orders = known.first {
           $0.dayFirst.pattern.reads(field) || $0.monthFirst.pattern.reads(field)
         }
-        return orders.map {
-          "; say which of \($0.dayFirst.text) and \($0.monthFirst.text) it is with --date-format"
-        } ?? ""
+        if let orders {
+          return "; say which of \(orders.dayFirst.text) and \(orders.monthFirst.text) it is with "
+            + "--date-format"
+        }
+        let certain = KnownFormats.dates + KnownFormats.dateTimes
+        let format = certain.first { $0.pattern.reads(field) }
+        return format.map { "; --date-format '\($0.text)' reads it" } ?? ""
       case .int, .double:
         for style in [
           NumberStyle(decimal: .point, thousands: 0x2C),
