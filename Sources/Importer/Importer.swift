@@ -57,7 +57,10 @@ private struct ImportRun {
     report.isDryRun = options.dryRun
     try checkFiles()
     // An input without a usable header must not leave an empty database behind either.
-    firstOpened = try InputPlanner(options: options, path: first).open(sources[0])
+    let opened = try InputPlanner(options: options, path: first).open(sources[0])
+    // Nor must options that do not fit it.
+    if options.namesColumns { _ = try TableMatch(opened, options, table: nil) }
+    firstOpened = opened
   }
 
   /// Rejects written over an input or the database would destroy it.
@@ -367,6 +370,13 @@ private struct ImportRun {
 }
 
 extension ImportOptions {
+  /// True when something is said of single columns, or of how they are spelled.
+  fileprivate var namesColumns: Bool {
+    if case .named = types { return true }
+    return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil
+      || thousandsSeparator != nil || key != nil
+  }
+
   fileprivate var withoutTruncation: ImportOptions {
     var copy = self
     copy.truncate = false

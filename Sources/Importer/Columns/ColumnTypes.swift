@@ -93,9 +93,9 @@ struct ColumnTypes: Sendable, Equatable {
       for sighting in column.sightings.sorted(by: { $0.record < $1.record }) {
         states[index].add(sighting)
       }
-      for misfit in column.misfits.sorted(by: { $0.record < $1.record }) {
-        states[index].add(misfit)
-      }
+      // What one value ends is ended together: the last to go is not what the column was.
+      let misfits = Dictionary(grouping: column.misfits, by: \.record)
+      for (_, misfits) in misfits.sorted(by: { $0.key < $1.key }) { states[index].add(misfits) }
     }
   }
 }
@@ -114,15 +114,16 @@ extension ColumnTypes.State {
     }
   }
 
-  fileprivate mutating func add(_ misfit: ColumnBatch.Misfit) {
-    guard fitting.indices.contains(misfit.candidate), fitting[misfit.candidate] else { return }
+  /// - Parameter misfits: those of one value.
+  fileprivate mutating func add(_ misfits: [ColumnBatch.Misfit]) {
     let before = reading
-    fitting[misfit.candidate] = false
-    if misfit.record > ColumnTypes.sampleRecords, let notation = before.notation,
-      reading.type != before.type, widenedAt == nil
-    {
-      widenedAt = misfit.line
-      abandoned = notation
+    for misfit in misfits where fitting.indices.contains(misfit.candidate) {
+      fitting[misfit.candidate] = false
     }
+    guard let first = misfits.first, first.record > ColumnTypes.sampleRecords,
+      let notation = before.notation, reading.type != before.type, widenedAt == nil
+    else { return }
+    widenedAt = first.line
+    abandoned = notation
   }
 }

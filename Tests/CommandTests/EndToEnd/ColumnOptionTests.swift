@@ -155,7 +155,7 @@ import Testing
 
       """
     let (bench, words) = try bench(csv)
-    let report = try bench.report(words)
+    let report = try bench.report(words + ["--header", "yes"])
     #expect(try bench.export() == csv)
     #expect(types(report).suffix(1) == ["text"])
     let (mixed, more) = try self.bench("a,b\n1,x\nN/A,y\n")
