@@ -34,8 +34,8 @@ struct TableMatch {
     var columns: [ImportPlan.PlannedColumn] = []
     var states: [ColumnTypes.State] = []
     var notes: [String] = []
-    // An emptied table takes any type.
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
+    let guessed = table?.note(GuessedColumns.note).map(GuessedColumns.decode) ?? []
     let sample = try FieldSample(
       opened.splitter, opened.dialect, columnCount: opened.header.names.count,
       nulls: options.nulls, limits: options.limits)
@@ -49,9 +49,12 @@ struct TableMatch {
       state.strictNotation = reader.strictNotation
       state.refusesPoints = reader.refusesPoints
       state.begin(reader.candidates)
-      if let table, let index, keepsValues {
+      if let table, let index {
+        let column = table.schema.columns[index]
+        let isGuessed = guessed.contains(table.schema.columnIDs[index]) && column.default == nil
         try state.fit(
-          StoredColumn(table, index), isTold: reader.isTold, isResuming: isResuming)
+          column, keepsValues ? StoredColumn(table, index) : nil,
+          .init(isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming))
       }
       if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }
       columns.append(
@@ -60,11 +63,16 @@ struct TableMatch {
           strictType: state.strictType, strictNotation: state.strictNotation,
           candidates: state.candidates,
           isNullable: index.flatMap { schema?.columns[$0].isNullable } ?? true
-            && position != keyColumn, isNew: index == nil))
+            && position != keyColumn, isNew: index == nil,
+          isGuessed: index == nil && (state.strictType == nil || options.types == .text)))
       if index == nil { nextIdentifier &+= 1 }
       states.append(state)
     }
-    if let missing = schema?.columns.first(where: { !$0.isNullable && !names.contains($0.name) }) {
+    // Elsewhere objects get the default; of a key one is of no use.
+    if let missing = schema?.columns.first(where: {
+      !$0.isNullable && !names.contains($0.name)
+        && ($0.default == nil || $0.name == table?.keyColumn)
+    }) {
       throw ImportError.invalidOption(
         "the table's column '\(missing.name)' may not be null, and the input does not have it")
     }
@@ -76,7 +84,9 @@ struct TableMatch {
       for extra in extras.existing {
         var state = ColumnTypes.State()
         if let index = table.schema.index(of: extra.name) {
-          try state.fit(StoredColumn(table, index), isResuming: isResuming)
+          try state.fit(
+            table.schema.columns[index], StoredColumn(table, index),
+            .init(isGuessed: true, isTold: false, isResuming: isResuming))
         }
         states.append(state)
       }

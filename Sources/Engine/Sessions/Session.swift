@@ -201,7 +201,8 @@ public final class Session {
     guard let entry = catalogue.tables.first(where: { $0.name == table }) else {
       throw EngineError.noSuchTable(name: table, known: catalogue.tables.map(\.name))
     }
-    return TableIdentity(number: entry.number, name: table)
+    let isNew = mark != nil && !snapshot.catalogue.tables.contains { $0.number == entry.number }
+    return TableIdentity(number: entry.number, name: table, maker: isNew ? mark : nil)
   }
 
   /// The table as it is now; nil when it is gone.
@@ -209,6 +210,7 @@ public final class Session {
   /// - Throws: `EngineError.wrongThread`, `.damaged`.
   func viewIfAny(_ table: TableIdentity) throws -> TableView? {
     try check()
+    if table.maker?.isCancelled ?? false { return nil }
     if let known = views[table.number], !known.isGone { return known }
     let view: TableView
     if let transaction {

@@ -168,21 +168,30 @@ struct StoredColumn {
 }
 
 extension ColumnTypes.State {
+  /// What is known of a column beside its values.
+  struct Origin {
+    /// Its type was guessed by an import; else somebody has chosen it, and it is widened at most.
+    let isGuessed: Bool
+    /// How values of the strict type are spelled was told.
+    let isTold: Bool
+    /// An earlier run of this import has filled it.
+    let isResuming: Bool
+  }
+
   /// Takes in what the table has.
   ///
-  /// - Parameter isTold: how values of the strict type are spelled was told.
+  /// - Parameter stored: its values; nil when it has none, or is going to be emptied.
   /// - Throws: `ImportError.invalidOption` when a strict type is not that of the values there are.
-  mutating func fit(_ stored: StoredColumn, isTold: Bool = false, isResuming: Bool) throws {
-    let column = stored.column
+  mutating func fit(_ column: Column, _ stored: StoredColumn?, _ origin: Origin) throws {
     if let strict = strictType {
-      if strict == .text { return }
+      guard let stored, strict != .text else { return }
       guard strict == column.type else {
         throw ImportError.invalidOption(
           "column '\(column.name)' of the table is \(column.type.name), not \(strict.name): "
             + "leave it out of --types, or use --truncate")
       }
       if stored.classes.isEmpty { return }
-      if let notation = column.notation, !isTold {
+      if let notation = column.notation, !origin.isTold {
         strictNotation = notation
         return
       }
@@ -195,18 +204,38 @@ extension ColumnTypes.State {
       }
       return
     }
-    classes = stored.classes
+    classes = stored?.classes ?? []
+    // In an emptied table a guessed type may be guessed anew.
+    if !origin.isGuessed { classes.formUnion(column.class) }
+    // Bytes take everything.
+    if column.type == .data { strictType = .data }
     sampled = classes
+    isKnown = !classes.isEmpty
     if classes.isEmpty { return }
     if let notation = column.notation {
-      begin([NotationCandidate(notation: notation, meaning: 0)])
-      return
+      return begin([NotationCandidate(notation: notation, meaning: 0)])
     }
-    // A column that was made text stays so.
-    guard column.type != .text || isResuming else { return begin([]) }
+    // A column that is text stays so.
+    guard column.type != .text || (origin.isGuessed && origin.isResuming) else { return begin([]) }
+    guard let stored else { return }
     for (index, candidate) in candidates.enumerated() {
       let reading = Reading(candidate.notation.type, candidate.notation)
       fitting[index] = try stored.agrees(with: reading)
+    }
+  }
+}
+
+extension Column {
+  /// What its values look like, by its type.
+  fileprivate var `class`: TypeSet {
+    if notation != nil { return .text }
+    return switch type {
+    case .bool: .bool
+    case .int: .int
+    case .double: .double
+    case .date: .date
+    case .dateTime: .dateTime
+    case .text, .data: .text
     }
   }
 }
@@ -215,15 +244,11 @@ extension Table {
   /// What a column's stored values look like, from its type and the clusters' minima and maxima.
   fileprivate func classes(ofColumn index: Int) throws -> TypeSet {
     let column = schema.columns[index]
-    if column.notation != nil { return try hasValues(inColumn: index) ? .text : [] }
     switch column.type {
-    case .bool: return .bool
-    case .date: return .date
-    case .dateTime: return .dateTime
-    case .data: return .text
-    // Without a value in it, the column has no type of its own yet.
-    case .text: return try hasValues(inColumn: index) ? .text : []
-    case .double: return .double
+    // Without a value in it, a column may have no type of its own yet.
+    case _ where column.notation != nil, .text:
+      return try hasValues(inColumn: index) ? .text : []
+    case .bool, .date, .dateTime, .data, .double: return column.class
     case .int:
       var classes: TypeSet = []
       let limit: Int64 = 1 << 53

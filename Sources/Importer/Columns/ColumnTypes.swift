@@ -20,6 +20,8 @@ struct ColumnTypes: Sendable, Equatable {
     var classes: TypeSet = []
     /// What was seen up to the end of the sample.
     var sampled: TypeSet = []
+    /// The table has had the column's type before this import, so that no sample decides it.
+    var isKnown = false
     /// Line of the first value that widened the type after the sample.
     var widenedAt: Int?
     var nulls = 0
@@ -107,7 +109,7 @@ extension ColumnTypes.State {
     let hadValues = !classes.isEmpty
     classes.formUnion(sighting.type)
     // A column that is null throughout the sample begins with its first value.
-    if sighting.record <= ColumnTypes.sampleRecords || !hadValues {
+    if sighting.record <= ColumnTypes.sampleRecords && !isKnown || !hadValues {
       sampled.formUnion(sighting.type)
     } else if before != type, widenedAt == nil, candidates.isEmpty {
       widenedAt = sighting.line
@@ -120,7 +122,7 @@ extension ColumnTypes.State {
     for misfit in misfits where fitting.indices.contains(misfit.candidate) {
       fitting[misfit.candidate] = false
     }
-    guard let first = misfits.first, first.record > ColumnTypes.sampleRecords,
+    guard let first = misfits.first, first.record > ColumnTypes.sampleRecords || isKnown,
       let notation = before.notation, reading.type != before.type, widenedAt == nil
     else { return }
     widenedAt = first.line
