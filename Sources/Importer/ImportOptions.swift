@@ -39,6 +39,31 @@ public struct ImportOptions: Sendable {
     case named([String: ColumnType])
   }
 
+  /// What stands between the whole part of a number and its fraction.
+  public enum DecimalMark: String, Sendable, CaseIterable {
+    /// `4.5`
+    case point
+    /// `4,5`
+    case comma
+  }
+
+  /// A format of dates or date-times, as `strptime` has them: `%d/%m/%Y`; see `Notation`.
+  public struct DateFormat: Sendable, Equatable {
+    /// The column that it is for, by its name in the table, which then is strictly of that type; nil: every
+    /// column whose values are spelled so.
+    public var column: String?
+    /// The format.
+    public var format: String
+
+    /// - Parameters:
+    ///   - format: as `strptime` has them.
+    ///   - column: the column that it is for; nil: all.
+    public init(_ format: String, column: String? = nil) {
+      self.format = format
+      self.column = column
+    }
+  }
+
   /// What becomes of records with fewer or more fields than there are columns.
   public enum Ragged: String, Sendable, CaseIterable {
     /// Both are rejected.
@@ -89,8 +114,21 @@ public struct ImportOptions: Sendable {
   public var header = HeaderRule.sniffed
   /// Where the types of columns come from.
   public var types = TypeRule.infer
+  /// Formats of dates and date-times, besides ISO 8601 and the written forms of one meaning. Those of a
+  /// column are tried in their order.
+  public var dateFormats: [DateFormat] = []
+  /// What stands before fractions; nil: a point, and a comma where a column makes sense no other way.
+  public var decimalMark: DecimalMark?
+  /// What stands between thousands: one of `,`, `.`, `'`, `_` and space; nil: nothing, and commas or points
+  /// where a column makes sense no other way.
+  public var thousandsSeparator: UInt8?
   /// Spellings of null besides the empty unquoted field.
   public var nulls: [String] = []
+  /// The columns to import, by the input's names, in the order in which a table that is created gets them;
+  /// nil: all.
+  public var columns: [String]?
+  /// The table's names for columns, by the input's names. All other options take the new ones.
+  public var renames: [String: String] = [:]
   /// What becomes of records with fewer or more fields than there are columns.
   public var ragged = Ragged.reject
   /// Where rejected records go; nil: beside the database, named after the input.

@@ -10,6 +10,8 @@ public struct ImportReport: Sendable {
     public let name: String
     /// Its type at the end.
     public let type: ColumnType
+    /// How its values are spelled; nil: as its type's canonical ones.
+    public let notation: Notation?
     /// Nulls among the records that were read, in all inputs.
     public let nulls: Int
     /// What a value after the first 1,000 records made of the type; nil when nothing.

@@ -57,7 +57,10 @@ private struct ImportRun {
     report.isDryRun = options.dryRun
     try checkFiles()
     // An input without a usable header must not leave an empty database behind either.
-    firstOpened = try InputPlanner(options: options, path: first).open(sources[0])
+    let opened = try InputPlanner(options: options, path: first).open(sources[0])
+    // Nor must options that do not fit it.
+    if options.namesColumns { _ = try TableMatch(opened, options, table: nil) }
+    firstOpened = opened
   }
 
   /// Rejects written over an input or the database would destroy it.
@@ -133,6 +136,7 @@ private struct ImportRun {
     let table = try existingTable(database)
     let digest = planner.optionsDigest(opened, key: try key(of: table))
     guard let start = try start(path, opened, digest, table, isFirst: isFirst) else { return }
+    report.notes += start.match.notes.map { "\(source.name): \($0)" }
     let plan = makePlan(source.name, opened, start.match)
     let log = try rejectLog(path, start)
     let destination: any Destination =
@@ -210,7 +214,7 @@ private struct ImportRun {
   ) throws -> Start? {
     guard let checkpoint = try checkpointToResume(opened, table) else {
       let match = try TableMatch(
-        opened.header, isFirst ? options : options.withoutTruncation, table: table)
+        opened, isFirst ? options : options.withoutTruncation, table: table)
       let checkpoint = Checkpoint(
         input: opened.identity ?? .init(size: -1, digest: 0), options: digest,
         byteOffset: opened.splitter.byteOffset, line: opened.splitter.line, classes: [])
@@ -228,10 +232,12 @@ private struct ImportRun {
     guard checkpoint.options == digest else {
       throw ImportError.cannotResume(
         path: opened.source.name,
-        reason: "the import was begun with other options for --types, --header, --delimiter, "
-          + "--quote, --null, --ragged, --key or --on-conflict; use the same ones")
+        reason: "the import was begun with other options for --types, --date-format, --decimal, "
+          + "--thousands, --columns, --rename, --header, --delimiter, --quote, --null, --ragged, --key or --on-conflict; use the same ones"
+      )
     }
-    let match = try TableMatch(opened.header, options.withoutTruncation, table: table)
+    let match = try TableMatch(
+      opened, options.withoutTruncation, table: table, isResuming: true)
     return Start(
       checkpoint: checkpoint, resumes: true, schema: table?.schema,
       match: match, types: match.types.resuming(checkpoint.classes),
@@ -290,7 +296,8 @@ private struct ImportRun {
     let batchRecords: Int? = if case .records(let size) = options.batchSize { size } else { nil }
     return ImportPlan(
       file: file, dialect: opened.dialect, ragged: options.policy,
-      nulls: options.nulls.map { Array($0.utf8) }, columns: match.plannedColumns,
+      nulls: options.nulls.map { Array($0.utf8) }, fieldCount: opened.header.names.count,
+      fields: match.fields, columns: match.plannedColumns,
       keyColumn: match.keyColumn, extras: match.extras,
       encodes: batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
       batchRecords: batchRecords)
@@ -327,7 +334,15 @@ private struct ImportRun {
         ? plan.columns[index].name : plan.extras.name(index - plan.columns.count)
       let earlier = report.columns.first { $0.name == name }?.nulls ?? 0
       return ImportReport.ColumnReport(
-        name: name, type: state.type, nulls: state.nulls + earlier, widened: state.widening)
+        name: name, type: state.type, notation: state.reading.notation,
+        nulls: state.nulls + earlier, widened: state.widening)
+    }
+    for (column, state) in zip(plan.columns, writer.types.states) {
+      guard let readings = state.ambiguity else { continue }
+      let shown = readings.map(\.description).joined(separator: "' or '")
+      report.notes.append(
+        "\(plan.file): column '\(column.name)' is text: its values may be spelled '\(shown)', which "
+          + "mean other values; say which with --date-format, --decimal or --thousands")
     }
   }
 
@@ -355,6 +370,13 @@ private struct ImportRun {
 }
 
 extension ImportOptions {
+  /// True when something is said of single columns, or of how they are spelled.
+  fileprivate var namesColumns: Bool {
+    if case .named = types { return true }
+    return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil
+      || thousandsSeparator != nil || key != nil
+  }
+
   fileprivate var withoutTruncation: ImportOptions {
     var copy = self
     copy.truncate = false

@@ -154,6 +154,25 @@ struct InputPlanner {
         writer.append(type.rawValue)
       }
     }
+    // Nothing where none is given, as before there were such options.
+    for format in options.dateFormats {
+      writer.append("date-format")
+      writer.append(format.column ?? "")
+      writer.append(format.format)
+    }
+    if let mark = options.decimalMark { writer.append(mark.rawValue) }
+    if let separator = options.thousandsSeparator {
+      writer.append("thousands")
+      writer.append(separator)
+    }
+    for name in options.columns ?? [] {
+      writer.append("column")
+      writer.append(name)
+    }
+    for (old, new) in options.renames.sorted(by: { $0.key < $1.key }) {
+      writer.append(old)
+      writer.append(new)
+    }
     if let key {
       writer.append(key)
       writer.append(options.conflictPolicy.rawValue)

@@ -2,75 +2,70 @@ import Engine
 
 /// Matches the columns of an input with those of the table it goes into, by name.
 struct TableMatch {
+  /// Which fields of a record become columns; nil: all.
+  let fields: [Int]?
   let plannedColumns: [ImportPlan.PlannedColumn]
   /// Which of them is the primary key, given or there already.
   let keyColumn: Int?
   let extras: ExtraColumns
   let types: ColumnTypes
+  /// What was noticed in the first records.
+  let notes: [String]
 
-  /// - Parameter table: the table as it is; nil when it is to be created.
-  /// - Throws: `ImportError.noSuchColumn` for a type or key given to a column that is not there,
+  /// - Parameters:
+  ///   - table: the table as it is; nil when it is to be created.
+  ///   - isResuming: an earlier run of this import has filled it.
+  /// - Throws: `ImportError.noSuchColumn` for a type, format or key given to a column that is not there,
   ///   `.invalidOption` when the table's own types or nulls do not allow the input.
-  init(_ header: Header, _ options: ImportOptions, table: Table?) throws {
-    let names = header.names
-    if case .named(let types) = options.types {
-      for name in types.keys where !names.contains(name) {
-        throw ImportError.noSuchColumn(name: name, known: names)
-      }
-    }
-    if let key = options.key, !names.contains(key) {
-      throw ImportError.noSuchColumn(name: key, known: names)
+  init(
+    _ opened: InputPlanner.Opened, _ options: ImportOptions, table: Table?, isResuming: Bool = false
+  ) throws {
+    let choice = try ColumnChoice(opened.header.names, options)
+    let names = choice.names
+    var named = options.dateFormats.compactMap(\.column)
+    if case .named(let types) = options.types { named += types.keys.sorted() }
+    if let key = options.key { named.append(key) }
+    for name in named where !names.contains(name) {
+      throw ImportError.noSuchColumn(name: name, known: names)
     }
     let schema = table?.schema
     keyColumn = (options.key ?? table?.keyColumn).flatMap { names.firstIndex(of: $0) }
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
     var columns: [ImportPlan.PlannedColumn] = []
     var states: [ColumnTypes.State] = []
+    var notes: [String] = []
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
     let guessed = table?.note(GuessedColumns.note).map(GuessedColumns.decode) ?? []
+    let sample = try FieldSample(
+      opened.splitter, opened.dialect, columnCount: opened.header.names.count,
+      nulls: options.nulls, limits: options.limits)
     for (position, name) in names.enumerated() {
-      let strict: ColumnType? =
-        switch options.types {
-        case .infer: nil
-        case .text: .text
-        case .named(let types): types[name]
-        }
-      var state = ColumnTypes.State(strictType: strict)
-      if let schema, let index = schema.index(of: name) {
-        let column = schema.columns[index]
-        if keepsValues {
-          if let strict, strict != column.type, strict != .text {
-            throw ImportError.invalidOption(
-              "column '\(name)' of the table is \(column.type.name), not \(strict.name): "
-                + "leave it out of --types, or use --truncate")
-          }
-          if strict == nil { state.classes = try table?.classes(ofColumn: index) ?? [] }
-        }
-        if strict == nil {
-          // In an emptied table a type that an import has guessed may be guessed anew; one that somebody
-          // has chosen stays, and is widened at most.
-          if !guessed.contains(schema.columnIDs[index]) || column.default != nil {
-            state.classes.formUnion(column.type.class)
-          }
-          // Bytes take everything.
-          if column.type == .data { state.strictType = .data }
-          state.sampled = state.classes
-          state.isKnown = !state.classes.isEmpty
-        }
-        columns.append(
-          ImportPlan.PlannedColumn(
-            name: name, identifier: schema.columnIDs[index], strictType: state.strictType,
-            isNullable: column.isNullable && position != keyColumn, isNew: false,
-            isGuessed: false))
-      } else {
-        var isGuessed = true
-        if case .named = options.types { isGuessed = strict == nil }
-        columns.append(
-          ImportPlan.PlannedColumn(
-            name: name, identifier: nextIdentifier, strictType: strict,
-            isNullable: position != keyColumn, isNew: true, isGuessed: isGuessed))
-        nextIdentifier &+= 1
+      let index = schema?.index(of: name)
+      let values = sample.columns[choice.fields?[position] ?? position]
+      let reader = try ColumnNotation(
+        name, options, delimiter: opened.dialect.delimiter, isKey: position == keyColumn,
+        sample: values)
+      var state = ColumnTypes.State(strictType: reader.strictType)
+      state.strictNotation = reader.strictNotation
+      state.refusesPoints = reader.refusesPoints
+      state.begin(reader.candidates)
+      if let table, let index {
+        let column = table.schema.columns[index]
+        let isGuessed = guessed.contains(table.schema.columnIDs[index]) && column.default == nil
+        try state.fit(
+          column, keepsValues ? StoredColumn(table, index) : nil,
+          .init(isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming))
       }
+      if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }
+      columns.append(
+        ImportPlan.PlannedColumn(
+          name: name, identifier: index.flatMap { schema?.columnIDs[$0] } ?? nextIdentifier,
+          strictType: state.strictType, strictNotation: state.strictNotation,
+          candidates: state.candidates,
+          isNullable: index.flatMap { schema?.columns[$0].isNullable } ?? true
+            && position != keyColumn, isNew: index == nil,
+          isGuessed: index == nil && (state.strictType == nil || options.types == .text)))
+      if index == nil { nextIdentifier &+= 1 }
       states.append(state)
     }
     // Elsewhere objects get the default; of a key one is of no use.
@@ -81,13 +76,18 @@ struct TableMatch {
       throw ImportError.invalidOption(
         "the table's column '\(missing.name)' may not be null, and the input does not have it")
     }
+    fields = choice.fields
     plannedColumns = columns
+    self.notes = notes
     extras = Self.extras(names, schema, nextIdentifier)
     if let table, keepsValues, options.ragged == .extend {
       for extra in extras.existing {
         var state = ColumnTypes.State()
-        state.classes = try table.schema.index(of: extra.name).map(table.classes) ?? []
-        state.sampled = state.classes
+        if let index = table.schema.index(of: extra.name) {
+          try state.fit(
+            table.schema.columns[index], StoredColumn(table, index),
+            .init(isGuessed: true, isTold: false, isResuming: isResuming))
+        }
         states.append(state)
       }
     }
@@ -107,55 +107,5 @@ struct TableMatch {
     }
     let taken = Set(names).union(schema?.columns.map(\.name) ?? [])
     return ExtraColumns(existing: existing, nextIdentifier: next, taken: taken)
-  }
-}
-
-extension Table {
-  /// What a column's stored values look like, from its type and the clusters' minima and maxima.
-  fileprivate func classes(ofColumn index: Int) throws -> TypeSet {
-    let column = schema.columns[index]
-    switch column.type {
-    // Without a value in it, a column may have no type of its own yet.
-    case .text: return try hasValues(inColumn: index) ? .text : []
-    case .bool, .date, .dateTime, .data, .double: return column.type.class
-    case .int:
-      var classes: TypeSet = []
-      let limit: Int64 = 1 << 53
-      try forEachLeaf { leaf in
-        let stored = try leaf.statistics(id: schema.columnIDs[index])
-        guard stored.nullCount < leaf.rowCount else { return }
-        classes.formUnion(.int)
-        guard let bounds = stored.integers, bounds.lowerBound >= -limit,
-          bounds.upperBound <= limit
-        else {
-          classes.formUnion(.bigInt)
-          return
-        }
-      }
-      return classes
-    }
-  }
-
-  private func hasValues(inColumn index: Int) throws -> Bool {
-    var found = false
-    try forEachLeaf { leaf in
-      if found { return }
-      found = try leaf.statistics(id: schema.columnIDs[index]).nullCount < leaf.rowCount
-    }
-    return found
-  }
-}
-
-extension ColumnType {
-  /// What values of the type look like.
-  fileprivate var `class`: TypeSet {
-    switch self {
-    case .bool: .bool
-    case .int: .int
-    case .double: .double
-    case .date: .date
-    case .dateTime: .dateTime
-    case .text, .data: .text
-    }
   }
 }

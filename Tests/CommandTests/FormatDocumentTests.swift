@@ -165,8 +165,12 @@ struct FormatDocumentTests {
         columns: [
           Column("a", .double, default: .double(.nan)), Column("b", .text),
           Column("c", .text, nullable: false, default: .text("né")),
+          Column("d", .double, default: .double(1.5), notation: try Notation(.double, ["1.234,5"])),
+          Column("e", .date, notation: try Notation(.date, ["%d/%m/%Y", "%B %d, %Y"])),
         ])
     ]
+    let added = options.schema?.tables[0].columns.suffix(2).map { $0 } ?? []
+    options.schema?.tables[0].indexes = ["d"]
     options.migration = { transaction, _ in
       try transaction.renameTable("old", to: "schema")
       let table = try transaction.table("schema")
@@ -175,6 +179,9 @@ struct FormatDocumentTests {
       try table.widenColumn("b", to: .text)
       try table.setDefault("a", .double(.nan))
       try table.addColumn(Column("c", .text, nullable: false, default: .text("né")))
+      for column in added { try table.addColumn(column) }
+      try table.addIndex("d")
+      try table.update(7, ["d": .double(1234.25)])
       for key in [3, 5] as [Int64] { try table.update(key, ["c": .text("other")]) }
     }
     database = try Database.open(path, options: options)
@@ -183,6 +190,8 @@ struct FormatDocumentTests {
     #expect(before.walk.contains("schema version 70000\n"))
     #expect(before.walk.contains("not null c, default b'n\\xc3\\xa9'"))
     #expect(before.walk.contains(", default b'NaN'"))
+    #expect(before.walk.contains("d, spelled 1.234,5, default b'1,5'\n"))
+    #expect(before.walk.contains("e, spelled %d/%m/%Y or %B %d, %Y\n"))
     try compact(path)
     let after = try read(path, "schema", in: folder)
     #expect(before.table == after.table)

@@ -7,7 +7,7 @@ import TestSupport
 @Suite("Secondary indexes")
 struct ValueIndexTests {
   private static func code(_ text: String?, _ type: ColumnType) -> Int64? {
-    let code = ValueCode(type, secret: KeyCode(low: 1, high: 2, bits: 0))
+    let code = ValueCode(Reading(type), secret: KeyCode(low: 1, high: 2, bits: 0))
     guard let text else { return code.code(nil) }
     return Array(text.utf8).withUnsafeBytes { code.code($0) }
   }
@@ -239,7 +239,7 @@ struct ValueIndexTests {
         }
         // As an import does: what does not fit comes first, then the type is widened.
         try editor.append(try rows.encode(with: ClusterBuilder()))
-        if let type { try editor.widen(column: 0, to: type) }
+        if let type { try editor.widen(column: 0, to: Reading(type)) }
       }
       #expect(try database.check().problems == [])
     }

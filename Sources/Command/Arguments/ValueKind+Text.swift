@@ -165,14 +165,14 @@ extension ValueKind where Value == TypesChoice {
     ) { text in
       if text == "infer" { return .infer }
       if text == "text" { return .text }
-      guard let list = parseNames(text) else { return nil }
+      guard let list = ColumnList.entries(text) else { return nil }
       var types: [NamedType] = []
       for entry in list {
-        guard let colon = entry.lastIndex(of: ":"), colon != entry.startIndex,
-          let type = ColumnType(name: String(entry[entry.index(after: colon)...])),
-          namedTypes.contains(type)
+        // Only the last colon separates, so that others need no backslash.
+        guard let parts = ColumnList.parts(entry), parts.count > 1,
+          let type = parts.last.flatMap(ColumnType.init(name:)), namedTypes.contains(type)
         else { return nil }
-        types.append(NamedType(column: String(entry[..<colon]), type: type))
+        types.append(NamedType(column: parts.dropLast().joined(separator: ":"), type: type))
       }
       return .named(types)
     }

@@ -58,7 +58,26 @@ enum ImportCommand {
     "types", .types, default: "infer", group: inputGroup,
     help: "infer: the narrowest type that loses nothing, widened when a later value does not fit; "
       + "text: no types; or types by name, which are strict "
-      + "(int, double, bool, date, datetime, text)")
+      + "(int, double, bool, date, datetime, text); \\: is a colon in a name, and a name with a "
+      + "comma stands in double quotes")
+  static let dateFormat = Option<ImportOptions.DateFormat>(
+    "date-format", .dateFormat, repeatable: true, group: inputGroup,
+    help:
+      "How dates or date-times are spelled, such as %d/%m/%Y or %B %d, %Y %I:%M %p, in every column "
+      + "or in the named one; ISO 8601 and written forms of one meaning are found without it")
+  static let decimal = Option<ImportOptions.DecimalMark>(
+    "decimal", .choice, defaultNote: "point; comma where a column makes sense no other way",
+    group: inputGroup, help: "What stands before the fraction of a number")
+  static let thousands = Option<UInt8?>(
+    "thousands", .thousands, defaultNote: "none, unless a column makes sense no other way",
+    group: inputGroup, help: "What stands between the thousands of a number")
+  static let columns = Option<[String]>(
+    "columns", .nameList, defaultNote: "all", group: inputGroup,
+    help: "The columns to import, in the order in which a table that is created gets them")
+  static let rename = Option<[RenamedColumn]>(
+    "rename", .renames, repeatable: true, group: inputGroup,
+    help: "Other names for columns; \\: is a colon in a name, and a pair with a comma stands in "
+      + "double quotes. All other options but --columns take the new names")
   static let null = Option<String>(
     "null", .text, repeatable: true, group: inputGroup,
     help: "A further spelling of null; an empty field without quotes always is one")
@@ -124,7 +143,7 @@ enum ImportCommand {
     ],
     options: [
       into, table, key, onConflict, truncate, batchSize, durability, resume,
-      delimiter, quote, header, types, null, limit,
+      delimiter, quote, header, types, dateFormat, decimal, thousands, null, columns, rename, limit,
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
       parsers, queue,
@@ -215,6 +234,15 @@ enum ImportCommand {
         .named(Dictionary(types.map { ($0.column, $0.type) }) { _, last in last })
       }
     options.nulls = try arguments.values(null)
+    options.dateFormats = try arguments.values(dateFormat)
+    options.decimalMark = try arguments.value(decimal)
+    options.thousandsSeparator = try arguments.value(thousands) ?? nil
+    options.columns = try arguments.value(columns)
+    for renamed in try arguments.values(rename).joined() {
+      guard options.renames.updateValue(renamed.new, forKey: renamed.old) == nil else {
+        throw CommandError(.usage, "--rename names '\(renamed.old)' twice")
+      }
+    }
     options.limit = try arguments.value(limit)
     options.ragged = try arguments.required(ragged)
     options.rejects = try arguments.value(rejects)

@@ -81,6 +81,7 @@ enum InfoCommand {
   private static func json(_ column: TableUse.ColumnUse) -> JSONValue {
     [
       "name": .string(column.column.name), "type": .string(column.column.type.name),
+      "spelled": .optional(column.column.notation) { .array($0.patterns.map { .string($0) }) },
       "bytes": .int(column.bytes), "nulls": .int(column.nulls),
       "encodings": .object(
         column.encodings.sorted { $0.key < $1.key }.map {
@@ -127,7 +128,9 @@ enum InfoCommand {
         let encodings = column.encodings.sorted { $0.value > $1.value }
           .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         text +=
-          "  \(name)\(padding)  \(column.column.type.name)  "
+          "  \(name)\(padding)  \(column.column.type.name)"
+          + (column.column.notation.map { " (\(StandardError.escaped($0.description)))" } ?? "")
+          + "  "
           + "\(HumanFormat.size(column.bytes))  (\(encodings))\n"
       }
     }

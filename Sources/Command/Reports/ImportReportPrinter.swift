@@ -60,6 +60,7 @@ struct ImportReportPrinter {
   private func column(_ column: ImportReport.ColumnReport) -> JSONValue {
     [
       "name": .string(column.name), "type": .string(column.type.name), "nulls": .int(column.nulls),
+      "spelled": .optional(column.notation) { .array($0.patterns.map { .string($0) }) },
       "widened": .optional(column.widened) {
         [
           "from": .string($0.from.name), "to": .string($0.to.name), "line": .int($0.line),
@@ -162,7 +163,9 @@ struct ImportReportPrinter {
   }
 
   private var columnsText: String {
-    let shown = report.columns.prefix(24).map { "\($0.name) \($0.type.name)" }
+    let shown = report.columns.prefix(24).map { column in
+      "\(column.name) \(column.type.name)" + (column.notation.map { " (\($0.summary))" } ?? "")
+    }
     let more = report.columns.count - shown.count
     return shown.joined(separator: ", ") + (more > 0 ? ", and \(more) more" : "")
   }

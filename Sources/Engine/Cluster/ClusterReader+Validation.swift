@@ -36,8 +36,8 @@ extension ColumnReader {
   ///
   /// - Throws: `ClusterError.misfit` for the first row that it does not read.
   /// - Complexity: O(1) where the bounds say it, else O(bytes).
-  package func validate(as type: ColumnType) throws(ClusterError) {
-    switch (statistics.kind, type) {
+  package func validate(as reading: Reading) throws(ClusterError) {
+    switch (statistics.kind, reading.plainType) {
     case (.none, _), (_, .data), (.integers, .int), (.integers, .double), (.doubles, .double),
       (.days, .date), (.moments, .dateTime):
       return
@@ -47,8 +47,8 @@ extension ColumnReader {
     decoded.decode(self, rows: 0..<rowCount)
     for row in 0..<rowCount {
       guard let spelling = decoded[row] else { continue }
-      if Value(spelling: spelling, type: type) == nil {
-        throw .misfit(column: id, row: row, type: type)
+      if Value(spelling: spelling, as: reading) == nil {
+        throw .misfit(column: id, row: row, type: reading.type)
       }
     }
   }

@@ -181,29 +181,29 @@ package struct ColumnReader {
 
   // MARK: Values
 
-  /// The value of a row, read as `type`.
+  /// The value of a row.
   ///
   /// - Throws: `ClusterError.misfit` when the spelling does not fit the type.
-  package func value(_ row: Int, as type: ColumnType) throws(ClusterError) -> Value {
-    switch type {
+  package func value(_ row: Int, as reading: Reading) throws(ClusterError) -> Value {
+    switch reading.plainType {
     case .int:
       if let int = storedInt(row) { return .int(int) }
     case .double:
       if let double = storedDouble(row) { return .double(double) }
-    case .date:
-      if case .dates(let dates) = body, dates.style == .iso, isPlain(row, dates.marks) {
-        return .date(dates.date(row))
-      }
     case .dateTime:
       if case .dateTimes(let moments) = body, isPlain(row, moments.marks) {
         return .dateTime(moments.moment(row: row))
+      }
+    case .date, nil:
+      if case .dates(let dates) = body, reading.readsDays(dates.style), isPlain(row, dates.marks) {
+        return .date(dates.date(row))
       }
     case .bool, .text, .data: break
     }
     return try withSpelling(row) { (spelling) throws(ClusterError) -> Value in
       guard let spelling else { return .null }
-      guard let value = Value(spelling: spelling, type: type) else {
-        throw .misfit(column: id, row: row, type: type)
+      guard let value = Value(spelling: spelling, as: reading) else {
+        throw .misfit(column: id, row: row, type: reading.type)
       }
       return value
     }

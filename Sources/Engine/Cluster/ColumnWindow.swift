@@ -6,7 +6,7 @@
 ///
 /// Thread rule: confined.
 package final class ColumnWindow {
-  package let type: ColumnType
+  private let reading: Reading
   /// False: text is only asked for as bytes.
   private let makesValues: Bool
   // Unchecked: what changes anything calls nothing of a caller's that comes back here, so no access can
@@ -33,10 +33,12 @@ package final class ColumnWindow {
     case entries
   }
 
-  package init(_ type: ColumnType, makesValues: Bool) {
-    self.type = type
+  package init(_ reading: Reading, makesValues: Bool) {
+    self.reading = reading
     self.makesValues = makesValues
   }
+
+  @inline(__always) package var type: ColumnType { reading.type }
 
   private var isText: Bool { type == .text || type == .data }
 
@@ -95,7 +97,7 @@ package final class ColumnWindow {
     let target = numbers.reserve(rows.count)
     _ = nulls.reserve(rows.count)
     if column.nullCount == column.rowCount { return setAllNull() }
-    switch (column.body, type) {
+    switch (column.body, reading.plainType) {
     case (.dictionary, _):
       decodeIndices(column, rows)
       let indices = indices.pointer
@@ -121,13 +123,13 @@ package final class ColumnWindow {
       for row in rows {
         let double = doubles.number(row)
         target[row &- rows.lowerBound] = Self.bits(double)
-        if !double.isFinite, case .double(let spelled) = try column.value(row, as: type) {
+        if !double.isFinite, case .double(let spelled) = try column.value(row, as: reading) {
           // What is spelled as no number is an exception, or infinite, or NaN of any bits.
           target[row &- rows.lowerBound] = Self.bits(spelled)
         }
       }
       try mark(doubles.marks, rows)
-    case (.dates(let dates), .date) where dates.style == .iso:
+    case (.dates(let dates), _) where reading.readsDays(dates.style):
       dates.days.decode(rows, table: &codes, into: target)
       for row in 0..<count {
         target[row] = Int64(CalendarDate(clamping: target[row]).daysSince1970)
@@ -162,7 +164,7 @@ package final class ColumnWindow {
       {
         target[row] = Self.bits(number.mantissa < 0 ? -exact : exact)
       } else {
-        let value = try column.value(rows.lowerBound + row, as: type)
+        let value = try column.value(rows.lowerBound + row, as: reading)
         if case .double(let double) = value { target[row] = Self.bits(double) }
       }
     }
@@ -177,7 +179,7 @@ package final class ColumnWindow {
     var misfit: Int?
     marks.forEachException { row, spelling in
       guard rows.contains(row), !nulls.pointer[row &- rows.lowerBound] else { return }
-      if let number = Self.number(spelling, type) {
+      if let number = Self.number(spelling, reading) {
         numbers.pointer[row &- rows.lowerBound] = number
       } else {
         misfit = row
@@ -242,15 +244,15 @@ package final class ColumnWindow {
   private func number(
     _ spelling: UnsafeRawBufferPointer?, row: Int
   ) throws(ClusterError) -> Int64 {
-    guard let number = spelling.flatMap({ Self.number($0, type) }) else {
+    guard let number = spelling.flatMap({ Self.number($0, reading) }) else {
       throw .misfit(column: id, row: row, type: type)
     }
     return number
   }
 
   /// A spelling's value as 64 bits; nil when it is not of the type.
-  static func number(_ spelling: UnsafeRawBufferPointer, _ type: ColumnType) -> Int64? {
-    switch Value(spelling: spelling, type: type) {
+  static func number(_ spelling: UnsafeRawBufferPointer, _ reading: Reading) -> Int64? {
+    switch Value(spelling: spelling, as: reading) {
     case .int(let int): int
     case .double(let double): bits(double)
     case .bool(let bool): bool ? 1 : 0

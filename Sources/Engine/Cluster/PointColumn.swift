@@ -47,11 +47,12 @@ struct PointColumn {
 
   /// - Parameters:
   ///   - reader: of the column; where this is `other`, it is the one to read.
-  ///   - type: what its values are read as.
-  init(_ reader: ColumnReader, as type: ColumnType) {
+  ///   - reading: how its values are read; with a notation it is `other`.
+  init(_ reader: ColumnReader, as reading: Reading) {
     var form = Form.other
     var strings: PackedStrings?
     switch reader.body {
+    case _ where reading.notation != nil: break
     case .absent: form = .absent
     case .constant(let constant):
       guard let spelling = constant.spelling else {
@@ -83,7 +84,7 @@ struct PointColumn {
     case .decimals, .doubles, .dateTimes: break
     }
     self.form = form
-    self.type = type
+    type = reading.type
     self.strings = strings
   }
 

@@ -21,6 +21,11 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
   /// Anything else, the empty string too.
   package static let text = TypeSet(rawValue: 1 << 7)
 
+  /// The class of a spelling, as a set of one.
+  package static func of(_ spelling: UnsafeRawBufferPointer) -> TypeSet {
+    SpellingClass.classify(SpellingView(spelling))
+  }
+
   /// The narrowest type that keeps every spelling seen: text for any mixture but integers with
   /// doubles, and for those too if an integer is too large for a double. Nil when nothing was seen.
   package var inferredType: ColumnType? {

@@ -118,7 +118,7 @@ final class TransactionState {
       if indexes.contains(where: { $0.column == id }) { continue }
       let secret = database.options.indexLimits.keyCode ?? .random()
       indexes.append(
-        Catalogue.Index(column: id, ValueCode(schema.columns[column].type, secret: secret)))
+        Catalogue.Index(column: id, ValueCode(schema.columns[column].reading, secret: secret)))
     }
     return indexes.sorted { $0.column < $1.column }
   }
@@ -126,7 +126,7 @@ final class TransactionState {
   func editor(_ name: String) throws -> TableEditor {
     try checkOpen()
     if let editor = editors[name] { return editor }
-    guard let table = catalogue.tables.first(where: { $0.name == name }) else {
+    guard var table = catalogue.tables.first(where: { $0.name == name }) else {
       throw EngineError.noSuchTable(name: name, known: catalogue.tables.map(\.name))
     }
     let editor = try translatingErrors(database.path) {

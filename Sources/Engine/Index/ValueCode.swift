@@ -24,14 +24,15 @@ package struct ValueCode: Sendable, Equatable {
   /// Integers up to here are their own codes.
   private static let plain: Int64 = 1 << 61
 
-  /// What the column's values are read as.
-  package let type: ColumnType
+  /// How the column's values are read.
+  package let reading: Reading
+  package var type: ColumnType { reading.type }
   /// The secret of the hash.
   package let secret: KeyCode
 
   /// - Parameter secret: whose two numbers are the secret.
-  package init(_ type: ColumnType, secret: KeyCode) {
-    self.type = type
+  package init(_ reading: Reading, secret: KeyCode) {
+    self.reading = reading
     self.secret = KeyCode(low: secret.low, high: secret.high, bits: Self.hashBits)
   }
 
@@ -42,25 +43,9 @@ package struct ValueCode: Sendable, Equatable {
     guard let spelling else { return Self.null }
     switch type {
     case .text, .data: return code(ofText: spelling)
-    case .double: return NumberSpelling.parseDouble(SpellingView(spelling)).map(Self.code)
+    case .double: return reading.double(spelling).map(Self.code)
     case .int, .bool, .date, .dateTime:
-      return Self.integer(spelling, type).map { Self.code(ofInteger: $0) }
-    }
-  }
-
-  /// The number that a value of a type other than double is compared as; nil for texts, and when the
-  /// spelling is not of the type.
-  package static func integer(_ spelling: UnsafeRawBufferPointer, _ type: ColumnType) -> Int64? {
-    let view = SpellingView(spelling)
-    switch type {
-    case .int: return NumberSpelling.parseInt(view)
-    case .bool: return SpellingClass.parseBool(view).map { $0 ? 1 : 0 }
-    case .date: return DateSpelling.parseDate(view).map(Int64.init)
-    case .dateTime:
-      return DateSpelling.parseDateTime(view).map {
-        DateTime(clamping: $0.microseconds).microsecondsSince1970
-      }
-    case .double, .text, .data: return nil
+      return reading.integer(spelling).map { Self.code(ofInteger: $0) }
     }
   }
 

@@ -88,10 +88,10 @@ package final class ValueIndex {
     isChanged = true
   }
 
-  /// Removes all entries, to be added anew as those of a column of that type.
-  package func restart(as type: ColumnType) throws {
+  /// Removes all entries, to be added anew as those of a column that is read so.
+  package func restart(as reading: Reading) throws {
     try removeAll()
-    code = ValueCode(type, secret: code.secret)
+    code = ValueCode(reading, secret: code.secret)
     isComplete = true
   }
 

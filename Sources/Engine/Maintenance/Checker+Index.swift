@@ -7,6 +7,7 @@ extension Checker {
     _ table: Catalogue.Table, _ schema: TableSchema, problemsBefore before: Int
   ) {
     checkKeyIndex(table, schema, problemsBefore: before)
+    var table = table
     do {
       try table.checkIndexes(schema)
     } catch {

@@ -194,9 +194,9 @@ package struct Checker {
       // Text reads any bytes that were let in; other types must parse.
       guard column.type != .text, column.type != .data else { continue }
       if let stored = values.unchanged {
-        try stored.validate(as: column.type)
+        try stored.validate(as: column.reading)
       } else {
-        for row in 0..<leaf.rowCount { _ = try values.value(row, as: column.type) }
+        for row in 0..<leaf.rowCount { _ = try values.value(row, as: column.reading) }
       }
     }
   }

@@ -118,6 +118,6 @@ private struct ObjectPlace {
 
   func value(_ id: UInt32) throws -> Value {
     guard let column = column(id) else { return .null }
-    return try leaf.column(id: id).value(row, as: column.type)
+    return try leaf.column(id: id).value(row, as: column.reading)
   }
 }

@@ -99,7 +99,7 @@ private struct SortKeyReader {
     columns = try zip(sort, table.indices(of: sort.map(\.column))).map { order, index in
       (
         table.schema.columnIDs[index],
-        OrderedKey(type: table.columns[index].type, isDescending: order.isDescending)
+        OrderedKey(reading: table.columns[index].reading, isDescending: order.isDescending)
       )
     }
   }

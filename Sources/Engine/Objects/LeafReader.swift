@@ -112,7 +112,7 @@ final class LeafReader {
   private func open(_ index: Int) throws(ClusterError) {
     let column = try leaf.column(id: columnIDs[index])
     // What has changed lies in the overlay; all other rows are the cluster's.
-    let point = PointColumn(column.stored, as: shape.columns[index].type)
+    let point = PointColumn(column.stored, as: shape.columns[index].reading)
     if point.isOther {
       if others.isEmpty { others = Array(repeating: nil, count: columnCount) }
       others[index] = OtherColumn(column)
@@ -175,11 +175,11 @@ final class LeafReader {
 
   private func other(_ row: Int, _ column: Int) throws(ClusterError) -> Value {
     let other = try other(column)
-    let type = shape.columns[column].type
-    guard let spelling = window(other, row) else { return try other.column.value(row, as: type) }
+    let reading = shape.columns[column].reading
+    guard let spelling = window(other, row) else { return try other.column.value(row, as: reading) }
     guard let bytes = spelling else { return .null }
-    guard let value = Value(spelling: bytes, type: type) else {
-      throw .misfit(column: columnIDs[column], row: row, type: type)
+    guard let value = Value(spelling: bytes, as: reading) else {
+      throw .misfit(column: columnIDs[column], row: row, type: reading.type)
     }
     return value
   }
@@ -271,7 +271,7 @@ final class LeafReader {
     var columns: [RecordMaker.Source] = []
     for (id, column) in zip(columnIDs, shape.columns) {
       guard let stored = try? leaf.column(id: id).stored else { return nil }
-      columns.append((stored, pools.pool(id, column.type)))
+      columns.append((stored, pools.pool(id, column.reading)))
     }
     let maker = RecordMaker(columns)
     byteCount += maker.byteCount

@@ -132,9 +132,9 @@ package struct ObjectReader: ObjectReading {
     case .stored(let reader): return try reader.value(place, column)
     case .open(let leaf):
       guard let spelling = try leaf.spelling(row: place, column: column) else { return .null }
-      let (id, type) = (shape.schema.columnIDs[column], shape.columns[column].type)
-      guard let value = Value(spelling: spelling, type: type) else {
-        throw ClusterError.misfit(column: id, row: place, type: type)
+      let (id, reading) = (shape.schema.columnIDs[column], shape.columns[column].reading)
+      guard let value = Value(spelling: spelling, as: reading) else {
+        throw ClusterError.misfit(column: id, row: place, type: reading.type)
       }
       return value
     }

@@ -261,10 +261,10 @@ final class RecordMaker {
   /// - Parameter room: bytes that the longest records still have for text.
   private func column(at index: Int, _ rows: Range<Int>, _ room: inout Int) -> RecordColumn {
     let (reader, pool) = columns[index]
-    let type = pool.type
+    let (reading, type) = (pool.reading, pool.reading.type)
     if let pooled = pooledNumbers(at: index, rows) { return .pooled(pooled, type) }
     let isSpelled = type == .text || type == .data
-    if !isSpelled, !reader.isDictionary { return Self.numbers(reader, type, rows) }
+    if !isSpelled, !reader.isDictionary { return Self.numbers(reader, reading, rows) }
     let decoded = DecodedColumn()
     decoded.decode(reader, rows: rows)
     guard decoded.count == rows.count else { return .none }
@@ -284,16 +284,16 @@ final class RecordMaker {
         continue
       }
       // What is not of the type is said by who reads the row.
-      guard let number = ColumnWindow.number(spelling, type) else { return .none }
+      guard let number = ColumnWindow.number(spelling, reading) else { return .none }
       numbers.append(number)
     }
     return RecordColumn(numbers: numbers, type)
   }
 
   private static func numbers(
-    _ reader: ColumnReader, _ type: ColumnType, _ rows: Range<Int>
+    _ reader: ColumnReader, _ reading: Reading, _ rows: Range<Int>
   ) -> RecordColumn {
-    let window = ColumnWindow(type, makesValues: false)
+    let window = ColumnWindow(reading, makesValues: false)
     do {
       try window.open(reader)
       try window.decode(reader, rows: rows)
@@ -302,7 +302,7 @@ final class RecordMaker {
       return .none
     }
     guard window.count == rows.count else { return .none }
-    return RecordColumn(numbers: (0..<rows.count).map { window.number($0) }, type)
+    return RecordColumn(numbers: (0..<rows.count).map { window.number($0) }, reading.type)
   }
 
   /// The pool's number for each row; nil when the column has no dictionary, or the pool no more room.

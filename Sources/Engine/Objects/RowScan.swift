@@ -19,7 +19,7 @@ final class RowScan {
   init(_ shape: RowShape, columnIDs: [UInt32]? = nil, copies: Bool) {
     self.shape = shape
     self.columnIDs = columnIDs ?? shape.schema.columnIDs
-    windows = shape.columns.map { ColumnWindow($0.type, makesValues: copies) }
+    windows = shape.columns.map { ColumnWindow($0.reading, makesValues: copies) }
     references = .allocate(capacity: max(windows.count, 1))
     room = .allocate(capacity: max(windows.count, 1) * Self.copiedRows)
     for (index, window) in windows.enumerated() {

@@ -11,11 +11,12 @@ public struct Table: Sendable {
 
   init(snapshot: Snapshot, entry: Catalogue.Table) throws {
     self.snapshot = snapshot
-    self.entry = entry
+    var entry = entry
     let end = snapshot.record.end
     shape = RowShape(
       try TableSchema(decoding: try snapshot.blocks.block(entry.schema, end: end)))
     try entry.checkIndexes(shape.schema)
+    self.entry = entry
     tree = TreeReader(blocks: snapshot.blocks, root: entry.root, end: end)
   }
 

@@ -2,7 +2,11 @@
 /// the columns' defaults there. A null that a row does have stays null.
 extension TableEditor {
   /// How the default of each column is spelled; nil for those without one.
-  package var defaults: [[UInt8]?] { schema.columns.map { $0.default?.spelling } }
+  package var defaults: [[UInt8]?] {
+    schema.columns.map { column in
+      column.default.map { column.stored($0).spelling }
+    }
+  }
 
   /// The cluster with a column of the default for each column of the table that it does not have.
   ///
@@ -13,7 +17,7 @@ extension TableEditor {
       guard let value = column.default, !cluster.columns.contains(where: { $0.id == id }) else {
         continue
       }
-      missing.append((id, value.spelling))
+      missing.append((id, column.stored(value).spelling))
     }
     if missing.isEmpty || cluster.rowCount == 0 { return cluster }
     return try cluster.bytes.withUnsafeBytes { bytes in

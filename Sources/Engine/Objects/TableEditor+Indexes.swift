@@ -34,7 +34,7 @@ extension TableEditor {
       let added = makeIndex(
         Catalogue.Index(
           column: schema.columnIDs[column],
-          ValueCode(schema.columns[column].type, secret: index.newKeyCode())), true)
+          ValueCode(schema.columns[column].reading, secret: index.newKeyCode())), true)
       do {
         try enterAll(added, column)
       } catch {
@@ -63,9 +63,9 @@ extension TableEditor {
   /// Makes a column's index anew after its type has changed, which changes the codes of its values.
   func remakeIndex(ofColumn column: Int) throws {
     guard let index = valueIndex(ofColumn: column) else { return }
-    let type = schema.columns[column].type
-    if index.isComplete, index.code.type == type { return }
-    try index.restart(as: type)
+    let reading = schema.columns[column].reading
+    if index.isComplete, index.code.reading == reading { return }
+    try index.restart(as: reading)
     try enterAll(index, column)
   }
 

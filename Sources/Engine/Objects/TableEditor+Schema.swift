@@ -27,7 +27,7 @@ extension TableEditor {
       }
       try tree.closeAll()
       if column.filling != .null, let id = next.columnIDs.last {
-        let (spelling, ids) = (column.filling.spelling, next.columnIDs)
+        let (spelling, ids) = (column.stored(column.filling).spelling, next.columnIDs)
         try tree.replaceLeaves {
           try store.write(
             $0, columnIDs: ids, adding: id, spelling: spelling, limits: tree.limits)
@@ -93,13 +93,13 @@ extension TableEditor {
 
   // MARK: Types
 
-  /// Gives a column another type; stored spellings stay as they are.
+  /// Has a column read otherwise; stored spellings stay as they are.
   ///
-  /// The caller has made sure that every stored spelling reads as the new type.
-  package func widen(column index: Int, to type: ColumnType) throws {
+  /// The caller has made sure that every stored spelling is read.
+  package func widen(column index: Int, to reading: Reading) throws {
     try use {
       var next = schema
-      next.setType(type, at: index)
+      next.setReading(reading, at: index)
       take(next)
       try remakeIndex(ofColumn: index)
     }
@@ -114,6 +114,8 @@ extension TableEditor {
       let old = schema.columns[index].type
       if old == type { return }
       switch (old, type) {
+      case (.int, .double) where schema.columns[index].notation != nil:
+        throw invalid(index, "has a notation, which is not that of doubles; widen it to text")
       case (_, .data), (.bool, .text), (.int, .text), (.double, .text), (.date, .text),
         (.dateTime, .text):
         break
@@ -126,7 +128,7 @@ extension TableEditor {
             + "spelling, which is not that of \(type.article); add another column and fill it")
       }
       var next = schema
-      next.setType(type, at: index)
+      next.setReading(Reading(type), at: index)
       take(next)
       try remakeIndex(ofColumn: index)
     }

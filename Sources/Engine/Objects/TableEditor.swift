@@ -289,7 +289,7 @@ package final class TableEditor {
         table: name, column: column.name, value: value.described,
         expected: isLarge ? "a number that a double holds exactly" : column.type.article)
     }
-    value = fitting
+    value = column.stored(fitting)
   }
 
   package func note(_ name: String) -> [UInt8]? { table.notes[name] }

@@ -5,7 +5,7 @@
 ///
 /// Thread rule: confined.
 final class ValuePool {
-  let type: ColumnType
+  let reading: Reading
   /// Never moves.
   let values: UnsafeMutablePointer<Value>
   private var count = 1
@@ -17,8 +17,8 @@ final class ValuePool {
   /// Of null.
   static let null = 0
 
-  init(_ type: ColumnType) {
-    self.type = type
+  init(_ reading: Reading) {
+    self.reading = reading
     values = .allocate(capacity: Self.capacity)
     values.initialize(to: .null)
   }
@@ -32,7 +32,7 @@ final class ValuePool {
   func number(_ spelling: UnsafeRawBufferPointer) -> Int? {
     let hash = Checksum.of(spelling)
     if let known = numbers[hash] { return isValue(known, spelling) ? known : nil }
-    guard count < Self.capacity, let value = Value(spelling: spelling, type: type) else {
+    guard count < Self.capacity, let value = Value(spelling: spelling, as: reading) else {
       return nil
     }
     (values + count).initialize(to: value)
@@ -44,7 +44,7 @@ final class ValuePool {
   /// True when the value with that number is the spelling's.
   private func isValue(_ number: Int, _ spelling: UnsafeRawBufferPointer) -> Bool {
     guard case .text(let text) = values[number] else {
-      return Value(spelling: spelling, type: type) == values[number]
+      return Value(spelling: spelling, as: reading) == values[number]
     }
     return text.utf8.withContiguousStorageIfAvailable {
       TableEditor.areEqual(UnsafeRawBufferPointer($0), spelling)
@@ -77,18 +77,18 @@ final class ValuePool {
 ///
 /// Thread rule: confined.
 final class ValuePools {
-  /// A column's type is a share of what its values mean. Columns of two tables may share a pool.
+  /// How a column is read is a share of what its values mean. Columns of two tables may share a pool.
   private struct Key: Hashable {
     let columnID: UInt32
-    let type: ColumnType
+    let reading: Reading
   }
 
   private var pools: [Key: ValuePool] = [:]
 
-  func pool(_ columnID: UInt32, _ type: ColumnType) -> ValuePool {
-    let key = Key(columnID: columnID, type: type)
+  func pool(_ columnID: UInt32, _ reading: Reading) -> ValuePool {
+    let key = Key(columnID: columnID, reading: reading)
     if let pool = pools[key] { return pool }
-    let pool = ValuePool(type)
+    let pool = ValuePool(reading)
     pools[key] = pool
     return pool
   }

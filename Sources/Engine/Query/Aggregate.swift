@@ -71,7 +71,7 @@ public struct Group: Sendable, Equatable {
 struct Accumulator {
   private let aggregate: Aggregate
   private let key: OrderedKey
-  private let type: ColumnType
+  private let reading: Reading
   private var count = 0
   private var integers: Int128 = 0
   private var sum = 0.0
@@ -79,10 +79,10 @@ struct Accumulator {
   /// The least or largest value's bytes in order, and its spelling.
   private var extreme: (key: [UInt8], spelling: [UInt8])?
 
-  init(_ aggregate: Aggregate, type: ColumnType) {
+  init(_ aggregate: Aggregate, _ reading: Reading) {
     self.aggregate = aggregate
-    self.type = type
-    key = OrderedKey(type: type, isDescending: aggregate.function == .maximum)
+    self.reading = reading
+    key = OrderedKey(reading: reading, isDescending: aggregate.function == .maximum)
   }
 
   /// Takes a value in; false when the spelling is not of the type.
@@ -90,13 +90,13 @@ struct Accumulator {
   /// - Parameter room: kept from call to call.
   mutating func add(_ spelling: UnsafeRawBufferPointer?, room: inout [UInt8]) -> Bool {
     guard let spelling else { return true }
-    switch (aggregate.function, type) {
+    switch (aggregate.function, reading.type) {
     case (.count, .double), (.sum, .double), (.average, .double):
-      guard let double = NumberSpelling.parseDouble(SpellingView(spelling)) else { return false }
+      guard let double = reading.double(spelling) else { return false }
       if double.isNaN { return true }
       add(double)
     case (.sum, _), (.average, _):
-      guard let int = NumberSpelling.parseInt(SpellingView(spelling)) else { return false }
+      guard let int = reading.integer(spelling) else { return false }
       integers &+= Int128(int)
     case (.count, _): break
     case (.minimum, _), (.maximum, _):
@@ -124,14 +124,16 @@ struct Accumulator {
     switch aggregate.function {
     case .count: return .int(Int64(count))
     case .minimum, .maximum:
-      return extreme.flatMap { Value(spelling: $0.spelling, type: type) } ?? .null
+      return extreme.flatMap { extreme in
+        extreme.spelling.withUnsafeBytes { Value(spelling: $0, as: reading) }
+      } ?? .null
     case .sum:
       if count == 0 { return .null }
-      if type == .double { return .double(sum + compensation) }
+      if reading.type == .double { return .double(sum + compensation) }
       return Int64(exactly: integers).map { .int($0) } ?? .double(Double(integers))
     case .average:
       if count == 0 { return .null }
-      let total = type == .double ? sum + compensation : Double(integers)
+      let total = reading.type == .double ? sum + compensation : Double(integers)
       return .double(total / Double(count))
     }
   }
@@ -200,8 +202,8 @@ private struct GroupCollector {
   ) {
     columnIDs = (places + sources).map { schema.columnIDs[$0] }
     reader = WindowReader(columnIDs: columnIDs)
-    keys = places.map { OrderedKey(type: schema.columns[$0].type, isDescending: false) }
-    fresh = zip(aggregates, sources).map { Accumulator($0, type: schema.columns[$1].type) }
+    keys = places.map { OrderedKey(reading: schema.columns[$0].reading, isDescending: false) }
+    fresh = zip(aggregates, sources).map { Accumulator($0, schema.columns[$1].reading) }
     if places.isEmpty { found.append(([], 0, fresh)) }
   }
 
@@ -244,7 +246,9 @@ private struct GroupCollector {
     }
     let number = table.number(of: bytes)
     if number == found.count {
-      let values = try keys.enumerated().map { try window.value(row, $0.offset, $0.element.type) }
+      let values = try keys.enumerated().map {
+        try window.value(row, $0.offset, $0.element.reading)
+      }
       found.append((values, 0, fresh))
     }
     return number

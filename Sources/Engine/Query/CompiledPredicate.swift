@@ -66,7 +66,7 @@ struct CompiledTest: Sendable {
   }
 
   let columnID: UInt32
-  let type: ColumnType
+  let reading: Reading
   let question: Question
   let isNegated: Bool
 
@@ -79,21 +79,18 @@ struct CompiledTest: Sendable {
     case .isNull: return isNegated
     case .text(let test): return test.matches(spelling, room: &room) != isNegated
     case .integers(let set):
-      guard let number = Self.integer(spelling, type) else { return nil }
+      guard let number = reading.integer(spelling) else { return nil }
       return set.contains(number) != isNegated
     case .doubles(let set):
-      guard let number = NumberSpelling.parseDouble(SpellingView(spelling)) else { return nil }
+      guard let number = reading.double(spelling) else { return nil }
       return !number.isNaN && set.contains(number) != isNegated
     case .isNaN:
-      guard let number = NumberSpelling.parseDouble(SpellingView(spelling)) else { return nil }
+      guard let number = reading.double(spelling) else { return nil }
       return number.isNaN != isNegated
     }
   }
 
-  /// The number that a value of a type other than double is compared as.
-  static func integer(_ spelling: UnsafeRawBufferPointer, _ type: ColumnType) -> Int64? {
-    ValueCode.integer(spelling, type)
-  }
+  var type: ColumnType { reading.type }
 
   var cost: Int {
     switch question {

@@ -35,7 +35,11 @@ struct ExpressionLexer {
       }
       token = character == "`" ? .name(content) : .text(content)
     } else if Self.isDigit(character) || Self.beginsNumber(text[index...]) {
-      token = try number()
+      if let date = takeDate() {
+        token = .text(date)
+      } else {
+        token = try number()
+      }
     } else if Self.isWordCharacter(character) {
       token = .word(take(while: Self.isWordCharacter))
     } else {
@@ -65,6 +69,19 @@ struct ExpressionLexer {
   private static func isWordCharacter(_ character: Character) -> Bool {
     character.isLetter || character.isNumber || character == "_" || character == "."
       || character == "$"
+  }
+
+  // MARK: Dates
+
+  /// `2018-08-03` without quotes, which can be nothing else; nil when it is not there.
+  private mutating func takeDate() -> String? {
+    guard index + 10 <= text.count else { return nil }
+    let date = String(text[index..<index + 10])
+    guard Value(spelling: date, type: .date) != nil,
+      index + 10 == text.count || !Self.isWordCharacter(text[index + 10])
+    else { return nil }
+    index += 10
+    return date
   }
 
   // MARK: Numbers

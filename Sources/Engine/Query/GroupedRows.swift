@@ -12,7 +12,12 @@ package struct GroupedRows {
     _ query: Query, by names: [String], _ aggregates: [Aggregate], in table: Table
   ) throws {
     let groups = try query.groups(by: names, aggregates, in: table)
-    for index in try table.indices(of: names) { columns.append(table.columns[index]) }
+    for index in try table.indices(of: names) {
+      // Groups are values, which have no other spelling than their own.
+      var column = table.columns[index]
+      column.notation = nil
+      columns.append(column)
+    }
     if !names.isEmpty { columns.append(Column("count", .int)) }
     for (index, aggregate) in aggregates.enumerated() {
       let source = table.columns[try table.indices(of: [aggregate.column])[0]]
@@ -40,11 +45,11 @@ package struct GroupedRows {
         throw EngineError.noSuchColumn(
           table: table, column: order.column, known: columns.map(\.name))
       }
-      let key = OrderedKey(type: columns[index].type, isDescending: order.isDescending)
+      let key = OrderedKey(reading: Reading(columns[index].type), isDescending: order.isDescending)
       keys.append((index, key))
     }
     if keys.isEmpty, let countColumn {
-      keys.append((countColumn, OrderedKey(type: .int, isDescending: true)))
+      keys.append((countColumn, OrderedKey(reading: .int, isDescending: true)))
     }
     if keys.isEmpty { return }
     let ordered = rows.enumerated().map { position, row in

@@ -112,11 +112,11 @@ package final class LeafScan {
     case .doubles(let doubles):
       if let rows = try rows(stored, doubles, test) { return rows }
     case .dates(let dates):
-      if dates.style == .iso, test.type == .date, case .integers(let days) = test.question {
+      if test.reading.readsDays(dates.style), case .integers(let days) = test.question {
         return try rows(stored, dates.days, dates.marks, test, days)
       }
     case .dateTimes(let moments):
-      if test.type == .dateTime, case .integers(let microseconds) = test.question {
+      if test.reading.plainType == .dateTime, case .integers(let microseconds) = test.question {
         let unit = moments.style.unit
         return try rows(
           stored, moments.moments, moments.marks, test,
@@ -214,6 +214,7 @@ package final class LeafScan {
   private func rows(
     _ column: ColumnReader, _ integers: IntegerEncoding, _ test: CompiledTest
   ) throws -> RowBits? {
+    guard test.reading.notation == nil else { return nil }
     switch test.question {
     case .integers(let set) where test.type == .int:
       return try rows(column, integers.numbers, integers.marks, test, set)
@@ -230,7 +231,9 @@ package final class LeafScan {
   private func rows(
     _ column: ColumnReader, _ decimals: DecimalEncoding, _ test: CompiledTest
   ) throws -> RowBits? {
-    guard case .doubles(let set) = test.question else { return nil }
+    guard case .doubles(let set) = test.question, test.reading.notation == nil else {
+      return nil
+    }
     if let scale = decimals.mantissaScale {
       return try rows(
         column, decimals.mantissas, decimals.marks, test,
@@ -267,7 +270,9 @@ package final class LeafScan {
   private func rows(
     _ column: ColumnReader, _ doubles: DoubleEncoding, _ test: CompiledTest
   ) throws -> RowBits? {
-    guard case .doubles(let set) = test.question else { return nil }
+    guard case .doubles(let set) = test.question, test.reading.notation == nil else {
+      return nil
+    }
     let isNegated = test.isNegated
     let rows = RowBits(count: column.rowCount) { row in
       let number = doubles.number(row)
@@ -352,6 +357,8 @@ struct ColumnBounds {
   /// True when every value passes the test, before it is negated; false when none does.
   private func isInside(_ test: CompiledTest) -> Bool? {
     let statistics = column.statistics
+    // Bounds are of what spellings are without a notation.
+    guard test.reading.notation == nil else { return nil }
     switch test.question {
     case .isNull, .isNaN: return nil
     case .integers(let set):

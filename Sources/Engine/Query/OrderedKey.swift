@@ -5,8 +5,10 @@
 /// eight bytes; text ends with two zeros, each zero inside followed by 255. Descending, all but the
 /// first byte is inverted.
 struct OrderedKey {
-  let type: ColumnType
+  let reading: Reading
   let isDescending: Bool
+
+  var type: ColumnType { reading.type }
 
   /// Appends a value's bytes; false when the spelling is not of the type.
   func append(_ spelling: UnsafeRawBufferPointer?, to bytes: inout [UInt8]) -> Bool {
@@ -27,7 +29,7 @@ struct OrderedKey {
       if isDescending { for index in start..<bytes.count { bytes[index] = ~bytes[index] } }
       return true
     case .double:
-      guard let double = NumberSpelling.parseDouble(SpellingView(spelling)) else { return false }
+      guard let double = reading.double(spelling) else { return false }
       if double.isNaN {
         bytes.append(2)
         return true
@@ -37,7 +39,7 @@ struct OrderedKey {
       append(bits >> 63 == 0 ? bits | 1 << 63 : ~bits, to: &bytes)
       return true
     case .int, .bool, .date, .dateTime:
-      guard let number = CompiledTest.integer(spelling, type) else { return false }
+      guard let number = reading.integer(spelling) else { return false }
       append(UInt64(bitPattern: number) ^ 1 << 63, to: &bytes)
       return true
     }

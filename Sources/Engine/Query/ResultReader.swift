@@ -134,11 +134,11 @@ package final class ResultReader {
   func forEachRow(_ body: (Row) throws -> Void) throws {
     let shape = RowShape(try rowSchema())
     let columnIDs = columnIndices.map { schema.columnIDs[$0] }
-    let types = shape.columns.map(\.type)
+    let readings = shape.columns.map(\.reading)
     func forEachRow(_ window: ResultWindow) throws {
       for row in 0..<window.count {
-        let values = try types.indices.map { column in
-          try window.value(row, column, types[column])
+        let values = try readings.indices.map { column in
+          try window.value(row, column, readings[column])
         }
         try body(Row(key: window.keys[row], values: values, shape: shape))
       }
@@ -210,7 +210,7 @@ struct KeyReader {
     columnIDs = columns.map { schema.columnIDs[$0.0] }
     reader = WindowReader(columnIDs: columnIDs)
     keys = columns.map {
-      OrderedKey(type: schema.columns[$0.0].type, isDescending: $0.isDescending)
+      OrderedKey(reading: schema.columns[$0.0].reading, isDescending: $0.isDescending)
     }
   }
 

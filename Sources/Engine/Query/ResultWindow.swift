@@ -33,10 +33,10 @@ package struct ResultWindow {
   /// The value of a row in a column.
   ///
   /// - Throws: `ClusterError.misfit` when the spelling is not of the type.
-  package func value(_ row: Int, _ column: Int, _ type: ColumnType) throws -> Value {
+  package func value(_ row: Int, _ column: Int, _ reading: Reading) throws -> Value {
     guard let field = field(row, column) else { return .null }
-    guard let value = Value(spelling: field, type: type) else {
-      throw ClusterError.misfit(column: UInt32(column), row: row, type: type)
+    guard let value = Value(spelling: field, as: reading) else {
+      throw ClusterError.misfit(column: UInt32(column), row: row, type: reading.type)
     }
     return value
   }

@@ -62,7 +62,7 @@ struct TestCompiler {
   ) -> CompiledPredicate {
     .test(
       CompiledTest(
-        columnID: columnID, type: column.type, question: question,
+        columnID: columnID, reading: column.reading, question: question,
         isNegated: isNegated != isInverted))
   }
 

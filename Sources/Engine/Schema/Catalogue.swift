@@ -41,14 +41,18 @@ package struct Catalogue: Sendable, Equatable {
     /// The runs of all indexes.
     package var allRuns: [IndexRun] { index + valueIndexes.flatMap(\.runs) }
 
+    /// Has the indexes read spellings as their columns do.
+    ///
     /// - Throws: `DecodingFailure` when an index is of no column of the schema, or of another type.
-    package func checkIndexes(_ schema: TableSchema) throws(DecodingFailure) {
-      for index in valueIndexes {
+    package mutating func checkIndexes(_ schema: TableSchema) throws(DecodingFailure) {
+      for (number, index) in valueIndexes.enumerated() {
         guard let place = schema.columnIDs.firstIndex(of: index.column),
           schema.columns[place].type == index.code.type
         else {
           throw DecodingFailure(what: "a secondary index is of no column of the table", offset: 0)
         }
+        valueIndexes[number].code = ValueCode(
+          schema.columns[place].reading, secret: index.code.secret)
       }
     }
   }
@@ -88,7 +92,7 @@ package struct Catalogue: Sendable, Equatable {
       _ = try reader.readBytes(3, "index")
       let low = try reader.read(UInt64.self, "secret of an index")
       let high = try reader.read(UInt64.self, "secret of an index")
-      code = ValueCode(type, secret: KeyCode(low: low, high: high, bits: 0))
+      code = ValueCode(Reading(type), secret: KeyCode(low: low, high: high, bits: 0))
       runs = []
       for _ in 0..<(try reader.read(UInt32.self, "number of runs")) {
         runs.append(try IndexRun(from: &reader))

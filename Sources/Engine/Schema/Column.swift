@@ -12,23 +12,40 @@ public struct Column: Sendable, Hashable {
   /// What an object gets that is added by the names of columns, or by an import, without this one; null
   /// when nil.
   public var `default`: Value?
+  /// How its values are spelled; nil: as `Value.init(spelling:type:)` says.
+  public var notation: Notation?
 
   /// - Parameters:
   ///   - name: not empty.
   ///   - type: of its values.
   ///   - nullable: whether objects may be null there.
   ///   - default: what objects get that are added without it; of the type, or nil.
+  ///   - notation: how its values are spelled, where that is not the canonical way; of the type, or nil.
   public init(
-    _ name: String, _ type: ColumnType, nullable: Bool = true, default: Value? = nil
+    _ name: String, _ type: ColumnType, nullable: Bool = true, default: Value? = nil,
+    notation: Notation? = nil
   ) {
     self.name = name
     self.type = type
     self.isNullable = nullable
     self.default = `default`
+    self.notation = notation
   }
 
   /// Bytes of a default's spelling: the schema is read whenever a table is opened.
   static let maximumDefaultBytes = 1 << 16
+
+  var withoutNotation: Column {
+    var column = self
+    column.notation = nil
+    return column
+  }
+
+  /// How its spellings are read.
+  package var reading: Reading { Reading(type, notation) }
+
+  /// A value as the column keeps it; see `Notation.stored`.
+  func stored(_ value: Value) -> Value { notation?.stored(value) ?? value }
 
   /// The default, or null.
   package var filling: Value { self.default ?? .null }
@@ -36,6 +53,9 @@ public struct Column: Sendable, Hashable {
   /// Why the column cannot be one, in words; nil when it can.
   var problem: String? {
     if name.isEmpty { return "a column has no name" }
+    if let notation, notation.type != type {
+      return "the notation of column '\(name)' is for \(notation.type.name), not \(type.name)"
+    }
     guard let value = self.default, value != .null else { return nil }
     guard value.fits(type) else {
       return "the default of column '\(name)', \(value.described), is not \(type.article)"

@@ -54,7 +54,8 @@ struct SchemaComparison {
         add(wanted, "column '\(column.name)' (\(column.described)) is missing from the file")
         continue
       }
-      if column == other { continue }
+      // How values are spelled is the file's business.
+      if column.withoutNotation == other.withoutNotation { continue }
       if column.type != other.type, column.isNullable == other.isNullable,
         column.default == nil, other.default == nil
       {

@@ -10,9 +10,10 @@
 ///     32 1  bits of a hash
 ///     33 3  zero
 ///     36    columns: number 4 · type 1 · flags 1 · name (length 4, UTF-8) ·
+///           with a notation: number of its patterns 4, and each (length 4, UTF-8) ·
 ///           with a default: its spelling (length 4, bytes)
 ///
-/// Flags: 1 the column may be null, 2 it has a default.
+/// Flags: 1 the column may be null, 2 it has a default, 4 it has a notation.
 extension TableSchema {
   static let kind: UInt8 = 0x53
 
@@ -21,7 +22,8 @@ extension TableSchema {
 
     static let isNullable = Flags(rawValue: 1)
     static let hasDefault = Flags(rawValue: 2)
-    static let known: Flags = [.isNullable, .hasDefault]
+    static let hasNotation = Flags(rawValue: 4)
+    static let known: Flags = [.isNullable, .hasDefault, .hasNotation]
   }
 
   package func encode() -> [UInt8] {
@@ -38,12 +40,17 @@ extension TableSchema {
     for (column, identifier) in zip(columns, columnIDs) {
       var flags: Flags = column.isNullable ? .isNullable : []
       if column.default != nil { flags.insert(.hasDefault) }
+      if column.notation != nil { flags.insert(.hasNotation) }
       writer.append(identifier)
       writer.append(column.type.rawValue)
       writer.append(flags.rawValue)
       writer.append(column.name)
+      if let notation = column.notation {
+        writer.append(UInt32(notation.patterns.count))
+        for pattern in notation.patterns { writer.append(pattern) }
+      }
       if let value = column.default {
-        let spelling = value.spelling
+        let spelling = column.stored(value).spelling
         writer.append(UInt32(spelling.count))
         writer.append(spelling)
       }
@@ -102,14 +109,33 @@ extension TableSchema {
     }
     let name = try reader.readText("column name")
     var column = Column(name, type, nullable: flags.contains(.isNullable))
+    if flags.contains(.hasNotation) {
+      column.notation = try readNotation(&reader, type)
+    }
     if flags.contains(.hasDefault) {
       let length = try reader.read(UInt32.self, "length of a default")
       let spelling = try reader.readBytes(Int(length), "default")
-      guard let value = Value(spelling: spelling, type: type) else {
+      guard let value = Value(spelling: spelling, as: column.reading) else {
         throw DecodingFailure(what: "a default is not of its column's type", offset: reader.offset)
       }
       column.default = value
     }
     return (identifier, column)
+  }
+
+  private static func readNotation(
+    _ reader: inout ByteReader, _ type: ColumnType
+  ) throws(DecodingFailure) -> Notation {
+    let count = try reader.read(UInt32.self, "number of a notation's patterns")
+    guard count <= Notation.maximumPatterns else {
+      throw DecodingFailure(what: "too many patterns of a notation", offset: reader.offset)
+    }
+    var patterns: [String] = []
+    for _ in 0..<count { patterns.append(try reader.readText("pattern of a notation")) }
+    do {
+      return try Notation(type, patterns)
+    } catch {
+      throw DecodingFailure(what: "a notation is not of its column's type", offset: reader.offset)
+    }
   }
 }

@@ -64,11 +64,13 @@ public struct TableSchema: Sendable, Equatable {
 
   // MARK: Changing
 
-  /// Gives a column another type. Stored values are untouched: they are kept as spelled; so is the default.
-  package mutating func setType(_ type: ColumnType, at index: Int) {
-    columns[index].type = type
-    if let value = columns[index].default {
-      columns[index].default = Value(spelling: value.spelling, type: type)
+  /// Has a column read otherwise. Stored values are untouched: they are kept as spelled; so is the default.
+  package mutating func setReading(_ reading: Reading, at index: Int) {
+    let spelling = columns[index].default.map { columns[index].stored($0).spelling }
+    columns[index].type = reading.type
+    columns[index].notation = reading.notation
+    columns[index].default = spelling.flatMap {
+      $0.withUnsafeBytes { Value(spelling: $0, as: reading) }
     }
   }
 

@@ -118,16 +118,16 @@ package struct LeafColumn {
   /// A row's value; null outside the rows.
   ///
   /// - Throws: `ClusterError.misfit` when the spelling is not of the type.
-  package func value(_ row: Int, as type: ColumnType) throws(ClusterError) -> Value {
-    guard let overlay else { return try reader.value(row, as: type) }
+  package func value(_ row: Int, as reading: Reading) throws(ClusterError) -> Value {
+    guard let overlay else { return try reader.value(row, as: reading) }
     guard row >= 0, row < rowCount else { return .null }
     let baseRow = overlay.baseRow(row)
     guard let index = overlay.changedIndex(baseRow) else {
-      return try reader.value(baseRow, as: type)
+      return try reader.value(baseRow, as: reading)
     }
     guard let spelling = spelling(overlay, index) else { return .null }
-    guard let value = Value(spelling: spelling, type: type) else {
-      throw .misfit(column: reader.id, row: row, type: type)
+    guard let value = Value(spelling: spelling, as: reading) else {
+      throw .misfit(column: reader.id, row: row, type: reading.type)
     }
     return value
   }

@@ -23,6 +23,8 @@ struct ColumnBatch: Sendable {
     let nulls: Int
     /// For each class seen: where it was seen first.
     let sightings: [Sighting]
+    /// For each candidate that does not fit: the first value that shows it.
+    var misfits: [Misfit] = []
 
     init(nulls: Int, sightings: [Sighting]) {
       self.nulls = nulls
@@ -39,6 +41,24 @@ struct ColumnBatch: Sendable {
         else { return nil }
         let (record, line) = place(row)
         return Sighting(type: type, record: record, line: line)
+      }
+    }
+  }
+
+  /// A value that a candidate of its column does not read.
+  struct Misfit: Sendable, Equatable {
+    /// Its place among the column's candidates.
+    let candidate: Int
+    let record: Int
+    let line: Int
+
+    /// - Parameter rows: for each candidate the first row that it does not read.
+    static func all(_ rows: [Int?], _ place: (_ row: Int) -> (record: Int, line: Int)) -> [Misfit] {
+      rows.enumerated().compactMap { candidate, row in
+        row.map { row in
+          let (record, line) = place(row)
+          return Misfit(candidate: candidate, record: record, line: line)
+        }
       }
     }
   }

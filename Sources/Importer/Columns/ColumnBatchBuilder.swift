@@ -9,11 +9,12 @@ final class ColumnBatchBuilder {
   private let builder = ClusterBuilder()
   private let hasRules: Bool
   private var repeats = KeyRepeats()
+  private var scan = NotationScan()
 
   init(_ plan: ImportPlan) {
     self.plan = plan
     parser = RecordParser(
-      dialect: plan.dialect, columnCount: plan.columns.count, ragged: plan.ragged)
+      dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged)
     hasRules = plan.columns.contains { $0.strictType != nil || !$0.isNullable }
   }
 
@@ -33,12 +34,13 @@ final class ColumnBatchBuilder {
     let parsed = parser.parse(chunk)
     defer { parsed.release() }
     var rejects = parsed.malformed.map { reject($0, parsed) }
-    var matrix = Matrix(columnCount: plan.columns.count, rowCount: parsed.rowCount)
+    var matrix = Matrix(columnCount: plan.fieldCount, rowCount: parsed.rowCount)
+    if let fields = plan.fields { choose(fields, in: &matrix, parsed) }
     if !parsed.surplus.isEmpty { addSurplus(to: &matrix, parsed) }
     if !plan.nulls.isEmpty { putNulls(in: &matrix, parsed, chunk) }
     var encoded = try encode(matrix, parsed, chunk)
     if hasRules, let cluster = encoded,
-      breaksRules(cluster) || hasEmptyKey(matrix, parsed)
+      breaksRules(cluster) || breaksNotation(matrix, parsed, chunk) || hasEmptyKey(matrix, parsed)
     {
       rejects += removeMisfits(from: &matrix, parsed, chunk, cluster)
       rejects.sort { $0.record < $1.record }
@@ -140,12 +142,33 @@ final class ColumnBatchBuilder {
     guard let encoded else {
       return (0..<matrix.columnCount).map { _ in .init(nulls: 0, sightings: []) }
     }
-    return encoded.columns.map { column in
-      ColumnBatch.ColumnSummary(column) { row in
-        let record = parsed.recordIndex(ofRow: matrix.parsedRow(row))
-        return (chunk.firstRecord + record, parsed.line(ofRecord: record))
+    func place(_ row: Int) -> (record: Int, line: Int) {
+      let record = parsed.recordIndex(ofRow: matrix.parsedRow(row))
+      return (chunk.firstRecord + record, parsed.line(ofRecord: record))
+    }
+    return encoded.columns.enumerated().map { index, column in
+      var summary = ColumnBatch.ColumnSummary(column, place: place)
+      if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
+        let misfits = misfits(plan.columns[index].candidates, index, matrix, parsed, chunk)
+        summary.misfits = ColumnBatch.Misfit.all(misfits, place)
+      }
+      return summary
+    }
+  }
+
+  /// For each candidate of a column the first row that it does not read.
+  private func misfits(
+    _ candidates: [NotationCandidate], _ column: Int, _ matrix: Matrix, _ parsed: ParsedChunk,
+    _ chunk: Chunk
+  ) -> [Int?] {
+    let found = try? withSpans(matrix, parsed) { spans in
+      chunk.withMemory { memory in
+        scan.misfits(candidates, rowCount: matrix.rowCount, memory) {
+          spans[$0 * matrix.columnCount + column]
+        }
       }
     }
+    return (found ?? nil) ?? []
   }
 
   /// A batch ends every so many records, counted from the input's first.
@@ -175,13 +198,25 @@ final class ColumnBatchBuilder {
     matrix.copy ?? Array(parsed.spans)
   }
 
+  /// Leaves the fields out that become no column, and puts the others in the columns' order.
+  private func choose(_ fields: [Int], in matrix: inout Matrix, _ parsed: ParsedChunk) {
+    var spans: [TextSpan] = []
+    spans.reserveCapacity(matrix.rowCount * fields.count)
+    for row in 0..<matrix.rowCount {
+      for field in fields { spans.append(parsed.span(row: row, column: field)) }
+    }
+    matrix.copy = spans
+    matrix.columnCount = fields.count
+  }
+
   /// Widens the rows by the surplus fields of long records.
   private func addSurplus(to matrix: inout Matrix, _ parsed: ParsedChunk) {
     let own = matrix.columnCount
     let wide = own + (parsed.surplus.map(\.index).max() ?? -1) + 1
     var spans = [TextSpan](repeating: .null, count: matrix.rowCount * wide)
+    let narrow = copied(matrix, parsed)
     for row in 0..<matrix.rowCount {
-      for column in 0..<own { spans[row * wide + column] = parsed.span(row: row, column: column) }
+      for column in 0..<own { spans[row * wide + column] = narrow[row * own + column] }
     }
     for field in parsed.surplus { spans[field.row * wide + own + field.index] = field.span }
     matrix.copy = spans
@@ -207,7 +242,17 @@ final class ColumnBatchBuilder {
   private func breaksRules(_ cluster: EncodedCluster) -> Bool {
     zip(plan.columns, cluster.columns).contains { column, seen in
       (!column.isNullable && seen.nullCount > 0)
-        || column.strictType.map { !seen.observation.classes.fits($0) } == true
+        || (column.strictNotation == nil
+          && column.strictType.map { !seen.observation.classes.fits($0) } == true)
+    }
+  }
+
+  /// Whether a column of a strict type has a value that is not spelled in its notation.
+  private func breaksNotation(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
+    plan.columns.enumerated().contains { index, column in
+      guard let notation = column.strictNotation else { return false }
+      let candidate = NotationCandidate(notation: notation, meaning: 0)
+      return misfits([candidate], index, matrix, parsed, chunk).contains { $0 != nil }
     }
   }
 
@@ -228,7 +273,7 @@ final class ColumnBatchBuilder {
       let seen = cluster.columns[index]
       return (!plan.columns[index].isNullable && seen.nullCount > 0)
         || plan.columns[index].strictType.map { !seen.observation.classes.fits($0) } == true
-        || index == plan.keyColumn
+        || plan.columns[index].strictNotation != nil || index == plan.keyColumn
     }
     var rejects: [Reject] = []
     var kept: [TextSpan] = []
@@ -268,11 +313,11 @@ final class ColumnBatchBuilder {
     guard let bytes = parsed.text(span) else {
       return column.isNullable ? nil : (nil, "null where column '\(column.name)' allows none")
     }
-    guard let type = column.strictType, Value(spelling: bytes, type: type) == nil else {
-      return nil
-    }
+    guard let type = column.strictType else { return nil }
+    let reading = Reading(type, column.strictNotation)
+    guard bytes.withUnsafeBytes({ Value(spelling: $0, as: reading) }) == nil else { return nil }
     let text = String(decoding: bytes.prefix(200), as: UTF8.self)
-    return (text, "not \(type == .int ? "an int" : "a \(type.name)")")
+    return (text, MisfitReason(type, column.strictNotation, bytes, column: column.name).description)
   }
 
   // MARK: Rejects

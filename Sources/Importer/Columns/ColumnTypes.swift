@@ -7,6 +7,15 @@ import Engine
 struct ColumnTypes: Sendable, Equatable {
   struct State: Sendable, Equatable {
     var strictType: ColumnType?
+    /// How values of the strict type are spelled; nil: as its canonical ones.
+    var strictNotation: Notation?
+    /// Notations that the values may be spelled in, and which of them fit all values so far.
+    var candidates: [NotationCandidate] = []
+    var fitting: [Bool] = []
+    /// What the notation was that a value after the sample did not fit.
+    var abandoned: Notation?
+    /// True when a point between digits was told to be something else than in a plain double.
+    var refusesPoints = false
     /// Everything seen so far, in the table before this import too.
     var classes: TypeSet = []
     /// What was seen up to the end of the sample.
@@ -19,14 +28,42 @@ struct ColumnTypes: Sendable, Equatable {
 
     /// What values after the sample made of the type; nil when nothing.
     var widening: ImportReport.Widening? {
-      guard let line = widenedAt, let from = sampled.inferredType, strictType == nil,
-        from != type
-      else { return nil }
+      let before = abandoned?.type ?? (candidates.isEmpty ? sampled.inferredType : nil)
+      guard let line = widenedAt, let from = before, strictType == nil, from != type else {
+        return nil
+      }
       return ImportReport.Widening(from: from, to: type, line: line)
     }
 
     /// The column's type; text while all values are null.
-    var type: ColumnType { strictType ?? classes.inferredType ?? .text }
+    var type: ColumnType { reading.type }
+
+    /// How the column's spellings are read.
+    var reading: Reading {
+      if let strictType { return Reading(strictType, strictNotation) }
+      let plain = classes.inferredType ?? .text
+      if plain != .text, plain != .double || !refusesPoints { return Reading(plain) }
+      // A column without a value has no notation yet.
+      if classes.isEmpty { return .text }
+      let fits = zip(candidates, fitting).filter(\.1).map(\.0)
+      guard let first = fits.first, fits.allSatisfy({ $0.meaning == first.meaning }) else {
+        return .text
+      }
+      return Reading(first.notation.type, first.notation)
+    }
+
+    /// Notations of several meanings that all values fit: nobody can tell which it is.
+    var ambiguity: [Notation]? {
+      guard strictType == nil, type == .text, !classes.isEmpty else { return nil }
+      let fits = zip(candidates, fitting).filter(\.1).map(\.0)
+      return Set(fits.map(\.meaning)).count > 1 ? fits.map(\.notation) : nil
+    }
+
+    /// Looks for spellings in some notations, all of which fit what is there.
+    mutating func begin(_ candidates: [NotationCandidate]) {
+      self.candidates = candidates
+      fitting = candidates.map { _ in true }
+    }
   }
 
   /// Records whose values decide the first guess; later ones widen it.
@@ -58,6 +95,9 @@ struct ColumnTypes: Sendable, Equatable {
       for sighting in column.sightings.sorted(by: { $0.record < $1.record }) {
         states[index].add(sighting)
       }
+      // What one value ends is ended together: the last to go is not what the column was.
+      let misfits = Dictionary(grouping: column.misfits, by: \.record)
+      for (_, misfits) in misfits.sorted(by: { $0.key < $1.key }) { states[index].add(misfits) }
     }
   }
 }
@@ -71,8 +111,21 @@ extension ColumnTypes.State {
     // A column that is null throughout the sample begins with its first value.
     if sighting.record <= ColumnTypes.sampleRecords && !isKnown || !hadValues {
       sampled.formUnion(sighting.type)
-    } else if before != type, widenedAt == nil {
+    } else if before != type, widenedAt == nil, candidates.isEmpty {
       widenedAt = sighting.line
     }
+  }
+
+  /// - Parameter misfits: those of one value.
+  fileprivate mutating func add(_ misfits: [ColumnBatch.Misfit]) {
+    let before = reading
+    for misfit in misfits where fitting.indices.contains(misfit.candidate) {
+      fitting[misfit.candidate] = false
+    }
+    guard let first = misfits.first, first.record > ColumnTypes.sampleRecords || isKnown,
+      let notation = before.notation, reading.type != before.type, widenedAt == nil
+    else { return }
+    widenedAt = first.line
+    abandoned = notation
   }
 }

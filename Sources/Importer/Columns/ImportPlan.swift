@@ -10,18 +10,29 @@ struct ImportPlan: Sendable {
     let identifier: UInt32
     /// The type given by name; values that do not fit are rejected. Nil: inferred.
     let strictType: ColumnType?
+    /// How they are spelled; nil: as canonical ones.
+    var strictNotation: Notation? = nil
+    /// Notations that its values may be spelled in.
+    var candidates: [NotationCandidate] = []
     let isNullable: Bool
     /// True for a column that the table does not have yet.
     let isNew: Bool
     /// True for a new one whose type nobody has given by name.
     let isGuessed: Bool
+
+    /// The column as it is made.
+    var definition: Column { Column(name, strictType ?? .text, notation: strictNotation) }
   }
 
   let file: String
   let dialect: Dialect
   let ragged: RaggedPolicy
   let nulls: [[UInt8]]
-  /// One for each field of a record, in the order of the input.
+  /// Fields of a record.
+  let fieldCount: Int
+  /// Which of them become columns, in the order of the columns; nil: all, in their own.
+  let fields: [Int]?
+  /// One for each field of a record that becomes one.
   let columns: [PlannedColumn]
   /// Which of them is the table's primary key; nil: it has none.
   let keyColumn: Int?

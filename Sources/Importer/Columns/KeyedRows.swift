@@ -72,12 +72,26 @@ struct KeyedRows: Sendable {
   /// - Parameters:
   ///   - cluster: those rows, encoded.
   ///   - rows: which they are.
-  func summaries(of cluster: EncodedCluster, rows: [Int]) -> [ColumnBatch.ColumnSummary] {
-    cluster.columns.map { column in
-      ColumnBatch.ColumnSummary(column) { row in
-        let place = places[rows[row]]
-        return (chunk.firstRecord + place.record, place.line)
+  ///   - plan: whose columns they are.
+  func summaries(
+    of cluster: EncodedCluster, rows: [Int], _ plan: ImportPlan
+  ) -> [ColumnBatch.ColumnSummary] {
+    func place(_ row: Int) -> (record: Int, line: Int) {
+      let place = places[rows[row]]
+      return (chunk.firstRecord + place.record, place.line)
+    }
+    var scan = NotationScan()
+    return cluster.columns.enumerated().map { index, column in
+      var summary = ColumnBatch.ColumnSummary(column, place: place)
+      if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
+        let misfits = chunk.withMemory { memory in
+          scan.misfits(plan.columns[index].candidates, rowCount: rows.count, memory) {
+            spans[rows[$0] * columnCount + index]
+          }
+        }
+        summary.misfits = ColumnBatch.Misfit.all(misfits, place)
       }
+      return summary
     }
   }
 }

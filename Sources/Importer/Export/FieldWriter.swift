@@ -3,9 +3,11 @@ import Engine
 /// Writes the values of one column, as CSV or JSON.
 struct FieldWriter {
   private let type: ColumnType
+  private let reading: Reading
 
   init(_ column: Column, _ format: TableExporter.Format) {
     type = column.type
+    reading = column.reading
   }
 
   // MARK: CSV
@@ -66,13 +68,13 @@ struct FieldWriter {
     }
     switch type {
     case .int, .double:
-      if Self.isJSONNumber(field) {
+      if reading.notation == nil, Self.isJSONNumber(field) {
         output.append(contentsOf: field)
       } else {
         appendNumber(field, to: &output)
       }
     case .bool:
-      let value = Value(spelling: Array(field), type: .bool)
+      let value = Value(spelling: field, as: reading)
       output += Array((value == .bool(true) ? "true" : value == nil ? "null" : "false").utf8)
     case .data:
       output.append(0x22)
@@ -87,7 +89,7 @@ struct FieldWriter {
 
   /// A number whose spelling JSON does not allow, such as `+5` or `NaN`.
   private func appendNumber(_ field: UnsafeRawBufferPointer, to output: inout [UInt8]) {
-    switch Value(spelling: Array(field), type: type) {
+    switch Value(spelling: field, as: reading) {
     case .int(let value): output += Array(String(value).utf8)
     case .double(let value) where value.isFinite: output += Array(value.description.utf8)
     default: output += Array("null".utf8)

@@ -38,7 +38,7 @@ final class DatabaseDestination: Destination {
     if isFirst, expected == nil {
       if transaction?.tableNames.contains(tableName) == true { throw changed() }
       try transaction?.createTable(
-        tableName, columns: plan.columns.map { Column($0.name, $0.strictType ?? .text) },
+        tableName, columns: plan.columns.map(\.definition),
         key: plan.keyColumn.map { plan.columns[$0].name })
     }
     let table = try transaction?.table(tableName)
@@ -54,7 +54,7 @@ final class DatabaseDestination: Destination {
       }
       if expected != nil {
         for column in plan.columns where column.isNew {
-          try editor.addColumn(Column(column.name, column.strictType ?? .text))
+          try editor.addColumn(column.definition)
         }
       }
       try editor.addGuessed(plan.columns.filter(\.isGuessed).map(\.identifier))
@@ -132,8 +132,8 @@ final class DatabaseDestination: Destination {
     try addColumns(types.states.count, editor)
     for (index, state) in types.states.enumerated() {
       guard let column = editor.schema.index(of: plan.name(index)) else { continue }
-      if editor.schema.columns[column].type != state.type {
-        try editor.widen(column: column, to: state.type)
+      if editor.schema.columns[column].reading != state.reading {
+        try editor.widen(column: column, to: state.reading)
       }
     }
     // Read in this transaction: another import into the table may have added its own meanwhile.

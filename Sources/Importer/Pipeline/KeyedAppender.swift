@@ -150,7 +150,7 @@ final class KeyedAppender {
         }
       }
     }
-    return summarizes && !isAll ? cluster.map { rows.summaries(of: $0, rows: fresh) } : nil
+    return summarizes && !isAll ? cluster.map { rows.summaries(of: $0, rows: fresh, plan) } : nil
   }
 
   private func isLarge(_ fresh: [Int], _ rows: KeyedRows) -> Bool {

@@ -30,7 +30,9 @@ import TestSupport
         observation.insert(SlowClassifier.classify(spelling), row: row)
         for type in ColumnType.allCases {
           let expected = Value(spelling: spelling, type: type)
-          #expect((try? opened.value(row, as: type)) == expected, "\(note) \(spelling) as \(type)")
+          #expect(
+            (try? opened.value(row, as: Reading(type))) == expected,
+            "\(note) \(spelling) as \(type)")
         }
         #expect(Value.int(opened.int(row) ?? 0) == Value(spelling: spelling, type: .int) ?? .int(0))
         #expect(
@@ -39,7 +41,9 @@ import TestSupport
       }
       for type in ColumnType.allCases {
         let reads = column.allSatisfy { $0.map { Value(spelling: $0, type: type) != nil } ?? true }
-        #expect(((try? opened.validate(as: type)) != nil) == reads, "\(note) \(index) as \(type)")
+        #expect(
+          ((try? opened.validate(as: Reading(type))) != nil) == reads, "\(note) \(index) as \(type)"
+        )
       }
       #expect(opened.nullCount == nulls && cluster.columns[index].nullCount == nulls)
       #expect(cluster.columns[index].observation == observation, "\(note) column \(index)")

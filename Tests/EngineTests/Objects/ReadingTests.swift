@@ -16,7 +16,7 @@ struct ReadingTests {
       for row in 0..<leaf.rowCount {
         var values: [Value] = []
         for (id, column) in zip(table.schema.columnIDs, table.columns) {
-          values.append(try leaf.column(id: id).value(row, as: column.type))
+          values.append(try leaf.column(id: id).value(row, as: column.reading))
         }
         rows.append((keys.key(row), values))
       }

@@ -1,0 +1,230 @@
+/// How the values of a column are spelled, where that is not the way `Value.init(spelling:type:)` reads:
+/// `August 3, 2018`, `1.234,5`, `yes`.
+///
+/// A database keeps spellings, so that what was imported comes back to the letter; the notation, which
+/// is part of the column, says what they mean. Patterns are
+/// - for dates and date-times those of `strptime`: `%B %d, %Y`, `%d/%m/%Y %H:%M`; the first that reads a
+///   spelling counts, and the canonical spelling is always read;
+/// - for ints and doubles one example of a number: `1.234,5` has a decimal comma and points between
+///   thousands, `1,5` no separators, `1,234` is for ints;
+/// - for bools two words: `yes/no`, in lower, Title or UPPER case; `true` and `false` are always read.
+///
+/// Thread rule: immutable, `Sendable`.
+public final class Notation: Sendable {
+  /// Of the column.
+  public let type: ColumnType
+  /// As they were given.
+  public let patterns: [String]
+
+  private let kind: Kind
+  /// A bit for each `DateStyle` that is read as the day it means.
+  private let styles: UInt16
+
+  private enum Kind: Sendable {
+    case dates([DatePattern])
+    case numbers(NumberPattern)
+    case words([BoolWords])
+  }
+
+  package static let maximumPatterns = 64
+
+  /// - Parameters:
+  ///   - type: int, double, bool, date or dateTime.
+  ///   - patterns: at least one.
+  /// - Throws: `EngineError.invalidArgument` when they are not of the type, or would read a canonical
+  ///   spelling as another value.
+  public init(_ type: ColumnType, _ patterns: [String]) throws(EngineError) {
+    func invalid(_ reason: String) -> EngineError { .invalidArgument(reason) }
+    guard !patterns.isEmpty, patterns.count <= Self.maximumPatterns else {
+      throw invalid("a notation has from 1 to \(Self.maximumPatterns) patterns")
+    }
+    self.type = type
+    self.patterns = patterns
+    switch type {
+    case .date, .dateTime:
+      var parsed: [DatePattern] = []
+      for text in patterns {
+        do throws(DatePattern.Problem) {
+          parsed.append(try DatePattern(text))
+        } catch {
+          throw invalid("the date format '\(text)' cannot be used: \(error.reason)")
+        }
+        if type == .date, parsed.last?.hasTime == true {
+          throw invalid("the date format '\(text)' has a time: it is for datetime, not date")
+        }
+      }
+      kind = .dates(parsed)
+      styles = DateStyle.allCases.reduce(0) {
+        Self.reads($1, parsed) ? $0 | 1 << UInt16($1.rawValue) : $0
+      }
+      guard Self.agreesWithISO(parsed) else {
+        throw invalid(
+          "the date format '\(patterns.joined(separator: "', '"))' reads 2018-08-03 as another day "
+            + "than ISO 8601 does")
+      }
+    case .int, .double:
+      guard patterns.count == 1, let pattern = NumberPattern(patterns[0], type) else {
+        throw invalid(
+          "'\(patterns[0])' is no example of \(type.article): write 1,5 or 1.234,5 or 1,234.5 for "
+            + "doubles, 1,234 or 1.234 for ints")
+      }
+      kind = .numbers(pattern)
+      styles = 0
+    case .bool:
+      var words: [BoolWords] = []
+      for text in patterns {
+        guard let pair = BoolWords(text) else {
+          throw invalid("'\(text)' is no pair of different words such as yes/no")
+        }
+        words.append(pair)
+      }
+      kind = .words(words)
+      styles = 0
+    case .text, .data:
+      throw invalid("\(type.article) column has no notation: it is as it is spelled")
+    }
+  }
+
+  /// A day that no two orders of day, month and year share, and one whose parts have one digit.
+  private static let probes = [CalendarDate(clamping: 17_746), CalendarDate(clamping: 10_950)]
+
+  private static func reads(_ style: DateStyle, _ patterns: [DatePattern]) -> Bool {
+    probes.allSatisfy { probe in
+      withUnsafeTemporaryAllocation(byteCount: NumberSpelling.capacity, alignment: 8) { room in
+        guard let base = room.baseAddress else { return false }
+        let count = style.write(probe, to: base)
+        let view = SpellingView(UnsafeRawBufferPointer(start: base, count: count))
+        return day(view, patterns) == Int64(probe.daysSince1970)
+      }
+    }
+  }
+
+  private static func agreesWithISO(_ patterns: [DatePattern]) -> Bool {
+    let texts = ["2018-08-03", "2018-08-03T04:05:06Z", "2018-08-03 04:05:06", "2018-08-03T04:05"]
+    return texts.allSatisfy { text in
+      var text = text
+      return text.withUTF8 { bytes in
+        let view = SpellingView(UnsafeRawBufferPointer(bytes))
+        guard let found = moment(view, patterns) else { return true }
+        let day = DateSpelling.parseDate(view).map { Int64($0) &* DateTime.microsecondsPerDay }
+        return found == day ?? DateSpelling.parseDateTime(view)?.microseconds
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  private static func moment(_ spelling: SpellingView, _ patterns: [DatePattern]) -> Int64? {
+    for pattern in patterns { if let found = pattern.parse(spelling) { return found } }
+    return nil
+  }
+
+  private static func day(_ spelling: SpellingView, _ patterns: [DatePattern]) -> Int64? {
+    if let moment = moment(spelling, patterns) {
+      let (days, rest) = moment.quotientAndRemainder(dividingBy: DateTime.microsecondsPerDay)
+      return rest < 0 ? days &- 1 : days
+    }
+    return DateSpelling.parseDate(spelling).map(Int64.init)
+  }
+
+  /// True when a cluster's dates of that style are read as the days they are stored as.
+  func reads(_ style: DateStyle) -> Bool {
+    type == .date && styles & 1 << UInt16(style.rawValue) != 0
+  }
+
+  /// The number that a value of a type other than double is compared as.
+  func integer(_ spelling: SpellingView) -> Int64? {
+    switch kind {
+    case .dates(let patterns):
+      if type == .date { return Self.day(spelling, patterns) }
+      return Self.moment(spelling, patterns) ?? DateSpelling.parseDateTime(spelling)?.microseconds
+    case .numbers(let pattern):
+      return type == .int ? pattern.withPlain(spelling, NumberSpelling.parseInt) : nil
+    case .words(let pairs):
+      if let bool = SpellingClass.parseBool(spelling) { return bool ? 1 : 0 }
+      for pair in pairs { if let bool = pair.value(spelling) { return bool ? 1 : 0 } }
+      return nil
+    }
+  }
+
+  func double(_ spelling: SpellingView) -> Double? {
+    guard case .numbers(let pattern) = kind, type == .double else { return nil }
+    return pattern.withPlain(spelling, NumberSpelling.parseDouble)
+      ?? NumberSpelling.special(spelling)
+  }
+
+  func value(_ spelling: SpellingView) -> Value? {
+    if type == .double { return double(spelling).map { .double($0) } }
+    return integer(spelling).map { Value(number: $0, type) }
+  }
+
+  // MARK: Writing
+
+  /// A value as the column keeps it: where the canonical spelling would be read as another value, as the
+  /// text that is read as this one.
+  package func stored(_ value: Value) -> Value {
+    guard case .numbers(let pattern) = kind else { return value }
+    switch value {
+    case .double:
+      let bytes = value.spelling.map { $0 == 0x2E ? pattern.decimal : $0 }
+      return .text(String(decoding: bytes, as: UTF8.self))
+    case .null, .int, .bool, .date, .dateTime, .text, .data: return value
+    }
+  }
+}
+
+extension Notation: Hashable, CustomStringConvertible {
+  /// True for the same patterns of the same type.
+  public static func == (left: Notation, right: Notation) -> Bool {
+    left === right || (left.type == right.type && left.patterns == right.patterns)
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(type)
+    hasher.combine(patterns)
+  }
+
+  /// The first patterns, and how many more there are.
+  package var summary: String {
+    let more = patterns.count - 3
+    return patterns.prefix(3).joined(separator: " or ") + (more > 0 ? " or \(more) more" : "")
+  }
+
+  /// The patterns, for people.
+  public var description: String { patterns.joined(separator: " or ") }
+}
+
+/// Two words for true and false.
+private struct BoolWords: Sendable {
+  private let (yes, no): ([UInt8], [UInt8])
+
+  /// - Parameter text: `yes/no`, in lower case.
+  init?(_ text: String) {
+    let words = text.lowercased().utf8.split(separator: 0x2F, omittingEmptySubsequences: false)
+    guard words.count == 2, !words[0].elementsEqual(words[1]), !words[0].isEmpty, !words[1].isEmpty,
+      words.allSatisfy({ $0.count <= 32 })
+    else { return nil }
+    (yes, no) = (Array(words[0]), Array(words[1]))
+  }
+
+  func value(_ spelling: SpellingView) -> Bool? {
+    if Self.isWord(yes, spelling) { return true }
+    return Self.isWord(no, spelling) ? false : nil
+  }
+
+  /// In lower, Title or UPPER case.
+  private static func isWord(_ word: [UInt8], _ spelling: SpellingView) -> Bool {
+    guard word.count == spelling.count else { return false }
+    func isUpper(_ index: Int) -> Bool { spelling[index] != word[index] }
+    for index in word.indices where isUpper(index) {
+      guard word[index] &- 0x61 < 26, spelling[index] == word[index] & ~0x20 else { return false }
+      // An upper one stands first, or behind none that is lower.
+      if index > 0, !isUpper(0) || (index > 1 && !isUpper(1)) { return false }
+    }
+    if word.count > 2, isUpper(0), isUpper(1) {
+      return word.indices.allSatisfy { isUpper($0) || word[$0] &- 0x61 >= 26 }
+    }
+    return true
+  }
+}

@@ -1,0 +1,131 @@
+/// How numbers are spelled that have a decimal comma, or separators between their thousands.
+///
+/// Written as an example: `1,5`, `1.234,5`, `1,234.5`, `1 234,5`; for whole numbers `1,234`. Thousands are
+/// all separated, by the same byte, or none is. A blank stands for no-break spaces, too.
+struct NumberPattern: Sendable, Hashable {
+  let decimal: UInt8
+  /// nil: none.
+  let thousands: UInt8?
+
+  static let separators: [UInt8] = Array(",. '_".utf8)
+
+  /// Nil when the text is no such example for the type.
+  init?(_ text: String, _ type: ColumnType) {
+    var rest = Array(text.utf8)[...]
+    guard type == .int || type == .double, rest.popFirst() == 0x31 else { return nil }
+    var thousands: UInt8?
+    if rest.count >= 4, rest.dropFirst().prefix(3).elementsEqual("234".utf8) {
+      thousands = rest.popFirst()
+      rest = rest.dropFirst(3)
+    }
+    var decimal: UInt8 = thousands == 0x2E ? 0x2C : 0x2E
+    if type == .double {
+      guard let byte = rest.popFirst(), rest.popFirst() == 0x35 else { return nil }
+      decimal = byte
+    }
+    guard rest.isEmpty else { return nil }
+    self.init(decimal: decimal, thousands: thousands)
+  }
+
+  /// Nil when the two cannot be told apart, or stand for something else.
+  init?(decimal: UInt8, thousands: UInt8?) {
+    guard decimal == 0x2C || decimal == 0x2E, thousands != decimal,
+      thousands.map(Self.separators.contains) ?? true
+    else { return nil }
+    self.decimal = decimal
+    self.thousands = thousands
+  }
+
+  /// The number in the spelling that engines share: no separators, a decimal point; nil when the
+  /// separators are not where they belong.
+  ///
+  /// - Parameter use: given the bytes, valid during the call.
+  func withPlain<Result>(_ spelling: SpellingView, _ use: (SpellingView) -> Result?) -> Result? {
+    guard spelling.count > 0, spelling.count <= NumberSpelling.maximumLength else { return nil }
+    return withUnsafeTemporaryAllocation(byteCount: spelling.count &+ 8, alignment: 8) { room in
+      var length = 0
+      guard fill(room, spelling, &length) else { return nil }
+      return use(SpellingView(UnsafeRawBufferPointer(rebasing: room[..<length])))
+    }
+  }
+
+  private func fill(
+    _ room: UnsafeMutableRawBufferPointer, _ spelling: SpellingView, _ length: inout Int
+  ) -> Bool {
+    var index = 0
+    func take(_ byte: UInt8) {
+      room[length] = byte
+      length &+= 1
+    }
+    if spelling[0] == 0x2B || spelling[0] == 0x2D {
+      take(spelling[0])
+      index = 1
+    }
+    // Digits since the sign or the last separator, and how wide that one was.
+    var digits = 0
+    var separator: Separator?
+    while index < spelling.count {
+      let byte = spelling[index]
+      if byte &- 0x30 < 10 {
+        take(byte)
+        digits &+= 1
+        index &+= 1
+        continue
+      }
+      guard let found = self.separator(spelling, index) else { break }
+      let isFirst = separator == nil
+      guard isFirst ? digits >= 1 && digits <= 3 : digits == 3 && separator == found else {
+        return false
+      }
+      separator = found
+      digits = 0
+      index &+= found.width
+    }
+    if separator != nil, digits != 3 { return false }
+    if index < spelling.count, spelling[index] == decimal {
+      take(0x2E)
+      index &+= 1
+    }
+    while index < spelling.count {
+      let byte = spelling[index]
+      // Digits, and an exponent: nothing that could be a separator.
+      guard byte &- 0x30 < 10 || byte | 0x20 == 0x65 || byte == 0x2B || byte == 0x2D else {
+        return false
+      }
+      take(byte)
+      index &+= 1
+    }
+    return true
+  }
+
+  private struct Separator: Equatable {
+    let first: UInt8
+    let width: Int
+    let last: UInt8
+  }
+
+  private func separator(_ spelling: SpellingView, _ index: Int) -> Separator? {
+    guard let thousands else { return nil }
+    let byte = spelling[index]
+    if byte == thousands { return Separator(first: byte, width: 1, last: byte) }
+    guard thousands == 0x20 else { return nil }
+    // U+00A0 and U+202F.
+    if byte == 0xC2, index &+ 1 < spelling.count, spelling[index &+ 1] == 0xA0 {
+      return Separator(first: byte, width: 2, last: 0xA0)
+    }
+    if byte == 0xE2, index &+ 2 < spelling.count, spelling[index &+ 1] == 0x80,
+      spelling[index &+ 2] == 0xAF
+    {
+      return Separator(first: byte, width: 3, last: 0xAF)
+    }
+    return nil
+  }
+
+  /// The example that `init` reads.
+  func example(_ type: ColumnType) -> String {
+    var bytes: [UInt8] = [0x31]
+    if let thousands { bytes += [thousands, 0x32, 0x33, 0x34] }
+    if type == .double { bytes += [decimal, 0x35] }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

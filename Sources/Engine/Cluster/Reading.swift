@@ -1,0 +1,77 @@
+/// What the spellings of a column mean: its type, and its notation where it has one.
+package struct Reading: Sendable, Hashable {
+  package let type: ColumnType
+  package let notation: Notation?
+
+  @inlinable
+  package init(_ type: ColumnType, _ notation: Notation? = nil) {
+    self.type = type
+    self.notation = notation
+  }
+
+  package static let int = Reading(.int)
+  package static let double = Reading(.double)
+  package static let bool = Reading(.bool)
+  package static let date = Reading(.date)
+  package static let dateTime = Reading(.dateTime)
+  package static let text = Reading(.text)
+  package static let data = Reading(.data)
+
+  /// The type, when spellings are read without a notation: then numbers that are stored as such are the
+  /// values.
+  @inline(__always)
+  var plainType: ColumnType? { notation == nil ? type : nil }
+
+  /// True when a cluster's dates of that style are read as the days they are stored as.
+  @inline(__always)
+  func readsDays(_ style: DateStyle) -> Bool {
+    if let notation { return notation.reads(style) }
+    return type == .date && style == .iso
+  }
+
+  /// The number that a value of a type other than double is compared as; nil for texts, and when the
+  /// spelling is not of the type.
+  @inline(__always)
+  package func integer(_ spelling: UnsafeRawBufferPointer) -> Int64? {
+    let view = SpellingView(spelling)
+    if let notation { return notation.integer(view) }
+    switch type {
+    case .int: return NumberSpelling.parseInt(view)
+    case .bool: return SpellingClass.parseBool(view).map { $0 ? 1 : 0 }
+    case .date: return DateSpelling.parseDate(view).map(Int64.init)
+    case .dateTime:
+      return DateSpelling.parseDateTime(view).map {
+        DateTime(clamping: $0.microseconds).microsecondsSince1970
+      }
+    case .double, .text, .data: return nil
+    }
+  }
+
+  /// The double of a spelling; nil when it is none.
+  @inline(__always)
+  package func double(_ spelling: UnsafeRawBufferPointer) -> Double? {
+    let view = SpellingView(spelling)
+    if let notation { return notation.double(view) }
+    return NumberSpelling.parseDouble(view)
+  }
+}
+
+extension Value {
+  /// The value that a spelling stands for in a column that is read so; nil when it does not fit.
+  @inline(__always)
+  package init?(spelling: UnsafeRawBufferPointer, as reading: Reading) {
+    guard let notation = reading.notation else {
+      self.init(spelling: spelling, type: reading.type)
+      return
+    }
+    guard let value = notation.value(SpellingView(spelling)) else { return nil }
+    self = value
+  }
+
+  init?(spelling: [UInt8], as reading: Reading) {
+    guard let value = spelling.withUnsafeBytes({ Value(spelling: $0, as: reading) }) else {
+      return nil
+    }
+    self = value
+  }
+}

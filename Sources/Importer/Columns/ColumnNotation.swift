@@ -1,0 +1,278 @@
+import Engine
+
+/// How a column of an input is to be read: as it was told, or as a sample of its values suggests.
+struct ColumnNotation {
+  /// The type given by name; nil: inferred.
+  private(set) var strictType: ColumnType?
+  private(set) var strictNotation: Notation?
+  private(set) var candidates: [NotationCandidate] = []
+  let refusesPoints: Bool
+  /// True when it was told how values of the strict type are spelled.
+  private(set) var isTold = false
+  /// What a person may want to know of the column.
+  private(set) var hint: String?
+
+  /// - Parameters:
+  ///   - name: in the table.
+  ///   - isKey: of the primary key, which is compared as it is spelled, and so has no notation.
+  ///   - sample: the first values that are not null.
+  /// - Throws: `ImportError.invalidOption`.
+  init(
+    _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool, sample: [[UInt8]]
+  ) throws(ImportError) {
+    let numbers = try Self.numbers(options)
+    refusesPoints = numbers?.changesPoints ?? false && options.types != .text
+    let own = options.dateFormats.filter { $0.column == name }
+    let told = try Self.formats(own.isEmpty ? options.dateFormats.filter { $0.column == nil } : own)
+    let finder = NotationFinder(toldFormats: told, toldNumbers: numbers, delimiter: delimiter)
+    switch options.types {
+    case .text: strictType = own.isEmpty ? .text : nil
+    case .infer: break
+    case .named(let types): strictType = types[name]
+    }
+    if !own.isEmpty {
+      let type: ColumnType = told.contains { $0.pattern.hasTime } ? .dateTime : .date
+      guard strictType == nil || strictType == type || strictType == .dateTime else {
+        throw .invalidOption(
+          "column '\(name)' is told to be \(strictType?.article ?? ""), and to have the date format "
+            + "'\(own[0].format)'")
+      }
+      strictType = strictType ?? type
+    }
+    if isKey {
+      guard own.isEmpty else {
+        throw .invalidOption(
+          "column '\(name)' is the key, which is compared as it is spelled: leave out its "
+            + "--date-format")
+      }
+      return
+    }
+    if let strictType {
+      strictNotation = try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
+      isTold =
+        strictType == .int || strictType == .double
+        ? numbers != nil
+        : told.contains { !own.isEmpty || $0.pattern.hasTime == (strictType == .dateTime) }
+    } else {
+      candidates = finder.candidates(sample)
+      if candidates.isEmpty { hint = Self.hint(sample) }
+    }
+  }
+
+  private static func numbers(_ options: ImportOptions) throws(ImportError) -> NumberStyle? {
+    guard options.decimalMark != nil || options.thousandsSeparator != nil else { return nil }
+    let separator = options.thousandsSeparator
+    let mark = options.decimalMark ?? (separator == 0x2E ? .comma : .point)
+    let style = NumberStyle(decimal: mark, thousands: separator)
+    guard separator != (mark == .comma ? 0x2C : 0x2E) else {
+      throw .invalidOption("--decimal and --thousands cannot be the same")
+    }
+    guard style.candidates != nil || (mark == .point && separator == nil) else {
+      throw .invalidOption(
+        "--thousands is one of , . ' _ and space, so that it cannot be taken for something else")
+    }
+    return style
+  }
+
+  private static func formats(
+    _ told: [ImportOptions.DateFormat]
+  ) throws(ImportError) -> [KnownFormats.Format] {
+    var formats: [KnownFormats.Format] = []
+    for format in told {
+      do {
+        let type: ColumnType = try DatePattern(format.format).hasTime ? .dateTime : .date
+        _ = try Notation(type, [format.format])
+        if let known = KnownFormats.Format(format.format) { formats.append(known) }
+      } catch let problem as DatePattern.Problem {
+        throw .invalidOption("--date-format '\(format.format)' cannot be used: \(problem.reason)")
+      } catch {
+        throw .invalidOption("--date-format: \(error)")
+      }
+    }
+    return formats
+  }
+
+  private static func strict(
+    _ type: ColumnType, _ finder: NotationFinder, _ sample: [[UInt8]], isOwn: Bool
+  ) throws(ImportError) -> Notation? {
+    switch type {
+    case .text, .data: return nil
+    case .int, .double: return finder.toldNumbers?.notation(type)
+    case .bool: return try? Notation(.bool, KnownFormats.toldWords)
+    case .date, .dateTime:
+      // Formats for all columns are for those of this type.
+      let formats = finder.toldFormats.filter {
+        isOwn || $0.pattern.hasTime == (type == .dateTime)
+      }
+      let own = NotationFinder(
+        toldFormats: formats, toldNumbers: nil, delimiter: finder.delimiter)
+      do {
+        return try own.strictDates(type, sample)
+      } catch {
+        throw .invalidOption("--date-format: \(error)")
+      }
+    }
+  }
+
+  /// Words that often stand for null, in a column that would have a type without them.
+  private static func hint(_ sample: [[UInt8]]) -> String? {
+    let words = ["NULL", "null", "NA", "N/A", "n/a", "\\N", "None", "-", "?"].map { Array($0.utf8) }
+    guard let word = sample.first(where: words.contains) else { return nil }
+    var classes: TypeSet = []
+    for field in sample where !words.contains(field) {
+      classes.formUnion(field.withUnsafeBytes(TypeSet.of))
+    }
+    guard let type = classes.inferredType, type != .text else { return nil }
+    let text = String(decoding: word, as: UTF8.self)
+    return "it is text because of values such as \(text); with --null '\(text)' it may be "
+      + type.article
+  }
+}
+
+/// A column of a table that keeps its values.
+struct StoredColumn {
+  let column: Column
+  /// What its values look like.
+  let classes: TypeSet
+  private let table: Table
+  private let id: UInt32
+
+  init(_ table: Table, _ index: Int) throws {
+    self.table = table
+    column = table.schema.columns[index]
+    id = table.schema.columnIDs[index]
+    classes = try table.classes(ofColumn: index)
+  }
+
+  /// True when every value is the same under another reading; of a text column, when it is one at all.
+  func agrees(with reading: Reading) throws -> Bool {
+    if reading == column.reading { return true }
+    // Canonical dates and bools are read alike under every notation.
+    let isNumber = column.type == .int || column.type == .double
+    if column.notation == nil, reading.type == column.type, !isNumber { return true }
+    var agrees = true
+    let decoded = DecodedColumn()
+    try table.forEachLeaf { leaf in
+      guard agrees else { return }
+      try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
+      for row in 0..<leaf.rowCount where agrees {
+        guard let spelling = decoded[row] else { continue }
+        let value = Value(spelling: spelling, as: reading)
+        agrees =
+          column.type == .text
+          ? value != nil : value == Value(spelling: spelling, as: column.reading)
+      }
+    }
+    return agrees
+  }
+}
+
+extension ColumnTypes.State {
+  /// What is known of a column beside its values.
+  struct Origin {
+    /// Its type was guessed by an import; else somebody has chosen it, and it is widened at most.
+    let isGuessed: Bool
+    /// How values of the strict type are spelled was told.
+    let isTold: Bool
+    /// An earlier run of this import has filled it.
+    let isResuming: Bool
+  }
+
+  /// Takes in what the table has.
+  ///
+  /// - Parameter stored: its values; nil when it has none, or is going to be emptied.
+  /// - Throws: `ImportError.invalidOption` when a strict type is not that of the values there are.
+  mutating func fit(_ column: Column, _ stored: StoredColumn?, _ origin: Origin) throws {
+    if let strict = strictType {
+      guard let stored, strict != .text else { return }
+      guard strict == column.type else {
+        throw ImportError.invalidOption(
+          "column '\(column.name)' of the table is \(column.type.name), not \(strict.name): "
+            + "leave it out of --types, or use --truncate")
+      }
+      if stored.classes.isEmpty { return }
+      if let notation = column.notation, !origin.isTold {
+        strictNotation = notation
+        return
+      }
+      guard try stored.agrees(with: Reading(strict, strictNotation)) else {
+        throw ImportError.invalidOption(
+          "the values in column '\(column.name)' of the table are spelled "
+            + "'\(column.notation?.description ?? strict.name)', and would be read as others with "
+            + "'\(strictNotation?.description ?? strict.name)': use the same options, or --truncate"
+        )
+      }
+      return
+    }
+    classes = stored?.classes ?? []
+    // In an emptied table a guessed type may be guessed anew.
+    if !origin.isGuessed { classes.formUnion(column.class) }
+    // Bytes take everything.
+    if column.type == .data { strictType = .data }
+    sampled = classes
+    isKnown = !classes.isEmpty
+    if classes.isEmpty { return }
+    if let notation = column.notation {
+      return begin([NotationCandidate(notation: notation, meaning: 0)])
+    }
+    // A column that is text stays so.
+    guard column.type != .text || (origin.isGuessed && origin.isResuming) else { return begin([]) }
+    guard let stored else { return }
+    for (index, candidate) in candidates.enumerated() {
+      let reading = Reading(candidate.notation.type, candidate.notation)
+      fitting[index] = try stored.agrees(with: reading)
+    }
+  }
+}
+
+extension Column {
+  /// What its values look like, by its type.
+  fileprivate var `class`: TypeSet {
+    if notation != nil { return .text }
+    return switch type {
+    case .bool: .bool
+    case .int: .int
+    case .double: .double
+    case .date: .date
+    case .dateTime: .dateTime
+    case .text, .data: .text
+    }
+  }
+}
+
+extension Table {
+  /// What a column's stored values look like, from its type and the clusters' minima and maxima.
+  fileprivate func classes(ofColumn index: Int) throws -> TypeSet {
+    let column = schema.columns[index]
+    switch column.type {
+    // Without a value in it, a column may have no type of its own yet.
+    case _ where column.notation != nil, .text:
+      return try hasValues(inColumn: index) ? .text : []
+    case .bool, .date, .dateTime, .data, .double: return column.class
+    case .int:
+      var classes: TypeSet = []
+      let limit: Int64 = 1 << 53
+      try forEachLeaf { leaf in
+        let stored = try leaf.statistics(id: schema.columnIDs[index])
+        guard stored.nullCount < leaf.rowCount else { return }
+        classes.formUnion(.int)
+        guard let bounds = stored.integers, bounds.lowerBound >= -limit,
+          bounds.upperBound <= limit
+        else {
+          classes.formUnion(.bigInt)
+          return
+        }
+      }
+      return classes
+    }
+  }
+
+  private func hasValues(inColumn index: Int) throws -> Bool {
+    var found = false
+    try forEachLeaf { leaf in
+      if found { return }
+      found = try leaf.statistics(id: schema.columnIDs[index]).nullCount < leaf.rowCount
+    }
+    return found
+  }
+}

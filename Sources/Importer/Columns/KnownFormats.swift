@@ -1,0 +1,70 @@
+import Engine
+
+/// The written forms of dates and date-times that are looked for without being told.
+///
+/// All but those with day and month as numbers before the year, with `/` or `-` between them, have one
+/// meaning only. With points between them the day comes first everywhere.
+enum KnownFormats {
+  struct Format: Sendable {
+    let text: String
+    let pattern: DatePattern
+
+    init?(_ text: String) {
+      guard let pattern = try? DatePattern(text) else { return nil }
+      self.text = text
+      self.pattern = pattern
+    }
+  }
+
+  /// One spelling under each of the two orders.
+  struct Orders: Sendable {
+    let dayFirst: Format
+    let monthFirst: Format
+  }
+
+  private static let certainDays = [
+    "%Y/%m/%d", "%Y.%m.%d", "%B %d, %Y", "%B %d %Y", "%d %B %Y", "%d %B, %Y", "%d-%b-%Y",
+    "%d/%b/%Y", "%d-%b-%y", "%d %b %y", "%d.%m.%Y", "%A, %B %d, %Y", "%a, %d %b %Y", "%A, %d %B %Y",
+  ]
+  private static let orderedDays = [
+    ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
+  ]
+  private static let times = [
+    "%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p", "%H:%M:%S.%f",
+  ]
+
+  /// What stands behind a day.
+  private static let endings = [" ", "T", ":", ", "].flatMap { separator in
+    times.flatMap { time in ["", "%z", " %z"].map { separator + time + $0 } }
+  }
+
+  static let dates = certainDays.compactMap { Format($0) }
+  static let orderedDates = orderedDays.compactMap { orders($0, "") }
+  static let dateTimes = (["%Y-%m-%d"] + certainDays).flatMap { day in
+    endings.compactMap { Format(day + $0) }
+  }
+  static let orderedDateTimes = orderedDays.flatMap { day in
+    endings.compactMap { orders(day, $0) }
+  }
+
+  private static func orders(_ days: (String, String), _ ending: String) -> Orders? {
+    guard let dayFirst = Format(days.0 + ending), let monthFirst = Format(days.1 + ending) else {
+      return nil
+    }
+    return Orders(dayFirst: dayFirst, monthFirst: monthFirst)
+  }
+
+  /// False for most texts that are no date in any of these forms.
+  static func mayRead(_ field: UnsafeRawBufferPointer) -> Bool {
+    guard field.count >= 8, field.count <= 48, let first = field.first else { return false }
+    // The first letters of months and weekdays.
+    let isDigit = first >= 0x30 && first <= 0x39
+    return (isDigit || "jfmasondtw".utf8.contains(first | 0x20))
+      && field.contains { $0 >= 0x30 && $0 <= 0x39 }
+  }
+
+  /// Pairs of words that stand for true and false.
+  static let words = ["yes/no", "y/n", "t/f", "on/off"]
+  /// What a column that is told to hold bools may have, too.
+  static let toldWords = words + ["1/0"]
+}

@@ -1,0 +1,61 @@
+import Engine
+
+/// Why a value does not fit the type that its column was told to have, and what would.
+struct MisfitReason: CustomStringConvertible {
+  let description: String
+
+  init(_ type: ColumnType, _ notation: Notation?, _ field: [UInt8], column: String) {
+    let shown = String(decoding: field.prefix(40), as: UTF8.self) + (field.count > 40 ? "..." : "")
+    description =
+      "'\(shown)' in column '\(column)' is not \(type.article); " + Self.expected(type, notation)
+      + Self.hint(type, field)
+  }
+
+  private static func expected(_ type: ColumnType, _ notation: Notation?) -> String {
+    let told = notation.map(\.summary)
+    switch type {
+    case .int: return "expected a whole number like \(told ?? "42")"
+    case .double: return "expected a number like \(told ?? "4.5")"
+    case .bool: return "expected true or false" + (told.map { ", \($0)" } ?? "")
+    case .date: return "expected a date like 2018-08-03" + (told.map { ", or \($0)" } ?? "")
+    case .dateTime:
+      return "expected a date-time like 2018-08-03T12:34:56Z" + (told.map { ", or \($0)" } ?? "")
+    case .text: return "expected valid UTF-8"
+    case .data: return "expected bytes"
+    }
+  }
+
+  /// The option that would read it.
+  private static func hint(_ type: ColumnType, _ field: [UInt8]) -> String {
+    field.withUnsafeBytes { field in
+      switch type {
+      case .date, .dateTime:
+        let known = KnownFormats.orderedDates + KnownFormats.orderedDateTimes
+        let orders = known.first {
+          $0.dayFirst.pattern.reads(field) || $0.monthFirst.pattern.reads(field)
+        }
+        if let orders {
+          return "; say which of \(orders.dayFirst.text) and \(orders.monthFirst.text) it is with "
+            + "--date-format"
+        }
+        let certain = KnownFormats.dates + KnownFormats.dateTimes
+        let format = certain.first { $0.pattern.reads(field) }
+        return format.map { "; --date-format '\($0.text)' reads it" } ?? ""
+      case .int, .double:
+        for style in [
+          NumberStyle(decimal: .point, thousands: 0x2C),
+          NumberStyle(decimal: .comma, thousands: 0x2E),
+          NumberStyle(decimal: .point, thousands: 0x20),
+          NumberStyle(decimal: .comma, thousands: 0x20),
+        ] {
+          guard let notation = style.notation(type),
+            Value(spelling: field, as: Reading(type, notation)) != nil
+          else { continue }
+          return "; --decimal and --thousands tell how numbers are spelled"
+        }
+        return ""
+      case .bool, .text, .data: return ""
+      }
+    }
+  }
+}

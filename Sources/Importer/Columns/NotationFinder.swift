@@ -1,0 +1,235 @@
+import Engine
+
+/// A notation that a column's values may be spelled in.
+struct NotationCandidate: Sendable, Equatable {
+  let notation: Notation
+  /// Candidates of one meaning read a spelling as the same value; the first of them that fits is taken.
+  /// Where candidates of several fit, nobody can tell what the spellings mean.
+  let meaning: Int
+}
+
+/// Finds out from a sample in which notations a column may be spelled.
+///
+/// What it finds is looked at in every record of the input: the first that is not spelled so ends it.
+struct NotationFinder {
+  /// Formats that were told, in their order.
+  let toldFormats: [KnownFormats.Format]
+  /// How numbers are spelled, when that was told.
+  let toldNumbers: NumberStyle?
+  /// Between fields: where it is a comma, what has a decimal comma may be a list.
+  let delimiter: UInt8
+
+  /// The notations that all fields fit; none when the column needs none.
+  func candidates(_ fields: [[UInt8]]) -> [NotationCandidate] {
+    if let toldNumbers, let told = toldNumbers.candidates, Self.fit(told, fields) { return told }
+    var classes: TypeSet = []
+    for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
+    guard classes.contains(.text) || (!fields.isEmpty && classes.inferredType == .text) else {
+      // Numbers that are told to be dates, such as 20180803.
+      return classes.inferredType == .int && !toldFormats.isEmpty ? dates(fields) : []
+    }
+    for find in [dates, bools] {
+      let found = find(fields)
+      if !found.isEmpty { return found }
+    }
+    return toldNumbers == nil ? numbers(fields) : []
+  }
+
+  private static func fit(_ candidates: [NotationCandidate], _ fields: [[UInt8]]) -> Bool {
+    candidates.contains { candidate in
+      let reading = Reading(candidate.notation.type, candidate.notation)
+      return fields.allSatisfy { $0.withUnsafeBytes { Value(spelling: $0, as: reading) != nil } }
+    }
+  }
+
+  // MARK: Dates
+
+  /// The formats that were met, under each order of day and month.
+  private struct Found {
+    var types: Set<ColumnType> = []
+    var dayFirst: [String]? = []
+    var monthFirst: [String]? = []
+    /// Formats of one meaning.
+    var certain: [String] = []
+    var isAmbiguous = false
+
+    mutating func take(_ format: KnownFormats.Format) {
+      if !certain.contains(format.text) { certain.append(format.text) }
+      Self.add(format.text, to: &dayFirst)
+      Self.add(format.text, to: &monthFirst)
+    }
+
+    mutating func take(_ orders: KnownFormats.Orders, _ field: UnsafeRawBufferPointer) {
+      isAmbiguous = true
+      for (format, path) in [
+        (orders.dayFirst, \Found.dayFirst), (orders.monthFirst, \Found.monthFirst),
+      ] {
+        if format.pattern.reads(field) {
+          Self.add(format.text, to: &self[keyPath: path])
+        } else {
+          self[keyPath: path] = nil
+        }
+      }
+    }
+
+    private static func add(_ text: String, to list: inout [String]?) {
+      if list?.contains(text) == false { list?.append(text) }
+    }
+  }
+
+  private func dates(_ fields: [[UInt8]]) -> [NotationCandidate] {
+    var found = Found()
+    for field in fields {
+      guard field.withUnsafeBytes({ take($0, &found) }), found.types.count == 1,
+        found.dayFirst != nil || found.monthFirst != nil
+      else { return [] }
+    }
+    guard let type = found.types.first else { return [] }
+    var candidates: [NotationCandidate] = []
+    for (meaning, formats) in [found.dayFirst, found.monthFirst].enumerated() {
+      guard let formats, !formats.isEmpty, let notation = try? Notation(type, formats),
+        !candidates.contains(where: { $0.notation == notation })
+      else { continue }
+      candidates.append(NotationCandidate(notation: notation, meaning: meaning))
+    }
+    return candidates
+  }
+
+  /// False when the field is no date.
+  private func take(_ field: UnsafeRawBufferPointer, _ found: inout Found) -> Bool {
+    for format in toldFormats where format.pattern.reads(field) {
+      found.types.insert(format.pattern.hasTime ? .dateTime : .date)
+      found.take(format)
+      return true
+    }
+    let plain = TypeSet.of(field)
+    if plain == .date || plain == .dateTime {
+      found.types.insert(plain == .date ? .date : .dateTime)
+      return true
+    }
+    guard KnownFormats.mayRead(field) else { return false }
+    let hasTime = field.contains(0x3A)
+    let certain = hasTime ? KnownFormats.dateTimes : KnownFormats.dates
+    if let format = certain.first(where: { $0.pattern.reads(field) }) {
+      found.types.insert(hasTime ? .dateTime : .date)
+      found.take(format)
+      return true
+    }
+    let ordered = hasTime ? KnownFormats.orderedDateTimes : KnownFormats.orderedDates
+    guard
+      let orders = ordered.first(where: {
+        $0.dayFirst.pattern.reads(field) || $0.monthFirst.pattern.reads(field)
+      })
+    else { return false }
+    found.types.insert(hasTime ? .dateTime : .date)
+    found.take(orders, field)
+    return true
+  }
+
+  /// The notation of a column that is told to hold dates or date-times: formats that were told, or else
+  /// those of one meaning, and of one order of day and month where the sample is certain of it.
+  ///
+  /// - Throws: `EngineError.invalidArgument` when a format is not of the type.
+  func strictDates(_ type: ColumnType, _ fields: [[UInt8]]) throws(EngineError) -> Notation? {
+    var found = Found()
+    for field in fields {
+      var next = found
+      // Others are going to be rejected.
+      if field.withUnsafeBytes({ take($0, &next) }), next.types == [type],
+        next.dayFirst != nil || next.monthFirst != nil
+      {
+        found = next
+      }
+    }
+    var formats = toldFormats.map(\.text)
+    // All are ISO 8601: then what is not is rejected, and columns are searched faster.
+    if formats.isEmpty, found.types == [type], found.certain.isEmpty, !found.isAmbiguous {
+      return nil
+    }
+    let isCertain = (found.dayFirst == nil) != (found.monthFirst == nil)
+    let met = isCertain ? found.dayFirst ?? found.monthFirst ?? [] : found.certain
+    for format in met where !formats.contains(format) { formats.append(format) }
+    if type == .date, toldFormats.isEmpty {
+      for format in KnownFormats.dates where !formats.contains(format.text) {
+        formats.append(format.text)
+      }
+    }
+    formats = Array(formats.prefix(Notation.maximumPatterns))
+    return formats.isEmpty ? nil : try Notation(type, formats)
+  }
+
+  // MARK: Bools
+
+  /// Both words must have been met: `N` alone may mean anything.
+  private func bools(_ fields: [[UInt8]]) -> [NotationCandidate] {
+    guard fields.allSatisfy({ $0.count <= 3 }) else { return [] }
+    for words in KnownFormats.words {
+      guard let notation = try? Notation(.bool, [words]) else { continue }
+      let reading = Reading(.bool, notation)
+      var seen: Set<Int64> = []
+      let fits = fields.allSatisfy { field in
+        guard let value = field.withUnsafeBytes(reading.integer) else { return false }
+        seen.insert(value)
+        return true
+      }
+      if fits, seen.count == 2 { return [NotationCandidate(notation: notation, meaning: 0)] }
+    }
+    return []
+  }
+
+  // MARK: Numbers
+
+  /// Numbers with separators of thousands or a decimal comma, where only one way of reading all of them
+  /// makes sense: `1,234` alone may be 1234 or 1.234.
+  private func numbers(_ fields: [[UInt8]]) -> [NotationCandidate] {
+    let isNumber = { (byte: UInt8) in
+      (byte >= 0x30 && byte <= 0x39) || "+-.,eE".utf8.contains(byte)
+    }
+    guard fields.contains(where: { $0.contains(0x2C) }),
+      fields.allSatisfy({ $0.count <= 32 && $0.allSatisfy(isNumber) })
+    else { return [] }
+    var candidates = NumberStyle(decimal: .point, thousands: 0x2C).candidates ?? []
+    candidates += (NumberStyle(decimal: .comma, thousands: 0x2E).candidates ?? []).filter {
+      // 1.234 alone never becomes 1234.
+      $0.notation.type == .double
+    }.map { NotationCandidate(notation: $0.notation, meaning: 1) }
+    // Nor is a point taken for a separator that was never met.
+    if !fields.contains(where: { $0.contains(0x2E) }) {
+      candidates = candidates.filter { $0.meaning == 0 }
+      candidates += (NumberStyle(decimal: .comma, thousands: nil).candidates ?? []).map {
+        NotationCandidate(notation: $0.notation, meaning: 1)
+      }
+    }
+    let fitting = candidates.filter { Self.fit([$0], fields) }
+    // In a file with commas between fields, what reads as decimal commas may be lists.
+    if delimiter == 0x2C, !fitting.contains(where: { $0.meaning == 0 }) { return [] }
+    return fitting
+  }
+}
+
+/// How numbers are spelled, as it was told.
+struct NumberStyle: Sendable, Equatable {
+  let decimal: ImportOptions.DecimalMark
+  /// nil: none.
+  let thousands: UInt8?
+
+  /// True when what is a double without a notation may be another number.
+  var changesPoints: Bool { decimal == .comma }
+
+  private var separator: String {
+    thousands.map { String(decoding: [$0], as: UTF8.self) + "234" } ?? ""
+  }
+
+  func notation(_ type: ColumnType) -> Notation? {
+    if type == .int { return thousands == nil ? nil : try? Notation(.int, ["1" + separator]) }
+    if decimal == .point, thousands == nil { return nil }
+    return try? Notation(.double, ["1" + separator + (decimal == .comma ? ",5" : ".5")])
+  }
+
+  /// Whole numbers first. Nil when it is how numbers are spelled anyway.
+  var candidates: [NotationCandidate]? {
+    let notations = [notation(.int), notation(.double)].compactMap { $0 }
+    return notations.isEmpty
+      ? nil : notations.map { NotationCandidate(notation: $0, meaning: 0) }
+  }
+}

@@ -1,0 +1,60 @@
+import Engine
+
+/// Looks which of a column's candidates all spellings of some rows fit.
+///
+/// A spelling that was met a moment ago is not read again: most columns of dates repeat themselves.
+struct NotationScan {
+  /// Spellings that fit every candidate, where they are to be found again.
+  private var known = [TextSpan](repeating: .null, count: 256)
+
+  /// For each candidate the first row whose spelling it does not read; nil where it reads all.
+  ///
+  /// - Parameters:
+  ///   - rowCount: rows of the matrix.
+  ///   - span: the column's span in a row.
+  mutating func misfits(
+    _ candidates: [NotationCandidate], rowCount: Int, _ memory: UnsafeRawBufferPointer,
+    _ span: (_ row: Int) -> TextSpan
+  ) -> [Int?] {
+    var misfits = [Int?](repeating: nil, count: candidates.count)
+    var left = candidates.count
+    for index in known.indices { known[index] = .null }
+    for row in 0..<rowCount where left > 0 {
+      let span = span(row)
+      if span.isNull { continue }
+      let field = Self.field(span, memory)
+      let slot = Self.slot(field)
+      if !known[slot].isNull, Self.isEqual(Self.field(known[slot], memory), field) { continue }
+      var fits = true
+      for (index, candidate) in candidates.enumerated() where misfits[index] == nil {
+        let reading = Reading(candidate.notation.type, candidate.notation)
+        if Value(spelling: field, as: reading) == nil {
+          misfits[index] = row
+          left -= 1
+          fits = false
+        }
+      }
+      if fits { known[slot] = span }
+    }
+    return misfits
+  }
+
+  private static func field(_ span: TextSpan, _ memory: UnsafeRawBufferPointer)
+    -> UnsafeRawBufferPointer
+  {
+    let start = Int(span.offset)
+    return UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
+  }
+
+  private static func isEqual(
+    _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer
+  ) -> Bool {
+    one.count == other.count && zip(one, other).allSatisfy { $0 == $1 }
+  }
+
+  private static func slot(_ field: UnsafeRawBufferPointer) -> Int {
+    var hash: UInt32 = 2_166_136_261
+    for byte in field { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+    return Int((hash ^ hash >> 16) & 255)
+  }
+}
