@@ -235,7 +235,8 @@ private struct ImportRun {
       throw ImportError.cannotResume(
         path: opened.source.name,
         reason: "the import was begun with other options for --types, --header, --delimiter, "
-          + "--quote, --escape, --comment, --encoding, --null, --ragged, --key or --on-conflict; use the same ones")
+          + "--quote, --escape, --comment, --encoding, --null, --ragged, --key or --on-conflict; use the same ones"
+      )
     }
     let match = try TableMatch(opened.header, options.withoutTruncation, table: table)
     return Start(

@@ -23,13 +23,18 @@ import TestSupport
     "a;b\nc;d", "'a','b'", "a\tb\n", "\"a\"\r\n\"b\",c", "\"a\",b\"\r\n\"c\",d\"\n",
     "x,\"y\"\r\r\n\"",
     // Blanks around quotes.
-    " \"a\" , \"b\" \n", "\t\"a\"\t,\t \"b\"", " \"a\" x,b\n", "  \"a\nb\"  ,c\n", "  \"a", "  ,  \n",
-    " \"a,b\" \r\n \"c\"", "a, b \"c\", \"d\"\n", "\"a\"  \"b\",c\n", " \"\" , \"\"\n", "\"a, \"b\",c",
+    " \"a\" , \"b\" \n", "\t\"a\"\t,\t \"b\"", " \"a\" x,b\n", "  \"a\nb\"  ,c\n", "  \"a",
+    "  ,  \n",
+    " \"a,b\" \r\n \"c\"", "a, b \"c\", \"d\"\n", "\"a\"  \"b\",c\n", " \"\" , \"\"\n",
+    "\"a, \"b\",c",
     // Escapes, comments and long delimiters, in the dialects that have them.
-    "\"a\\\"b\",c\n", "\"a\\\\\",c\n", "a\\,b,c\n", "a\\\nb,c\n", "a\\\r\nb,c\n", "\"a\\\r\nb\",c", "a\\",
-    "a\\\r", "\"a\\", "C:\\dir,\"D:\\x\"\n", "\\N,\\\\\n", "\"a\"\\,b", "#x,y\na,b", "a,b\n#\"c,d\n#e\nf,g",
+    "\"a\\\"b\",c\n", "\"a\\\\\",c\n", "a\\,b,c\n", "a\\\nb,c\n", "a\\\r\nb,c\n", "\"a\\\r\nb\",c",
+    "a\\",
+    "a\\\r", "\"a\\", "C:\\dir,\"D:\\x\"\n", "\\N,\\\\\n", "\"a\"\\,b", "#x,y\na,b",
+    "a,b\n#\"c,d\n#e\nf,g",
     "#", "#a", "#\n#\r\n\r#\rb,c", "\"a\n#b\",c\n", " #a,b\n", "a,b\n#a,b", "a||b\nc|d||e\n",
-    "a|||b||c|", "||\n|||\n||||\n", "\"a||b\"||c\n", "a\\||b||c\n", "a||\"b\" ||  \"c\"\n", "a§b§\"c§d\"\n",
+    "a|||b||c|", "||\n|||\n||||\n", "\"a||b\"||c\n", "a\\||b||c\n", "a||\"b\" ||  \"c\"\n",
+    "a§b§\"c§d\"\n",
     "|", "a|", "a||", "é§美\n",
   ]
 

@@ -88,7 +88,8 @@ struct ReferenceParser {
 
   /// What an escape here makes literal; empty when it is none, or stands for itself.
   private var escaped: [UInt8] {
-    guard let escape = dialect.escape, escape != dialect.quote, stands([escape]), at + 1 < bytes.count
+    guard let escape = dialect.escape, escape != dialect.quote, stands([escape]),
+      at + 1 < bytes.count
     else { return [] }
     let next = bytes[at + 1]
     if next == dialect.quote || next == escape || next == 0x0A { return [next] }

@@ -52,7 +52,8 @@ enum ImportCommand {
     help: "Around fields that hold delimiters, quotes or line ends")
   static let escape = Option<UInt8?>(
     "escape", .characterOrNone, defaultNote: "found in the input", group: inputGroup,
-    help: "Makes a quote, a delimiter, a line end or itself behind it part of the field; the same as "
+    help:
+      "Makes a quote, a delimiter, a line end or itself behind it part of the field; the same as "
       + "the quote: a quote inside quotes is written twice")
   static let comment = Option<String>(
     "comment", .comment, defaultNote: "found in the input", group: inputGroup,

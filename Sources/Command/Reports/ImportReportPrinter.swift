@@ -84,7 +84,8 @@ struct ImportReportPrinter {
       "escape": .optional(dialect.escape) { .string($0) },
       "comment": .optional(dialect.comment) { .string($0) },
       "header": .bool(dialect.hasHeader), "encoding": .string(dialect.encoding.rawValue),
-      "skippedLines": .int(dialect.skippedLines), "recordEnd": .optional(dialect.recordEnd) { .string($0) },
+      "skippedLines": .int(dialect.skippedLines),
+      "recordEnd": .optional(dialect.recordEnd) { .string($0) },
       "sniffed": .array(dialect.sniffed.map { .string($0) }),
     ]
   }

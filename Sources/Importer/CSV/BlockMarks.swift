@@ -84,8 +84,8 @@ struct BlockScanner {
     return x ^ (x &<< 32)
   }
 
-  /// Where a quote may open a field, besides the byte after another quote: where fields begin, and
-  /// behind the blanks there.
+  /// Where a quote may open a field, besides the byte after another quote: where fields begin within
+  /// the block, and besides behind the blanks there.
   ///
   /// - Parameters:
   ///   - bytes: the block.
@@ -99,8 +99,8 @@ struct BlockScanner {
       blanks |= 1 &<< UInt64(index)
     }
     let separators = marks.delimiters | marks.lineFeeds | marks.carriageReturns
-    let direct = (separators &<< 1) | (beginsField ? 1 : 0)
-    var all = direct
+    let direct = separators &<< 1
+    var all = direct | (beginsField ? 1 : 0)
     while true {
       let more = all | ((all & blanks) &<< 1)
       if more == all { return (direct, all) }

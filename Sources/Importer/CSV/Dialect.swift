@@ -38,7 +38,8 @@ package struct Dialect: Sendable, Equatable {
   /// - Throws: `ImportError.invalidDialect` when two of them cannot be told apart, or one from a
   ///   record end.
   package init(
-    delimiter: [UInt8] = [0x2C], quote: UInt8? = 0x22, escape: UInt8?? = nil, comment: [UInt8]? = nil
+    delimiter: [UInt8] = [0x2C], quote: UInt8? = 0x22, escape: UInt8?? = nil,
+    comment: [UInt8]? = nil
   ) throws(ImportError) {
     let comment = comment.flatMap { $0.isEmpty ? nil : $0 }
     let ownEscape = escape ?? quote

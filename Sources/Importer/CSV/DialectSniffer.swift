@@ -32,7 +32,8 @@ package struct DialectSniffer {
     package var comment: [UInt8]?
 
     package init(
-      delimiter: [UInt8]? = nil, quote: UInt8?? = nil, escape: UInt8?? = nil, comment: [UInt8]? = nil
+      delimiter: [UInt8]? = nil, quote: UInt8?? = nil, escape: UInt8?? = nil,
+      comment: [UInt8]? = nil
     ) {
       self.delimiter = delimiter
       self.quote = quote
@@ -69,7 +70,8 @@ package struct DialectSniffer {
     var best = bestTrial(quote: quote, escape: given.escape, comment: comment)
     if given.quote == nil, !sample.contains(0x22), mayOpen(0x27),
       let other = bestTrial(quote: 0x27, escape: given.escape, comment: comment),
-      other.malformed == 0, other.agreeing == 1, other.width > 1
+      other.malformed == 0, other.agreeing == 1,
+      other.width > 1
         || given.delimiter != nil
     {
       best = other
@@ -150,14 +152,21 @@ package struct DialectSniffer {
     var malformed = 0
     for index in 0..<count {
       let record = parsed.record(index)
-      if record.row == .max { malformed += 1 } else { tally[Int(record.fieldCount), default: 0] += 1 }
+      if record.row == .max {
+        malformed += 1
+      } else {
+        tally[Int(record.fieldCount), default: 0] += 1
+      }
     }
     // Of equally common numbers the larger one, so that the result does not depend on hashing.
-    guard let common = tally.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return nil }
+    guard let common = tally.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else {
+      return nil
+    }
     let fields =
       (0..<parsed.rowCount).map { parsed.span(row: $0, column: 0) } + parsed.surplus.map(\.span)
     let typed = fields.prefix(1000).filter { span in
-      parsed.text(span).map { HeaderSniffer.looksTyped(String(decoding: $0, as: UTF8.self)) } ?? true
+      parsed.text(span).map { HeaderSniffer.looksTyped(String(decoding: $0, as: UTF8.self)) }
+        ?? true
     }
     return Trial(
       dialect: dialect, malformed: malformed, agreeing: Double(common.value) / Double(count),
@@ -241,7 +250,8 @@ package struct DialectSniffer {
         var scan = RecordScan(
           dialect: dialect, recordLimit: 1, byteLimit: .max, maximumRecordBytes: .max,
           blankLinesAreRecords: true)
-        guard case .cut(let end) = scan.advance(base + start, count: bytes.count - start, atEnd: true)
+        guard
+          case .cut(let end) = scan.advance(base + start, count: bytes.count - start, atEnd: true)
         else { return }
         start += end
         var name = bytes[start - 1] == 0x0A ? "\n" : "\r"

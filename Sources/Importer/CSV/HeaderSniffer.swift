@@ -14,8 +14,10 @@ package enum HeaderSniffer {
     guard let first = records.first else { return false }
     let below = records.dropFirst().prefix(sampleRecords)
     if first.contains(where: { $0.map(looksTyped) ?? false }) { return false }
+    // The header of a second section tells nothing of the columns.
+    let others = below.filter { $0 != first }
     for column in first.indices where !isEmpty(first[column]) {
-      let cells = below.compactMap { column < $0.count ? $0[column] : nil }.filter { !isEmpty($0) }
+      let cells = others.compactMap { column < $0.count ? $0[column] : nil }.filter { !isEmpty($0) }
       if !cells.isEmpty && cells.allSatisfy(looksTyped) { return true }
     }
     if first.allSatisfy(isEmpty) { return false }

@@ -56,9 +56,7 @@ extension RecordParser {
     }
     var found = Unquoted()
     position = fieldEnd(chunk, from: start, &cursor, &found)
-    if found.hasQuotes, parsed.tolerances[.strayQuotes] == nil {
-      parsed.tolerances.note(.strayQuotes, line: place(of: start, chunk, cursor).line)
-    }
+    if let stray = found.quote { noteStrayQuote(chunk, at: stray, cursor) }
     if position == start { return .null }
     let span = Self.span(from: start, to: position)
     return found.hasEscapes ? unescaped(span, chunk, &cursor, isQuoted: false) : span
@@ -137,7 +135,8 @@ extension RecordParser {
 
   /// What there is to know of an unquoted field besides its end.
   private struct Unquoted {
-    var hasQuotes = false
+    /// The first of its quotes.
+    var quote: Int?
     var hasEscapes = false
   }
 
@@ -155,7 +154,7 @@ extension RecordParser {
       let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
       if byte == 0x0A || byte == 0x0D { break }
       if byte == first, case .yes = delimiter.match(bytes, at: position, count: count) { break }
-      if UInt16(byte) == quote { found.hasQuotes = true }
+      if UInt16(byte) == quote, found.quote == nil { found.quote = position }
       if byte == ownEscape {
         let length = escapedLength(chunk, at: position + 1, &cursor)
         if length > 0 { found.hasEscapes = true }

@@ -105,8 +105,9 @@ package final class RecordParser {
       var inside = BlockScanner.parity(marks.quotes) ^ carry.inside
       let boundaries = marks.delimiters | newlines | marks.quotes
       var odd: UInt64 = 0
+      var stray: UInt64 = 0
       if marks.quotes & inside & ~((boundaries &<< 1) | carry.mayOpen) != 0 {
-        odd = takeOutStrayQuotes(chunk, &marks, position, carry, cursor)
+        (odd, stray) = takeOutStrayQuotes(&marks, bytes + position, carry)
         inside = BlockScanner.parity(marks.quotes) ^ carry.inside
       }
       let opening = marks.quotes & inside
@@ -117,7 +118,12 @@ package final class RecordParser {
       var ends = (marks.delimiters | lineEnds) & ~inside
       // Text after a closing quote, or blanks before an opening one. Before it the masks are right.
       let uncommon = odd | (((closing &<< 1) | carry.closing) & ~(separators | marks.quotes))
-      if uncommon != 0 { ends &= (uncommon & (0 &- uncommon)) &- 1 }
+      if uncommon != 0 {
+        let before = (uncommon & (0 &- uncommon)) &- 1
+        ends &= before
+        stray &= before
+      }
+      if stray != 0 { noteStrayQuote(chunk, at: position + stray.trailingZeroBitCount, cursor) }
       let doubled = opening & ((marks.quotes &<< 1) | carry.closing)
       finishFields(
         chunk, &cursor, position: position, ends: ends, lineEnds: lineEnds,
@@ -141,28 +147,25 @@ package final class RecordParser {
 
   /// Takes the quotes out of a block's marks that are literal characters of unquoted fields.
   ///
-  /// - Returns: those that open a field behind blanks.
+  /// - Returns: the quotes that open a field behind blanks, and those that were taken out.
   @inline(never)
   private func takeOutStrayQuotes(
-    _ chunk: Chunk, _ marks: inout BlockMarks, _ position: Int, _ carry: Carry, _ cursor: Cursor
-  ) -> UInt64 {
+    _ marks: inout BlockMarks, _ bytes: UnsafeRawPointer, _ carry: Carry
+  ) -> (behindBlanks: UInt64, stray: UInt64) {
     let openings = BlockScanner.openings(
-      marks, chunk.memory + position, beginsField: carry.beginsField, dialect: dialect)
+      marks, bytes, beginsField: carry.beginsField, dialect: dialect)
     let all = marks.quotes
     marks.quotes = BlockScanner.structuralQuotes(
       marks, isInside: carry.inside != 0, openings: openings.all | carry.mayOpen)
     let inside = BlockScanner.parity(marks.quotes) ^ carry.inside
-    let behindBlanks =
-      marks.quotes & inside & openings.all
-      & ~(openings.direct | carry.mayOpen | (marks.quotes &<< 1))
-    let stray = all & ~marks.quotes
-    if stray != 0, behindBlanks == 0, parsed.tolerances[.strayQuotes] == nil {
-      // The last one, too, may stand behind the closing quote of a malformed field: then the line is
-      // that of a stray quote all the same.
-      let place = place(of: position + stray.trailingZeroBitCount, chunk, cursor)
-      parsed.tolerances.note(.strayQuotes, line: place.line)
-    }
-    return behindBlanks
+    let direct = openings.direct | carry.mayOpen | (marks.quotes &<< 1)
+    return (marks.quotes & inside & openings.all & ~direct, all & ~marks.quotes)
+  }
+
+  @inline(never)
+  func noteStrayQuote(_ chunk: Chunk, at position: Int, _ cursor: Cursor) {
+    guard parsed.tolerances[.strayQuotes] == nil else { return }
+    parsed.tolerances.note(.strayQuotes, line: place(of: position, chunk, cursor).line)
   }
 
   /// Whether the byte behind a block still is at, or in the blanks at, the start of a field.

@@ -124,7 +124,8 @@ package struct Transcoder {
       while next < bytes.count, bytes[next] & 0xC0 == 0x80 { next += 1 }
       if lead >= 0xC0 {
         // The bits of the lead are those behind its ones and the zero after them.
-        scalar = lead >= 0xF0 ? UInt32(lead & 0x07) : UInt32(lead) & (0x7F >> UInt32(next - position))
+        scalar =
+          lead >= 0xF0 ? UInt32(lead & 0x07) : UInt32(lead) & (0x7F >> UInt32(next - position))
         for byte in bytes[position + 1..<next] { scalar = (scalar << 6) | UInt32(byte & 0x3F) }
       }
       output += original(lead, scalar, bytes[position..<next], encoding)
@@ -141,7 +142,9 @@ package struct Transcoder {
     case .latin1: return [UInt8(truncatingIfNeeded: scalar)]
     case .windows1252:
       if lead >= 0xF8 { return [undefined[min(Int(lead) - 0xF8, undefined.count - 1)]] }
-      if let index = upperControls.firstIndex(of: scalar), scalar > 4 { return [0x80 + UInt8(index)] }
+      if let index = upperControls.firstIndex(of: scalar), scalar > 4 {
+        return [0x80 + UInt8(index)]
+      }
       return [UInt8(truncatingIfNeeded: scalar)]
     case .utf16LE, .utf16BE:
       if lead == 0xFE {
@@ -149,7 +152,8 @@ package struct Transcoder {
       }
       if scalar < 0x10000 { return pair(scalar, encoding) }
       let rest = scalar &- 0x10000
-      return pair(0xD800 | ((rest >> 10) & 0x3FF), encoding) + pair(0xDC00 | (rest & 0x3FF), encoding)
+      return pair(0xD800 | ((rest >> 10) & 0x3FF), encoding)
+        + pair(0xDC00 | (rest & 0x3FF), encoding)
     }
   }
 
