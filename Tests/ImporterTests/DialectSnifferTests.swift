@@ -22,6 +22,9 @@ import Testing
     // Escapes.
     ("a,b\n\"x \\\"y\\\", z\",1\n\"w\",2\n", ", \" \\ -"),
     ("a,b\n\"C:\\dir\\\",1\n\"D:\\\",2\n", ", \" \" -"), ("a,b\n\"x \"\"y\"\"\",1\n", ", \" \" -"),
+    ("\"k\",\"v\"\n\"1\", \"Doe\\, J\"\n\"2\",\"x (\\\"y\\\")\"\n", ", \" \\ -"),
+    ("d,t\n1/1/19,\"x\"\n1/2/19,\"x, y\"\n1/3/19,'x'\n", ", \" \" -"),
+    ("c;l;n\nX;\"3.5;4.1\";97,7\n", "; \" \" -"), ("c0\nv0\na;b\n", ", \" \" -"),
     // Comments: only in front, and not the header.
     ("# by me\na,b\n1,2\n", ", \" \" #"), ("# by me, 2024, x\na,b\n1,2\n", ", \" \" #"),
     ("#a,b\n1,2\n3,4\n", ", \" \" -"), ("a,b\n1,2\n#3\n", ", \" \" -"),
@@ -56,13 +59,18 @@ import Testing
     (["a,b", "1,2", "3,4"], Preamble.Finding.none),
     (["T", "a,b", "1,2", "3,4"], .certain(lines: 1)),
     (["T", "U", "a,b,c", "1,2,3", "4,5,6"], .certain(lines: 2)),
-    (["T", "a,b", "1,2,3"], .possible(lines: 1)), (["T", "1,2", "3,4"], .possible(lines: 1)),
+    (["T", "", "a,b", "c,d"], .certain(lines: 2)),
+    (["T", "a,b", "1,2,3"], .possible(lines: 1)),
+    // A column of text in which a comma turns up later.
+    (["c", "v", "a,b", "c,d", "e,f", "g,h"], .possible(lines: 2)),
+    (["c", "v", "a,b", "c,1"], .possible(lines: 2)),
+    (["T", "1,2", "3,4"], .possible(lines: 1)),
     (["T", "a,b"], .possible(lines: 1)), (["T", "U"], .none), ([], .none),
   ])
   func preambles(lines: [String], finding: Preamble.Finding) {
-    let records: [[String?]] = lines.map { $0.split(separator: ",").map { String($0) } }
-    #expect(
-      Preamble.find(records, lines: Array(1...max(1, lines.count)), needsHeader: true) == finding)
+    let places = lines.indices.filter { !lines[$0].isEmpty }
+    let records: [[String?]] = places.map { lines[$0].split(separator: ",").map { String($0) } }
+    #expect(Preamble.find(records, lines: places.map { $0 + 1 }, needsHeader: true) == finding)
   }
 
   @Test func dialectsThatCannotBe() {

@@ -2,8 +2,10 @@ import Engine
 
 /// Lines before the header of a table: a title, a date, the name of a system.
 ///
-/// They are left out only where there is no doubt: lines of one field, followed by nothing but records
-/// of one and the same number of fields, more than one, that begin with a header.
+/// They are left out only where there is no doubt: lines of one field, followed by nothing but more
+/// records of one and the same number of fields, more than one, that begin with a header. A table of one
+/// column in which a delimiter turns up later looks almost the same: so there must be a blank line
+/// before the header, or numbers or dates below it.
 package enum Preamble {
   /// More lines than this are no preamble.
   static let maximumLines = 20
@@ -30,10 +32,13 @@ package enum Preamble {
     let width = records[first].count
     let table = records[first...]
     let skipped = lines[first] - 1
-    guard table.count > 1, skipped <= maximumLines, table.allSatisfy({ $0.count == width }) else {
-      return .possible(lines: skipped)
-    }
-    return !needsHeader || HeaderSniffer.looksLikeHeader(Array(table))
-      ? .certain(lines: skipped) : .possible(lines: skipped)
+    guard table.count > max(1, first), skipped <= maximumLines,
+      table.allSatisfy({ $0.count == width })
+    else { return .possible(lines: skipped) }
+    let isApart = lines[first] > lines[first - 1] + 1
+    let hasHeader = HeaderSniffer.looksLikeHeader(Array(table))
+    let standsOut = HeaderSniffer.standsOut(Array(table))
+    let isCertain = isApart ? !needsHeader || hasHeader : standsOut
+    return isCertain ? .certain(lines: skipped) : .possible(lines: skipped)
   }
 }
