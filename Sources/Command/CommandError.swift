@@ -97,7 +97,8 @@ extension CommandError {
     switch error {
     case .unreadableInput: .inputMissing
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
-    case .recordTooLong, .malformedHeader, .tooManyRejects, .emptyInput: .dataRefused
+    case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput:
+      .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage
     }

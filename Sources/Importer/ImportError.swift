@@ -45,8 +45,10 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case recordTooLong(position: SourcePosition, limit: Int, insideQuotes: Bool)
   /// The system gave no memory for the bytes of one chunk.
   case outOfMemory(bytes: Int, position: SourcePosition)
-  /// Delimiter and quote cannot be told apart, or from a record end.
+  /// Delimiter, quote, escape and comment cannot be told apart, or from a record end.
   case invalidDialect(reason: String)
+  /// The input is text in an encoding that is not read, or no text.
+  case unsupportedEncoding(path: String, reason: String)
   /// The record that should name the columns is malformed.
   case malformedHeader(position: SourcePosition, reason: String)
   /// More records were rejected than allowed.
@@ -102,9 +104,12 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .outOfMemory(let bytes, let position):
       "\(position): no memory for a chunk of \(bytes) bytes; use a smaller --batch-size"
     case .invalidDialect(let reason):
-      "\(reason); choose another --delimiter or --quote"
+      "\(reason); choose another --delimiter, --quote, --escape or --comment"
+    case .unsupportedEncoding(let path, let reason):
+      "\(path): the input is not read: \(reason)"
     case .malformedHeader(let position, let reason):
-      "\(position): the header cannot be used: \(reason); mend it, or give names with --header"
+      "\(position): the header cannot be used: \(reason); mend it, give names with --header, "
+        + "or name the right --encoding, --delimiter or --quote"
     }
   }
 }

@@ -106,10 +106,22 @@ public struct ImportOptions: Sendable {
   public var queue = 8
   /// When batches survive a power cut. All are durable when the import returns.
   public var durability = Durability.group
-  /// nil: found in the input.
-  public var delimiter: UInt8?
-  /// nil: found in the input; `.some(nil)`: none.
+  /// What stands between fields: one to four bytes of UTF-8. nil: found in the input.
+  public var delimiter: String?
+  /// An ASCII character. nil: found in the input; `.some(nil)`: none.
   public var quote: UInt8??
+  /// What makes a quote inside quotes, a delimiter, a record end or itself literal: an ASCII character;
+  /// the quote itself when quotes are written twice. nil: found in the input; `.some(nil)`: none.
+  public var escape: UInt8??
+  /// What lines that are no records begin with: one to four bytes of UTF-8. nil: found in the input;
+  /// empty: none.
+  public var comment: String?
+  /// Lines to leave out before the header, or the first record. nil: those that are certainly not part
+  /// of the table.
+  public var skipLines: Int?
+  /// How the input's bytes stand for text; a byte-order mark overrules it. nil: UTF-8, or what the mark
+  /// says.
+  public var encoding: TextEncoding?
   /// Where the names of columns come from.
   public var header = HeaderRule.sniffed
   /// Where the types of columns come from.

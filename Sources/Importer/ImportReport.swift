@@ -30,13 +30,24 @@ public struct ImportReport: Sendable {
 
   /// How an input was read.
   public struct DialectReport: Sendable, Equatable {
-    /// The byte between fields.
-    public let delimiter: UInt8
-    /// The byte around quoted fields; nil without quoting.
-    public let quote: UInt8?
+    /// What stands between fields.
+    public let delimiter: String
+    /// The character around quoted fields; nil without quoting.
+    public let quote: String?
+    /// The character that makes others literal; the quote itself when quotes are written twice; nil
+    /// without.
+    public let escape: String?
+    /// What lines that are no records begin with; nil without.
+    public let comment: String?
     /// Whether the first record had the names of the columns.
     public let hasHeader: Bool
-    /// What was found in the input rather than given: `delimiter`, `quote`, `header`.
+    /// Of the input, as the user or a byte-order mark says.
+    public let encoding: TextEncoding
+    /// Lines left out before the header, as asked for or because they are certainly not part of the
+    /// table.
+    public let skippedLines: Int
+    /// What was found in the input rather than given: `delimiter`, `quote`, `escape`, `comment`,
+    /// `header`, `encoding`, `skippedLines`.
     public let sniffed: [String]
     /// The first record end in the input; nil when it has none.
     public let recordEnd: String?

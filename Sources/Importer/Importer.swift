@@ -132,13 +132,15 @@ private struct ImportRun {
     let planner = InputPlanner(options: options, path: path)
     let opened = try firstOpened.take() ?? planner.open(source)
     if report.dialect == nil { report.dialect = opened.report }
-    report.notes += opened.header.notes.map { "\(source.name): \($0)" }
+    report.notes += (opened.notes + opened.header.notes.map(\.description)).map {
+      "\(source.name): \($0)"
+    }
     let table = try existingTable(database)
     let digest = planner.optionsDigest(opened, key: try key(of: table))
     guard let start = try start(path, opened, digest, table, isFirst: isFirst) else { return }
     report.notes += start.match.notes.map { "\(source.name): \($0)" }
     let plan = makePlan(source.name, opened, start.match)
-    let log = try rejectLog(path, start)
+    let log = try rejectLog(path, start, opened.encoding)
     let destination: any Destination =
       database.map {
         DatabaseDestination(
@@ -151,6 +153,7 @@ private struct ImportRun {
       options: options, plan: plan, destination: destination, log: log, types: start.types,
       checkpoint: start.checkpoint, bytesTotal: bytesTotal, bytesBefore: report.bytesRead)
     try Pipeline.run(start.splitter, plan, options, writer: writer)
+    report.notes += writer.tolerances.notes.map { "\(source.name): \($0)" }
     add(writer, plan, bytesRead: writer.checkpoint.byteOffset - start.readBefore)
     rejectsWritten[log.path] = (log.recordsLength, log.reasonsLength)
     if log.isUsed, writer.checkpoint.rejected > 0, !options.dryRun {
@@ -183,13 +186,16 @@ private struct ImportRun {
 
   /// The rejects file of an input, cut back to what is committed, or going on behind the rejects of
   /// the inputs before.
-  private func rejectLog(_ path: String, _ start: Start) throws -> RejectLog {
+  private func rejectLog(_ path: String, _ start: Start, _ encoding: TextEncoding) throws
+    -> RejectLog
+  {
     let path = rejectsPath(path)
     let before = rejectsWritten[path] ?? (0, 0)
     let log = RejectLog(
       path: path,
       recordsLength: start.resumes ? start.checkpoint.rejectsLength : before.records,
-      reasonsLength: start.resumes ? start.checkpoint.reasonsLength : before.reasons)
+      reasonsLength: start.resumes ? start.checkpoint.reasonsLength : before.reasons,
+      encoding: encoding)
     if start.resumes || before.records > 0, !options.dryRun { try log.cutBack() }
     return log
   }
@@ -233,7 +239,8 @@ private struct ImportRun {
       throw ImportError.cannotResume(
         path: opened.source.name,
         reason: "the import was begun with other options for --types, --date-format, --decimal, "
-          + "--thousands, --columns, --rename, --header, --delimiter, --quote, --null, --ragged, --key or --on-conflict; use the same ones"
+          + "--thousands, --columns, --rename, --header, --delimiter, --quote, --escape, --comment, "
+          + "--encoding, --null, --ragged, --key or --on-conflict; use the same ones"
       )
     }
     let match = try TableMatch(
@@ -283,9 +290,10 @@ private struct ImportRun {
     let source = try InputPlanner.source(path)
     try source.seek(to: checkpoint.byteOffset)
     let splitter = RecordSplitter(
-      source: source, dialect: opened.dialect, limits: options.limits,
+      source: opened.decoding(source), dialect: opened.dialect, limits: options.limits,
       start: .init(
-        byteOffset: checkpoint.byteOffset, line: checkpoint.line, record: checkpoint.records + 1))
+        byteOffset: checkpoint.byteOffset, line: checkpoint.line, record: checkpoint.records + 1),
+      encoding: opened.encoding)
     splitter.blankLinesAreRecords = opened.splitter.blankLinesAreRecords
     return splitter
   }
@@ -295,7 +303,8 @@ private struct ImportRun {
   {
     let batchRecords: Int? = if case .records(let size) = options.batchSize { size } else { nil }
     return ImportPlan(
-      file: file, dialect: opened.dialect, ragged: options.policy,
+      file: file, dialect: opened.dialect, ragged: options.policy, header: opened.repeatedHeader,
+      endsWithDelimiter: opened.endsWithDelimiter,
       nulls: options.nulls.map { Array($0.utf8) }, fieldCount: opened.header.names.count,
       fields: match.fields, columns: match.plannedColumns,
       keyColumn: match.keyColumn, extras: match.extras,

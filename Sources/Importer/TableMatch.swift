@@ -36,14 +36,12 @@ struct TableMatch {
     var notes: [String] = []
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
     let guessed = table?.note(GuessedColumns.note).map(GuessedColumns.decode) ?? []
-    let sample = try FieldSample(
-      opened.splitter, opened.dialect, columnCount: opened.header.names.count,
-      nulls: options.nulls, limits: options.limits)
+    let sample = try FieldSample(opened, options)
     for (position, name) in names.enumerated() {
       let index = schema?.index(of: name)
       let values = sample.columns[choice.fields?[position] ?? position]
       let reader = try ColumnNotation(
-        name, options, delimiter: opened.dialect.delimiter, isKey: position == keyColumn,
+        name, options, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
         sample: values)
       var state = ColumnTypes.State(strictType: reader.strictType)
       state.strictNotation = reader.strictNotation

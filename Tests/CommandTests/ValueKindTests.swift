@@ -50,12 +50,18 @@ import Testing
   }
 
   @Test func characters() {
-    #expect(ValueKind<UInt8>.character.parse(",") == UInt8(ascii: ","))
-    #expect(ValueKind<UInt8>.character.parse("\\t") == 9)
-    #expect(ValueKind<UInt8>.character.parse("\t") == 9)
-    for text in ["", "none", "ab", "é", "\n", "\r", "\r\n"] {
-      #expect(ValueKind<UInt8>.character.parse(text) == nil, "\(text)")
+    for (text, value) in [
+      (",", ","), ("\\t", "\t"), ("\t", "\t"), ("||", "||"), ("§", "§"), ("none", "none"),
+      ("\\x1f", "\u{1F}"), ("\\t|\\t", "\t|\t"), ("\\", "\\"), ("\\x", "\\x"),
+    ] {
+      #expect(ValueKind<String>.delimiter.parse(text) == value, "\(text)")
     }
+    for text in ["", "abcde", "§§§", "\n", "\r", "a\r\n", "\\x0a", "\\x80", "\\xzz"] {
+      #expect(ValueKind<String>.delimiter.parse(text) == nil, "\(text)")
+    }
+    #expect(ValueKind<String>.comment.parse("none") == "")
+    #expect(ValueKind<String>.comment.parse("--") == "--")
+    #expect(ValueKind<String>.comment.parse("") == nil)
     #expect(ValueKind<UInt8?>.characterOrNone.parse("none") == .some(nil))
     #expect(ValueKind<UInt8?>.characterOrNone.parse("'") == .some(UInt8(ascii: "'")))
     #expect(ValueKind<UInt8?>.characterOrNone.parse("''") == nil)

@@ -14,7 +14,7 @@ struct Feed: CustomStringConvertible {
   var description: String {
     "columns \(columnCount), \(ragged), blank \(blankLinesAreRecords), reads \(readSizes), "
       + "chunkBytes \(chunkBytes), recordLimit \(recordLimit), "
-      + "dialect \(dialect.delimiter) \(dialect.quote ?? 0)"
+      + "dialect \(dialect)"
   }
 }
 
@@ -30,6 +30,7 @@ func difference(_ reference: ReferenceParser, _ feed: Feed) throws -> String? {
   var offset = reference.firstByte
   var record = 0
   var index = 0
+  var tolerances = Tolerances()
   var isLast = offset == bytes.count
   while let chunk = try splitter.next(recordLimit: feed.recordLimit) {
     if isLast { return "a chunk after the last one" }
@@ -51,15 +52,27 @@ func difference(_ reference: ReferenceParser, _ feed: Feed) throws -> String? {
     {
       return "chunk \(index): cut too late"
     }
-    if let found = difference(parser.parse(chunk), Array(expected), reference, feed) {
+    let parsed = parser.parse(chunk)
+    if let found = difference(parsed, Array(expected), reference, feed) {
       return "chunk \(index) at \(offset): \(found)"
     }
+    tolerances.add(parsed.tolerances)
     index += 1
     offset += chunk.byteCount
     record += expected.count
   }
   if offset != bytes.count || !isLast { return "ends at \(offset) of \(bytes.count)" }
-  return record == reference.records.count ? nil : "\(record) records"
+  if record != reference.records.count { return "\(record) records" }
+  for (kind, lines) in [
+    (.blankLines, reference.blankLines), (.comments, reference.comments),
+    (.strayQuotes, reference.strayQuotes), (.blanksAroundQuotes, reference.blanksAroundQuotes),
+  ] as [(Tolerances.Kind, [Int])] {
+    let found = tolerances[kind]
+    if found?.line != lines.min() { return "\(kind): \(String(describing: found)) for \(lines)" }
+    let isCounted = kind == .blankLines || kind == .comments
+    if isCounted, found?.count ?? 0 != lines.count { return "\(kind): \(lines.count)" }
+  }
+  return nil
 }
 
 private func difference(

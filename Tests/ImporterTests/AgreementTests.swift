@@ -22,19 +22,46 @@ import TestSupport
     "\u{FEFF}\"a\",b", "\u{FEFF}", "\u{FEFF}\n", "a,\u{FEFF}b\n\u{FEFF}c,d", "é,美\n😀,\"ñ\"\"ñ\"\n",
     "a;b\nc;d", "'a','b'", "a\tb\n", "\"a\"\r\n\"b\",c", "\"a\",b\"\r\n\"c\",d\"\n",
     "x,\"y\"\r\r\n\"",
+    // Blanks around quotes.
+    " \"a\" , \"b\" \n", "\t\"a\"\t,\t \"b\"", " \"a\" x,b\n", "  \"a\nb\"  ,c\n", "  \"a",
+    "  ,  \n",
+    " \"a,b\" \r\n \"c\"", "a, b \"c\", \"d\"\n", "\"a\"  \"b\",c\n", " \"\" , \"\"\n",
+    "\"a, \"b\",c",
+    // Escapes, comments and long delimiters, in the dialects that have them.
+    "\"a\\\"b\",c\n", "\"a\\\\\",c\n", "a\\,b,c\n", "a\\\nb,c\n", "a\\\r\nb,c\n", "\"a\\\r\nb\",c",
+    "a\\",
+    "a\\\r", "\"a\\", "C:\\dir,\"D:\\x\"\n", "\\N,\\\\\n", "\"a\"\\,b", "#x,y\na,b",
+    "a,b\n#\"c,d\n#e\nf,g",
+    "#", "#a", "#\n#\r\n\r#\rb,c", "\"a\n#b\",c\n", " #a,b\n", "a,b\n#a,b", "a||b\nc|d||e\n",
+    "a|||b||c|", "||\n|||\n||||\n", "\"a||b\"||c\n", "a\\||b||c\n", "a||\"b\" ||  \"c\"\n",
+    "a§b§\"c§d\"\n",
+    "|", "a|", "a||", "é§美\n",
   ]
 
   static let dialects: [Dialect] = {
     let other = [
-      try? Dialect(delimiter: UInt8(ascii: ";"), quote: UInt8(ascii: "'")),
-      try? Dialect(delimiter: UInt8(ascii: ","), quote: nil),
-      try? Dialect(delimiter: 0x09),
+      try? Dialect(delimiter: [UInt8(ascii: ";")], quote: UInt8(ascii: "'")),
+      try? Dialect(delimiter: [UInt8(ascii: ",")], quote: nil),
+      try? Dialect(delimiter: [0x09]),
+      try? Dialect(escape: 0x5C),
+      try? Dialect(quote: nil, escape: 0x5C),
+      try? Dialect(escape: .some(nil), comment: [0x23]),
+      try? Dialect(delimiter: Array("||".utf8), escape: 0x5C, comment: Array("#".utf8)),
+      try? Dialect(delimiter: Array("§".utf8)),
+      try? Dialect(delimiter: Array(", ".utf8), quote: 0x27),
+      sniffedComment,
     ]
     return [.rfc4180] + other.compactMap { $0 }
   }()
 
+  static let sniffedComment: Dialect? = {
+    var dialect = try? Dialect(comment: [0x23])
+    dialect?.possibleRecordFields = 2
+    return dialect
+  }()
+
   @Test func handPickedCasesInEveryDialectAndPolicy() throws {
-    #expect(Self.dialects.count == 4)
+    #expect(Self.dialects.count == 11)
     for text in Self.cases {
       for dialect in Self.dialects {
         for isBlankRecord in [false, true] {
@@ -56,11 +83,15 @@ import TestSupport
 
   @Test func handPickedCasesAtEverySplitPoint() throws {
     for text in Self.cases {
-      let reference = ReferenceParser(Array(text.utf8))
-      for split in 0...reference.bytes.count {
-        try expectAgreement(reference, Feed(readSizes: [split, .max]))
+      for dialect in Self.dialects {
+        let reference = ReferenceParser(Array(text.utf8), dialect: dialect)
+        for split in 0...reference.bytes.count where dialect == .rfc4180 || !dialect.isUsual {
+          try expectAgreement(reference, Feed(dialect: dialect, readSizes: [split, .max]))
+        }
+        for size in 1...3 {
+          try expectAgreement(reference, Feed(dialect: dialect, readSizes: [size]))
+        }
       }
-      for size in 1...3 { try expectAgreement(reference, Feed(readSizes: [size])) }
     }
   }
 
@@ -130,13 +161,13 @@ import TestSupport
   static func generated(_ random: inout SplitMix64) -> [UInt8] {
     let wild: [String] = [
       "\"", "\"", "\"\"", ",", ",", "\n", "\r", "\r\n", " ", "a", "b", "cd", "é", "美", "😀", ";",
-      "'", "\t",
+      "'", "\t", " ", "\\", "\\", "#", "\n#", "|", "||", "§", ", ",
       "\0",
     ]
     let fields: [String] = [
       "\"x\"", "\"x,y\"", "\"\"", "\"a\"\"b\"", "\"l1\nl2\"", "\"l1\r\nl2\"", "plain", "",
       "longer plain text",
-      "1.5", "naïve", "\"美\"",
+      "1.5", "naïve", "\"美\"", " \"x\"", "\"x\" ", "5\" x", "   \"y z\"  ",
     ]
     let invalid: [[UInt8]] = [
       [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82], [0xF4, 0x90, 0x80, 0x80], [0x80],
@@ -160,4 +191,9 @@ import TestSupport
     }
     return bytes
   }
+}
+
+extension Dialect {
+  /// Whether a delimiter of one byte and a quote written twice are all there is.
+  fileprivate var isUsual: Bool { delimiter.count == 1 && escape == quote && comment == nil }
 }

@@ -69,7 +69,7 @@ import Testing
   @Test func dialectsThatCannotBeToldApartAreRefused() {
     for (delimiter, quote) in [(0x2C, 0x2C), (0x0A, 0x22), (0x2C, 0x0D), (0xE9, 0x22)] {
       #expect {
-        try Dialect(delimiter: UInt8(delimiter), quote: UInt8(quote))
+        try Dialect(delimiter: [UInt8(delimiter)], quote: UInt8(quote))
       } throws: { "\($0)".contains("--delimiter") }
     }
   }

@@ -1,7 +1,7 @@
 import Importer
 
-/// CSV as slowly and obviously as possible: one byte at a time, everything in arrays. What the fast
-/// splitter and parser are compared with.
+/// CSV as slowly and obviously as possible, written from the rules of docs/csv.md: a position in an
+/// array, a function for each rule. What the fast splitter and parser are compared with.
 struct ReferenceParser {
   struct Record: Equatable {
     var fields: [[UInt8]?] = []
@@ -20,27 +20,30 @@ struct ReferenceParser {
     }
   }
 
-  private enum State {
-    case fieldStart
-    case unquoted
-    case quoted
-    case afterQuote
-    case afterClosedText
-  }
-
   let bytes: [UInt8]
   private(set) var records: [Record] = []
+  /// What was let pass, with the line of each.
+  private(set) var blankLines: [Int] = []
+  private(set) var comments: [Int] = []
+  private(set) var strayQuotes: [Int] = []
+  private(set) var blanksAroundQuotes: [Int] = []
   private let dialect: Dialect
+  private let delimiter: [UInt8]
+  private let comment: [UInt8]?
   private let blankLinesAreRecords: Bool
   /// Line of every byte, and where that line starts.
   private var lines: [(line: Int, start: Int)] = []
+  private var at = 0
 
   init(_ bytes: [UInt8], dialect: Dialect = .rfc4180, blankLinesAreRecords: Bool = false) {
     self.bytes = bytes
     self.dialect = dialect
     self.blankLinesAreRecords = blankLinesAreRecords
+    delimiter = dialect.delimiter.bytes
+    comment = dialect.comment?.bytes
     findLines()
-    findRecords()
+    at = firstByte
+    while at < bytes.count { readLine() }
   }
 
   var firstByte: Int { bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0 }
@@ -67,75 +70,158 @@ struct ReferenceParser {
     }
   }
 
-  private mutating func findRecords() {
-    var state = State.fieldStart
-    var field: [UInt8] = []
-    var wasQuoted = false
-    var record = Record()
-    record.start = firstByte
-    var fieldStart = firstByte
+  // MARK: Looking ahead
 
-    func endField(_ record: inout Record) {
-      record.fields.append(field.isEmpty && !wasQuoted ? nil : field)
-      record.fieldStarts.append(fieldStart)
-      field = []
-      wasQuoted = false
-    }
-
-    var index = firstByte
-    while index < bytes.count {
-      let byte = bytes[index]
-      if state == .quoted {
-        if byte == dialect.quote { state = .afterQuote } else { field.append(byte) }
-      } else if byte == dialect.delimiter {
-        endField(&record)
-        fieldStart = index + 1
-        state = .fieldStart
-      } else if byte == 0x0A || byte == 0x0D {
-        endField(&record)
-        record.end = index
-        record.endWithNewline = index + 1
-        let isPair = byte == 0x0D && index + 1 < bytes.count && bytes[index + 1] == 0x0A
-        append(record)
-        if isPair { index += 1 }
-        record = Record()
-        record.start = index + 1
-        fieldStart = index + 1
-        state = .fieldStart
-      } else if byte == dialect.quote && state == .fieldStart {
-        wasQuoted = true
-        state = .quoted
-      } else if byte == dialect.quote && state == .afterQuote {
-        field.append(byte)
-        state = .quoted
-      } else if state == .afterQuote {
-        if record.problem == nil { record.problem = (.textAfterClosingQuote, index) }
-        state = .afterClosedText
-      } else if state != .afterClosedText {
-        field.append(byte)
-        state = .unquoted
-      }
-      index += 1
-    }
-    if record.start < bytes.count {
-      if state == .quoted && record.problem == nil {
-        record.problem = (.unterminatedQuote, fieldStart)
-      }
-      endField(&record)
-      record.end = bytes.count
-      record.endWithNewline = bytes.count
-      append(record)
-    }
+  private func stands(_ text: [UInt8], at position: Int? = nil) -> Bool {
+    bytes[(position ?? at)...].starts(with: text)
   }
 
-  private mutating func append(_ given: Record) {
-    var record = given
-    if record.start == record.end && !blankLinesAreRecords { return }
-    record.line = lines[record.start].line
-    if record.problem == nil, let position = firstInvalid(record.start, record.end) {
+  private var isAtEnd: Bool { at >= bytes.count }
+  private var isAtLineEnd: Bool { !isAtEnd && (bytes[at] == 0x0A || bytes[at] == 0x0D) }
+  private var isAtQuote: Bool { !isAtEnd && bytes[at] == dialect.quote }
+
+  private var isAtBlank: Bool {
+    guard !isAtEnd, bytes[at] == 0x20 || bytes[at] == 0x09 else { return false }
+    return !delimiter.contains(bytes[at]) && bytes[at] != dialect.quote
+      && bytes[at] != dialect.escape
+  }
+
+  /// What an escape here makes literal; empty when it is none, or stands for itself.
+  private var escaped: [UInt8] {
+    guard let escape = dialect.escape, escape != dialect.quote, stands([escape]),
+      at + 1 < bytes.count
+    else { return [] }
+    let next = bytes[at + 1]
+    if next == dialect.quote || next == escape || next == 0x0A { return [next] }
+    if stands([0x0D, 0x0A], at: at + 1) { return [0x0D, 0x0A] }
+    if next == 0x0D { return [0x0D] }
+    return stands(delimiter, at: at + 1) ? delimiter : []
+  }
+
+  // MARK: Records
+
+  private mutating func readLine() {
+    var record = Record()
+    record.start = at
+    record.line = lines[at].line
+    if let comment, stands(comment) {
+      at += comment.count
+      record.fields.append(nil)
+      while !isAtEnd, !isAtLineEnd {
+        if stands(delimiter) {
+          record.fields.append(nil)
+          at += delimiter.count
+        } else {
+          at += 1
+        }
+      }
+      if record.fields.count == dialect.possibleRecordFields {
+        record.problem = (
+          .possibleComment(String(decoding: comment, as: UTF8.self)), record.start
+        )
+        finish(record)
+      } else {
+        comments.append(record.line)
+        skipLineEnd()
+      }
+      return
+    }
+    if isAtLineEnd, !blankLinesAreRecords {
+      blankLines.append(record.line)
+      skipLineEnd()
+      return
+    }
+    while true {
+      record.fieldStarts.append(at)
+      readField(&record)
+      guard stands(delimiter) else { break }
+      at += delimiter.count
+    }
+    if record.problem == nil, let position = firstInvalid(record.start, at) {
       record.problem = (.invalidUTF8, position)
     }
+    finish(record)
+  }
+
+  private mutating func finish(_ given: Record) {
+    var record = given
+    record.end = at
+    record.endWithNewline = isAtEnd ? at : at + 1
     records.append(record)
+    skipLineEnd()
+  }
+
+  private mutating func skipLineEnd() {
+    if stands([0x0D, 0x0A]) { at += 2 } else if !isAtEnd { at += 1 }
+  }
+
+  // MARK: Fields
+
+  private mutating func readField(_ record: inout Record) {
+    let start = at
+    while isAtBlank { at += 1 }
+    if isAtQuote {
+      if at > start { blanksAroundQuotes.append(lines[start].line) }
+      readQuoted(&record)
+      return
+    }
+    at = start
+    let field = readUnquoted(notesQuotes: true)
+    record.fields.append(at == start ? nil : field)
+  }
+
+  private mutating func readUnquoted(notesQuotes: Bool) -> [UInt8] {
+    var field: [UInt8] = []
+    while !isAtEnd, !isAtLineEnd, !stands(delimiter) {
+      let literal = escaped
+      if literal.isEmpty {
+        if isAtQuote, notesQuotes { strayQuotes.append(lines[at].line) }
+        field.append(bytes[at])
+        at += 1
+      } else {
+        field += literal
+        at += 1 + literal.count
+      }
+    }
+    return field
+  }
+
+  private mutating func readQuoted(_ record: inout Record) {
+    let opening = at
+    var field: [UInt8] = []
+    at += 1
+    while true {
+      if isAtEnd {
+        if record.problem == nil { record.problem = (.unterminatedQuote, opening) }
+        record.fields.append(field)
+        return
+      }
+      let literal = escaped
+      if !literal.isEmpty {
+        field += literal
+        at += 1 + literal.count
+      } else if isAtQuote {
+        guard dialect.escape != nil, at + 1 < bytes.count, bytes[at + 1] == dialect.quote else {
+          break
+        }
+        field.append(bytes[at])
+        at += 2
+      } else {
+        field.append(bytes[at])
+        at += 1
+      }
+    }
+    at += 1
+    let closed = at
+    while isAtBlank { at += 1 }
+    let text = at
+    _ = readUnquoted(notesQuotes: false)
+    if at > text {
+      if record.problem == nil { record.problem = (.textAfterClosingQuote, text) }
+    } else if text > closed {
+      blanksAroundQuotes.append(lines[closed].line)
+    }
+    record.fields.append(field)
   }
 
   private func firstInvalid(_ start: Int, _ end: Int) -> Int? {

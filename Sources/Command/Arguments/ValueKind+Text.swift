@@ -72,13 +72,21 @@ extension ValueKind where Value == [SortOrder] {
   }
 }
 
-// MARK: One character
+// MARK: Characters of a dialect
 
-extension ValueKind where Value == UInt8 {
-  /// One ASCII character, or `\t`. Line ends are refused: they end records.
-  static var character: ValueKind {
+extension ValueKind where Value == String {
+  /// One to four bytes. Line ends are refused: they end records.
+  static var delimiter: ValueKind {
     ValueKind(
-      placeholder: "CHAR", allowed: "one ASCII character, or \\t for a tab", parse: asciiByte)
+      placeholder: "TEXT", allowed: "one to four bytes of text, \\t for a tab, or \\xHH",
+      parse: shortText)
+  }
+
+  /// The same, or `none`, which becomes an empty text.
+  static var comment: ValueKind {
+    ValueKind(
+      placeholder: "TEXT|none", allowed: "one to four bytes of text, or \"none\""
+    ) { $0 == "none" ? "" : shortText($0) }
   }
 }
 
@@ -95,11 +103,34 @@ extension ValueKind where Value == UInt8? {
 }
 
 @Sendable private func asciiByte(_ text: String) -> UInt8? {
-  if text == "\\t" { return 0x09 }
-  guard text.utf8.count == 1, let byte = text.utf8.first, byte != 0x0A, byte != 0x0D else {
+  guard let plain = shortText(text), plain.utf8.count == 1 else { return nil }
+  return plain.utf8.first
+}
+
+/// The text with `\t` and `\xHH` (00 to 7F) in it replaced, when it is one to four bytes without a
+/// line end.
+@Sendable private func shortText(_ text: String) -> String? {
+  var bytes: [UInt8] = []
+  var rest = Array(text.utf8)[...]
+  while let byte = rest.popFirst() {
+    if byte == UInt8(ascii: "\\"), rest.first == UInt8(ascii: "t") {
+      rest.removeFirst()
+      bytes.append(0x09)
+    } else if byte == UInt8(ascii: "\\"), rest.first == UInt8(ascii: "x"), rest.count >= 3 {
+      let digits = rest.dropFirst().prefix(2)
+      guard digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+        let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16), value < 0x80
+      else { return nil }
+      rest = rest.dropFirst(3)
+      bytes.append(value)
+    } else {
+      bytes.append(byte)
+    }
+  }
+  guard (1...4).contains(bytes.count), !bytes.contains(0x0A), !bytes.contains(0x0D) else {
     return nil
   }
-  return byte
+  return String(decoding: bytes, as: UTF8.self)
 }
 
 // MARK: Choices

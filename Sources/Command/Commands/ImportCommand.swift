@@ -45,12 +45,27 @@ enum ImportCommand {
 
   private static let inputGroup = "Input"
 
-  static let delimiter = Option<UInt8>(
-    "delimiter", .character, defaultNote: "found in the input", group: inputGroup,
-    help: "Between fields; \\t is a tab")
+  static let delimiter = Option<String>(
+    "delimiter", .delimiter, defaultNote: "found in the input", group: inputGroup,
+    help: "Between fields: a character, or up to 4 bytes such as ||; \\t is a tab")
   static let quote = Option<UInt8?>(
     "quote", .characterOrNone, defaultNote: "found in the input", group: inputGroup,
     help: "Around fields that hold delimiters, quotes or line ends")
+  static let escape = Option<UInt8?>(
+    "escape", .characterOrNone, defaultNote: "found in the input", group: inputGroup,
+    help:
+      "Makes a quote, a delimiter, a line end or itself behind it part of the field; the same as "
+      + "the quote: a quote inside quotes is written twice")
+  static let comment = Option<String>(
+    "comment", .comment, defaultNote: "found in the input", group: inputGroup,
+    help: "Lines that begin with this are left out; up to 4 bytes")
+  static let skipLines = Option<Int>(
+    "skip-lines", .count,
+    defaultNote: "lines that are certainly not part of the table", group: inputGroup,
+    help: "Leave out so many lines before the header, whatever they hold")
+  static let encoding = Option<TextEncoding>(
+    "encoding", .choice, defaultNote: "utf-8, or what a byte-order mark says", group: inputGroup,
+    help: "How the bytes stand for text; a byte-order mark overrules it")
   static let header = Option<HeaderChoice>(
     "header", .header, defaultNote: "found in the input", group: inputGroup,
     help: "Whether the first record holds the names of the columns; or the names")
@@ -143,7 +158,8 @@ enum ImportCommand {
     ],
     options: [
       into, table, key, onConflict, truncate, batchSize, durability, resume,
-      delimiter, quote, header, types, dateFormat, decimal, thousands, null, columns, rename, limit,
+      delimiter, quote, escape, comment, skipLines, header, encoding, types, dateFormat, decimal,
+      thousands, null, columns, rename, limit,
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
       parsers, queue,
@@ -219,6 +235,10 @@ enum ImportCommand {
     options.durability = try arguments.required(durability)
     options.delimiter = try arguments.value(delimiter)
     if arguments.isGiven(quote) { options.quote = try arguments.value(quote) }
+    if arguments.isGiven(escape) { options.escape = try arguments.value(escape) }
+    options.comment = try arguments.value(comment)
+    options.skipLines = try arguments.value(skipLines)
+    options.encoding = try arguments.value(encoding)
     options.header =
       switch try arguments.value(header) {
       case nil: .sniffed

@@ -79,14 +79,14 @@ struct ImportReportPrinter {
   }
 
   private func dialect(_ dialect: ImportReport.DialectReport) -> JSONValue {
-    func character(_ byte: UInt8) -> JSONValue {
-      .string(String(decoding: [byte], as: UTF8.self))
-    }
-    return [
-      "delimiter": character(dialect.delimiter),
-      "quote": .optional(dialect.quote, character), "escape": .optional(dialect.quote, character),
-      "comment": .null, "header": .bool(dialect.hasHeader), "encoding": "utf-8",
-      "skippedLines": 0, "recordEnd": .optional(dialect.recordEnd) { .string($0) },
+    [
+      "delimiter": .string(dialect.delimiter),
+      "quote": .optional(dialect.quote) { .string($0) },
+      "escape": .optional(dialect.escape) { .string($0) },
+      "comment": .optional(dialect.comment) { .string($0) },
+      "header": .bool(dialect.hasHeader), "encoding": .string(dialect.encoding.rawValue),
+      "skippedLines": .int(dialect.skippedLines),
+      "recordEnd": .optional(dialect.recordEnd) { .string($0) },
       "sniffed": .array(dialect.sniffed.map { .string($0) }),
     ]
   }
@@ -105,6 +105,7 @@ struct ImportReportPrinter {
       lines.append("  known keys  " + knownKeysText)
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
+    if let dialect = report.dialect { lines.append("  dialect     " + text(of: dialect)) }
     lines.append("  columns     " + columnsText)
     for column in report.columns {
       guard let widened = column.widened else { continue }
@@ -160,6 +161,41 @@ struct ImportReportPrinter {
   private var rejectedText: String {
     HumanFormat.count(report.rejected, "record", "records")
       + (report.rejects.map { ": \($0.path), reasons in \($0.reasonsPath)" } ?? "")
+  }
+
+  /// How the input was read; in parentheses what was found in it rather than given.
+  private func text(of dialect: ImportReport.DialectReport) -> String {
+    func shown(_ text: String) -> String {
+      let escaped = text.map { character in
+        switch character {
+        case "\t": "\\t"
+        case "\r": "\\r"
+        case "\n": "\\n"
+        case "\r\n": "\\r\\n"
+        default: String(character)
+        }
+      }
+      return escaped.joined()
+    }
+    func part(_ name: String, _ text: String, _ key: String) -> String {
+      dialect.sniffed.contains(key) ? "\(name) (\(text))" : "\(name) \(text)"
+    }
+    let quote = dialect.quote.map(shown) ?? "none"
+    let escape =
+      dialect.quote != nil && dialect.escape == dialect.quote
+      ? "doubled" : dialect.escape.map(shown) ?? "none"
+    var parts = [
+      part("delimiter", shown(dialect.delimiter), "delimiter"), part("quote", quote, "quote"),
+      part("escape", escape, "escape"),
+    ]
+    if let comment = dialect.comment { parts.append(part("comment", shown(comment), "comment")) }
+    parts.append(part("header", dialect.hasHeader ? "yes" : "no", "header"))
+    parts.append(part("encoding", dialect.encoding.rawValue, "encoding"))
+    if dialect.skippedLines > 0 {
+      parts.append(part("skipped lines", "\(dialect.skippedLines)", "skippedLines"))
+    }
+    if let end = dialect.recordEnd { parts.append("record end \(shown(end))") }
+    return parts.joined(separator: ", ")
   }
 
   private var columnsText: String {

@@ -19,7 +19,7 @@ struct BlockScanner {
 
   init(_ dialect: Dialect) {
     quote = SIMD16(repeating: dialect.quote ?? 0)
-    delimiter = SIMD16(repeating: dialect.delimiter)
+    delimiter = SIMD16(repeating: dialect.delimiter.first)
     quoteEnabled = dialect.quote == nil ? 0 : .max
   }
 
@@ -84,23 +84,60 @@ struct BlockScanner {
     return x ^ (x &<< 32)
   }
 
+  /// Where a quote may open a field, besides the byte after another quote: where fields begin within
+  /// the block, and besides behind the blanks there.
+  ///
+  /// - Parameters:
+  ///   - bytes: the block.
+  ///   - beginsField: whether the block goes on with, or after, blanks at the start of a field.
+  @inline(never)
+  static func openings(
+    _ marks: BlockMarks, _ bytes: UnsafeRawPointer, beginsField: Bool, dialect: Dialect
+  ) -> (direct: UInt64, all: UInt64) {
+    var blanks: UInt64 = 0
+    for index in 0..<64 where dialect.isBlank(bytes.load(fromByteOffset: index, as: UInt8.self)) {
+      blanks |= 1 &<< UInt64(index)
+    }
+    let separators = marks.delimiters | marks.lineFeeds | marks.carriageReturns
+    let direct = separators &<< 1
+    var all = direct | (beginsField ? 1 : 0)
+    while true {
+      let more = all | ((all & blanks) &<< 1)
+      if more == all { return (direct, all) }
+      all = more
+    }
+  }
+
+  /// Whether a block that ends with a blank ends with nothing but blanks since its field began.
+  ///
+  /// - Parameter beginsField: as for `openings`.
+  @inline(never)
+  static func endsBlank(
+    _ marks: BlockMarks, _ bytes: UnsafeRawPointer, beginsField: Bool, dialect: Dialect
+  ) -> Bool {
+    let separators = marks.delimiters | marks.lineFeeds | marks.carriageReturns
+    for index in stride(from: 63, through: 0, by: -1) {
+      if separators & (1 &<< UInt64(index)) != 0 { return true }
+      if !dialect.isBlank(bytes.load(fromByteOffset: index, as: UInt8.self)) { return false }
+    }
+    return beginsField
+  }
+
   /// The quotes that open, close or double, without those which are literal characters of an
   /// unquoted field.
   ///
   /// - Parameters:
   ///   - isInside: whether the block begins inside quotes.
-  ///   - mayOpen: 1 when a quote in the first byte may open a field, or double the one before it.
+  ///   - openings: where a quote opens a field, or doubles one before the block.
   @inline(never)
-  static func structuralQuotes(_ marks: BlockMarks, isInside: Bool, mayOpen: UInt64) -> UInt64 {
-    let newlines = marks.lineFeeds | marks.carriageReturns
-    let fieldStarts = ((marks.delimiters | newlines) &<< 1) | mayOpen
+  static func structuralQuotes(_ marks: BlockMarks, isInside: Bool, openings: UInt64) -> UInt64 {
     var isInside = isInside
     var structural: UInt64 = 0
     var remaining = marks.quotes
     while remaining != 0 {
       let mark = remaining & (0 &- remaining)
       remaining ^= mark
-      if isInside || (fieldStarts | (structural &<< 1)) & mark != 0 {
+      if isInside || (openings | (structural &<< 1)) & mark != 0 {
         structural |= mark
         isInside.toggle()
       }

@@ -22,6 +22,10 @@ package final class Chunk: @unchecked Sendable {
   /// True when the input ends with this chunk.
   package let isLast: Bool
   package let blankLinesAreRecords: Bool
+  /// Of the input; the chunk itself is UTF-8.
+  package let encoding: TextEncoding
+  /// Bytes of the input that the chunk stands for.
+  package let inputByteCount: Int
 
   /// The chunk's bytes, and the scratch area at `scratchOffset`. Raw, because parser threads read
   /// them 64 bytes at a time; both are `byteCount` long.
@@ -45,6 +49,8 @@ package final class Chunk: @unchecked Sendable {
     lineBreaks = summary.lineBreaks
     isLast = summary.isLast
     blankLinesAreRecords = summary.blankLinesAreRecords
+    encoding = summary.encoding
+    inputByteCount = summary.inputByteCount
   }
 
   /// What the splitter knows of a chunk besides its bytes.
@@ -57,6 +63,8 @@ package final class Chunk: @unchecked Sendable {
     let lineBreaks: Int
     let isLast: Bool
     let blankLinesAreRecords: Bool
+    let encoding: TextEncoding
+    let inputByteCount: Int
   }
 
   /// Calls `body` with the chunk's input bytes, valid until it returns.
@@ -74,7 +82,29 @@ package final class Chunk: @unchecked Sendable {
     try body(UnsafeRawBufferPointer(start: memory, count: scratchOffset + byteCount))
   }
 
-  /// The bytes of the input from `start` to `end`, copied; empty when the range is not in the chunk.
+  /// How many bytes of the input the chunk's bytes from `start` to `end`, whole characters, stand
+  /// for.
+  ///
+  /// - Complexity: O(1) for UTF-8, otherwise O(bytes).
+  package func inputLength(from start: Int, to end: Int) -> Int {
+    if encoding == .utf8 { return end - start }
+    guard start >= 0, start <= end, end <= byteCount else { return 0 }
+    return Transcoder.inputLength(
+      UnsafeRawBufferPointer(start: memory + start, count: end - start), encoding)
+  }
+
+  /// Where a byte of the chunk, the first of a character, lies in the input.
+  package func inputOffset(_ position: Int) -> Int {
+    byteOffset &+ inputLength(from: 0, to: position)
+  }
+
+  /// What the chunk's bytes from `start` to `end`, whole characters, are in the input; empty when the
+  /// range is not in the chunk.
+  package func original(from start: Int, to end: Int) -> [UInt8] {
+    Transcoder.input(copy(from: start, to: end), encoding)
+  }
+
+  /// The chunk's bytes from `start` to `end`, copied; empty when the range is not in the chunk.
   package func copy(from start: Int, to end: Int) -> [UInt8] {
     guard start >= 0, start <= end, end <= byteCount else { return [] }
     return withBytes { Array($0[start..<end]) }

@@ -1,40 +1,114 @@
-/// How an input separates and quotes its fields.
+/// How an input separates and quotes its fields. `docs/csv.md` has the rules.
 ///
-/// A quote inside a quoted field is written twice. Record ends are `\n`, `\r\n` and `\r` always.
+/// Record ends are `\n`, `\r\n` and `\r` always.
 package struct Dialect: Sendable, Equatable {
-  package let delimiter: UInt8
+  /// Most bytes of a delimiter, and of what a comment begins with.
+  package static let maximumPatternBytes = 4
+
+  /// One to four bytes.
+  package let delimiter: ShortPattern
   /// nil: quotes are characters like any other.
   package let quote: UInt8?
+  /// What makes the quote, the delimiter, a record end or itself behind it literal. The same as the
+  /// quote: quotes are written twice, inside quotes. nil: a quoted field cannot hold a quote.
+  package let escape: UInt8?
+  /// What lines that are no records begin with.
+  package let comment: ShortPattern?
+  /// Set when the comment was found rather than given: a comment line that has as many fields as a
+  /// record may be one, so it is a malformed record rather than left out.
+  package var possibleRecordFields: Int?
+  /// Bit 0: a space is a blank; bit 1: a tab is one.
+  private let blanks: UInt8
 
   /// Comma and double quote, as RFC 4180 has it.
-  package static let rfc4180 = Dialect(uncheckedDelimiter: UInt8(ascii: ","), quote: 0x22)
+  package static let rfc4180 = Dialect()
 
-  /// - Throws: `ImportError.invalidDialect` when delimiter and quote are the same, a record end, or
-  ///   not ASCII (a byte of a longer character would cut characters in half).
+  private init() {
+    delimiter = ShortPattern(0x2C)
+    quote = 0x22
+    escape = 0x22
+    comment = nil
+    blanks = 3
+  }
+
+  /// - Parameters:
+  ///   - delimiter: one to four bytes of UTF-8.
+  ///   - escape: `.some(nil)` for none; left out: the same as the quote.
+  ///   - comment: one to four bytes; nil or empty for none.
+  /// - Throws: `ImportError.invalidDialect` when two of them cannot be told apart, or one from a
+  ///   record end.
   package init(
-    delimiter: UInt8 = UInt8(ascii: ","), quote: UInt8? = UInt8(ascii: "\"")
+    delimiter: [UInt8] = [0x2C], quote: UInt8? = 0x22, escape: UInt8?? = nil,
+    comment: [UInt8]? = nil
   ) throws(ImportError) {
+    let comment = comment.flatMap { $0.isEmpty ? nil : $0 }
+    let ownEscape = escape ?? quote
+    guard let pattern = ShortPattern(delimiter), pattern.count <= Self.maximumPatternBytes else {
+      throw .invalidDialect(
+        reason: "the delimiter has \(delimiter.count) bytes, not 1 to \(Self.maximumPatternBytes)")
+    }
+    guard comment.map({ $0.count <= Self.maximumPatternBytes }) ?? true else {
+      throw .invalidDialect(
+        reason: "the comment is longer than \(Self.maximumPatternBytes) bytes")
+    }
     try Self.check(delimiter, "delimiter")
-    if let quote {
-      try Self.check(quote, "quote")
-      if quote == delimiter {
-        throw ImportError.invalidDialect(reason: "the delimiter and the quote are the same")
-      }
-    }
-    self.init(uncheckedDelimiter: delimiter, quote: quote)
-  }
-
-  private init(uncheckedDelimiter delimiter: UInt8, quote: UInt8?) {
-    self.delimiter = delimiter
+    if let quote { try Self.check([quote], "quote") }
+    if let ownEscape { try Self.check([ownEscape], "escape") }
+    if let comment { try Self.check(comment, "comment") }
+    try Self.tellApart(delimiter, quote, ownEscape, comment)
+    self.delimiter = pattern
     self.quote = quote
+    self.escape = ownEscape
+    self.comment = comment.flatMap(ShortPattern.init)
+    let taken = delimiter + [quote, ownEscape].compactMap { $0 }
+    blanks = (taken.contains(0x20) ? 0 : 1) | (taken.contains(0x09) ? 0 : 2)
   }
 
-  private static func check(_ byte: UInt8, _ role: String) throws(ImportError) {
-    if byte == 0x0A || byte == 0x0D {
-      throw ImportError.invalidDialect(reason: "the \(role) is a record end")
+  private static func check(_ bytes: [UInt8], _ role: String) throws(ImportError) {
+    if bytes.contains(0x0A) || bytes.contains(0x0D) {
+      throw .invalidDialect(reason: "the \(role) holds a record end")
     }
-    if byte >= 0x80 {
-      throw ImportError.invalidDialect(reason: "the \(role) is not an ASCII character")
+    let isText = bytes.withUnsafeBytes { buffer in
+      guard let base = buffer.baseAddress else { return false }
+      return UTF8Validation.firstInvalid(base, from: 0, count: buffer.count) == buffer.count
     }
+    if !isText {
+      // A byte of a longer character would cut characters in half.
+      throw .invalidDialect(reason: "the \(role) is not a character")
+    }
+  }
+
+  private static func tellApart(
+    _ delimiter: [UInt8], _ quote: UInt8?, _ escape: UInt8?, _ comment: [UInt8]?
+  ) throws(ImportError) {
+    if let quote, delimiter.contains(quote) {
+      throw .invalidDialect(
+        reason: delimiter.count == 1
+          ? "the delimiter and the quote are the same" : "the delimiter holds the quote")
+    }
+    if let escape, escape != quote, delimiter.contains(escape) {
+      throw .invalidDialect(reason: "the delimiter holds the escape")
+    }
+    guard let comment, let first = comment.first else { return }
+    if first == quote || first == escape || first == delimiter.first {
+      let other = first == quote ? "quote" : first == escape ? "escape" : "delimiter"
+      throw .invalidDialect(reason: "the comment begins as the \(other) does")
+    }
+  }
+
+  /// Whether blocks of 64 bytes can be taken apart with masks.
+  var isPlain: Bool { delimiter.count == 1 && escape == quote && comment == nil }
+
+  /// The escape, where it is not a quote written twice.
+  var ownEscape: UInt8? { escape == quote ? nil : escape }
+
+  /// Whether two quotes inside quotes stand for one. So they do, beside its own escape, wherever a
+  /// quote can be escaped at all: otherwise they could only be an error.
+  var doublesQuotes: Bool { quote != nil && escape != nil }
+
+  /// What may stand around a quoted field without belonging to it.
+  @inline(__always)
+  func isBlank(_ byte: UInt8) -> Bool {
+    (byte == 0x20 && blanks & 1 != 0) || (byte == 0x09 && blanks & 2 != 0)
   }
 }

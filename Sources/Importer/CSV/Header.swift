@@ -28,6 +28,8 @@ package struct Header: Sendable, Equatable {
   /// Unique and not empty.
   package let names: [String]
   package let notes: [Note]
+  /// The fields of the record that the names were read from; empty when they were given.
+  package private(set) var fields: [String?] = []
 
   /// Names as they were given or read.
   ///
@@ -72,11 +74,18 @@ package struct Header: Sendable, Equatable {
 
   /// The names in the first record of a chunk.
   ///
-  /// - Parameter file: how errors name the input.
+  /// - Parameters:
+  ///   - file: how errors name the input.
+  ///   - endsWithDelimiter: whether an empty name behind the last one is none.
   /// - Throws: `ImportError.malformedHeader`.
-  package init(_ chunk: Chunk, dialect: Dialect, file: String) throws(ImportError) {
+  package init(
+    _ chunk: Chunk, dialect: Dialect, file: String, endsWithDelimiter: Bool = false
+  ) throws(ImportError) {
     let records = try Self.records(chunk, dialect: dialect, file: file, limit: 1)
-    self.init((records.first ?? []).map { $0 ?? "" })
+    var fields = records.first ?? []
+    if endsWithDelimiter, let last = fields.last, last == nil { fields.removeLast() }
+    self.init(fields.map { $0 ?? "" })
+    self.fields = fields
   }
 
   /// The first records of a chunk as text, of whatever number of fields; nil for null. Malformed
@@ -87,6 +96,14 @@ package struct Header: Sendable, Equatable {
   package static func records(
     _ chunk: Chunk, dialect: Dialect, file: String, limit: Int, needsFirst: Bool = true
   ) throws(ImportError) -> [[String?]] {
+    try sampled(chunk, dialect: dialect, file: file, limit: limit, needsFirst: needsFirst)
+      .map(\.fields)
+  }
+
+  /// The same, with the line of each, counted from the chunk's first as 1.
+  static func sampled(
+    _ chunk: Chunk, dialect: Dialect, file: String, limit: Int, needsFirst: Bool
+  ) throws(ImportError) -> [(line: Int, fields: [String?])] {
     let parser = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend)
     let parsed = parser.parse(chunk)
     if needsFirst, let problem = parsed.malformed.first, problem.record == 0 {
@@ -102,9 +119,14 @@ package struct Header: Sendable, Equatable {
         reason: reason)
     }
     let count = min(limit, parsed.rowCount)
-    var records = (0..<count).map { [Self.string(parsed, parsed.span(row: $0, column: 0))] }
+    var records = (0..<count).map { row in
+      (
+        line: Int(parsed.record(parsed.recordIndex(ofRow: row)).line) + 1,
+        fields: [Self.string(parsed, parsed.span(row: row, column: 0))]
+      )
+    }
     for field in parsed.surplus where field.row < count {
-      records[field.row].append(Self.string(parsed, field.span))
+      records[field.row].fields.append(Self.string(parsed, field.span))
     }
     return records
   }

@@ -12,17 +12,30 @@ package enum HeaderSniffer {
   /// - Parameter records: the first records of the input, the first one first.
   package static func looksLikeHeader(_ records: [[String?]]) -> Bool {
     guard let first = records.first else { return false }
+    if hasTypedCell(first) { return false }
+    if standsOut(records) { return true }
     let below = records.dropFirst().prefix(sampleRecords)
-    if first.contains(where: { $0.map(looksTyped) ?? false }) { return false }
-    for column in first.indices where !isEmpty(first[column]) {
-      let cells = below.compactMap { column < $0.count ? $0[column] : nil }.filter { !isEmpty($0) }
-      if !cells.isEmpty && cells.allSatisfy(looksTyped) { return true }
-    }
     if first.allSatisfy(isEmpty) { return false }
     return !first.indices.contains { column in
       !isEmpty(first[column])
         && below.contains { column < $0.count && $0[column] == first[column] }
     }
+  }
+
+  /// Whether the first record is the odd one out: it has no typed cell, above a column of nothing else.
+  static func standsOut(_ records: [[String?]]) -> Bool {
+    guard let first = records.first, !hasTypedCell(first) else { return false }
+    // The header of a second section tells nothing of the columns.
+    let below = records.dropFirst().prefix(sampleRecords).filter { $0 != first }
+    return first.indices.contains { column in
+      if isEmpty(first[column]) { return false }
+      let cells = below.compactMap { column < $0.count ? $0[column] : nil }.filter { !isEmpty($0) }
+      return !cells.isEmpty && cells.allSatisfy(looksTyped)
+    }
+  }
+
+  private static func hasTypedCell(_ record: [String?]) -> Bool {
+    record.contains { $0.map(looksTyped) ?? false }
   }
 
   private static func isEmpty(_ cell: String?) -> Bool {

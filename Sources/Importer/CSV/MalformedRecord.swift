@@ -18,6 +18,12 @@ package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
   case textAfterClosingQuote
   case unterminatedQuote
   case invalidUTF8
+  /// The same in an input of another encoding.
+  case invalidText(TextEncoding)
+  /// All of its fields are the names of the columns.
+  case repeatedHeader
+  /// It begins as the comments that were found do, and has as many fields as a record.
+  case possibleComment(String)
 
   package var description: String {
     switch self {
@@ -28,6 +34,10 @@ package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
     case .textAfterClosingQuote: "text after a closing quote"
     case .unterminatedQuote: "a quote is opened and never closed"
     case .invalidUTF8: "bytes that are not valid UTF-8"
+    case .invalidText(let encoding): "bytes that are not valid \(encoding.displayName)"
+    case .repeatedHeader: "the header again, or a record of nothing but the columns' names"
+    case .possibleComment(let prefix):
+      "it may be a comment or a record: say --comment '\(prefix)' or --comment none"
     }
   }
 }
@@ -35,7 +45,7 @@ package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
 /// A record that is not a row, and where it goes wrong.
 ///
 /// The place is that of the record for too few fields, of the first surplus field for too many, of
-/// the first byte after the closing quote, of the opening quote, or of the first byte of the
+/// the first text after the closing quote, of the opening quote, or of the first byte of the
 /// ill-formed sequence. When several things are wrong, quotes are reported before encoding, and
 /// encoding before the number of fields.
 package struct MalformedRecord: Sendable, Equatable {

@@ -11,6 +11,10 @@ package struct RecordInfo: Sendable, Equatable {
   package let fieldCount: UInt32
   /// Its row; `UInt32.max` when the record is malformed.
   package let row: UInt32
+
+  func with(row: UInt32) -> RecordInfo {
+    RecordInfo(start: start, end: end, line: line, fieldCount: fieldCount, row: row)
+  }
 }
 
 /// The fields of a chunk as byte ranges, row by row.
@@ -29,6 +33,8 @@ package final class ParsedChunk {
   package internal(set) var malformed: [MalformedRecord] = []
   /// Row by row; empty unless the policy is `extend`.
   package internal(set) var surplus: [SurplusField] = []
+  /// What was let pass.
+  package internal(set) var tolerances = Tolerances()
 
   // Plain memory, for the inner loop of the parser: no reference counting, no check per field. The
   // parser asks for room once per record.
@@ -82,13 +88,13 @@ package final class ParsedChunk {
 
   /// Offset of a record's first byte from the start of the input.
   package func byteOffset(ofRecord index: Int) -> Int {
-    (chunk?.byteOffset ?? 0) &+ Int(record(index).start)
+    chunk?.inputOffset(Int(record(index).start)) ?? 0
   }
 
   /// A record as it stands in the input, without its record end.
   package func originalBytes(ofRecord index: Int) -> [UInt8] {
     let record = record(index)
-    return chunk?.copy(from: Int(record.start), to: Int(record.end)) ?? []
+    return chunk?.original(from: Int(record.start), to: Int(record.end)) ?? []
   }
 
   /// A copy of the bytes of a field; nil for null.
@@ -105,6 +111,55 @@ package final class ParsedChunk {
     recordCount = 0
     malformed.removeAll(keepingCapacity: true)
     surplus.removeAll(keepingCapacity: true)
+    tolerances = Tolerances()
+  }
+
+  // MARK: The header again
+
+  /// Takes out the rows that are the header once more, and notes them as malformed.
+  func removeRepeats(of header: [[UInt8]?]) {
+    // The longest name is the least likely to be of the same length as a value.
+    guard let probe = header.indices.max(by: { header[$0]?.count ?? 0 < header[$1]?.count ?? 0 }),
+      let length = header[probe]?.count, header.count == columnCount
+    else { return }
+    for row in 0..<rowCount where Int(fields[row * columnCount + probe].length) == length {
+      if repeats(header, row) {
+        removeRepeats(of: header, from: row)
+        return
+      }
+    }
+  }
+
+  private func repeats(_ header: [[UInt8]?], _ row: Int) -> Bool {
+    header.indices.allSatisfy { text(fields[row * columnCount + $0]) == header[$0] }
+      && !surplus.contains { $0.row == row }
+  }
+
+  private func removeRepeats(of header: [[UInt8]?], from first: Int) {
+    var kept = first
+    var newRows = Array(0..<first)
+    for row in first..<rowCount {
+      let index = Int(recordOfRow[row])
+      if repeats(header, row) {
+        newRows.append(-1)
+        records[index] = records[index].with(row: .max)
+        malformed.append(
+          MalformedRecord(
+            record: index, reason: .repeatedHeader, byteOffset: byteOffset(ofRecord: index),
+            line: line(ofRecord: index), column: 1))
+        continue
+      }
+      newRows.append(kept)
+      for column in 0..<columnCount where kept < row {
+        fields[kept * columnCount + column] = fields[row * columnCount + column]
+      }
+      recordOfRow[kept] = UInt32(truncatingIfNeeded: index)
+      records[index] = records[index].with(row: UInt32(truncatingIfNeeded: kept))
+      kept += 1
+    }
+    surplus = surplus.map { SurplusField(row: newRows[$0.row], index: $0.index, span: $0.span) }
+    rowCount = kept
+    malformed.sort { $0.record < $1.record }
   }
 
   // MARK: Filling

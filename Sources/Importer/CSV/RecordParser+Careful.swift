@@ -18,29 +18,62 @@ extension RecordParser {
     cursor.breaksInside = 0
     cursor.scratch = cursor.scratchAtRecord
     dropSurplus(ofRow: cursor.row)
+    if case .yes? = dialect.comment?.match(bytes, at: cursor.recordStart, count: count) {
+      passComment(chunk, &cursor)
+      return
+    }
     var problem: Problem?
     var position = cursor.recordStart
     while true {
       let start = position
-      var span: TextSpan
-      if position < count, UInt16(bytes.load(fromByteOffset: position, as: UInt8.self)) == quote {
-        span = quotedField(chunk, &cursor, &position, &problem)
-      } else {
-        position = fieldEnd(bytes, from: position, count: count)
-        span = position == start ? .null : Self.span(from: start, to: position)
-      }
+      let span = field(chunk, &cursor, &position, &problem)
       if cursor.field < columnCount {
         parsed.fields[cursor.row * columnCount + cursor.field] = span
       } else {
         addSurplus(span, start: start, &cursor)
       }
       cursor.field += 1
-      guard position < count,
-        bytes.load(fromByteOffset: position, as: UInt8.self) == dialect.delimiter
-      else { break }
-      position += 1
+      guard case .yes = dialect.delimiter.match(bytes, at: position, count: count) else { break }
+      position += dialect.delimiter.count
     }
     finishRecord(chunk, &cursor, end: position, problem: problem)
+  }
+
+  /// Reads a field; `position` is left at the delimiter or newline behind it, or at the end of the
+  /// chunk.
+  private func field(
+    _ chunk: Chunk, _ cursor: inout Cursor, _ position: inout Int, _ problem: inout Problem?
+  ) -> TextSpan {
+    let bytes = UnsafeRawPointer(chunk.memory)
+    let start = position
+    let opening = skipBlanks(bytes, from: start, count: chunk.byteCount)
+    if opening < chunk.byteCount,
+      UInt16(bytes.load(fromByteOffset: opening, as: UInt8.self)) == quote
+    {
+      position = opening
+      if opening > start { noteBlanks(at: start, chunk, cursor) }
+      return quotedField(chunk, &cursor, &position, &problem)
+    }
+    var found = Unquoted()
+    position = fieldEnd(chunk, from: start, &cursor, &found)
+    if let stray = found.quote { noteStrayQuote(chunk, at: stray, cursor) }
+    if position == start { return .null }
+    let span = Self.span(from: start, to: position)
+    return found.hasEscapes ? unescaped(span, chunk, &cursor, isQuoted: false) : span
+  }
+
+  private func skipBlanks(_ bytes: UnsafeRawPointer, from start: Int, count: Int) -> Int {
+    var position = start
+    while position < count,
+      dialect.isBlank(bytes.load(fromByteOffset: position, as: UInt8.self))
+    { position += 1 }
+    return position
+  }
+
+  private func noteBlanks(at position: Int, _ chunk: Chunk, _ cursor: Cursor) {
+    guard parsed.tolerances[.blanksAroundQuotes] == nil else { return }
+    parsed.tolerances.note(
+      .blanksAroundQuotes, line: place(of: position, chunk, cursor).line)
   }
 
   /// Reads a quoted field from its opening quote; `position` is left at the delimiter or newline
@@ -51,16 +84,23 @@ extension RecordParser {
     let bytes = UnsafeRawPointer(chunk.memory)
     let count = chunk.byteCount
     let opening = position
-    var isDoubled = false
+    var isEscaped = false
     var previous: UInt8 = 0
     position += 1
     while position < count {
       let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
+      if byte == dialect.ownEscape {
+        let length = escapedLength(chunk, at: position + 1, &cursor)
+        if length > 0 { isEscaped = true }
+        position += 1 + length
+        previous = 0
+        continue
+      }
       if UInt16(byte) == quote {
-        guard position + 1 < count,
+        guard dialect.doublesQuotes, position + 1 < count,
           UInt16(bytes.load(fromByteOffset: position + 1, as: UInt8.self)) == quote
         else { break }
-        isDoubled = true
+        isEscaped = true
         position += 1
       } else if byte == 0x0D || (byte == 0x0A && previous != 0x0D) {
         cursor.breaksInside += 1
@@ -74,24 +114,96 @@ extension RecordParser {
     }
     let span = Self.span(from: opening + 1, to: position)
     position += 1
-    let end = fieldEnd(bytes, from: position, count: count)
-    if end > position {
-      problem = problem ?? Problem(reason: .textAfterClosingQuote, position: position)
-      position = end
-    }
-    return isDoubled ? unescaped(span, chunk, &cursor) : span
+    passRest(chunk, &cursor, &position, &problem)
+    return isEscaped ? unescaped(span, chunk, &cursor) : span
   }
 
-  /// The next delimiter or newline.
-  private func fieldEnd(_ bytes: UnsafeRawPointer, from start: Int, count: Int) -> Int {
+  /// Goes from behind a closing quote to the end of the field: there may be blanks, nothing else.
+  private func passRest(
+    _ chunk: Chunk, _ cursor: inout Cursor, _ position: inout Int, _ problem: inout Problem?
+  ) {
+    let closed = position
+    let text = skipBlanks(chunk.memory, from: closed, count: chunk.byteCount)
+    var found = Unquoted()
+    position = fieldEnd(chunk, from: text, &cursor, &found)
+    if position > text {
+      problem = problem ?? Problem(reason: .textAfterClosingQuote, position: text)
+    } else if text > closed {
+      noteBlanks(at: closed, chunk, cursor)
+    }
+  }
+
+  /// What there is to know of an unquoted field besides its end.
+  private struct Unquoted {
+    /// The first of its quotes.
+    var quote: Int?
+    var hasEscapes = false
+  }
+
+  /// The next delimiter or newline that is not escaped.
+  private func fieldEnd(
+    _ chunk: Chunk, from start: Int, _ cursor: inout Cursor, _ found: inout Unquoted
+  ) -> Int {
+    let bytes = UnsafeRawPointer(chunk.memory)
+    let count = chunk.byteCount
     let delimiter = dialect.delimiter
+    let first = delimiter.first
+    let ownEscape = dialect.ownEscape
     var position = start
     while position < count {
       let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
-      if byte == delimiter || byte == 0x0A || byte == 0x0D { break }
+      if byte == 0x0A || byte == 0x0D { break }
+      if byte == first, case .yes = delimiter.match(bytes, at: position, count: count) { break }
+      if UInt16(byte) == quote, found.quote == nil { found.quote = position }
+      if byte == ownEscape {
+        let length = escapedLength(chunk, at: position + 1, &cursor)
+        if length > 0 { found.hasEscapes = true }
+        position += length
+      }
       position += 1
     }
     return position
+  }
+
+  /// The length of what an escape before `position` makes literal; a line end in it is counted.
+  private func escapedLength(_ chunk: Chunk, at position: Int, _ cursor: inout Cursor) -> Int {
+    // All the bytes of a record are in its chunk.
+    let length =
+      dialect.escapedLength(chunk.memory, at: position, count: chunk.byteCount, atEnd: true) ?? 0
+    if length > 0 {
+      let byte = chunk.memory.load(fromByteOffset: position, as: UInt8.self)
+      if byte == 0x0A || byte == 0x0D { cursor.breaksInside += 1 }
+    }
+    return length
+  }
+
+  /// Goes over a comment line, and its record end. One that may be a record is malformed.
+  private func passComment(_ chunk: Chunk, _ cursor: inout Cursor) {
+    let bytes = UnsafeRawPointer(chunk.memory)
+    let count = chunk.byteCount
+    var position = cursor.recordStart + (dialect.comment?.count ?? 0)
+    cursor.field = 1
+    while position < count {
+      let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
+      if byte == 0x0A || byte == 0x0D { break }
+      if case .yes = dialect.delimiter.match(bytes, at: position, count: count) {
+        cursor.field += 1
+        position += dialect.delimiter.count
+      } else {
+        position += 1
+      }
+    }
+    if cursor.field == dialect.possibleRecordFields {
+      let problem = Problem(
+        reason: .possibleComment(dialect.comment?.text ?? ""), position: cursor.recordStart)
+      finishRecord(chunk, &cursor, end: position, problem: problem)
+      return
+    }
+    parsed.tolerances.note(.comments, line: chunk.firstLine &+ cursor.line)
+    if cursor.invalid < position {
+      cursor.invalid = UTF8Validation.firstInvalid(bytes, from: position, count: count)
+    }
+    beginRecord(chunk, &cursor, end: position)
   }
 
   private static func span(from start: Int, to end: Int) -> TextSpan {
@@ -99,28 +211,40 @@ extension RecordParser {
       offset: UInt32(truncatingIfNeeded: start), length: UInt32(truncatingIfNeeded: end - start))
   }
 
-  /// The field without its doubled quotes, in the scratch area; the same span when it has none.
+  /// The field without its escapes, in the scratch area; the same span when it has none.
   ///
-  /// A field loses a quote by it and has lost two around it, so the fields of a chunk always fit
-  /// its scratch area, which is as large as the chunk.
+  /// A field only loses bytes by it, so the fields of a chunk always fit its scratch area, which is
+  /// as large as the chunk.
   @inline(never)
-  func unescaped(_ span: TextSpan, _ chunk: Chunk, _ cursor: inout Cursor) -> TextSpan {
+  func unescaped(
+    _ span: TextSpan, _ chunk: Chunk, _ cursor: inout Cursor, isQuoted: Bool = true
+  ) -> TextSpan {
     let source = UnsafeRawBufferPointer(
       start: chunk.memory + Int(span.offset), count: Int(span.length))
-    guard source.contains(where: { UInt16($0) == quote }) else { return span }
+    let ownEscape = dialect.ownEscape
+    guard source.contains(where: { UInt16($0) == quote || $0 == ownEscape }) else { return span }
     let room = chunk.byteCount - cursor.scratch
     guard room >= source.count else { return span }
     let target = UnsafeMutableRawBufferPointer(
       start: chunk.memory + chunk.scratchOffset + cursor.scratch, count: room)
     var written = 0
-    var isSecond = false
-    for byte in source {
-      if UInt16(byte) == quote {
-        isSecond.toggle()
-        if !isSecond { continue }
+    var index = 0
+    while index < source.count {
+      let byte = source[index]
+      var literal = 0
+      if byte == ownEscape, let base = source.baseAddress {
+        literal =
+          dialect.escapedLength(base, at: index + 1, count: source.count, atEnd: true) ?? 0
+      } else if UInt16(byte) == quote, isQuoted, index + 1 < source.count {
+        // Inside quotes, every quote that is left is the first of two.
+        literal = 1
       }
-      target[written] = byte
-      written += 1
+      if literal > 0 { index += 1 }
+      for _ in 0..<max(1, literal) {
+        target[written] = source[index]
+        written += 1
+        index += 1
+      }
     }
     let offset = chunk.scratchOffset + cursor.scratch
     cursor.scratch += written
@@ -137,16 +261,17 @@ extension RecordParser {
   ) -> Bool {
     var reason: MalformedReason?
     var position = cursor.recordStart
+    let fields = endsWithDelimiter ? withoutTrailing(chunk, cursor, end: end) : cursor.field
     if let problem {
       reason = problem.reason
       position = problem.position
     } else if cursor.invalid < end {
-      reason = .invalidUTF8
+      reason = chunk.encoding == .utf8 ? .invalidUTF8 : .invalidText(chunk.encoding)
       position = cursor.invalid
-    } else if cursor.field < columnCount && ragged == .reject {
-      reason = .tooFewFields(expected: columnCount, found: cursor.field)
-    } else if cursor.field > maximumFields {
-      reason = .tooManyFields(expected: columnCount, found: cursor.field)
+    } else if fields < columnCount && ragged == .reject {
+      reason = .tooFewFields(expected: columnCount, found: fields)
+    } else if fields > maximumFields {
+      reason = .tooManyFields(expected: columnCount, found: fields)
       position = cursor.surplusStart
     }
     if cursor.invalid < end {
@@ -158,8 +283,12 @@ extension RecordParser {
       dropSurplus(ofRow: cursor.row)
       return false
     }
+    if fields < cursor.field {
+      parsed.tolerances.note(.trailingDelimiters, line: chunk.firstLine &+ cursor.line)
+      if parsed.surplus.last?.row == cursor.row { parsed.surplus.removeLast() }
+    }
     let row = parsed.fields + cursor.row * columnCount
-    var field = cursor.field
+    var field = fields
     while field < columnCount {
       row[field] = .null
       field += 1
@@ -167,9 +296,22 @@ extension RecordParser {
     return true
   }
 
-  private func note(
-    _ reason: MalformedReason, at position: Int, _ chunk: Chunk, _ cursor: Cursor
-  ) {
+  /// The number of fields without an empty one behind the last delimiter.
+  private func withoutTrailing(_ chunk: Chunk, _ cursor: Cursor, end: Int) -> Int {
+    let last = cursor.field - 1
+    let isEmpty: Bool
+    if last < columnCount {
+      isEmpty = last > 0 && parsed.fields[cursor.row * columnCount + last].isNull
+    } else if last == columnCount {
+      isEmpty = cursor.surplusStart == end
+    } else {
+      isEmpty = parsed.surplus.last.map { $0.row == cursor.row && $0.span.isNull } ?? false
+    }
+    return isEmpty ? last : cursor.field
+  }
+
+  /// The line and the column, both 1-based, of a place in the current record.
+  func place(of position: Int, _ chunk: Chunk, _ cursor: Cursor) -> (line: Int, column: Int) {
     var line = cursor.line
     var lineStart = cursor.recordStart
     var index = cursor.recordStart
@@ -184,10 +326,19 @@ extension RecordParser {
         lineStart = index
       }
     }
+    return (
+      chunk.firstLine &+ line, chunk.inputLength(from: min(lineStart, position), to: position) + 1
+    )
+  }
+
+  private func note(
+    _ reason: MalformedReason, at position: Int, _ chunk: Chunk, _ cursor: Cursor
+  ) {
+    let place = place(of: position, chunk, cursor)
     parsed.malformed.append(
       MalformedRecord(
-        record: cursor.record, reason: reason, byteOffset: chunk.byteOffset &+ position,
-        line: chunk.firstLine &+ line, column: position - lineStart + 1))
+        record: cursor.record, reason: reason, byteOffset: chunk.inputOffset(position),
+        line: place.line, column: place.column))
   }
 
   // MARK: Surplus fields

@@ -3,10 +3,12 @@ import Engine
 /// Finds the fields of chunks.
 ///
 /// The common record is parsed with masks over 64 bytes, as in `RecordScan`: field ends are the
-/// delimiters and newlines outside quotes. A record with text after a closing quote is parsed byte
-/// by byte (`RecordParser+Careful.swift`), and so are the last bytes of a chunk.
+/// delimiters and newlines outside quotes. A record with text around quotes is parsed byte by byte
+/// (`RecordParser+Careful.swift`), and so are the last bytes of a chunk, and dialects with more than
+/// a delimiter of one byte and quotes written twice.
 ///
-/// An empty unquoted field is null, a quoted empty one an empty string. Blanks are kept.
+/// An empty unquoted field is null, a quoted empty one an empty string. Blanks are kept, except
+/// around quoted fields. `docs/csv.md` has all the rules.
 ///
 /// Thread rule: one parser per thread; it reuses its buffers.
 package final class RecordParser {
@@ -14,12 +16,24 @@ package final class RecordParser {
   package let columnCount: Int
   package let ragged: RaggedPolicy
   let parsed: ParsedChunk
+  /// Whether a record ends with a delimiter behind its last field.
+  package let endsWithDelimiter: Bool
   let quote: UInt16
+  private let header: [[UInt8]?]
   private let scanner: BlockScanner
   private let blank = TextSpan.null
 
-  /// - Parameter columnCount: fields of a well-formed record, at least 1.
-  package init(dialect: Dialect, columnCount: Int, ragged: RaggedPolicy = .reject) {
+  /// - Parameters:
+  ///   - columnCount: fields of a well-formed record, at least 1.
+  ///   - header: the header's fields, so that a record of the same is found to be malformed; empty:
+  ///     none is.
+  ///   - endsWithDelimiter: whether an empty field behind the last one is dropped.
+  package init(
+    dialect: Dialect, columnCount: Int, ragged: RaggedPolicy = .reject, header: [[UInt8]?] = [],
+    endsWithDelimiter: Bool = false
+  ) {
+    self.header = header.count == columnCount ? header : []
+    self.endsWithDelimiter = endsWithDelimiter
     self.dialect = dialect
     self.columnCount = max(1, columnCount)
     self.ragged = ragged
@@ -58,10 +72,11 @@ package final class RecordParser {
     let bytes = UnsafeRawPointer(chunk.memory)
     var cursor = Cursor()
     cursor.invalid = UTF8Validation.firstInvalid(bytes, from: 0, count: chunk.byteCount)
-    parseBlocks(chunk, &cursor)
+    if dialect.isPlain { parseBlocks(chunk, &cursor) }
     while cursor.recordStart < chunk.byteCount { parseCarefully(chunk, &cursor) }
     parsed.rowCount = cursor.row
     parsed.recordCount = cursor.record
+    if !header.isEmpty { parsed.removeRepeats(of: header) }
     return parsed
   }
 
@@ -71,6 +86,8 @@ package final class RecordParser {
     var inside: UInt64 = 0
     /// 1 when a quote in the next byte would open a field, or double the one before it.
     var mayOpen: UInt64 = 1
+    /// Whether there were nothing but blanks since the field began.
+    var beginsField = true
     var closing: UInt64 = 0
     var carriageReturn: UInt64 = 0
     /// Not zero when the current field may hold doubled quotes.
@@ -87,9 +104,10 @@ package final class RecordParser {
       let newlines = marks.lineFeeds | marks.carriageReturns
       var inside = BlockScanner.parity(marks.quotes) ^ carry.inside
       let boundaries = marks.delimiters | newlines | marks.quotes
+      var odd: UInt64 = 0
+      var stray: UInt64 = 0
       if marks.quotes & inside & ~((boundaries &<< 1) | carry.mayOpen) != 0 {
-        marks.quotes = BlockScanner.structuralQuotes(
-          marks, isInside: carry.inside != 0, mayOpen: carry.mayOpen)
+        (odd, stray) = takeOutStrayQuotes(&marks, bytes + position, carry)
         inside = BlockScanner.parity(marks.quotes) ^ carry.inside
       }
       let opening = marks.quotes & inside
@@ -98,9 +116,14 @@ package final class RecordParser {
       let afterReturn = (marks.carriageReturns &<< 1) | carry.carriageReturn
       let lineEnds = marks.carriageReturns | (marks.lineFeeds & ~afterReturn)
       var ends = (marks.delimiters | lineEnds) & ~inside
-      // Text after a closing quote. Before it the masks are right.
-      let uncommon = ((closing &<< 1) | carry.closing) & ~(separators | marks.quotes)
-      if uncommon != 0 { ends &= (uncommon & (0 &- uncommon)) &- 1 }
+      // Text after a closing quote, or blanks before an opening one. Before it the masks are right.
+      let uncommon = odd | (((closing &<< 1) | carry.closing) & ~(separators | marks.quotes))
+      if uncommon != 0 {
+        let before = (uncommon & (0 &- uncommon)) &- 1
+        ends &= before
+        stray &= before
+      }
+      if stray != 0 { noteStrayQuote(chunk, at: position + stray.trailingZeroBitCount, cursor) }
       let doubled = opening & ((marks.quotes &<< 1) | carry.closing)
       finishFields(
         chunk, &cursor, position: position, ends: ends, lineEnds: lineEnds,
@@ -115,10 +138,46 @@ package final class RecordParser {
       carry.inside = 0 &- (inside >> 63)
       carry.mayOpen = (separators | closing) >> 63
       carry.closing = closing >> 63
+      carry.beginsField = beginsField(marks, inside, bytes + position, carry.beginsField)
       carry.carriageReturn = marks.carriageReturns >> 63
       carry.doubled = ends == 0 ? doubled | carry.doubled : doubled
       position += 64
     }
+  }
+
+  /// Takes the quotes out of a block's marks that are literal characters of unquoted fields.
+  ///
+  /// - Returns: the quotes that open a field behind blanks, and those that were taken out.
+  @inline(never)
+  private func takeOutStrayQuotes(
+    _ marks: inout BlockMarks, _ bytes: UnsafeRawPointer, _ carry: Carry
+  ) -> (behindBlanks: UInt64, stray: UInt64) {
+    let openings = BlockScanner.openings(
+      marks, bytes, beginsField: carry.beginsField, dialect: dialect)
+    let all = marks.quotes
+    marks.quotes = BlockScanner.structuralQuotes(
+      marks, isInside: carry.inside != 0, openings: openings.all | carry.mayOpen)
+    let inside = BlockScanner.parity(marks.quotes) ^ carry.inside
+    let direct = openings.direct | carry.mayOpen | (marks.quotes &<< 1)
+    return (marks.quotes & inside & openings.all & ~direct, all & ~marks.quotes)
+  }
+
+  @inline(never)
+  func noteStrayQuote(_ chunk: Chunk, at position: Int, _ cursor: Cursor) {
+    guard parsed.tolerances[.strayQuotes] == nil else { return }
+    parsed.tolerances.note(.strayQuotes, line: place(of: position, chunk, cursor).line)
+  }
+
+  /// Whether the byte behind a block still is at, or in the blanks at, the start of a field.
+  @inline(__always)
+  private func beginsField(
+    _ marks: BlockMarks, _ inside: UInt64, _ bytes: UnsafeRawPointer, _ before: Bool
+  ) -> Bool {
+    if (inside | marks.quotes) >> 63 != 0 { return false }
+    let separators = marks.delimiters | marks.lineFeeds | marks.carriageReturns
+    if separators >> 63 != 0 { return true }
+    guard dialect.isBlank(bytes.load(fromByteOffset: 63, as: UInt8.self)) else { return false }
+    return BlockScanner.endsBlank(marks, bytes, beginsField: before, dialect: dialect)
   }
 
   /// Stores the fields that end in a block, and finishes the records that do.
@@ -169,17 +228,26 @@ package final class RecordParser {
   func finishRecord(
     _ chunk: Chunk, _ cursor: inout Cursor, end: Int, problem: Problem? = nil
   ) {
+    if end > cursor.recordStart || chunk.blankLinesAreRecords {
+      let isCommon =
+        problem == nil && cursor.field == columnCount && cursor.invalid >= end && !endsWithDelimiter
+      let isRow = isCommon || acceptsUncommon(chunk, &cursor, end: end, problem: problem)
+      store(&cursor, end: end, isRow: isRow)
+    } else {
+      parsed.tolerances.note(.blankLines, line: chunk.firstLine &+ cursor.line)
+    }
+    beginRecord(chunk, &cursor, end: end)
+  }
+
+  /// Begins the next record behind the record end at `end`.
+  @inline(__always)
+  func beginRecord(_ chunk: Chunk, _ cursor: inout Cursor, end: Int) {
     var next = end &+ 1
     let bytes = UnsafeRawPointer(chunk.memory)
     if next < chunk.byteCount, bytes.load(fromByteOffset: end, as: UInt8.self) == 0x0D,
       bytes.load(fromByteOffset: next, as: UInt8.self) == 0x0A
     {
       next &+= 1
-    }
-    if end > cursor.recordStart || chunk.blankLinesAreRecords {
-      let isCommon = problem == nil && cursor.field == columnCount && cursor.invalid >= end
-      let isRow = isCommon || acceptsUncommon(chunk, &cursor, end: end, problem: problem)
-      store(&cursor, end: end, isRow: isRow)
     }
     cursor.line &+= 1 &+ cursor.breaksInside
     cursor.breaksInside = 0
@@ -190,7 +258,7 @@ package final class RecordParser {
   }
 
   @inline(__always)
-  private func store(_ cursor: inout Cursor, end: Int, isRow: Bool) {
+  func store(_ cursor: inout Cursor, end: Int, isRow: Bool) {
     parsed.records[cursor.record] = RecordInfo(
       start: UInt32(truncatingIfNeeded: cursor.recordStart),
       end: UInt32(truncatingIfNeeded: end),

@@ -2,11 +2,15 @@
 enum FieldState {
   /// At the start of a record, or right after a delimiter: a quote opens a quoted field here only.
   case fieldStart
+  /// Behind blanks at the start of a field: a quote still opens it.
+  case blankStart
   /// In an unquoted field, or in text after a closing quote: quotes are literal.
   case unquoted
   case quoted
   /// Right after a quote in a quoted field: it was the closing one unless another follows.
   case afterQuote
+  /// In a line that is no record.
+  case comment
 }
 
 /// Finds the end of a chunk: a state machine over the bytes of one chunk, without input or output.
@@ -26,22 +30,24 @@ struct RecordScan {
     case recordTooLong
   }
 
+  let dialect: Dialect
+  private let isPlain: Bool
   private let scanner: BlockScanner
-  private let quote: UInt16
-  private let delimiter: UInt8
   private let recordLimit: Int
   private let byteLimit: Int
-  private let maximumRecordBytes: Int
-  private let blankLinesAreRecords: Bool
+  let maximumRecordBytes: Int
+  let blankLinesAreRecords: Bool
 
   // All positions are relative to the chunk's first byte.
-  private(set) var position = 0
-  private(set) var recordStart = 0
-  private(set) var records = 0
+  var position = 0
+  var recordStart = 0
+  var records = 0
   /// Line ends before `position`; before the cut once there is one.
-  private(set) var lineBreaks = 0
-  private(set) var state = FieldState.fieldStart
-  private var previousIsReturn = false
+  var lineBreaks = 0
+  var state = FieldState.fieldStart
+  var previousIsReturn = false
+  /// Fields of a comment, if it were a record.
+  var commentFields = 0
 
   /// - Parameters:
   ///   - recordLimit: the chunk ends after so many records, at least 1.
@@ -51,24 +57,45 @@ struct RecordScan {
     dialect: Dialect, recordLimit: Int, byteLimit: Int, maximumRecordBytes: Int,
     blankLinesAreRecords: Bool
   ) {
+    self.dialect = dialect
+    isPlain = dialect.isPlain
     scanner = BlockScanner(dialect)
-    quote = dialect.quote.map(UInt16.init) ?? .max
-    delimiter = dialect.delimiter
     self.recordLimit = max(1, recordLimit)
     self.byteLimit = byteLimit
     self.maximumRecordBytes = max(64, maximumRecordBytes)
     self.blankLinesAreRecords = blankLinesAreRecords
   }
 
-  /// Goes on from `position` to `count`, the number of bytes of the chunk that are there so far.
-  mutating func advance(_ bytes: UnsafeRawPointer, count: Int) -> Outcome {
-    while count - position >= 64 {
-      if let outcome = block(bytes) { return outcome }
+  /// Goes on from `position` to `count`, the number of bytes of the chunk that are there so far. It
+  /// may stop a little before `count` where the next byte decides what a byte means.
+  ///
+  /// - Parameter atEnd: whether there are no more.
+  mutating func advance(_ bytes: UnsafeRawPointer, count: Int, atEnd: Bool) -> Outcome {
+    if isPlain {
+      while count - position >= 64 {
+        if let outcome = block(bytes) { return outcome }
+      }
     }
     while position < count {
-      if let outcome = step(bytes) { return outcome }
+      switch step(bytes, count: count, atEnd: atEnd) {
+      case .done: break
+      case .ended:
+        if records >= recordLimit || position >= byteLimit { return .cut(position) }
+      case .waiting: return tooLong ?? .needsMore
+      case .recordTooLong: return .recordTooLong
+      }
     }
-    return position - recordStart > maximumRecordBytes ? .recordTooLong : .needsMore
+    return tooLong ?? .needsMore
+  }
+
+  private var tooLong: Outcome? {
+    position - recordStart > maximumRecordBytes ? .recordTooLong : nil
+  }
+
+  /// Whether a record is left when the input ends after `count` bytes.
+  func isInRecord(count: Int) -> Bool {
+    guard count > recordStart else { return false }
+    return state != .comment || commentFields == dialect.possibleRecordFields
   }
 
   @inline(__always)
@@ -80,8 +107,10 @@ struct RecordScan {
     var inside = BlockScanner.parity(marks.quotes) ^ carriedInside
     let mayOpenAfter = marks.delimiters | newlines | marks.quotes
     if marks.quotes & inside & ~((mayOpenAfter &<< 1) | mayOpen) != 0 {
+      let openings = BlockScanner.openings(
+        marks, bytes + position, beginsField: beginsField, dialect: dialect)
       marks.quotes = BlockScanner.structuralQuotes(
-        marks, isInside: carriedInside != 0, mayOpen: mayOpen)
+        marks, isInside: carriedInside != 0, openings: openings.all | mayOpen)
       inside = BlockScanner.parity(marks.quotes) ^ carriedInside
     }
 
@@ -112,12 +141,21 @@ struct RecordScan {
       state = .quoted
     } else if marks.quotes & last != 0 {
       state = .afterQuote
+    } else if (marks.delimiters | newlines) & last != 0 {
+      state = .fieldStart
     } else {
-      state = (marks.delimiters | newlines) & last != 0 ? .fieldStart : .unquoted
+      let isBlank = dialect.isBlank(bytes.load(fromByteOffset: position + 63, as: UInt8.self))
+      state =
+        isBlank
+          && BlockScanner.endsBlank(
+            marks, bytes + position, beginsField: beginsField, dialect: dialect)
+        ? .blankStart : .unquoted
     }
     position += 64
     return nil
   }
+
+  private var beginsField: Bool { state == .fieldStart || state == .blankStart }
 
   /// The first record end of a block that ends the chunk; then `records` and `lineBreaks` are those
   /// of the chunk. Otherwise nil, and nothing is changed.
@@ -134,40 +172,6 @@ struct RecordScan {
         lineBreaks += (lineEnds & (mark | (mark &- 1))).nonzeroBitCount
         return position + bit + 1
       }
-    }
-    return nil
-  }
-
-  /// One byte: the same, for what does not fill a block.
-  private mutating func step(_ bytes: UnsafeRawPointer) -> Outcome? {
-    let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
-    let afterReturn = previousIsReturn
-    previousIsReturn = byte == 0x0D
-    let isNewline = byte == 0x0D || byte == 0x0A
-    let isLineEnd = isNewline && !(byte == 0x0A && afterReturn)
-    if isLineEnd { lineBreaks += 1 }
-    position += 1
-    if state == .quoted {
-      if UInt16(byte) == quote { state = .afterQuote }
-      return nil
-    }
-    if isNewline {
-      let length = position - 1 - recordStart
-      if length > maximumRecordBytes {
-        // Not part of the record; the splitter counts the line ends before it anew.
-        position -= 1
-        return .recordTooLong
-      }
-      state = .fieldStart
-      recordStart = position
-      if !isLineEnd { return nil }
-      if length > 0 || blankLinesAreRecords { records += 1 }
-      return records >= recordLimit || position >= byteLimit ? .cut(position) : nil
-    }
-    if UInt16(byte) == quote {
-      state = state == .unquoted ? .unquoted : .quoted
-    } else {
-      state = byte == delimiter ? .fieldStart : .unquoted
     }
     return nil
   }

@@ -1,11 +1,11 @@
 /// Cuts an input into chunks of whole records.
 ///
 /// Record ends are `\n`, `\r\n` and `\r`, mixed freely, outside quotes. A quote opens a quoted field
-/// only at the start of a field. A last record needs no record end. A UTF-8 byte-order mark at the
-/// start of the input is skipped: the first chunk's `byteOffset` is then 3. Blank lines are skipped
-/// unless `blankLinesAreRecords`.
+/// only at the start of a field, or behind blanks there. A last record needs no record end. A
+/// byte-order mark at the start of the input is skipped: the first chunk's `byteOffset` is then 3, or
+/// 2 for UTF-16. Blank lines are skipped unless `blankLinesAreRecords`, and so are comments.
 ///
-/// The chunks lie in the input back to back and cover all of it. Memory is bounded by the chunks
+/// The chunks lie in the input back to back and cover all of it but the lines that were skipped. Memory is bounded by the chunks
 /// that are held, `chunkBytes`, and `maximumRecordBytes`.
 ///
 /// Thread rule: used by one thread at a time; may be handed from the thread that looks at the header
@@ -61,6 +61,7 @@ package final class RecordSplitter: @unchecked Sendable {
   package private(set) var line: Int
 
   private let source: any ByteSource
+  let encoding: TextEncoding
   private let limits: Limits
   private let pool = ChunkMemoryPool()
   private var memory: ChunkMemory?
@@ -72,11 +73,15 @@ package final class RecordSplitter: @unchecked Sendable {
   private var nextIndex = 0
   private var lastChunkBytes = 0
 
+  /// - Parameters:
+  ///   - source: the input as UTF-8.
+  ///   - encoding: what it was before: all offsets are those of the input as it is.
   package init(
     source: any ByteSource, dialect: Dialect = .rfc4180, limits: Limits = Limits(),
-    start: Start = Start()
+    start: Start = Start(), encoding: TextEncoding = .utf8
   ) {
     self.source = source
+    self.encoding = encoding
     self.dialect = dialect
     self.limits = limits
     nextRecord = start.record
@@ -107,7 +112,7 @@ package final class RecordSplitter: @unchecked Sendable {
       maximumRecordBytes: limits.maximumRecordBytes, blankLinesAreRecords: blankLinesAreRecords)
     while true {
       guard let base = memory?.base else { return nil }
-      switch scan.advance(base + start, count: filled - start) {
+      switch scan.advance(base + start, count: filled - start, atEnd: atEnd) {
       case .cut(let end):
         return try chunk(end, records: scan.records, lineBreaks: scan.lineBreaks)
       case .recordTooLong:
@@ -119,7 +124,7 @@ package final class RecordSplitter: @unchecked Sendable {
           try fill()
           continue
         }
-        let isUnfinished = filled - start > scan.recordStart
+        let isUnfinished = scan.isInRecord(count: filled - start)
         return try chunk(
           filled - start, records: scan.records + (isUnfinished ? 1 : 0),
           lineBreaks: scan.lineBreaks)
@@ -139,6 +144,40 @@ package final class RecordSplitter: @unchecked Sendable {
       UnsafeRawBufferPointer(start: memory.base + start, count: min(count, filled - start)))
   }
 
+  /// Takes the next `count` lines away, whatever is in them; fewer only at the end of the input.
+  /// Chunks then begin behind them.
+  ///
+  /// - Throws: what reading throws.
+  package func skipLines(_ count: Int) throws(ImportError) {
+    try begin()
+    var left = count
+    var previousIsReturn = false
+    while left > 0 || previousIsReturn {
+      if filled == start {
+        if atEnd { return }
+        try fill()
+        continue
+      }
+      guard let memory else { return }
+      var position = start
+      while position < filled, left > 0 || previousIsReturn {
+        let byte = memory.base.load(fromByteOffset: position, as: UInt8.self)
+        let isSecond = byte == 0x0A && previousIsReturn
+        previousIsReturn = false
+        if left == 0, !isSecond { break }
+        position += 1
+        if isSecond { continue }
+        if byte == 0x0D || byte == 0x0A {
+          left -= 1
+          line &+= 1
+          previousIsReturn = byte == 0x0D
+        }
+      }
+      byteOffset &+= inputLength(memory.base + start, count: position - start)
+      start = position
+    }
+  }
+
   // MARK: Cutting
 
   private func chunk(_ cut: Int, records: Int, lineBreaks: Int) throws(ImportError) -> Chunk? {
@@ -151,15 +190,17 @@ package final class RecordSplitter: @unchecked Sendable {
       try fillBeyond(end)
     }
     guard let memory else { return nil }
+    let inputByteCount = inputLength(memory.base + start, count: end)
     let chunk = Chunk(
       memory, start: start, byteCount: end,
       summary: Chunk.Summary(
         index: nextIndex, byteOffset: byteOffset, firstRecord: nextRecord, firstLine: line,
         recordCount: records, lineBreaks: lineBreaks, isLast: atEnd && start + end == filled,
-        blankLinesAreRecords: blankLinesAreRecords))
+        blankLinesAreRecords: blankLinesAreRecords, encoding: encoding,
+        inputByteCount: inputByteCount))
     start += end
     // A start that was read from a damaged checkpoint may be any number.
-    byteOffset &+= end
+    byteOffset &+= inputByteCount
     line &+= lineBreaks
     nextRecord &+= records
     nextIndex += 1
@@ -176,6 +217,10 @@ package final class RecordSplitter: @unchecked Sendable {
     let bytes = memory.base + start + end
     return bytes.load(fromByteOffset: -1, as: UInt8.self) == 0x0D
       && bytes.load(as: UInt8.self) == 0x0A
+  }
+
+  private func inputLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {
+    Transcoder.inputLength(UnsafeRawBufferPointer(start: bytes, count: count), encoding)
   }
 
   private func tooLong(_ scan: RecordScan) -> ImportError {
@@ -207,8 +252,9 @@ package final class RecordSplitter: @unchecked Sendable {
       return
     }
     if try peek(3) == [0xEF, 0xBB, 0xBF] {
+      guard let memory else { return }
+      byteOffset = inputLength(memory.base + start, count: 3)
       start += 3
-      byteOffset = 3
     }
   }
 

@@ -77,6 +77,7 @@ struct ColumnBatch: Sendable {
   /// One for each of the plan's columns, then one for each extra column.
   let columns: [ColumnSummary]
   let rejects: [Reject]
+  let tolerances: Tolerances
   /// Ascending; the last is the chunk's end.
   let boundaries: [Boundary]
   let byteCount: Int

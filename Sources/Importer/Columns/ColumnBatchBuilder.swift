@@ -14,7 +14,8 @@ final class ColumnBatchBuilder {
   init(_ plan: ImportPlan) {
     self.plan = plan
     parser = RecordParser(
-      dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged)
+      dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
+      header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
     hasRules = plan.columns.contains { $0.strictType != nil || !$0.isNullable }
   }
 
@@ -50,6 +51,7 @@ final class ColumnBatchBuilder {
       firstRecord: chunk.firstRecord, recordCount: parsed.recordCount,
       rows: try rows(encoded, matrix, parsed, chunk), rowCount: matrix.rowCount,
       columns: summaries(encoded, matrix, parsed, chunk), rejects: rejects,
+      tolerances: parsed.tolerances,
       boundaries: boundaries(parsed, chunk), byteCount: chunk.byteCount, isLast: chunk.isLast)
   }
 
@@ -175,7 +177,7 @@ final class ColumnBatchBuilder {
   private func boundaries(_ parsed: ParsedChunk, _ chunk: Chunk) -> [ColumnBatch.Boundary] {
     var boundaries: [ColumnBatch.Boundary] = []
     let end = ColumnBatch.Boundary(
-      records: parsed.recordCount, byteOffset: chunk.byteOffset + chunk.byteCount,
+      records: parsed.recordCount, byteOffset: chunk.byteOffset + chunk.inputByteCount,
       line: chunk.firstLine + chunk.lineBreaks)
     if !plan.encodes, let size = plan.batchRecords {
       // Records before the chunk's first one: a batch ends where their number is a multiple.
@@ -340,7 +342,7 @@ final class ColumnBatchBuilder {
     // A field that was unescaped, or is null, no longer says where it stood: then the record's start.
     let offset =
       span.isNull || Int(span.offset) >= chunk.byteCount
-      ? start : chunk.byteOffset + Int(span.offset)
+      ? start : chunk.inputOffset(Int(span.offset))
     return Reject(
       record: chunk.firstRecord + record,
       position: SourcePosition(

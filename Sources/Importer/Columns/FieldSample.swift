@@ -11,21 +11,22 @@ struct FieldSample {
 
   init() { columns = [] }
 
-  /// - Parameter splitter: positioned at the first record; it stays there.
+  /// - Parameter opened: its splitter is positioned at the first record, and stays there.
   /// - Throws: what reading throws.
-  init(
-    _ splitter: RecordSplitter, _ dialect: Dialect, columnCount: Int, nulls: [String],
-    limits: RecordSplitter.Limits
-  ) throws {
+  init(_ opened: InputPlanner.Opened, _ options: ImportOptions) throws {
+    let (splitter, dialect) = (opened.splitter, opened.dialect)
+    let columnCount = opened.header.names.count
     let wanted =
       DialectSniffer.sampleBytes - min(splitter.byteOffset, DialectSniffer.sampleBytes / 2)
     let bytes = try splitter.peek(wanted)
     let isWhole = bytes.count < wanted
     let parts = RecordSplitter(
-      source: MemorySource(bytes, name: "sample"), dialect: dialect, limits: limits)
-    let parser = RecordParser(dialect: dialect, columnCount: max(1, columnCount), ragged: .pad)
+      source: MemorySource(bytes, name: "sample"), dialect: dialect, limits: options.limits)
+    let parser = RecordParser(
+      dialect: dialect, columnCount: max(1, columnCount), ragged: .pad,
+      header: opened.repeatedHeader, endsWithDelimiter: opened.endsWithDelimiter)
     var columns = [[[UInt8]]](repeating: [], count: columnCount)
-    let nulls = Set(nulls.map { Array($0.utf8) })
+    let nulls = Set(options.nulls.map { Array($0.utf8) })
     var left = ColumnTypes.sampleRecords
     while left > 0, let chunk = try? parts.next(recordLimit: left) {
       let parsed = parser.parse(chunk)

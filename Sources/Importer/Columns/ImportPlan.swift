@@ -27,6 +27,10 @@ struct ImportPlan: Sendable {
   let file: String
   let dialect: Dialect
   let ragged: RaggedPolicy
+  /// The header's fields, so that it is not taken for a record when it comes again; empty: it may.
+  let header: [[UInt8]?]
+  /// Whether an empty field behind the last column is dropped.
+  let endsWithDelimiter: Bool
   let nulls: [[UInt8]]
   /// Fields of a record.
   let fieldCount: Int

@@ -61,10 +61,11 @@ struct KeyedRows: Sendable {
     return Reject(
       record: chunk.firstRecord + place.record,
       position: SourcePosition(
-        file: file, line: place.line, column: offset - place.bytes.lowerBound + 1,
-        byteOffset: chunk.byteOffset + offset),
+        file: file, line: place.line,
+        column: chunk.inputLength(from: place.bytes.lowerBound, to: offset) + 1,
+        byteOffset: chunk.inputOffset(offset)),
       column: column, value: key, reason: reason(key),
-      original: chunk.copy(from: place.bytes.lowerBound, to: place.bytes.upperBound))
+      original: chunk.original(from: place.bytes.lowerBound, to: place.bytes.upperBound))
   }
 
   /// What the columns of some of the rows look like.

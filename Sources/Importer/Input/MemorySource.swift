@@ -7,12 +7,17 @@ package final class MemorySource: ByteSource, @unchecked Sendable {
   package let identity: InputIdentity?
   private let bytes: [UInt8]
   private let readSizes: [Int]
+  private let origin: Int
   private var position = 0
   private var reads = 0
 
   /// - Parameter readSizes: the most that each read in turn gives back, the last one repeated;
   ///   empty for as much as is asked for. Sizes below 1 count as 1.
-  package init(_ bytes: [UInt8], name: String = "memory", readSizes: [Int] = []) {
+  /// - Parameter origin: what offset the first byte has, for `seek`.
+  package init(
+    _ bytes: [UInt8], name: String = "memory", readSizes: [Int] = [], origin: Int = 0
+  ) {
+    self.origin = origin
     self.bytes = bytes
     self.name = name
     self.readSizes = readSizes
@@ -33,6 +38,6 @@ package final class MemorySource: ByteSource, @unchecked Sendable {
   }
 
   package func seek(to offset: Int) throws(ImportError) {
-    position = min(max(0, offset), bytes.count)
+    position = min(max(0, offset &- origin), bytes.count)
   }
 }

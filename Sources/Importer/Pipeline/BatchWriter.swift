@@ -14,6 +14,8 @@ final class BatchWriter {
   private(set) var types: ColumnTypes
   private(set) var checkpoint: Checkpoint
   private(set) var report = ImportReport()
+  /// Of all records read.
+  private(set) var tolerances = Tolerances()
   private let bytesTotal: Int?
   private let bytesBefore: Int
 
@@ -65,6 +67,7 @@ final class BatchWriter {
   /// False when the import is to stop here.
   private func write(_ batch: ColumnBatch) throws -> Bool {
     try begin()
+    tolerances.add(batch.tolerances)
     let summarizes = try leavesOut(batch)
     if !summarizes { types.add(batch.columns) }
     var done = 0

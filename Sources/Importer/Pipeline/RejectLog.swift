@@ -17,10 +17,14 @@ final class RejectLog {
   /// True when this run or the one it goes on from has rejected something.
   private(set) var isUsed: Bool
   private var json = JSONWriter()
+  private let encoding: TextEncoding
 
   /// - Parameters:
   ///   - recordsLength: what to keep of an existing file: what an import that goes on had written.
-  init(path: String, recordsLength: Int, reasonsLength: Int) {
+  ///   - encoding: of the input. Its records are written as they are, so that a file of rejects in
+  ///     UTF-16 is one, with a byte-order mark.
+  init(path: String, recordsLength: Int, reasonsLength: Int, encoding: TextEncoding = .utf8) {
+    self.encoding = encoding
     self.path = path
     reasonsPath = Self.reasonsPath(path)
     self.recordsLength = recordsLength
@@ -41,11 +45,11 @@ final class RejectLog {
   func write(_ rejects: [Reject]) throws {
     guard !rejects.isEmpty else { return }
     let (records, reasons) = try open()
-    var bytes: [UInt8] = []
+    var bytes = recordsLength == 0 ? mark : []
     json.removeAll()
     for reject in rejects {
       bytes += reject.original
-      bytes.append(0x0A)
+      bytes += Transcoder.ascii(0x0A, encoding)
       append(reject)
     }
     try bytes.withUnsafeBytes {
@@ -57,6 +61,14 @@ final class RejectLog {
     recordsLength += bytes.count
     reasonsLength += json.bytes.count
     isUsed = true
+  }
+
+  private var mark: [UInt8] {
+    switch encoding {
+    case .utf8, .latin1, .windows1252: []
+    case .utf16LE: [0xFF, 0xFE]
+    case .utf16BE: [0xFE, 0xFF]
+    }
   }
 
   private func append(_ reject: Reject) {

@@ -49,7 +49,7 @@ import Testing
     #expect(dialect["escape"].text == "\"" && dialect["comment"].isNull)
     #expect(dialect["header"].bool == true && dialect["encoding"].text == "utf-8")
     #expect(dialect["skippedLines"].int == 0 && dialect["recordEnd"].text == "\n")
-    #expect(dialect["sniffed"].count == 3)
+    #expect(dialect["sniffed"].count == 6)
     #expect(report["resumedAt"].isNull)
     #expect(report["rejects"]["file"].text == bench.path("in.rejects.csv"))
     #expect(report["rejects"]["reasons"].text == bench.path("in.rejects.csv.reasons.jsonl"))

@@ -79,7 +79,7 @@ import Testing
 
   @Test func aHeaderThatCannotBeUsed() throws {
     for input in [
-      Array("a,\"b\nc".utf8), [0xFF, 0xFE, 0x61, 0, 0x0A, 0], Array("\"a\"x,b\n".utf8),
+      Array("a,\"b\nc".utf8), [0xFF, 0x61, 0x0A], Array("\"a\"x,b\n".utf8),
     ] {
       let folder = try ImportFolder()
       let error = try #require(throws: ImportError.self) { try folder.importCSV(input) }

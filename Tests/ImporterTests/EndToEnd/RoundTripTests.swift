@@ -59,7 +59,7 @@ import Testing
         $0.batchSize = size
         $0.types = types
         $0.header = .firstRecord
-        $0.delimiter = UInt8(ascii: ",")
+        $0.delimiter = ","
       }
       expectBalanced(report)
       #expect(report.rejected == 0, "seed \(seed)")
@@ -81,7 +81,7 @@ import Testing
       let folder = try ImportFolder()
       try folder.importCSV(csv) {
         $0.header = .firstRecord
-        $0.delimiter = UInt8(ascii: ",")
+        $0.delimiter = ","
       }
       let difference = firstDifference(try folder.export(), canonical(csv))
       #expect(difference == nil, "\(spelling.debugDescription)")
@@ -95,13 +95,13 @@ import Testing
     let first = try ImportFolder()
     try first.importCSV(csv) {
       $0.header = .firstRecord
-      $0.delimiter = UInt8(ascii: ",")
+      $0.delimiter = ","
     }
     let exported = try first.export()
     let second = try ImportFolder()
     let report = try second.importCSV(exported) {
       $0.header = .firstRecord
-      $0.delimiter = UInt8(ascii: ",")
+      $0.delimiter = ","
       $0.compaction.mode = .always
       $0.batchSize = .records(10)
     }

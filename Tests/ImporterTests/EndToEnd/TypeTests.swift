@@ -93,7 +93,7 @@ import TestSupport
       let folder = try ImportFolder()
       let report = try folder.importCSV(csv) {
         $0.header = .firstRecord
-        $0.delimiter = UInt8(ascii: ",")
+        $0.delimiter = ","
         $0.parsers = round % 4 + 1
         $0.queue = round % 3 + 1
         $0.batchSize = round % 8 == 7 ? .all : .records(max(batch, chunk == 1 ? 50 : 1))

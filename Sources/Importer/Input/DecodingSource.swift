@@ -1,0 +1,126 @@
+/// An input as UTF-8, whatever its encoding, which a byte-order mark or the user tells.
+///
+/// The mark stays at the front, as that of UTF-8. UTF-8 itself is handed through. Positions that are
+/// sought are those of the input, and must be where a character begins.
+///
+/// Memory: at most 64 KiB of the input and their UTF-8.
+///
+/// Thread rule: see `ByteSource`.
+package final class DecodingSource: ByteSource, @unchecked Sendable {
+  // @unchecked: everything that changes is touched by the one thread that reads; see `ByteSource`.
+  package var name: String { source.name }
+  package var identity: InputIdentity? { source.identity }
+  package let encoding: TextEncoding
+  /// What a byte-order mark said, when it said something else than the user.
+  package let overruled: TextEncoding?
+  /// Whether the input begins with a byte-order mark.
+  package let hasMark: Bool
+
+  private let source: any ByteSource
+  private var transcoder: Transcoder
+  private var input: [UInt8] = []
+  /// Bytes that were read to find the mark, and are to be read again.
+  private var head: [UInt8]
+  private var output: [UInt8] = []
+  private var taken = 0
+  private var atEnd = false
+  private static let readBytes = 1 << 16
+
+  /// An input from its first byte on.
+  ///
+  /// - Parameter given: the encoding that the user named; a byte-order mark overrules it.
+  /// - Throws: `ImportError.unsupportedEncoding` for UTF-32; what reading throws.
+  package init(detecting source: any ByteSource, given: TextEncoding?) throws(ImportError) {
+    var head: [UInt8] = []
+    while head.count < 4 {
+      var buffer = [UInt8](repeating: 0, count: 4 - head.count)
+      let count = try Self.read(source, into: &buffer)
+      if count == 0 { break }
+      head += buffer[..<count]
+    }
+    let marked = try Self.mark(head, path: source.name)
+    encoding = marked ?? given ?? .utf8
+    overruled = marked != nil && given != nil && marked != given ? given : nil
+    hasMark = marked != nil
+    transcoder = Transcoder(encoding)
+    self.head = head
+    self.source = source
+  }
+
+  /// An input of a known encoding, to be positioned before it is read, or read from its start.
+  package init(_ source: any ByteSource, encoding: TextEncoding) {
+    self.source = source
+    self.encoding = encoding
+    overruled = nil
+    hasMark = false
+    transcoder = Transcoder(encoding)
+    head = []
+  }
+
+  private static func mark(_ head: [UInt8], path: String) throws(ImportError) -> TextEncoding? {
+    if head.starts(with: [0xFF, 0xFE, 0, 0]) || head.starts(with: [0, 0, 0xFE, 0xFF]) {
+      throw .unsupportedEncoding(
+        path: path,
+        reason: "it begins with a UTF-32 byte-order mark; convert it first, for example with "
+          + "'iconv -f UTF-32 -t UTF-8'")
+    }
+    if head.starts(with: [0xEF, 0xBB, 0xBF]) { return .utf8 }
+    if head.starts(with: [0xFF, 0xFE]) { return .utf16LE }
+    if head.starts(with: [0xFE, 0xFF]) { return .utf16BE }
+    return nil
+  }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {
+    if encoding == .utf8 {
+      if head.isEmpty { return try source.read(into: buffer) }
+      let count = min(head.count, buffer.count)
+      buffer.copyBytes(from: head[..<count])
+      head.removeFirst(count)
+      return count
+    }
+    while taken == output.count, !atEnd { try decode() }
+    let count = min(buffer.count, output.count - taken)
+    buffer.copyBytes(from: output[taken..<taken + count])
+    taken += count
+    return count
+  }
+
+  private func decode() throws(ImportError) {
+    output.removeAll(keepingCapacity: true)
+    taken = 0
+    if !head.isEmpty {
+      head.withUnsafeBytes { transcoder.decode($0, isLast: false, to: &output) }
+      head = []
+      return
+    }
+    if input.isEmpty { input = [UInt8](repeating: 0, count: Self.readBytes) }
+    let count = try Self.read(source, into: &input)
+    atEnd = count == 0
+    input.withUnsafeBytes { bytes in
+      transcoder.decode(
+        UnsafeRawBufferPointer(rebasing: bytes[..<count]), isLast: atEnd, to: &output)
+    }
+  }
+
+  private static func read(_ source: any ByteSource, into bytes: inout [UInt8]) throws(ImportError)
+    -> Int
+  {
+    let outcome: Result<Int, ImportError> = bytes.withUnsafeMutableBytes { buffer in
+      do throws(ImportError) {
+        return .success(try source.read(into: buffer))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try outcome.get()
+  }
+
+  package func seek(to offset: Int) throws(ImportError) {
+    try source.seek(to: offset)
+    transcoder = Transcoder(encoding)
+    head = []
+    output = []
+    taken = 0
+    atEnd = false
+  }
+}
