@@ -64,11 +64,22 @@ struct InputPlanner {
     try splitter.skipLines(skipped)
     var sample = try sample(splitter)
     try refuseBinary(sample)
+    var given = given
+    let declared = DialectSniffer.declaredDelimiter(sample.bytes)
+    if let declared, options.skipLines == nil {
+      given.delimiter = given.delimiter ?? [declared]
+      notes.append(
+        "the first line, 'sep=\(String(decoding: [declared], as: UTF8.self))', names the delimiter "
+          + "and was left out; --skip-lines 0 keeps it")
+      try splitter.skipLines(1)
+      sample = try self.sample(splitter)
+    }
     var dialect = try DialectSniffer(
       sample.bytes, isWhole: sample.isWhole, given: given
     ).dialect()
-    let preamble = try skipPreamble(splitter, sample, dialect, &notes)
+    var preamble = try skipPreamble(splitter, sample, dialect, &notes)
     if preamble > 0 { sample = try self.sample(splitter) }
+    if declared != nil, options.skipLines == nil { preamble += 1 }
     let records = try sampleRecords(sample, dialect)
     let hasHeader: Bool
     switch options.header {

@@ -237,6 +237,15 @@ package struct DialectSniffer {
 
   private func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
+  /// The delimiter that a first line such as `sep=;` names, as spreadsheets write it.
+  package static func declaredDelimiter(_ sample: [UInt8]) -> UInt8? {
+    guard sample.count > 5, sample[..<3].elementsEqual("sep".utf8), sample[3] == 0x3D,
+      sample[5] == 0x0A || sample[5] == 0x0D, sample[4] < 0x80, sample[4] != 0x22,
+      sample[4] != 0x0A, sample[4] != 0x0D
+    else { return nil }
+    return sample[4]
+  }
+
   // MARK: Record ends
 
   /// The record ends in a sample, in the order of their first occurrence: `\n`, `\r\n` or `\r`. Line

@@ -37,6 +37,8 @@ import Testing
       ([], "a,b\r\n1,2\n3,4\r5,6\n\n", "a,b\n1,2\n3,4\n5,6\n"),
       ([], "# made today\na;b\n# and\n1,5;x\n", "a,b\n\"1,5\",x\n"),
       ([], "Title\n\nname,n\nx,1\ny,2\n", "name,n\nx,1\ny,2\n"),
+      ([], "sep=;\na,x;b\n1;2,5\n", "\"a,x\",b\n1,\"2,5\"\n"),
+      (["--skip-lines", "0"], "sep=;\na;b\n", "sep=,column2\na,b\n"),
       ([], "'a','b'\n'x,y','z'\n", "a,b\n\"x,y\",z\n"),
       ([], "a,b\n\"x \\\"y\\\"\",1\n\"z\",2\n", "a,b\n\"x \"\"y\"\"\",1\nz,2\n"),
     ] as [([String], String, String)])
