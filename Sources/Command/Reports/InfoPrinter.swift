@@ -25,7 +25,8 @@ struct InfoPrinter {
   }
 
   private func heading(_ text: String) -> String {
-    isRich ? "\n\u{1B}[1m\(text)\u{1B}[0m\n" : "\n\(text)\n"
+    let lines = HelpText.lines(of: text, width: room)
+    return "\n" + lines.map { isRich ? "\u{1B}[1m\($0)\u{1B}[0m\n" : $0 + "\n" }.joined()
   }
 
   /// A sentence, indented, in as many lines as it needs.

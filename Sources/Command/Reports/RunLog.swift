@@ -60,12 +60,12 @@ final class RunLog {
     let isAttached = options[index] != name
     let path =
       isAttached ? String(options[index].dropFirst(name.count + 1)) : options[(index + 1)...].first
-    // What may be another option, a database or an input is not written to.
+    // What may be another option, a database or an input is not written to; nor, in `init`, is a file
+    // that holds something else.
     guard let path, !path.hasPrefix("-"), !path.isEmpty,
       !words.enumerated().contains(where: { position, word in
         position != (isAttached ? index : index + 1)
-          && (word == path || word.hasSuffix("=" + path) && position != index
-            || DatabaseFile.areTheSame(word, path))
+          && (word == path || word.hasSuffix("=" + path) && position != index)
       }),
       let log = try? RunLog(definition.name, path, files: [], [])
     else { return }
@@ -88,11 +88,29 @@ final class RunLog {
       throw CommandError.usage(
         "--report-file \(path) is a file that the command reads or writes; choose another")
     }
+    guard Self.mayBeReports(path) else {
+      throw CommandError.usage(
+        "--report-file \(path) is there already and is no report file; choose another")
+    }
     do throws(SystemError) {
       file = (path, try System.open(path, .append))
     } catch {
       throw CommandError.creation(error)
     }
+  }
+
+  /// False when the file begins with anything but a JSON object: a mistaken name must not spoil a
+  /// database or somebody's data.
+  private static func mayBeReports(_ path: String) -> Bool {
+    guard let status = try? System.status(path: path), status.isRegular, status.size > 0,
+      let descriptor = try? System.open(path, .readOnly)
+    else { return true }
+    defer { System.close(descriptor) }
+    var first: [UInt8] = [0]
+    let count = first.withUnsafeMutableBytes {
+      (try? System.read(descriptor, at: 0, into: $0, path: path)) ?? 0
+    }
+    return count == 0 || first[0] == UInt8(ascii: "{")
   }
 
   deinit {
