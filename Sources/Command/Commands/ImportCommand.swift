@@ -145,8 +145,7 @@ enum ImportCommand {
         command: "sheaf import apps.csv --into apps.sheaf --resume",
         meaning: "Go on after an interruption: nothing is lost, nothing imported twice."),
       .init(
-        command: "sheaf import users.csv --into users.sheaf --key id --on-conflict update "
-          + "--report line --report-file runs.jsonl",
+        command: "sheaf import u.csv --into u.sheaf --report line --report-file runs.jsonl",
         meaning: "A job of every night: a line for the log, and a JSON report for the monitor."),
     ],
     run: run)

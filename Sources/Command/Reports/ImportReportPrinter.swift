@@ -105,7 +105,9 @@ struct ImportReportPrinter {
       lines.append("  known keys  " + knownKeysText)
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
-    lines.append("  columns     " + columnsText)
+    for (index, line) in columnsText.enumerated() {
+      lines.append((index == 0 ? "  columns     " : "              ") + line)
+    }
     for column in report.columns {
       guard let widened = column.widened else { continue }
       lines.append(
@@ -209,10 +211,21 @@ struct ImportReportPrinter {
       + (report.rejects.map { ": \($0.path), reasons in \($0.reasonsPath)" } ?? "")
   }
 
-  private var columnsText: String {
-    let shown = report.columns.prefix(24).map { "\($0.name) \($0.type.name)" }
+  /// Names and types, in lines of about the width of a page.
+  private var columnsText: [String] {
+    var shown = report.columns.prefix(24).map { "\($0.name) \($0.type.name)" }
     let more = report.columns.count - shown.count
-    return shown.joined(separator: ", ") + (more > 0 ? ", and \(more) more" : "")
+    if more > 0 { shown.append("and \(more) more") }
+    var lines: [String] = []
+    for (index, text) in shown.enumerated() {
+      let text = index < shown.count - 1 ? text + "," : text
+      if let last = lines.last, DisplayWidth.of(last) + DisplayWidth.of(text) < 84 {
+        lines[lines.count - 1] = last + " " + text
+      } else {
+        lines.append(text)
+      }
+    }
+    return lines.isEmpty ? [""] : lines
   }
 
   private var compactionText: String {

@@ -111,7 +111,10 @@ struct InfoPrinter {
     let fixed = 2 + 2 + types + 2 + sizes + 2 + 4 + 2
     let longest = rows.map { DisplayWidth.of(StandardError.escaped($0.column.name)) }.max() ?? 0
     let names = min(longest, max(8, room - fixed - 8), 32)
-    let bar = TextBar(isUnicode: isUnicode, width: min(20, max(4, room - fixed - names - 26)))
+    // Encodings where there is room for a bar beside them; else the bar gets what there is.
+    let rest = room - fixed - names
+    let bar = TextBar(
+      isUnicode: isUnicode, width: rest < 14 ? max(0, rest) : min(20, max(4, rest - 26)))
     var text = ""
     for column in rows {
       let name = cut(StandardError.escaped(column.column.name), to: names)
@@ -119,7 +122,7 @@ struct InfoPrinter {
       var line = "  \(Self.left(name, names))  \(Self.left(column.column.type.name, types))"
       line += "  \(Self.right(HumanFormat.size(column.bytes), sizes))"
       line += "  \(Self.share(column.bytes, table.clusterBytes))  \(Self.left(drawn, bar.width))"
-      let left = room - fixed - names - bar.width - 2
+      let left = rest - bar.width - 2
       if left >= 8 { line += "  " + cut(encodings(column), to: left) }
       text += Self.trimmed(line) + "\n"
     }
