@@ -1,7 +1,7 @@
 /// A table inside a write transaction, for reading and changing.
 ///
-/// Thread rule: belongs to its transaction's thread; not `Sendable`. Using it after the transaction has
-/// ended throws `EngineError.transactionEnded`.
+/// Thread rule: belongs to its transaction's thread, or serial queue; not `Sendable`. Using it elsewhere
+/// throws `EngineError.wrongThread`, using it after the transaction has ended `.transactionEnded`.
 public struct WritableTable {
   package let editor: TableEditor
 
@@ -41,8 +41,7 @@ public struct WritableTable {
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
   public func row(forPrimaryKey value: Value) throws -> Row? {
-    guard value != .null, let key = try editor.find(value.spelling) else { return nil }
-    return try editor.row(forKey: key)
+    try editor.find(value).flatMap { try editor.row(forKey: $0) }
   }
 
   /// Makes a column the primary key, in place of the one that the table may have.

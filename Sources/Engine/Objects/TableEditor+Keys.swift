@@ -64,6 +64,13 @@ extension TableEditor {
     }
   }
 
+  /// The key of the object that has a primary key; nil when none has, as with null.
+  package func find(_ value: Value) throws -> Int64? {
+    // Also asked for null, so that a table without a primary key and a transaction's end are told.
+    let found = try find(value.spelling)
+    return value == .null ? nil : found
+  }
+
   private static func withSpan<Result>(
     _ spelling: [UInt8],
     _ body: (UnsafeRawPointer, UnsafeBufferPointer<TextSpan>) throws -> Result

@@ -21,6 +21,8 @@ package final class TableEditor {
   private var notesAreChanged = false
   /// What `forEachLeaf` has made.
   var leafCopies = LeafCopies(changes: 0)
+  /// The only thread or queue that may use it; nil: nobody checks.
+  var owner: ExecutionContext?
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
   /// Set when the table was deleted; every further use throws.
@@ -55,6 +57,10 @@ package final class TableEditor {
   }
 
   func use<Result>(_ body: () throws -> Result) throws -> Result {
+    // Asked first: a transaction that is going on elsewhere may be ending just now.
+    if let owner, !owner.isHere {
+      throw EngineError.wrongThread(what: "a table of a write transaction")
+    }
     if isEnded { throw EngineError.transactionEnded }
     if isDeleted { throw EngineError.noSuchTable(name: name, known: []) }
     return try translatingErrors(path, body)
