@@ -137,7 +137,9 @@ extension Database {
     }
   }
 
-  private func compactAlone(_ parts: Parts, _ shouldStop: @escaping () -> Bool) throws -> CompactionResult {
+  private func compactAlone(
+    _ parts: Parts, _ shouldStop: @escaping () -> Bool
+  ) throws -> CompactionResult {
     try parts.pipeline.makeDurable()
     let before = try parts.storage.length()
     func skipped(_ decision: CompactionResult.Decision, _ reason: String) -> CompactionResult {

@@ -26,7 +26,8 @@ extension System {
 
   /// Like `handle`, unless whoever started this process had it ignore the signal, as a shell does for
   /// what it starts in the background.
-  package static func handleUnlessIgnored(signal number: Int32, _ handler: @escaping SignalHandler) {
+  package static func handleUnlessIgnored(signal number: Int32, _ handler: @escaping SignalHandler)
+  {
     var present = sigaction()
     guard sigaction(number, nil, &present) == 0 else { return }
     var ignored = sigaction()

@@ -144,6 +144,16 @@ import Testing
       #expect(lines.last?.contains("  27,000 rows  ") == true, "\(result.errorText)")
       #expect(lines.allSatisfy { $0.contains(" rows/s  file ") })
     }
+    // Several inputs are one way to go.
+    try bench.write("1.csv", "a,b\n" + records)
+    try bench.write("2.csv", "a,b\n" + records)
+    let both = try SheafProcess.run([
+      "import", bench.path("1.csv"), bench.path("2.csv"), "--into", bench.database, "--table",
+      "two",
+      "--progress", "always",
+    ])
+    let last = both.errorText.split(separator: "\n").last ?? ""
+    #expect(last.hasPrefix("100%  ") && last.contains("  6,000 rows  "), "\(both.errorText)")
     let quiet = try bench.run(
       ["import", "-", "--into", bench.database, "--table", "q", "--progress", "always", "--quiet"],
       input: "a\n1\n")
