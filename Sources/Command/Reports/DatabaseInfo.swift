@@ -32,7 +32,7 @@ struct DatabaseInfo {
   /// - Throws: `EngineError` when the file cannot be read; a damaged block only spoils the estimate.
   init(_ database: Database, path: String, estimates: Bool) throws {
     self.path = path
-    let snapshot = try database.snapshot()
+    let snapshot = try database.snapshotForLooking()
     version = snapshot.version
     use = try database.fileUse()
     readers = try database.activeVersions().flatMap { version in

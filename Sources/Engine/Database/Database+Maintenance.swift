@@ -45,7 +45,7 @@ extension Database {
   /// - Complexity: O(bytes in use): every column of every cluster is decoded.
   /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
   public func check() throws -> CheckReport {
-    let snapshot = try snapshot()
+    let snapshot = try snapshotForLooking()
     return try translatingErrors(path) {
       // Its own reader, which has not verified anything yet: bytes may have gone bad since.
       let blocks = try BlockReader(storage: snapshot.blocks.storage)
@@ -59,7 +59,7 @@ extension Database {
   /// - Complexity: O(tree nodes).
   /// - Throws: as `snapshot`; `EngineError.system`.
   public func fileUse() throws -> FileUse {
-    let snapshot = try snapshot()
+    let snapshot = try snapshotForLooking()
     return try withExtendedLifetime(snapshot) {
       try translatingErrors(path) {
         let space = try walk(snapshot.record, snapshot.blocks)
@@ -73,7 +73,7 @@ extension Database {
   /// - Complexity: O((clusters + changed rows) × columns); values are not read.
   /// - Throws: as `snapshot`; `EngineError.noSuchTable`.
   public func tableUse(_ name: String) throws -> TableUse {
-    try TableUse(try snapshot().table(name))
+    try TableUse(try snapshotForLooking().table(name))
   }
 
   /// What `compact` would give, approximately: by encoding some of the clusters as it would.
@@ -85,7 +85,7 @@ extension Database {
   /// - Complexity: O(samples × 65,536 × columns) for each table, on several threads.
   /// - Throws: as `snapshot`; `EngineError.damaged`.
   public func compactionEstimate(samples: Int = 4) throws -> CompactionEstimate {
-    let snapshot = try snapshot()
+    let snapshot = try snapshotForLooking()
     return try withExtendedLifetime(snapshot) {
       try translatingErrors(path) {
         try CompactionEstimate(
