@@ -81,7 +81,8 @@ import Testing
     try process.send("a,b\n" + (1...100_000).map { "\($0),x\n" }.joined())
     process.waitWhile { ((try? System.status(path: bench.database))?.size ?? 0) < 20_000 }
     process.signal(SIGTERM)
-    let ended = process.finish()
+    // The input stays open: its end would be the end of the import.
+    let ended = process.wait()
     #expect(ended.status == 143, "\(ended.errorText)")
     last = try #require(try runs(bench).last)
     #expect(last["interrupted"].bool == true && last["exitStatus"].int == 143)
