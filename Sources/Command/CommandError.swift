@@ -54,6 +54,8 @@ extension CommandError {
       self = .usage("\(error)" + Suggestion.phrase(for: name, among: known))
     case EngineError.noSuchColumn(_, let name, let known):
       self = .usage("\(error)" + Suggestion.phrase(for: name, among: known))
+    case EngineError.noSuchTable(let name, let known):
+      self = .usage("\(error)" + Suggestion.phrase(for: name, among: known))
     case let error as EngineError: self.init(Self.status(error), "\(error)")
     case let error as QueryError: self.init(.usage, "\(error)")
     case let error as ImportError: self.init(Self.status(error), "\(error)")

@@ -20,4 +20,23 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
   case interrupted = 130
   /// Ended by SIGTERM, the current batch committed.
   case terminated = 143
+
+  /// For the manual, without a full stop.
+  var meaning: String {
+    switch self {
+    case .done: "Done. Also when the reader of standard output has gone away (sheaf ... | head)"
+    case .usage: "Wrong usage of the command line; nothing was changed"
+    case .dataRefused:
+      "The data was refused: too many rejects, an input that cannot be used, a corrupt database"
+    case .inputMissing: "An input or the database is missing or unreadable"
+    case .bug: "A bug in sheaf"
+    case .cannotCreate: "The output cannot be created"
+    case .inputOutput: "An input/output error, a full disk included; what was committed stays"
+    case .busy: "The database is busy: another process has it; try again later"
+    case .interrupted:
+      "Ended by SIGINT. An import finishes and commits its batch and reports how to go on; a "
+        + "compaction leaves the file as it was; a second signal stops at once"
+    case .terminated: "Ended by SIGTERM, in the same way"
+    }
+  }
 }

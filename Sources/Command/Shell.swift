@@ -6,8 +6,10 @@ enum Shell {
   static func run(_ arguments: [String]) -> ExitStatus {
     let output = BufferedOutput.standard()
     var prefix = Version.program
+    var isDated = false
+    Interrupt.installImmediate()
     do {
-      let status = try dispatch(arguments, output, &prefix)
+      let status = try dispatch(arguments, output, &prefix, &isDated)
       try output.flush()
       return status
     } catch {
@@ -16,14 +18,18 @@ enum Shell {
       // What came before the failure is still the command's answer: print it first, and if that
       // fails too, the first failure is the one to tell.
       try? output.flush()
-      StandardError.line("\(prefix): \(failure.message)")
+      let date = isDated ? Timestamp.now + " " : ""
+      StandardError.line("\(date)\(prefix): \(failure.message)")
       return failure.status
     }
   }
 
-  /// - Parameter prefix: set to the name of the command, once it is known, for error messages.
+  /// - Parameters:
+  ///   - prefix: set to the name of the command, once it is known, for error messages.
+  ///   - isDated: set when they go to a log, whose lines begin with the time.
   private static func dispatch(
-    _ arguments: [String], _ output: BufferedOutput, _ prefix: inout String
+    _ arguments: [String], _ output: BufferedOutput, _ prefix: inout String,
+    _ isDated: inout Bool
   ) throws -> ExitStatus {
     let help = HelpText(commands: CommandTable.all, styled: TerminalPolicy.standardOutput.isRich)
     guard let first = arguments.first else {
@@ -47,11 +53,21 @@ enum Shell {
     let definition = try CommandTable.command(named: first)
     prefix = "\(Version.program) \(definition.name)"
     let parser = ArgumentParser(definition: definition)
-    switch try parser.parse(Array(arguments.dropFirst())) {
+    let words = Array(arguments.dropFirst())
+    let outcome: ArgumentParser.Outcome
+    do throws(CommandError) {
+      outcome = try parser.parse(words)
+    } catch {
+      RunLog.noteWrongUsage(error, of: definition, words: words)
+      throw error
+    }
+    switch outcome {
     case .help:
       try output.write(help.page(of: definition))
       return .done
     case .arguments(let parsed):
+      // Where the option has no such choice, nobody can have made it.
+      isDated = (try? parsed.required(CommonOptions.jobReport)) == .line
       return try definition.run(parsed, output)
     }
   }

@@ -163,7 +163,8 @@ public struct ImportOptions: Sendable {
   /// Asked after every batch, and between inputs: true ends the import there, committed. Also asked
   /// while a pipe has nothing to read.
   public var shouldStop: @Sendable () -> Bool = { false }
-  /// Called after every batch, on the writer's thread.
+  /// Called after every batch, and now and then on the way to the end of a long one, on the writer's
+  /// thread.
   public var progress: @Sendable (ImportProgress) -> Void = { _ in }
   /// Called for every rejected record, in the order of the input, on the writer's thread.
   public var onReject: @Sendable (Reject) -> Void = { _ in }

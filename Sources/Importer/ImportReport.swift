@@ -115,6 +115,10 @@ public struct ImportReport: Sendable {
   public var isDryRun = false
   /// Objects in the table at the end.
   public var objects = 0
+  /// Objects in the table before.
+  public var objectsBefore = 0
+  /// Bytes of the database file before; 0 when there was none.
+  public var fileBefore = 0
   /// Where the database file's bytes are at the end; nil after a dry run.
   public var file: FileUse?
   /// What became of the compaction afterwards.

@@ -94,7 +94,9 @@ private struct ImportRun {
     if options.dryRun {
       try importAll(nil)
     } else {
+      report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
       let database = try Database.open(options.database)
+      report.objectsBefore = try existingTable(database)?.count ?? 0
       if let note = database.recoveryNote {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }
@@ -151,7 +153,7 @@ private struct ImportRun {
       } ?? NoDestination()
     let writer = BatchWriter(
       options: options, plan: plan, destination: destination, log: log, types: start.types,
-      checkpoint: start.checkpoint, bytesTotal: bytesTotal, bytesBefore: report.bytesRead)
+      checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: report)
     try Pipeline.run(start.splitter, plan, options, writer: writer)
     report.notes += writer.tolerances.notes.map { "\(source.name): \($0)" }
     add(writer, plan, bytesRead: writer.checkpoint.byteOffset - start.readBefore)
@@ -369,7 +371,13 @@ private struct ImportRun {
         decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
     } else if options.compaction.shouldCompact(total: use.total, used: use.used) {
       let began = System.monotonicNanoseconds
-      report.compaction = try database.compact()
+      do {
+        report.compaction = try database.compact(shouldStop: options.shouldStop)
+      } catch EngineError.cancelled {
+        report.isInterrupted = true
+        report.compaction = CompactionResult(
+          decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
+      }
       report.compactionSeconds = Double(System.monotonicNanoseconds - began) / 1e9
       use = try database.fileUse()
     }

@@ -91,7 +91,9 @@ import Testing
 
   @Test func tooManyArguments() {
     let parser = ArgumentParser(definition: HelpCommand.definition)
-    #expect(throws: CommandError.usage("unexpected argument \"b\"; usage: sheaf help [COMMAND]")) {
+    #expect(
+      throws: CommandError.usage("unexpected argument \"b\"; usage: sheaf help [COMMAND | --man]")
+    ) {
       _ = try parser.parse(["a", "b"])
     }
   }

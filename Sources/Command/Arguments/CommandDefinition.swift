@@ -7,6 +7,8 @@ struct CommandDefinition: Sendable {
     var isRequired = true
     /// True when the last argument may come more than once.
     var isRepeatable = false
+    /// What a shell can offer for it.
+    var completion = Completion.none
 
     /// As the usage line writes it.
     var shown: String {

@@ -21,7 +21,7 @@ struct HelpText {
     text += "\n" + heading(generalOptions)
     text += Self.entry("-h, --help", "Print this help, or a command's", column: 19)
     text += Self.entry("-V, --version", "Print the version", column: 19)
-    text += "\nsheaf help COMMAND tells all about a command.\n"
+    text += "\nsheaf help COMMAND tells all about a command, sheaf help --man is the manual.\n"
     return text
   }
 

@@ -7,6 +7,8 @@ protocol OptionEntry: Sendable {
   var placeholder: String? { get }
   /// What a value may be, in words that fit after "expected".
   var allowed: String { get }
+  /// What a shell can offer for the value.
+  var completion: Completion { get }
   var isRepeatable: Bool { get }
   var isRequired: Bool { get }
   /// The default as the help shows it.
@@ -53,6 +55,7 @@ struct Option<Value: Sendable>: OptionEntry {
 
   var placeholder: String? { kind.placeholder }
   var allowed: String { kind.allowed }
+  var completion: Completion { kind.completion }
   func accepts(_ text: String) -> Bool { kind.parse(text) != nil }
 }
 
@@ -70,6 +73,7 @@ struct Flag: OptionEntry {
 
   var placeholder: String? { nil }
   var allowed: String { "no value" }
+  var completion: Completion { .none }
   var isRepeatable: Bool { false }
   var isRequired: Bool { false }
   var defaultText: String? { nil }

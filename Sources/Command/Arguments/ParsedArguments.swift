@@ -55,6 +55,8 @@ extension CommandError {
   }
 
   static func wrongValue(_ text: String, of option: some OptionEntry) -> CommandError {
-    .usage("--\(option.name): \"\(text)\" is not allowed; expected \(option.allowed)")
+    .usage(
+      "--\(option.name): \"\(text)\" is not allowed; expected \(option.allowed)"
+        + Suggestion.phrase(for: text, among: option.completion.words))
   }
 }

@@ -1,16 +1,17 @@
 /// The name a person most likely meant.
 enum Suggestion {
-  /// The candidate nearest to `word`, or nil when none is near enough to be worth offering.
+  /// The candidate nearest to `word`, whatever their case, or nil when none is near enough to be worth offering.
   static func nearest(to word: String, among candidates: [String]) -> String? {
     // Long words are not compared: the cost is the product of the lengths, and nobody mistypes so.
     guard word.utf8.count <= 64 else { return nil }
+    let word = word.lowercased()
     if word.count >= 3 {
-      let continued = candidates.filter { $0.hasPrefix(word) }
+      let continued = candidates.filter { $0.lowercased().hasPrefix(word) }
       if continued.count == 1 { return continued[0] }
     }
     var best: (name: String, distance: Int)?
     for candidate in candidates {
-      let distance = editDistance(word, candidate)
+      let distance = editDistance(word, candidate.lowercased())
       let limit = max(1, min(word.count, candidate.count) / 3)
       if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
     }

@@ -5,7 +5,9 @@ import Engine
 extension ValueKind where Value == String {
   /// A file; any text but an empty one.
   static var path: ValueKind {
-    ValueKind(placeholder: "FILE", allowed: "the path of a file") { $0.isEmpty ? nil : $0 }
+    ValueKind(placeholder: "FILE", allowed: "the path of a file", completion: .files) {
+      $0.isEmpty ? nil : $0
+    }
   }
 
   /// A name; any text but an empty one.
@@ -94,7 +96,8 @@ extension ValueKind where Value == UInt8? {
   /// One ASCII character, `\t`, or `none`.
   static var characterOrNone: ValueKind {
     ValueKind(
-      placeholder: "CHAR|none", allowed: "one ASCII character, \\t for a tab, or \"none\""
+      placeholder: "CHAR|none", allowed: "one ASCII character, \\t for a tab, or \"none\"",
+      completion: .words(["none"])
     ) { text in
       if text == "none" { return .some(nil) }
       return asciiByte(text).map { .some($0) }
@@ -143,6 +146,7 @@ where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == Strin
     return ValueKind(
       placeholder: words.joined(separator: "|"),
       allowed: words.dropLast().joined(separator: ", ") + " or " + (words.last ?? ""),
+      completion: .words(words),
       parse: { Value(rawValue: $0) })
   }
 }
@@ -159,7 +163,8 @@ enum HeaderChoice: Sendable, Equatable {
 extension ValueKind where Value == HeaderChoice {
   static var header: ValueKind {
     ValueKind(
-      placeholder: "yes|no|NAME,...", allowed: "yes, no, or names separated by commas"
+      placeholder: "yes|no|NAME,...", allowed: "yes, no, or names separated by commas",
+      completion: .words(["yes", "no"])
     ) { text in
       switch text {
       case "yes": .firstRecord
@@ -192,7 +197,8 @@ extension ValueKind where Value == TypesChoice {
     ValueKind(
       placeholder: "infer|text|NAME:TYPE,...",
       allowed: "infer, text, or a list of NAME:TYPE with the types "
-        + namedTypes.map(\.name).joined(separator: ", ")
+        + namedTypes.map(\.name).joined(separator: ", "),
+      completion: .words(["infer", "text"])
     ) { text in
       if text == "infer" { return .infer }
       if text == "text" { return .text }

@@ -1,15 +1,33 @@
+/// What a shell can offer for a value, and what a mistyped one is compared with.
+enum Completion: Sendable, Equatable {
+  case none
+  case files
+  /// The names of the commands.
+  case commands
+  /// These words; others may be allowed besides.
+  case words([String])
+
+  var words: [String] {
+    if case .words(let words) = self { return words }
+    return []
+  }
+}
+
 /// How the text of an option becomes a value.
 struct ValueKind<Value: Sendable>: Sendable {
   /// What stands for the value in the help, such as `FILE`.
   let placeholder: String
   /// What is allowed, in words that fit after "expected".
   let allowed: String
+  /// What a shell can offer for it.
+  var completion = Completion.none
   /// The value, or nil when the text is not one.
   let parse: @Sendable (String) -> Value?
 
   /// The same kind under another placeholder.
   func shown(as placeholder: String) -> ValueKind {
-    ValueKind(placeholder: placeholder, allowed: allowed, parse: parse)
+    ValueKind(
+      placeholder: placeholder, allowed: allowed, completion: completion, parse: parse)
   }
 }
 
@@ -101,7 +119,10 @@ enum CountOrAll: Sendable, Equatable {
 
 extension ValueKind where Value == CountOrAll {
   static var countOrAll: ValueKind {
-    ValueKind(placeholder: "N|all", allowed: "a whole number, 1 or more, or \"all\"") { text in
+    ValueKind(
+      placeholder: "N|all", allowed: "a whole number, 1 or more, or \"all\"",
+      completion: .words(["all"])
+    ) { text in
       if text == "all" { return .all }
       return wholeNumber(text).flatMap { $0 > 0 ? .count($0) : nil }
     }
@@ -119,7 +140,8 @@ extension ValueKind where Value == Tolerance {
   static var tolerance: ValueKind {
     ValueKind(
       placeholder: "N|N%|unlimited",
-      allowed: "a whole number, a percentage such as 1%, or \"unlimited\""
+      allowed: "a whole number, a percentage such as 1%, or \"unlimited\"",
+      completion: .words(["unlimited"])
     ) { text in
       if text == "unlimited" { return .unlimited }
       if let share = percentage(text) { return .percent(share) }

@@ -11,7 +11,10 @@ enum CheckCommand {
     examples: [
       .init(
         command: "sheaf check apps.sheaf",
-        meaning: "Ends with status 0 when the file is sound, or 65 with every problem found.")
+        meaning: "Ends with status 0 when the file is sound, or 65 with every problem found."),
+      .init(
+        command: "sheaf check apps.sheaf --report json",
+        meaning: "The same for programs: \"ok\", and a list of \"problems\"."),
     ],
     run: run)
 

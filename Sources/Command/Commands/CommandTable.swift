@@ -9,6 +9,7 @@ enum CommandTable {
     QueryCommand.definition,
     TuneCommand.definition,
     SampleCommand.definition,
+    CompletionsCommand.definition,
     HelpCommand.definition,
   ]
 

@@ -5,6 +5,11 @@ enum ReportFormat: String, Sendable, CaseIterable {
   case text, json
 }
 
+/// How a command that scheduled jobs run reports on standard output.
+enum JobReport: String, Sendable, CaseIterable {
+  case text, line, json
+}
+
 /// Options that several commands share, so that they are written the same everywhere.
 enum CommonOptions {
   static let report = Option<ReportFormat>(
@@ -14,7 +19,18 @@ enum CommonOptions {
     "table", .name, defaultNote: "the only table",
     help: "The table; needed when the file has several")
 
-  static let database = CommandDefinition.Positional(name: "FILE", help: "The database file")
+  static let database = CommandDefinition.Positional(
+    name: "FILE", help: "The database file", completion: .files)
+
+  // MARK: Jobs
+
+  static let jobReport = Option<JobReport>(
+    "report", .choice, default: "text",
+    help: "How to report on standard output; line: one line that begins with the time, for logs")
+  static let reportFile = Option<String>(
+    "report-file", .path,
+    help: "Append the JSON report to this file, one line a run, also when the command fails: with "
+      + "its time, exitStatus and error")
 
   /// The table that was asked for, or the only one.
   static func tableName(_ arguments: ParsedArguments, _ snapshot: Snapshot) throws -> String {

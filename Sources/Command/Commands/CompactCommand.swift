@@ -15,12 +15,21 @@ enum CompactCommand {
     summary: "Reclaim the free space of a database file",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [ifAbove, ifUsedBelow, into, CommonOptions.report, CommonOptions.quiet],
+    options: [
+      ifAbove, ifUsedBelow, into, CommonOptions.jobReport, CommonOptions.reportFile,
+      CommonOptions.quiet,
+    ],
     examples: [
+      .init(
+        command: "sheaf compact apps.sheaf",
+        meaning: "Always, when nobody else uses the file; else it ends with status 75."),
       .init(
         command: "sheaf compact apps.sheaf --if-above 70MB --if-used-below 50%",
         meaning: "Compact when it is worth it: both conditions must hold. Without conditions the "
-          + "file is always compacted.")
+          + "file is always compacted."),
+      .init(
+        command: "sheaf compact apps.sheaf --into copy.sheaf",
+        meaning: "A compact copy, at any time, while others read and write the file."),
     ],
     run: run)
 
@@ -28,6 +37,16 @@ enum CompactCommand {
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
     let path = arguments.positionals[0]
+    return try RunLog.keep(
+      arguments, output, command: "compact",
+      files: [path] + [try arguments.value(into)].compactMap(\.self),
+      subject: [.init(key: "database", value: .string(path))]
+    ) { try run(path, arguments, output, $0) }
+  }
+
+  private static func run(
+    _ path: String, _ arguments: ParsedArguments, _ output: BufferedOutput, _ log: RunLog
+  ) throws -> ExitStatus {
     let began = System.monotonicNanoseconds
     var policy = CompactionPolicy()
     policy.mode = .always
@@ -38,12 +57,25 @@ enum CompactCommand {
       policy.usedBelow = try arguments.value(ifUsedBelow).map { $0.value / 100 } ?? .infinity
     }
     let copy = try arguments.value(into)
-    let result = try DatabaseFile.use(path, copy == nil ? .existing : .readOnly) {
-      try compact($0, policy, into: copy)
+    Interrupt.install()
+    let result: CompactionResult
+    do {
+      result = try DatabaseFile.use(path, copy == nil ? .existing : .readOnly) {
+        try compact($0, policy, into: copy)
+      }
+    } catch EngineError.cancelled {
+      throw CommandError(
+        Interrupt.status ?? .interrupted,
+        "\(path): interrupted; the file is as it was, run the command again to compact it")
     }
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9
+    log.report = json(result, path, seconds)
     if !arguments.isSet(CommonOptions.quiet) {
-      try report(result, path, seconds, arguments, output)
+      switch try arguments.required(CommonOptions.jobReport) {
+      case .text: try output.write(text(result, path, seconds))
+      case .line: try output.write(line(result, path, seconds))
+      case .json: try output.write(json(result, path, seconds).line)
+      }
     }
     let reason = "\(path): not compacted: \(result.reason ?? "")"
     switch result.decision {
@@ -62,44 +94,58 @@ enum CompactCommand {
     guard policy.shouldCompact(total: use.total, used: use.used) else {
       return CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
     }
-    guard let copy else { return try database.compact() }
+    let shouldStop = { Interrupt.signal != nil }
+    guard let copy else { return try database.compact(shouldStop: shouldStop) }
     do {
-      try database.writeCopy(to: copy)
+      try database.writeCopy(to: copy, shouldStop: shouldStop)
       return CompactionResult(
         decision: .compacted, before: use.total, after: try System.status(path: copy).size)
+    } catch EngineError.cancelled {
+      throw EngineError.cancelled
     } catch {
       throw CommandError(writing: error)
     }
   }
 
-  private static func report(
-    _ result: CompactionResult, _ path: String, _ seconds: Double, _ arguments: ParsedArguments,
-    _ output: BufferedOutput
-  ) throws {
-    if try arguments.required(CommonOptions.report) == .json {
-      try output.write(
-        JSONValue.object([
-          .init(key: "command", value: "compact"),
-          .init(key: "decision", value: .string(result.decision.rawValue)),
-          .init(key: "before", value: .int(result.before)),
-          .init(key: "after", value: .int(result.after)),
-          .init(key: "seconds", value: .double(seconds)),
-          .init(key: "reason", value: .optional(result.reason) { .string($0) }),
-        ]).line)
-      return
-    }
+  // MARK: Reports
+
+  private static func json(
+    _ result: CompactionResult, _ path: String, _ seconds: Double
+  ) -> JSONValue {
+    [
+      "command": "compact", "database": .string(path),
+      "decision": .string(result.decision.rawValue), "before": .int(result.before),
+      "after": .int(result.after), "seconds": .double(seconds),
+      "reason": .optional(result.reason) { .string($0) },
+    ]
+  }
+
+  /// Empty for what is said on standard error, with the exit status.
+  private static func text(
+    _ result: CompactionResult, _ path: String, _ seconds: Double
+  ) -> String {
     let path = StandardError.escaped(path)
-    let sizes =
-      "\(HumanFormat.size(result.before)) before, \(HumanFormat.size(result.after)) after"
     switch result.decision {
     case .compacted:
-      try output.write(
-        "\(path): compacted: \(sizes), in \(HumanFormat.duration(seconds: seconds))\n")
+      return "\(path): compacted: \(sizes(result)), in \(HumanFormat.duration(seconds: seconds))\n"
     case .notNeeded, .disabled:
-      try output.write("\(path): not needed: \(HumanFormat.size(result.before))\n")
-    case .skippedInUse, .skippedNoSpace:
-      // Said on standard error, with the exit status.
-      break
+      return "\(path): not needed: \(HumanFormat.size(result.before))\n"
+    case .skippedInUse, .skippedNoSpace: return ""
     }
+  }
+
+  private static func line(
+    _ result: CompactionResult, _ path: String, _ seconds: Double
+  ) -> String {
+    let text = text(result, path, seconds)
+    return text.isEmpty ? "" : "\(Timestamp.now) sheaf compact: \(text)"
+  }
+
+  private static func sizes(_ result: CompactionResult) -> String {
+    let sizes =
+      "\(HumanFormat.size(result.before)) before, \(HumanFormat.size(result.after)) after"
+    guard result.after < result.before, result.before > 0 else { return sizes }
+    let saved = Double(result.before - result.after) / Double(result.before) * 100
+    return sizes + " (\(HumanFormat.fixed(saved, decimals: 0))% less)"
   }
 }

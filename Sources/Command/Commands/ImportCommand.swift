@@ -154,7 +154,9 @@ enum ImportCommand {
     summary: "Import one or more CSV files into a database file",
     usage: "CSV... --into FILE [OPTIONS]",
     positionals: [
-      .init(name: "CSV", help: "A CSV file, or - for standard input", isRepeatable: true)
+      .init(
+        name: "CSV", help: "A CSV file, or - for standard input", isRepeatable: true,
+        completion: .files)
     ],
     options: [
       into, table, key, onConflict, truncate, batchSize, durability, resume,
@@ -163,7 +165,7 @@ enum ImportCommand {
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
       parsers, queue,
-      progress, CommonOptions.report, CommonOptions.quiet,
+      progress, CommonOptions.jobReport, CommonOptions.reportFile, CommonOptions.quiet,
     ],
     examples: [
       .init(
@@ -178,15 +180,33 @@ enum ImportCommand {
       .init(
         command: "sheaf import apps.csv --into apps.sheaf --resume",
         meaning: "Go on after an interruption: nothing is lost, nothing imported twice."),
+      .init(
+        command: "sheaf import u.csv --into u.sheaf --report line --report-file runs.jsonl",
+        meaning: "A job of every night: a line for the log, and a JSON report for the monitor."),
     ],
     run: run)
 
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
+    let (inputs, database) = (arguments.positionals, try arguments.required(into))
+    return try RunLog.keep(
+      arguments, output, command: "import",
+      files: inputs + [database] + [try arguments.value(rejects)].compactMap(\.self),
+      subject: [
+        .init(key: "inputs", value: .array(inputs.map { .string($0) })),
+        .init(key: "database", value: .string(database)),
+      ]
+    ) { try run(arguments, output, $0) }
+  }
+
+  private static func run(
+    _ arguments: ParsedArguments, _ output: BufferedOutput, _ log: RunLog
+  ) throws -> ExitStatus {
     let isQuiet = arguments.isSet(CommonOptions.quiet)
     var options = try options(arguments)
-    let line = ProgressReporter(isQuiet ? .never : try arguments.required(progress))
+    let line = ProgressReporter(
+      isQuiet ? .never : try arguments.required(progress), database: options.database)
     options.progress = { line.update($0) }
     if options.dryRun {
       options.onReject = { reject in
@@ -199,23 +219,30 @@ enum ImportCommand {
     let report: ImportReport
     do {
       report = try Importer.run(options)
-      line.erase()
+      line.end()
     } catch {
-      line.erase()
+      line.end()
       if case ImportError.interrupted = error, let status = Interrupt.status {
         throw CommandError(status, "\(error)")
       }
       throw CommandError(writing: error)
     }
     let printer = ImportReportPrinter(report: report, options: options)
+    log.report = printer.json
     if !isQuiet {
-      switch try arguments.required(CommonOptions.report) {
+      switch try arguments.required(CommonOptions.jobReport) {
       case .text: try output.write(printer.text)
+      case .line: try output.write(printer.line)
       case .json: try output.write(printer.json.line)
       }
     }
-    if report.isInterrupted { return Interrupt.status ?? .interrupted }
-    return report.isDryRun && printer.exceedsRejects ? .dataRefused : .done
+    if report.isInterrupted {
+      log.problem = printer.interruption
+      return Interrupt.status ?? .interrupted
+    }
+    guard report.isDryRun, printer.exceedsRejects else { return .done }
+    log.problem = "more records would be rejected than --max-rejects allows"
+    return .dataRefused
   }
 
   /// What was asked for, as the library takes it.
@@ -287,17 +314,23 @@ private final class ProgressReporter: @unchecked Sendable {
   // @unchecked: the line is guarded by `lock`.
   private let lock = Lock()
   private var line: ProgressLine
+  private let database: String
 
-  init(_ mode: ProgressMode) { line = ProgressLine(mode: mode) }
+  init(_ mode: ProgressMode, database: String) {
+    line = ProgressLine(mode: mode)
+    self.database = database
+  }
 
   func update(_ progress: ImportProgress) {
     lock.withLock {
       line.update(
         Progress(
           bytesRead: progress.bytesRead, bytesTotal: progress.bytesTotal, rows: progress.records,
-          rejects: progress.rejected, fileBytes: progress.bytesWritten))
+          rejects: progress.rejected),
+        fileBytes: { [database] in (try? System.status(path: database))?.size })
     }
   }
 
   func erase() { lock.withLock { line.erase() } }
+  func end() { lock.withLock { line.end() } }
 }

@@ -43,7 +43,8 @@ struct ImportReportPrinter {
       "rejects": .optional(report.rejects) {
         ["file": .string($0.path), "reasons": .string($0.reasonsPath)]
       },
-      "objects": .int(report.objects), "dryRun": .bool(report.isDryRun),
+      "objects": .int(report.objects), "objectsBefore": .int(report.objectsBefore),
+      "fileBefore": .int(report.fileBefore), "dryRun": .bool(report.isDryRun),
       "interrupted": .bool(report.isInterrupted),
       "resume": report.isInterrupted ? .optional(resumeCommand) { .string($0) } : .null,
       "notes": .array(report.notes.map { .string($0) }),
@@ -106,7 +107,9 @@ struct ImportReportPrinter {
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
     if let dialect = report.dialect { lines.append("  dialect     " + text(of: dialect)) }
-    lines.append("  columns     " + columnsText)
+    for (index, line) in columnsText.enumerated() {
+      lines.append((index == 0 ? "  columns     " : "              ") + line)
+    }
     for column in report.columns {
       guard let widened = column.widened else { continue }
       lines.append(
@@ -115,20 +118,67 @@ struct ImportReportPrinter {
     }
     for note in report.notes { lines.append("  note        " + note) }
     if let file = report.file {
-      lines.append(
-        "  file        \(HumanFormat.size(file.total)): \(HumanFormat.size(file.used)) used, "
-          + "\(HumanFormat.size(file.free)) free")
+      lines.append("  objects     " + objectsText)
+      lines.append("  file        " + fileText(file))
       lines.append("  compaction  " + compactionText)
     }
-    if report.isInterrupted {
-      lines.append(
-        "interrupted after a whole batch; "
-          + (resumeCommand.map { "to go on: \($0)" }
-            ?? "standard input cannot be read again: send it from record "
-            + "\(HumanFormat.count(report.read + 1)) on"))
-    }
+    if report.isInterrupted { lines.append(interruption) }
     // Names come from files and their first lines: they must not command the terminal.
     return lines.map { StandardError.escaped($0) + "\n" }.joined()
+  }
+
+  /// The report in one line, for logs.
+  var line: String {
+    let inputs = report.inputs.count > 3 ? ["\(report.inputs.count) inputs"] : report.inputs
+    var parts = [
+      "\(inputs.joined(separator: ", ")) into table \"\(report.table)\" of \(report.database)"
+    ]
+    if report.isDryRun { parts.append("dry run, nothing was written") }
+    if report.resumedAt?.isComplete == true, report.read == 0 {
+      parts.append("nothing to do, it was imported completely before")
+    } else {
+      parts.append(
+        [
+          ("read", report.read), ("imported", report.imported), ("updated", report.updated),
+          ("skipped", report.skipped), ("unchanged", report.unchanged),
+          ("rejected", report.rejected),
+        ].map { "\($0.0) \(HumanFormat.count($0.1))" }.joined(separator: ", "))
+    }
+    if let file = report.file {
+      parts.append(
+        HumanFormat.count(report.objects, "object", "objects") + " in "
+          + HumanFormat.size(file.total))
+    }
+    if report.compaction.decision == .compacted {
+      parts.append("compacted from \(HumanFormat.size(report.compaction.before))")
+    }
+    parts.append(HumanFormat.duration(seconds: report.seconds))
+    if report.isInterrupted { parts.append(interruption) }
+    let text = StandardError.escaped(parts.joined(separator: "; "))
+    return "\(Timestamp.now) sheaf import: \(text)\n"
+  }
+
+  /// What an interrupted import says, and how it goes on.
+  var interruption: String {
+    "interrupted after a whole batch; "
+      + (resumeCommand.map { "to go on: \($0)" }
+        ?? "standard input cannot be read again: send it from record "
+        + "\(HumanFormat.count(report.read + 1)) on")
+  }
+
+  private var objectsText: String {
+    let change = report.objects - report.objectsBefore
+    let sign = change > 0 ? "+" : ""
+    return "\(HumanFormat.count(report.objectsBefore)) before, "
+      + "\(HumanFormat.count(report.objects)) now (\(sign)\(HumanFormat.count(change)))"
+  }
+
+  private func fileText(_ file: FileUse) -> String {
+    let before =
+      report.fileBefore == 0 ? "new" : "\(HumanFormat.size(report.fileBefore)) before"
+    return "\(before), \(HumanFormat.size(file.total)) now: \(HumanFormat.size(file.used)) used, "
+      + "\(HumanFormat.size(file.free)) free"
+      + (file.pinned > 0 ? ", \(HumanFormat.size(file.pinned)) kept for older versions" : "")
   }
 
   private var headline: String {
@@ -198,12 +248,23 @@ struct ImportReportPrinter {
     return parts.joined(separator: ", ")
   }
 
-  private var columnsText: String {
-    let shown = report.columns.prefix(24).map { column in
+  /// Names and types, in lines of about the width of a page.
+  private var columnsText: [String] {
+    var shown = report.columns.prefix(24).map { column in
       "\(column.name) \(column.type.name)" + (column.notation.map { " (\($0.summary))" } ?? "")
     }
     let more = report.columns.count - shown.count
-    return shown.joined(separator: ", ") + (more > 0 ? ", and \(more) more" : "")
+    if more > 0 { shown.append("and \(more) more") }
+    var lines: [String] = []
+    for (index, text) in shown.enumerated() {
+      let text = index < shown.count - 1 ? text + "," : text
+      if let last = lines.last, DisplayWidth.of(last) + DisplayWidth.of(text) < 84 {
+        lines[lines.count - 1] = last + " " + text
+      } else {
+        lines.append(text)
+      }
+    }
+    return lines.isEmpty ? [""] : lines
   }
 
   private var compactionText: String {
@@ -211,10 +272,10 @@ struct ImportReportPrinter {
     switch result.decision {
     case .compacted:
       return
-        "\(HumanFormat.size(result.before)) before, \(HumanFormat.size(result.after)) after, in "
+        "\(HumanFormat.size(result.before)) before it, \(HumanFormat.size(result.after)) after, in "
         + HumanFormat.duration(seconds: report.compactionSeconds)
     case .notNeeded: return "not needed"
-    case .disabled: return "turned off"
+    case .disabled: return result.reason.map { "left out: \($0)" } ?? "turned off"
     case .skippedInUse, .skippedNoSpace: return "skipped: \(result.reason ?? "")"
     }
   }
@@ -226,7 +287,7 @@ struct ImportReportPrinter {
     return (["sheaf"] + words.map(Self.quoted) + ["--resume"]).joined(separator: " ")
   }
 
-  /// A word as a shell takes it.
+  /// The word as a shell takes it.
   static func quoted(_ word: String) -> String {
     let plain = word.utf8.allSatisfy { byte in
       (byte >= 0x30 && byte <= 0x39) || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)

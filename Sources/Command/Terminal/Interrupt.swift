@@ -11,13 +11,21 @@ enum Interrupt {
   /// The first signal that came; 0 before.
   private static let received = Atomic<Int32>(0)
 
-  /// Starts to listen. Commands that do not ask `signal` must not call this: they would no longer
-  /// end when told to.
+  /// Starts to listen. Commands that do not ask `signal` must not call this, but `installImmediate`:
+  /// they would no longer end when told to.
   static func install() {
     // Read once here, so that the handler never is the one to initialize the static storage.
     _ = received.load(ordering: .relaxed)
     System.handle(signal: System.interruptSignal) { Interrupt.note($0) }
     System.handle(signal: System.terminationSignal) { Interrupt.note($0) }
+  }
+
+  /// Lets either signal end the process at once, with its status: for commands that have nothing to
+  /// finish. A command that is to ignore a signal, as one in the background of a script, goes on to.
+  static func installImmediate() {
+    for number in [System.interruptSignal, System.terminationSignal] {
+      System.handleUnlessIgnored(signal: number) { System.exitAtOnce(128 &+ $0) }
+    }
   }
 
   /// The signal that asks the command to end, or nil.

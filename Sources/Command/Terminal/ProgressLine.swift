@@ -18,8 +18,9 @@ struct Progress: Sendable, Equatable {
 
 /// One line on standard error that says how far a command has come.
 ///
-/// On a terminal the line is redrawn, at most ten times a second, and erased at the end. Elsewhere
-/// nothing is printed, unless the mode is `always`: then a plain line every two seconds.
+/// On a terminal the line is redrawn, at most ten times a second, and erased at the end; it is as wide as
+/// the terminal is at that moment, and what matters least is left out where there is no room. Elsewhere
+/// nothing is printed, unless the mode is `always`: then a plain line every two seconds and one at the end.
 ///
 /// Thread rule: one thread at a time. Cost of an update that is too early to show: one look at the
 /// clock, so it may be called for every batch.
@@ -30,24 +31,27 @@ struct ProgressLine {
   static let plainInterval: UInt64 = 2_000_000_000
 
   let style: Style
-  private let columns: Int
+  private let columns: () -> Int
   private let clock: () -> UInt64
   private let write: (String) -> Void
   private let started: UInt64
   private var lastShown: UInt64
   private var isDrawn = false
   private var baseline: Int?
+  /// What has come since the last line that was shown.
+  private var unseen: (progress: Progress, fileBytes: () -> Int?)?
 
   /// A line on standard error.
   init(mode: ProgressMode) {
     let policy = TerminalPolicy.standardError
     self.init(
-      style: Self.style(mode, policy), columns: System.terminalColumns(2) ?? 80,
+      style: Self.style(mode, policy), columns: { System.terminalColumns(2) ?? 80 },
       clock: { System.monotonicNanoseconds }, write: StandardError.text)
   }
 
   init(
-    style: Style, columns: Int, clock: @escaping () -> UInt64, write: @escaping (String) -> Void
+    style: Style, columns: @escaping () -> Int, clock: @escaping () -> UInt64,
+    write: @escaping (String) -> Void
   ) {
     self.style = style
     self.columns = columns
@@ -66,24 +70,44 @@ struct ProgressLine {
   }
 
   /// Shows the progress, when enough time has passed since it was last shown.
-  mutating func update(_ progress: Progress) {
+  ///
+  /// - Parameter fileBytes: the size of the database file; asked only when it is shown.
+  mutating func update(_ progress: Progress, fileBytes: @escaping () -> Int? = { nil }) {
     guard style != .hidden else { return }
     // A resumed import starts far into its input; only what it reads itself counts for its speed.
     let first = baseline ?? progress.bytesRead
     baseline = first
     let now = clock()
     let interval = style == .redrawn ? Self.redrawInterval : Self.plainInterval
+    unseen = (progress, fileBytes)
     guard now &- lastShown >= interval else { return }
+    show(at: now)
+  }
+
+  private mutating func show(at now: UInt64) {
+    guard let unseen else { return }
+    self.unseen = nil
     lastShown = now
+    var progress = unseen.progress
+    progress.fileBytes = progress.fileBytes ?? unseen.fileBytes()
     let seconds = Double(now &- started) / 1e9
-    let text = Self.text(progress, since: first, seconds: seconds)
+    let first = baseline ?? progress.bytesRead
     if style == .plain {
-      write(text + "\n")
+      write(Self.text(progress, since: first, seconds: seconds) + "\n")
     } else {
       // One column less than there are: a full last column makes some terminals wrap.
-      write("\r" + text.prefix(max(0, columns - 1)) + "\u{1B}[K")
+      let room = max(0, columns() - 1)
+      let text = Self.text(progress, since: first, seconds: seconds, width: room)
+      write("\r" + text.prefix(room) + "\u{1B}[K")
       isDrawn = true
     }
+  }
+
+  /// To be called when there is no more to come: the line goes away; a plain one comes a last time, so
+  /// that a log tells how far the command got.
+  mutating func end() {
+    if style == .plain { show(at: clock()) }
+    erase()
   }
 
   /// Takes the line away, so that another line can be printed; the next update draws it again.
@@ -93,27 +117,41 @@ struct ProgressLine {
     isDrawn = false
   }
 
-  /// `45%  1.2 GB of 2.7 GB  10,234,567 rows  850,000 rows/s  18.2 s left  file 310 MB`
-  static func text(_ progress: Progress, since baseline: Int, seconds: Double) -> String {
-    var parts: [String] = []
+  /// `45%  1.2 GB of 2.7 GB  10,234,567 rows  850,000 rows/s  18 s left  file 310 MB`
+  ///
+  /// - Parameter width: how many characters there are; what matters least is left out first.
+  static func text(
+    _ progress: Progress, since baseline: Int, seconds: Double, width: Int = .max
+  ) -> String {
+    // In the order of the line; the larger number stays longer.
+    var parts: [(text: String, weight: Int)] = []
     if let total = progress.bytesTotal, total > 0 {
       let share = min(100, Int(Double(max(0, progress.bytesRead)) / Double(total) * 100))
-      parts.append("\(share)%")
-      parts.append("\(HumanFormat.size(progress.bytesRead)) of \(HumanFormat.size(total))")
+      parts.append(("\(share)%", 6))
+      parts.append(("\(HumanFormat.size(progress.bytesRead)) of \(HumanFormat.size(total))", 2))
     } else {
-      parts.append(HumanFormat.size(progress.bytesRead))
+      parts.append((HumanFormat.size(progress.bytesRead), 6))
     }
-    parts.append(HumanFormat.count(progress.rows, "row", "rows"))
-    if seconds > 0 { parts.append(HumanFormat.rate(progress.rows, "rows", seconds: seconds)) }
+    parts.append((HumanFormat.count(progress.rows, "row", "rows"), 5))
+    if seconds > 0 { parts.append((HumanFormat.rate(progress.rows, "rows", seconds: seconds), 1)) }
     let own = progress.bytesRead - baseline
     if let total = progress.bytesTotal, own > 0, seconds >= 1, progress.bytesRead < total {
       let left = Double(total - progress.bytesRead) * seconds / Double(own)
-      parts.append(HumanFormat.duration(seconds: left) + " left")
+      parts.append((timeLeft(left), 4))
     }
     if progress.rejects > 0 {
-      parts.append(HumanFormat.count(progress.rejects, "reject", "rejects"))
+      parts.append((HumanFormat.count(progress.rejects, "reject", "rejects"), 3))
     }
-    if let bytes = progress.fileBytes { parts.append("file " + HumanFormat.size(bytes)) }
-    return parts.joined(separator: "  ")
+    if let bytes = progress.fileBytes { parts.append(("file " + HumanFormat.size(bytes), 0)) }
+    while parts.count > 1, parts.reduce(-2, { $0 + $1.text.count + 2 }) > width,
+      let least = parts.indices.min(by: { parts[$0].weight < parts[$1].weight })
+    { parts.remove(at: least) }
+    return parts.map(\.text).joined(separator: "  ")
+  }
+
+  /// Whole seconds: more would only flicker.
+  private static func timeLeft(_ seconds: Double) -> String {
+    if seconds < 59.5 { return "\(max(1, Int(seconds.rounded()))) s left" }
+    return HumanFormat.duration(seconds: max(60, seconds)) + " left"
   }
 }

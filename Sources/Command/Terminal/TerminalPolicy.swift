@@ -5,10 +5,13 @@ import Engine
 struct TerminalPolicy: Sendable, Equatable {
   let isTerminal: Bool
   let isRich: Bool
+  /// Whether characters that draw may be used: anywhere but on a dumb terminal.
+  let allowsBlocks: Bool
 
   init(isTerminal: Bool, noColor: String?, term: String?) {
     self.isTerminal = isTerminal
     self.isRich = isTerminal && (noColor ?? "").isEmpty && term != "dumb"
+    self.allowsBlocks = !(isTerminal && term == "dumb")
   }
 
   private init(descriptor: Int32) {

@@ -76,6 +76,24 @@ extension Database {
     try TableUse(try snapshotForLooking().table(name))
   }
 
+  /// What `compact` would give, approximately: by encoding some of the clusters as it would.
+  ///
+  /// Thread rule: any thread; writers and readers go on meanwhile.
+  ///
+  /// - Parameter samples: compacted clusters, of up to 65,536 objects, that are made of each table to see
+  ///   how large they get. A table that needs no more is measured as a whole.
+  /// - Complexity: O(samples × 65,536 × columns) for each table, on several threads.
+  /// - Throws: as `snapshot`; `EngineError.damaged`.
+  public func compactionEstimate(samples: Int = 4) throws -> CompactionEstimate {
+    let snapshot = try snapshotForLooking()
+    return try withExtendedLifetime(snapshot) {
+      try translatingErrors(path) {
+        try CompactionEstimate(
+          snapshot, total: try snapshot.blocks.storage.length(), samples: samples)
+      }
+    }
+  }
+
   /// Rewrites the file without its free space, in large clusters: into a temporary file beside it,
   /// flushed, read back, then renamed into place. A crash at any moment leaves the old file or the
   /// new one.
@@ -85,8 +103,10 @@ extension Database {
   ///
   /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back; on as many threads
   ///   as there are processors. The disk needs room for the copy.
-  /// - Throws: `EngineError` when reading or writing fails for other reasons; the file is unchanged.
-  public func compact() throws -> CompactionResult {
+  /// - Parameter shouldStop: asked now and then, on the caller's thread; true ends the compaction.
+  /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `EngineError` when reading or writing
+  ///   fails for other reasons. The file is unchanged then, and nothing is left beside it.
+  public func compact(shouldStop: @escaping () -> Bool = { false }) throws -> CompactionResult {
     guard options.access != .readOnly else { throw EngineError.readOnly(path: path) }
     return try translatingErrors(path) {
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
@@ -98,7 +118,7 @@ extension Database {
         if try parts.pipeline.beginTransaction().isFresh { space = nil }
         let result: CompactionResult
         do {
-          result = try compactAlone(parts)
+          result = try compactAlone(parts, shouldStop)
         } catch {
           try parts.pipeline.endTransaction()
           throw error
@@ -117,7 +137,9 @@ extension Database {
     }
   }
 
-  private func compactAlone(_ parts: Parts) throws -> CompactionResult {
+  private func compactAlone(
+    _ parts: Parts, _ shouldStop: @escaping () -> Bool
+  ) throws -> CompactionResult {
     try parts.pipeline.makeDurable()
     let before = try parts.storage.length()
     func skipped(_ decision: CompactionResult.Decision, _ reason: String) -> CompactionResult {
@@ -131,7 +153,7 @@ extension Database {
       if let held = try coordination.heldVersions().first {
         result = skipped(.skippedInUse, "a snapshot of version \(held.record.version) is held")
       } else {
-        result = try compact(parts, before: before, skipped)
+        result = try compact(parts, before: before, shouldStop, skipped)
       }
     } catch {
       do {
@@ -148,7 +170,8 @@ extension Database {
 
   /// With nobody else at the file.
   private func compact(
-    _ parts: Parts, before: Int, _ skipped: (CompactionResult.Decision, String) -> CompactionResult
+    _ parts: Parts, before: Int, _ shouldStop: @escaping () -> Bool,
+    _ skipped: (CompactionResult.Decision, String) -> CompactionResult
   ) throws -> CompactionResult {
     let record = parts.pipeline.visible()
     let space = try SpaceMap.walking(parts.blocks, newest: record, held: [])
@@ -157,7 +180,7 @@ extension Database {
       return skipped(.skippedNoSpace, "the copy needs up to \(need) bytes of free disk space")
     }
     do {
-      try replace(parts, record)
+      try replace(parts, record, shouldStop)
     } catch let error as SystemError where error.isNoSpace {
       return skipped(.skippedNoSpace, "\(error)")
     }
@@ -168,14 +191,17 @@ extension Database {
   /// The path of the file that a compaction writes.
   static func temporaryPath(_ path: String) -> String { path + "-temporary" }
 
-  private func replace(_ parts: Parts, _ record: VersionRecord) throws {
+  private func replace(
+    _ parts: Parts, _ record: VersionRecord, _ shouldStop: @escaping () -> Bool
+  ) throws {
     let temporary = Self.temporaryPath(path)
     let identity = try Recovery.run(parts.storage).identity
     try System.remove(temporary)
     do {
       let permissions = try System.status(path: path).permissions
       let copy = try FileStorage(path: temporary, mode: .createNew, permissions: permissions)
-      _ = try Compactor.copy(record, parts.blocks, to: copy, identity: identity)
+      _ = try Compactor.copy(
+        record, parts.blocks, to: copy, identity: identity, shouldStop: shouldStop)
       try System.rename(temporary, to: path)
     } catch {
       try System.remove(temporary)
@@ -203,9 +229,15 @@ extension Database {
   /// and write meanwhile.
   ///
   /// - Complexity: as `compact`. The version is held until it ends.
-  /// - Throws: `EngineError.system` when the destination exists or cannot be written.
-  public func writeCopy(to destination: String) throws {
-    try snapshot().writeCopy(to: destination)
+  /// - Parameters:
+  ///   - destination: the path of a file that does not exist.
+  ///   - shouldStop: asked now and then, on the caller's thread; true ends the copying.
+  /// - Throws: `EngineError.system` when the destination exists or cannot be written, `.cancelled` when
+  ///   `shouldStop` said so; no file is left then.
+  public func writeCopy(
+    to destination: String, shouldStop: @escaping () -> Bool = { false }
+  ) throws {
+    try snapshot().writeCopy(to: destination, shouldStop: shouldStop)
   }
 }
 
@@ -215,13 +247,19 @@ extension Snapshot {
   ///
   /// Cost: reads all of the version, and encodes it anew on several threads.
   ///
-  /// - Throws: `EngineError.system` when the destination exists or cannot be written, `.damaged`; no
-  ///   file is left then.
-  public func writeCopy(to destination: String) throws {
+  /// - Parameters:
+  ///   - destination: the path of a file that does not exist.
+  ///   - shouldStop: asked now and then, on the caller's thread; true ends the copying.
+  /// - Throws: `EngineError.system` when the destination exists or cannot be written, `.damaged`,
+  ///   `.cancelled` when `shouldStop` said so; no file is left then.
+  public func writeCopy(
+    to destination: String, shouldStop: @escaping () -> Bool = { false }
+  ) throws {
     try translatingErrors(destination) {
       let copy = try FileStorage(path: destination, mode: .createNew)
       do {
-        _ = try Compactor.copy(record, blocks, to: copy, identity: .random())
+        _ = try Compactor.copy(
+          record, blocks, to: copy, identity: .random(), shouldStop: shouldStop)
         try System.flushDirectory(of: destination)
       } catch {
         try System.remove(destination)

@@ -26,27 +26,35 @@ package struct Compactor {
   private let targetBlocks: BlockReader
   private let team: MergingTeam
   private let builder = ClusterBuilder()
+  private let shouldStop: () -> Bool
   /// Of the keys and columns of each cluster written, in order.
   private var digests: [[ClusterMerger.Digest]] = []
 
   /// Copies a version.
   ///
-  /// - Parameter target: an empty storage.
+  /// - Parameters:
+  ///   - target: an empty storage.
+  ///   - shouldStop: asked between clusters, on the caller's thread.
   /// - Returns: the version's place in the copy; its number is the source's plus one.
   /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when the source is damaged;
-  ///   `SystemError`; `EngineError.damaged` when the copy does not read back as written.
+  ///   `SystemError`; `EngineError.damaged` when the copy does not read back as written;
+  ///   `EngineError.cancelled` when `shouldStop` said so.
   package static func copy(
     _ record: VersionRecord, _ blocks: BlockReader, to target: any Storage,
-    identity: DatabaseIdentity
+    identity: DatabaseIdentity, shouldStop: @escaping () -> Bool = { false }
   ) throws -> VersionRecord {
-    var compactor = try Compactor(record, blocks, target)
+    var compactor = try Compactor(record, blocks, target, shouldStop)
     let copied = try compactor.copyTables()
     try compactor.commit(copied, identity)
     try compactor.verify(copied)
     return copied
   }
 
-  private init(_ record: VersionRecord, _ blocks: BlockReader, _ target: any Storage) throws {
+  private init(
+    _ record: VersionRecord, _ blocks: BlockReader, _ target: any Storage,
+    _ shouldStop: @escaping () -> Bool
+  ) throws {
+    self.shouldStop = shouldStop
     source = try VersionRoots(record, blocks)
     self.blocks = blocks
     self.target = target
@@ -84,6 +92,7 @@ package struct Compactor {
     let columns = schema.columnIDs
     let blocks = blocks
     while let round = try groups.next(team.size) {
+      if shouldStop() { throw EngineError.cancelled }
       let parts = round.flatMap { group in columns.map { (group: group, column: $0) } }
       let encoded = try team.map(parts) { part, merger in
         try merger.encode(column: part.column, of: part.group, blocks, end: end)
@@ -181,6 +190,7 @@ package struct Compactor {
         TreeReader(blocks: blocks, root: table.root, end: record.end), clustersEach: 1)
       let columns = schema.columnIDs
       while let round = try groups.next(team.size) {
+        if shouldStop() { throw EngineError.cancelled }
         let parts = round.flatMap { group in columns.map { (entry: group[0], column: $0) } }
         let found = try team.map(parts) { part, merger in
           try merger.digest(column: part.column, of: part.entry, blocks, end: record.end)
@@ -208,7 +218,7 @@ package struct Compactor {
 }
 
 /// A tree's leaves in order, as groups that are merged into one cluster each.
-private struct ClusterGroups {
+struct ClusterGroups {
   private let tree: TreeReader
   private var cursor: ClusterCursor
   private var next: NodeEntry?

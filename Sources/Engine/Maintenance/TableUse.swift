@@ -10,6 +10,8 @@ public struct TableUse: Sendable {
     public internal(set) var bytes = 0
     /// How many clusters use which encoding.
     public internal(set) var encodings: [String: Int] = [:]
+    /// How many of the column's bytes are in which encoding.
+    public internal(set) var encodingBytes: [String: Int] = [:]
     /// Objects that are null there.
     public internal(set) var nulls = 0
   }
@@ -70,6 +72,7 @@ public struct TableUse: Sendable {
         guard let column = try leaf.cluster.column(id: identifier) else { continue }
         columns[index].bytes += column.byteCount
         columns[index].encodings[column.encoding.name, default: 0] += 1
+        columns[index].encodingBytes[column.encoding.name, default: 0] += column.byteCount
       }
     }
   }

@@ -211,6 +211,11 @@ public struct Table: Sendable {
   /// - Complexity: O(nodes of the index).
   package func indexBytes() throws -> Int { try byteCount(entry.index) }
 
+  /// Entries of the primary key's index: one for each object, and those that are out of date.
+  package var indexEntries: Int {
+    Int(clamping: entry.index.reduce(UInt64(0)) { $0 &+ $1.count })
+  }
+
   /// The secondary indexes: their columns' names, bytes and entries.
   ///
   /// - Complexity: O(nodes of the indexes).

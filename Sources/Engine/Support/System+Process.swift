@@ -24,6 +24,30 @@ extension System {
     signal(number, handler)
   }
 
+  /// Like `handle`, unless whoever started this process had it ignore the signal, as a shell does for
+  /// what it starts in the background.
+  package static func handleUnlessIgnored(signal number: Int32, _ handler: @escaping SignalHandler)
+  {
+    var present = sigaction()
+    guard sigaction(number, nil, &present) == 0 else { return }
+    var ignored = sigaction()
+    #if canImport(Darwin)
+      ignored.__sigaction_u.__sa_handler = SIG_IGN
+      let isIgnored =
+        unsafeBitCast(present.__sigaction_u.__sa_handler, to: Int.self)
+        == unsafeBitCast(ignored.__sigaction_u.__sa_handler, to: Int.self)
+    #else
+      ignored.__sigaction_handler.sa_handler = SIG_IGN
+      let isIgnored =
+        unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self)
+        == unsafeBitCast(ignored.__sigaction_handler.sa_handler, to: Int.self)
+    #endif
+    if !isIgnored { signal(number, handler) }
+  }
+
+  /// Seconds since 1970, as the machine's clock has it.
+  package static var secondsSince1970: Int { Int(time(nil)) }
+
   /// Ends the process after the C library's own clean-up.
   package static func exit(_ status: Int32) -> Never {
     #if canImport(Darwin)

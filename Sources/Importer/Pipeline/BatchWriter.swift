@@ -17,7 +17,8 @@ final class BatchWriter {
   /// Of all records read.
   private(set) var tolerances = Tolerances()
   private let bytesTotal: Int?
-  private let bytesBefore: Int
+  /// What the inputs before this one came to.
+  private let before: ImportReport
 
   private var isOpen = false
   private var pendingRecords = 0
@@ -28,7 +29,7 @@ final class BatchWriter {
 
   init(
     options: ImportOptions, plan: ImportPlan, destination: any Destination, log: RejectLog,
-    types: ColumnTypes, checkpoint: Checkpoint, bytesTotal: Int?, bytesBefore: Int
+    types: ColumnTypes, checkpoint: Checkpoint, bytesTotal: Int?, before: ImportReport
   ) {
     self.options = options
     self.plan = plan
@@ -37,7 +38,7 @@ final class BatchWriter {
     self.types = types
     self.checkpoint = checkpoint
     self.bytesTotal = bytesTotal
-    self.bytesBefore = bytesBefore
+    self.before = before
   }
 
   /// Writes everything; returns when the input has ended, `shouldStop` said so, or throws.
@@ -92,6 +93,8 @@ final class BatchWriter {
         if done < batch.recordCount { try begin() }
       }
     }
+    // A batch may have many chunks, with "all" those of the whole input.
+    if pendingRecords > 0 { tellProgress() }
     return true
   }
 
@@ -230,10 +233,16 @@ final class BatchWriter {
     pendingRecords = 0
     pending = KeyedOutcome()
     pendingRejects = []
+    tellProgress()
+  }
+
+  /// How far the import is, with what is not committed yet.
+  private func tellProgress() {
     options.progress(
       ImportProgress(
-        bytesRead: bytesBefore + checkpoint.byteOffset, bytesTotal: bytesTotal,
-        records: report.read, rejected: report.rejected,
+        bytesRead: before.bytesRead + checkpoint.byteOffset, bytesTotal: bytesTotal,
+        records: before.read + report.read + pendingRecords,
+        rejected: before.rejected + report.rejected + pendingRejects.count,
         bytesWritten: destination.bytesWritten))
   }
 

@@ -183,7 +183,7 @@ import TestSupport
         #expect(
           result.outputText.contains("interrupted after a whole batch; to go on: sheaf import"))
         #expect(result.outputText.hasSuffix(" --resume\n"))
-        #expect(result.outputText.contains("compaction  turned off"))
+        #expect(result.outputText.contains("compaction  left out: interrupted"))
       } else {
         let report = try Report(result.output)
         #expect(report["interrupted"].bool == true)

@@ -1,0 +1,141 @@
+import Engine
+
+/// The file of `--report-file`: a JSON object a line for each run, whatever became of it.
+///
+/// A line is the command's report with `startedAt`, `exitStatus` and `error` added; a run that failed
+/// before there was a report has those, and what it was about. The file is opened before the command does
+/// anything, so that a job does not find out at its end that nobody can be told; and each line is one write
+/// to a file opened for appending, so that lines of jobs that end at once do not mix.
+///
+/// Thread rule: one thread at a time.
+final class RunLog {
+  /// The command's report, once there is one.
+  var report: JSONValue?
+  /// Why the run is no success though the command throws nothing.
+  var problem: String?
+
+  private let command: String
+  private let subject: [JSONValue.Member]
+  private let startedAt = Timestamp.now
+  private let started = System.monotonicNanoseconds
+  private let file: (path: String, descriptor: Int32)?
+
+  /// Runs a command and appends its line, if the arguments name a file for it.
+  ///
+  /// - Parameters:
+  ///   - files: what the command reads and writes, none of which the report file may be.
+  ///   - subject: what a report says of a run that failed early: its inputs and its database.
+  /// - Returns: what `body` returns.
+  /// - Throws: what `body` throws; a creation or input/output error about the report file.
+  static func keep(
+    _ arguments: ParsedArguments, _ output: BufferedOutput, command: String, files: [String],
+    subject: [JSONValue.Member], _ body: (RunLog) throws -> ExitStatus
+  ) throws -> ExitStatus {
+    let log = try RunLog(
+      command, try arguments.value(CommonOptions.reportFile), files: files, subject)
+    let status: ExitStatus
+    do {
+      status = try body(log)
+      // A report that nobody could be told is a failure, which the line has to say.
+      try output.flush()
+    } catch {
+      let failure = CommandError(unexpected: error)
+      // What ended the run is worse than that it cannot be told of.
+      try? log.append(failure.status, failure.status == .done ? nil : failure.message)
+      throw error
+    }
+    try log.append(status, log.problem)
+    return status
+  }
+
+  /// Appends the line of a run whose arguments were wrong, if a report file can be made out among them.
+  static func noteWrongUsage(
+    _ failure: CommandError, of definition: CommandDefinition, words: [String]
+  ) {
+    let name = "--" + CommonOptions.reportFile.name
+    let options = words.prefix { $0 != "--" }
+    guard definition.option(named: CommonOptions.reportFile.name) != nil,
+      let index = options.firstIndex(where: { $0 == name || $0.hasPrefix(name + "=") })
+    else { return }
+    let isAttached = options[index] != name
+    let path =
+      isAttached ? String(options[index].dropFirst(name.count + 1)) : options[(index + 1)...].first
+    // What may be another option, a database or an input is not written to; nor, in `init`, is a file
+    // that holds something else.
+    guard let path, !path.hasPrefix("-"), !path.isEmpty,
+      !words.enumerated().contains(where: { position, word in
+        position != (isAttached ? index : index + 1)
+          && (word == path || word.hasSuffix("=" + path) && position != index)
+      }),
+      let log = try? RunLog(definition.name, path, files: [], [])
+    else { return }
+    try? log.append(failure.status, failure.message)
+  }
+
+  private init(
+    _ command: String, _ path: String?, files: [String], _ subject: [JSONValue.Member]
+  ) throws {
+    self.command = command
+    self.subject = subject
+    guard let path else {
+      file = nil
+      return
+    }
+    if path == "-" {
+      throw CommandError.usage("--report-file names a file; for standard output use --report json")
+    }
+    for other in files where other == path || DatabaseFile.areTheSame(other, path) {
+      throw CommandError.usage(
+        "--report-file \(path) is a file that the command reads or writes; choose another")
+    }
+    guard Self.mayBeReports(path) else {
+      throw CommandError.usage(
+        "--report-file \(path) is there already and is no report file; choose another")
+    }
+    do throws(SystemError) {
+      file = (path, try System.open(path, .append))
+    } catch {
+      throw CommandError.creation(error)
+    }
+  }
+
+  /// False when the file begins with anything but a JSON object: a mistaken name must not spoil a
+  /// database or somebody's data.
+  private static func mayBeReports(_ path: String) -> Bool {
+    guard let status = try? System.status(path: path), status.isRegular, status.size > 0,
+      let descriptor = try? System.open(path, .readOnly)
+    else { return true }
+    defer { System.close(descriptor) }
+    var first: [UInt8] = [0]
+    let count = first.withUnsafeMutableBytes {
+      (try? System.read(descriptor, at: 0, into: $0, path: path)) ?? 0
+    }
+    return count == 0 || first[0] == UInt8(ascii: "{")
+  }
+
+  deinit {
+    if let file { System.close(file.descriptor) }
+  }
+
+  private func append(_ status: ExitStatus, _ error: String?) throws {
+    guard let file else { return }
+    var members: [JSONValue.Member]
+    if case .object(let own) = report {
+      members = own
+    } else {
+      let seconds = Double(System.monotonicNanoseconds - started) / 1e9
+      members =
+        [.init(key: "command", value: .string(command))] + subject
+        + [.init(key: "seconds", value: .double(seconds))]
+    }
+    members += [
+      .init(key: "startedAt", value: .string(startedAt)),
+      .init(key: "exitStatus", value: .int(Int(status.rawValue))),
+      .init(key: "error", value: .optional(error) { .string($0) }),
+    ]
+    // `SystemError`s come out of here as input/output errors.
+    try JSONValue.object(members).line.withUnsafeBytes {
+      try System.write(file.descriptor, $0, path: file.path)
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// What holds for every command: one line for an error, quiet ends of pipes, signals, full disks.
+@Suite struct ContractTests {
+  /// A command of each name that prints something and ends with 0.
+  private func commands(_ bench: Workbench) throws -> [[String]] {
+    try bench.write("in.csv", "id,n\n" + (1...3000).map { "\($0),x\($0)\n" }.joined())
+    try bench.run(["import", bench.path("in.csv"), "--into", bench.database, "--quiet"])
+    let file = bench.database
+    return [
+      ["import", bench.path("in.csv"), "--into", file, "--resume"], ["compact", file],
+      ["info", file], ["check", file], ["export", file], ["query", file],
+      ["sample", "--rows", "2000"], ["completions", "bash"], ["help"], ["help", "--man"],
+      ["help", "import"],
+    ]
+  }
+
+  /// Nothing of the table of commands is left out above, but what reports after minutes of work.
+  @Test func allCommandsAreTried() throws {
+    let tried = Set(try commands(Workbench()).map { $0[0] })
+    #expect(Set(CommandTable.all.map(\.name)).subtracting(["tune"]) == tried)
+  }
+
+  @Test func closedPipes() throws {
+    let bench = try Workbench()
+    for words in try commands(bench) {
+      let line = words.map { ImportReportPrinter.quoted($0) }.joined(separator: " ")
+      // The reader is gone before anything is written; and after a line.
+      for reader in ["sleep 0.01 | exec 0<&-", "head -n 1 > /dev/null"] {
+        let result = try Shelled.run("\(line) | \(reader)")
+        #expect(result.error.isEmpty, "\(words): \(result.errorText)")
+      }
+      let status = try SheafProcess.run(
+        ["-c", "(\"$SHEAF\" \(line); echo $? >&2) | :"], program: "/bin/sh",
+        environment: ["SHEAF": SheafProcess.program()])
+      #expect(status.errorText == "0\n", "\(words): \(status.errorText)")
+      bench.expectNothingLeft()
+    }
+  }
+
+  #if os(Linux)
+    @Test func aFullDisk() throws {
+      let bench = try Workbench()
+      for words in try commands(bench) {
+        let line = words.map { ImportReportPrinter.quoted($0) }.joined(separator: " ")
+        let result = try Shelled.run("\(line) > /dev/full")
+        #expect(result.status == 74, "\(words)")
+        #expect(result.errorText.hasPrefix("sheaf \(words[0]): standard output: write: "))
+        #expect(result.errorText.split(separator: "\n").count == 1)
+        bench.expectNothingLeft()
+      }
+    }
+  #endif
+
+  @Test func unknownOptionsAndArguments() throws {
+    let bench = try Workbench()
+    for words in try commands(bench) where words != ["help"] {
+      try bench.run(words + ["--nonsense"], status: .usage)
+      if words[0] != "import" { try bench.run(words + ["x", "y"], status: .usage) }
+    }
+  }
+
+  @Test func aMissingDatabase() throws {
+    let bench = try Workbench()
+    for command in ["compact", "info", "check", "export", "query"] {
+      let result = try bench.run([command, bench.path("no.sheaf")], status: .inputMissing)
+      #expect(result.errorText.contains(bench.path("no.sheaf")))
+    }
+  }
+
+  /// Commands that have nothing to finish end at once, with the status of the signal.
+  @Test func signals() throws {
+    for (number, status) in [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)] {
+      let process = try SheafProcess(["sample", "--rows", "1000000000", "--output", "/dev/null"])
+      System.sleep(milliseconds: 100)
+      process.signal(number)
+      let result = process.finish(within: 20)
+      #expect(result.status == status && result.signal == nil)
+      #expect(result.error.isEmpty)
+    }
+    // One that a script has put into the background does not hear the terminal's interrupts.
+    let ignoring = try SheafProcess.run(
+      [
+        "-c",
+        "trap '' INT; \"$SHEAF\" sample --rows 30000 > /dev/null & sleep 0.05; kill -INT $!; wait $!",
+      ], program: "/bin/sh", environment: ["SHEAF": SheafProcess.program()])
+    #expect(ignoring.status == 0)
+  }
+
+  /// A compaction that is told to end leaves the file as it was, and nothing beside it.
+  @Test func anInterruptedCompaction() throws {
+    let bench = try Workbench()
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--compact", "never"],
+      input: "a,b\n" + (1...200_000).map { "\($0),\($0 &* 7919 % 100_003)\n" }.joined())
+    let before = try bench.read("t.sheaf")
+    for (words, number, status) in [
+      ([], SIGINT, 130), (["--into", bench.path("copy.sheaf")], SIGTERM, 143),
+    ] as [([String], Int32, Int32)] {
+      let process = try SheafProcess(
+        ["compact", bench.database, "--report-file", bench.path("runs.jsonl")] + words)
+      let copy = words.last ?? bench.database + "-temporary"
+      process.waitWhile { (try? System.status(path: copy)) == nil }
+      process.signal(number)
+      let result = process.finish()
+      #expect(result.status == status, "\(result.errorText)")
+      #expect(result.errorText.contains("interrupted; the file is as it was"))
+      #expect(result.errorText.split(separator: "\n").count == 1)
+      #expect(try bench.read("t.sheaf") == before)
+      #expect(bench.names() == ["runs.jsonl", "t.sheaf"])
+      #expect(
+        try bench.text("runs.jsonl").hasSuffix(
+          "the file is as it was, run the command again to compact it\"}\n"))
+    }
+    try bench.run(["check", bench.database])
+  }
+
+  /// Progress where no terminal is: plain lines every two seconds and at the end, only when asked for.
+  @Test func plainProgress() throws {
+    let bench = try Workbench()
+    let records = (1...3000).map { "\($0),x\n" }.joined()
+    for mode in ["always", "auto", "never"] {
+      let process = try SheafProcess([
+        "import", "-", "--into", bench.database, "--table", mode, "--progress", mode,
+      ])
+      try process.send("a,b\n")
+      for _ in 0..<(mode == "always" ? 9 : 1) {
+        try process.send(records)
+        if mode == "always" { System.sleep(milliseconds: 300) }
+      }
+      let result = process.finish()
+      #expect(result.status == 0)
+      let lines = result.errorText.split(separator: "\n")
+      if mode != "always" {
+        #expect(lines.isEmpty, "\(result.errorText)")
+        continue
+      }
+      #expect((2...3).contains(lines.count), "\(result.errorText)")
+      #expect(!result.errorText.contains("\u{1B}") && !result.errorText.contains("\r"))
+      #expect(lines.last?.contains("  27,000 rows  ") == true, "\(result.errorText)")
+      #expect(lines.allSatisfy { $0.contains(" rows/s  file ") })
+    }
+    // Several inputs are one way to go.
+    try bench.write("1.csv", "a,b\n" + records)
+    try bench.write("2.csv", "a,b\n" + records)
+    let both = try SheafProcess.run([
+      "import", bench.path("1.csv"), bench.path("2.csv"), "--into", bench.database, "--table",
+      "two",
+      "--progress", "always",
+    ])
+    let last = both.errorText.split(separator: "\n").last ?? ""
+    #expect(last.hasPrefix("100%  ") && last.contains("  6,000 rows  "), "\(both.errorText)")
+    let quiet = try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "q", "--progress", "always", "--quiet"],
+      input: "a\n1\n")
+    #expect(quiet.output.isEmpty && quiet.error.isEmpty)
+  }
+
+  /// On a terminal: redrawn, no wider than it, and gone at the end; plain or absent where it must be.
+  @Test func progressOnATerminal() throws {
+    guard let python = Tools.path("python3") else { return print("skipped: no python3") }
+    let bench = try Workbench()
+    let sample = try SheafProcess.run(["sample", "--rows", "60000"])
+    try bench.write("in.csv", sample.outputText)
+    // Makes a terminal of so many columns standard error, and prints what came there.
+    let driver = """
+      import os, pty, sys, fcntl, termios, struct, subprocess
+      columns, words = int(sys.argv[1]), sys.argv[2:]
+      master, slave = pty.openpty()
+      fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+      null = subprocess.DEVNULL
+      child = subprocess.Popen(words, stderr=slave, stdin=null, stdout=null)
+      os.close(slave)
+      data = b''
+      while True:
+          try: piece = os.read(master, 65536)
+          except OSError: break
+          if not piece: break
+          data += piece
+      child.wait()
+      sys.stdout.buffer.write(data)
+      sys.exit(child.returncode)
+      """
+    func shown(_ columns: Int, _ more: [String], _ environment: [String: String]) throws -> String {
+      let words = try [
+        "-c", driver, "\(columns)", SheafProcess.program(), "import", bench.path("in.csv"),
+        "--into", bench.database, "--truncate", "--batch-size", "all",
+      ]
+      let result = try SheafProcess.run(
+        words + more, program: python,
+        environment: ["TERM": "xterm", "NO_COLOR": ""].merging(environment) { $1 })
+      #expect(result.status == 0, "\(result.errorText)")
+      return result.outputText
+    }
+    for columns in [20, 40, 120] {
+      let text = try shown(columns, ["--quiet"], [:])
+      #expect(text.isEmpty)
+      let drawn = try shown(columns, [], [:])
+      let frames = drawn.split(separator: "\r").filter { $0.hasSuffix("\u{1B}[K") }
+      #expect(frames.count >= 2, "\(drawn.debugDescription)")
+      #expect(frames.allSatisfy { $0.count - 3 < columns }, "\(drawn.debugDescription)")
+    }
+    #expect(try !shown(80, [], ["NO_COLOR": "1"]).contains("\u{1B}"))
+    #expect(try !shown(80, [], ["TERM": "dumb"]).contains("\u{1B}"))
+  }
+}

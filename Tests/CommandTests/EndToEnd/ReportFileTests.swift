@@ -1,0 +1,208 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// `--report-file` and `--report line`: what jobs leave behind for a monitor.
+@Suite struct ReportFileTests {
+  /// The lines of the report file, each a JSON object.
+  private func runs(_ bench: Workbench, _ name: String = "runs.jsonl") throws -> [Report] {
+    let text = try bench.text(name)
+    #expect(text.isEmpty || text.hasSuffix("\n"))
+    return try text.split(separator: "\n").map { try Report(Array($0.utf8) + [0x0A]) }
+  }
+
+  @Test func aLineARunWhateverBecomesOfIt() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,n\n1,a\n2,b\n")
+    try bench.write("bad.csv", "id,n\n3,c\n4\n")
+    let log = ["--report-file", bench.path("runs.jsonl")]
+    func run(_ words: [String], _ status: Command.ExitStatus) throws {
+      let count = bench.names().contains("runs.jsonl") ? try runs(bench).count : 0
+      try bench.run(words + log, status: status)
+      let all = try runs(bench)
+      #expect(all.count == count + 1)
+      #expect(all.last?["exitStatus"].int == Int(status.rawValue), "\(words)")
+      #expect(all.last?["error"].isNull == (status == .done), "\(words)")
+      #expect(all.last?["command"].text == words[0])
+      #expect(all.last?["seconds"].double ?? -1 >= 0)
+      let started = all.last?["startedAt"].text ?? ""
+      #expect(started.wholeMatch(of: /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil, "\(started)")
+    }
+    let into = ["--into", bench.database, "--table", "t"]
+    try run(["import", bench.path("in.csv")] + into + ["--quiet"], .done)
+    var last = try #require(try runs(bench).last)
+    #expect(last["imported"].int == 2 && last["objects"].int == 2 && last["batches"].int == 1)
+    #expect(try last["file"]["total"].int == System.status(path: bench.database).size)
+    #expect(last["objectsBefore"].int == 0 && last["fileBefore"].int == 0)
+    // The line is the report of standard output and three keys more.
+    let shown = try bench.report(["import", bench.path("in.csv")] + into + log)
+    last = try #require(try runs(bench).last)
+    #expect(last.keys == shown.keys.union(["startedAt", "exitStatus", "error"]))
+    #expect(last["objectsBefore"].int == 2 && (last["fileBefore"].int ?? 0) > 0)
+
+    try run(["import", bench.path("bad.csv")] + into, .dataRefused)
+    last = try #require(try runs(bench).last)
+    #expect(last["error"].text?.contains("bad.csv:3:") == true)
+    #expect(last["inputs"][0].text == bench.path("bad.csv"))
+    #expect(last["database"].text == bench.database)
+    try run(["import", bench.path("no.csv")] + into, .inputMissing)
+    try run(["import", bench.path("in.csv"), "--into", bench.path("no/t.sheaf")], .cannotCreate)
+    try run(["import", bench.path("in.csv")] + into + ["--types", "x:int"], .usage)
+    try run(["compact", bench.database], .done)
+    last = try #require(try runs(bench).last)
+    #expect(last["decision"].text == "compacted" && last["database"].text == bench.database)
+    try run(["compact", bench.path("no.sheaf")], .inputMissing)
+    let held = try Database.open(bench.database)
+    #expect(try SheafProcess.run(["compact", bench.database] + log).status == 75)
+    last = try #require(try runs(bench).last)
+    #expect(last["exitStatus"].int == 75 && last["error"].text?.contains("not compacted") == true)
+    #expect(try runs(bench).last?["decision"].text == "skippedInUse")
+    try held.close()
+    // Words that the parser refuses.
+    try run(["import", bench.path("in.csv")] + into + ["--nonsense"], .usage)
+    try run(["compact", bench.database, "--if-above", "much"], .usage)
+    try run(["import"], .usage)
+  }
+
+  @Test func aDryRunAndAnInterruption() throws {
+    let bench = try Workbench()
+    try bench.write("bad.csv", "id,n\n3,c\n4\n")
+    let log = ["--report-file", bench.path("runs.jsonl")]
+    let dry = try SheafProcess.run(
+      ["import", bench.path("bad.csv"), "--into", bench.database, "--dry-run"] + log)
+    #expect(dry.status == 65)
+    var last = try #require(try runs(bench).last)
+    #expect(last["dryRun"].bool == true && last["exitStatus"].int == 65)
+    #expect(last["error"].text?.contains("--max-rejects") == true)
+
+    let process = try SheafProcess(["import", "-", "--into", bench.database] + log)
+    try process.send("a,b\n" + (1...100_000).map { "\($0),x\n" }.joined())
+    process.waitWhile { ((try? System.status(path: bench.database))?.size ?? 0) < 20_000 }
+    process.signal(SIGTERM)
+    // The input stays open: its end would be the end of the import.
+    let ended = process.wait()
+    #expect(ended.status == 143, "\(ended.errorText)")
+    last = try #require(try runs(bench).last)
+    #expect(last["interrupted"].bool == true && last["exitStatus"].int == 143)
+    #expect(last["error"].text?.hasPrefix("interrupted after a whole batch") == true)
+  }
+
+  /// Nothing that the command reads or writes is appended to, whatever the words are.
+  @Test func filesThatAreNoReportFile() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,n\n1,a\n2,b\n")
+    try bench.run(["import", bench.path("in.csv"), "--into", bench.database])
+    let files = ["in.csv", "t.sheaf"]
+    let before = try files.map { try bench.read($0) }
+    for name in files {
+      for words in [
+        ["import", bench.path("in.csv"), "--into", bench.database],
+        ["import", bench.path("in.csv"), "--into=\(bench.database)", "--nonsense"],
+        ["import", bench.path("in.csv"), "--into", bench.database, "--nonsense"],
+      ] {
+        for file in [
+          ["--report-file", bench.path(name)], ["--report-file=\(bench.path(name))"],
+          ["--report-file", bench.path("./" + name)],
+        ] {
+          try bench.run(words + file, status: .usage)
+          #expect(try files.map { try bench.read($0) } == before, "\(words) \(file)")
+        }
+      }
+    }
+    // Nor what is no report file by the looks of it.
+    try bench.write("notes.txt", "remember the milk\n")
+    try bench.run(
+      ["compact", bench.database, "--report-file", bench.path("notes.txt")], status: .usage)
+    try bench.run(
+      ["compact", bench.database, "--nonsense", "--report-file", bench.path("notes.txt")],
+      status: .usage)
+    #expect(try bench.text("notes.txt") == "remember the milk\n")
+    try System.remove(bench.path("notes.txt"))
+    try bench.run(
+      [
+        "import", "x.csv", "--into=\(bench.path("new.sheaf"))", "--nonsense", "--report-file",
+        bench.path("new.sheaf"),
+      ], status: .usage)
+    // A database that is yet to be made.
+    try bench.run(
+      [
+        "import", bench.path("in.csv"), "--into", bench.path("new.sheaf"), "--report-file",
+        bench.path("new.sheaf"),
+      ], status: .usage)
+    try bench.run(["compact", bench.database, "--report-file", "-"], status: .usage)
+    try bench.run(
+      ["compact", bench.database, "--report-file", bench.path("no/runs.jsonl")],
+      status: .cannotCreate)
+    #expect(bench.names() == ["in.csv", "t.sheaf"])
+    #expect(try bench.read("t.sheaf") == before[1])
+  }
+
+  #if os(Linux)
+    /// The import is done, but the line cannot be written.
+    @Test func aFullDisk() throws {
+      let bench = try Workbench()
+      try bench.write("in.csv", "id,n\n1,a\n")
+      let result = try bench.run(
+        ["import", bench.path("in.csv"), "--into", bench.database, "--report-file", "/dev/full"],
+        status: .inputOutput)
+      #expect(result.errorText.contains("/dev/full: write: "))
+      #expect(try bench.export("--no-header") == "1,a\n")
+    }
+  #endif
+
+  /// Jobs that end at the same time share a file, and none loses its line.
+  @Test func manyJobsAtOnce() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,n\n1,a\n2,b\n")
+    let processes = try (0..<8).map { job in
+      try SheafProcess([
+        "import", bench.path("in.csv"), "--into", bench.path("\(job).sheaf"), "--report-file",
+        bench.path("runs.jsonl"), "--quiet",
+      ])
+    }
+    for process in processes { #expect(process.finish().status == 0) }
+    let all = try runs(bench)
+    #expect(Set(all.compactMap { $0["database"].text }).count == 8 && all.count == 8)
+  }
+
+  @Test func aLineForTheLog() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,n\n1,a\n2,b\n3\n")
+    let words = ["import", bench.path("in.csv"), "--into", bench.database, "--report", "line"]
+    let done = try bench.run(words + ["--max-rejects", "1"]).outputText
+    let pattern = try Regex(
+      #"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ sheaf import: \S+in\.csv into table "in" of \S+t\.sheaf; "#
+        + #"read 3, imported 2, updated 0, skipped 0, unchanged 0, rejected 1; 2 objects in \S+ kB; "#
+        + #"[0-9.]+ s\n$"#)
+    #expect(try pattern.wholeMatch(in: done) != nil, "\(done)")
+    let again = try bench.run(words + ["--resume"]).outputText
+    #expect(again.contains("; nothing to do, it was imported completely before; "), "\(again)")
+    #expect(again.split(separator: "\n").count == 1)
+    let compacted = try bench.run(["compact", bench.database, "--report", "line"]).outputText
+    #expect(compacted.contains("Z sheaf compact: \(bench.database): compacted: "), "\(compacted)")
+    // An error begins with the time too, so that both may go to one log.
+    for words in [words, ["compact", bench.path("no.sheaf"), "--report", "line"]] {
+      let failed = try SheafProcess.run(words)
+      #expect(failed.status != 0 && failed.output.isEmpty)
+      let text = failed.errorText
+      let prefix = try Regex(
+        #"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ sheaf (import|compact): "#)
+      #expect(text.firstMatch(of: prefix) != nil, "\(text)")
+      #expect(text.split(separator: "\n").count == 1)
+    }
+  }
+
+  @Test func timestamps() {
+    for (seconds, text) in [
+      (0, "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
+      (951_782_399, "2000-02-28T23:59:59Z"), (951_782_400, "2000-02-29T00:00:00Z"),
+      (951_868_800, "2000-03-01T00:00:00Z"), (1_795_231_205, "2026-11-21T03:20:05Z"),
+      (4_107_542_399, "2100-02-28T23:59:59Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
+      (253_402_300_799, "9999-12-31T23:59:59Z"),
+    ] {
+      #expect(Timestamp.text(secondsSince1970: seconds) == text)
+    }
+  }
+}
