@@ -14,12 +14,8 @@ struct InputPlanner {
     let hasHeader: Bool
     let header: Header
     let report: ImportReport.DialectReport
-    /// nil for pipes.
-    let identity: Checkpoint.InputIdentity?
-  }
-
-  static func source(_ path: String) throws(ImportError) -> FileSource {
-    path == "-" ? try FileSource.standardInput() : try FileSource(path: path)
+    /// The bytes of the record that named the columns, without its end; nil where none did.
+    let headerLine: [UInt8]?
   }
 
   /// - Throws: `ImportError.emptyInput`, `.malformedHeader`, `.invalidDialect`, and what reading
@@ -53,14 +49,14 @@ struct InputPlanner {
       hasHeader = HeaderSniffer.looksLikeHeader(records)
       sniffed.append("header")
     }
-    let header = try readHeader(splitter, hasHeader, records, dialect)
+    let (header, headerLine) = try readHeader(splitter, hasHeader, records, dialect)
     splitter.blankLinesAreRecords = header.names.count == 1
     return Opened(
       source: source, splitter: splitter, dialect: dialect, hasHeader: hasHeader, header: header,
       report: ImportReport.DialectReport(
         delimiter: delimiter, quote: quote, hasHeader: hasHeader, sniffed: sniffed,
         recordEnd: recordEnd(sample)),
-      identity: try identity(source))
+      headerLine: headerLine)
   }
 
   /// The beginning of the input, and whether it is all of it: enough for at least one whole record,
@@ -102,36 +98,20 @@ struct InputPlanner {
 
   private func readHeader(
     _ splitter: RecordSplitter, _ hasHeader: Bool, _ records: [[String?]], _ dialect: Dialect
-  ) throws -> Header {
+  ) throws -> (Header, line: [UInt8]?) {
     if hasHeader {
       guard let chunk = try splitter.next(recordLimit: 1), chunk.recordCount > 0 else {
         throw ImportError.emptyInput(path: name)
       }
-      return try Header(chunk, dialect: dialect, file: name)
+      let isEnd = { (byte: UInt8) in byte == 0x0A || byte == 0x0D }
+      let line = chunk.withBytes { Array($0.drop(while: isEnd)) }
+      let end = line.lastIndex { !isEnd($0) }.map { $0 + 1 } ?? 0
+      return (try Header(chunk, dialect: dialect, file: name), Array(line[..<end]))
     }
     splitter.nextRecord = 1
-    if case .names(let names) = options.header { return Header(names) }
+    if case .names(let names) = options.header { return (Header(names), nil) }
     guard let first = records.first else { throw ImportError.emptyInput(path: name) }
-    return Header(columnCount: first.count)
-  }
-
-  /// What makes the input the same one when an import is resumed.
-  private func identity(_ source: any ByteSource) throws -> Checkpoint.InputIdentity? {
-    guard let size = source.size, path != "-" else { return nil }
-    let again = try Self.source(path)
-    var prefix = [UInt8](repeating: 0, count: Checkpoint.prefixBytes)
-    var filled = 0
-    while filled < prefix.count {
-      let count = try prefix.withUnsafeMutableBytes { bytes throws in
-        try again.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]))
-      }
-      if count == 0 { break }
-      filled += count
-    }
-    let digest = prefix.withUnsafeBytes {
-      Checksum.of(UnsafeRawBufferPointer(rebasing: $0[..<filled]))
-    }
-    return Checkpoint.InputIdentity(size: size, digest: digest)
+    return (Header(columnCount: first.count), nil)
   }
 
   /// A digest of everything that decides what a record of this input becomes.

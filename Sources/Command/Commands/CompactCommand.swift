@@ -15,7 +15,7 @@ enum CompactCommand {
     summary: "Reclaim the free space of a database file",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [ifAbove, ifUsedBelow, into, CommonOptions.report, CommonOptions.quiet],
+    options: [ifAbove, ifUsedBelow, into, CommonOptions.wait, CommonOptions.report, CommonOptions.quiet],
     examples: [
       .init(
         command: "sheaf compact apps.sheaf --if-above 70MB --if-used-below 50%",
@@ -38,8 +38,19 @@ enum CompactCommand {
       policy.usedBelow = try arguments.value(ifUsedBelow).map { $0.value / 100 } ?? .infinity
     }
     let copy = try arguments.value(into)
-    let result = try DatabaseFile.use(path, copy == nil ? .existing : .readOnly) {
-      try compact($0, policy, into: copy)
+    let wait = Double(try arguments.required(CommonOptions.wait))
+    var result: CompactionResult
+    while true {
+      // A copy is made beside whatever others do.
+      let job = copy == nil ? try lockJob(path, wait, since: began) : nil
+      result = try withExtendedLifetime(job) {
+        try DatabaseFile.use(path, copy == nil ? .existing : .readOnly) {
+          try compact($0, policy, into: copy)
+        }
+      }
+      let waited = Double(System.monotonicNanoseconds - began) / 1e9
+      guard result.decision == .skippedInUse, waited < wait else { break }
+      System.sleep(milliseconds: 50)
     }
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9
     if !arguments.isSet(CommonOptions.quiet) {
@@ -52,6 +63,17 @@ enum CompactCommand {
     case .skippedNoSpace:
       throw CommandError(.inputOutput, reason + "; free some space and run the command again")
     case .compacted, .notNeeded, .disabled: return .done
+    }
+  }
+
+  private static func lockJob(_ path: String, _ wait: Double, since began: UInt64) throws -> JobLock {
+    do {
+      let waited = Double(System.monotonicNanoseconds - began) / 1e9
+      return try JobLock(path, creates: false, waiting: max(0, wait - waited))
+    } catch JobLock.Refusal.busy {
+      throw ImportError.busy(database: path, seconds: wait)
+    } catch let error as SystemError {
+      throw error.isMissing ? EngineError.missing(path: path) : EngineError.system(error)
     }
   }
 

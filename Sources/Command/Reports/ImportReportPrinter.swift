@@ -34,19 +34,34 @@ struct ImportReportPrinter {
         ]
       },
       "compaction": compaction, "dialect": .optional(report.dialect, dialect),
-      "resumedAt": .optional(report.resumedAt) {
-        [
-          "record": .int($0.record), "byteOffset": .int($0.byteOffset),
-          "complete": .bool($0.isComplete),
-        ]
-      },
-      "rejects": .optional(report.rejects) {
-        ["file": .string($0.path), "reasons": .string($0.reasonsPath)]
-      },
+      "resumedAt": .optional(report.resumedAt, resumePoint),
+      "rejects": .optional(report.rejects, rejectFiles),
+      "files": .array(report.files.map(file)),
       "objects": .int(report.objects), "dryRun": .bool(report.isDryRun),
       "interrupted": .bool(report.isInterrupted),
-      "resume": report.isInterrupted ? .optional(resumeCommand) { .string($0) } : .null,
+      "resume": report.isInterrupted ? .string(resumeCommand) : .null,
       "notes": .array(report.notes.map { .string($0) }),
+    ]
+  }
+
+  private func resumePoint(_ point: ImportReport.ResumePoint) -> JSONValue {
+    [
+      "record": .int(point.record), "byteOffset": .int(point.byteOffset),
+      "complete": .bool(point.isComplete),
+    ]
+  }
+
+  private func rejectFiles(_ files: ImportReport.RejectFiles) -> JSONValue {
+    ["file": .string(files.path), "reasons": .string(files.reasonsPath)]
+  }
+
+  private func file(_ file: ImportReport.FileReport) -> JSONValue {
+    [
+      "path": .string(file.path), "read": .int(file.read), "imported": .int(file.imported),
+      "updated": .int(file.updated), "skipped": .int(file.skipped),
+      "unchanged": .int(file.unchanged), "rejected": .int(file.rejected),
+      "bytesRead": .int(file.bytesRead), "resumedAt": .optional(file.resumedAt, resumePoint),
+      "rejects": .optional(file.rejects, rejectFiles),
     ]
   }
 
@@ -104,7 +119,8 @@ struct ImportReportPrinter {
       lines.append("  known keys  " + knownKeysText)
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
-    lines.append("  columns     " + columnsText)
+    if report.files.count > 1 { lines += report.files.map { "  file        " + text($0) } }
+    if !report.columns.isEmpty { lines.append("  columns     " + columnsText) }
     for column in report.columns {
       guard let widened = column.widened else { continue }
       lines.append(
@@ -121,9 +137,8 @@ struct ImportReportPrinter {
     if report.isInterrupted {
       lines.append(
         "interrupted after a whole batch; "
-          + (resumeCommand.map { "to go on: \($0)" }
-            ?? "standard input cannot be read again: send it from record "
-            + "\(HumanFormat.count(report.read + 1)) on"))
+          + (report.inputs.contains("-") ? "to go on, send the same input again to: " : "to go on: ")
+          + resumeCommand)
     }
     // Names come from files and their first lines: they must not command the terminal.
     return lines.map { StandardError.escaped($0) + "\n" }.joined()
@@ -135,9 +150,12 @@ struct ImportReportPrinter {
       return "dry run: \(HumanFormat.count(report.imported, "object", "objects")) would go into "
         + "\(table); nothing was written"
     }
-    if report.resumedAt?.isComplete == true, report.read == 0 {
-      return
-        "nothing to do: \(report.inputs.joined(separator: ", ")) was imported completely before"
+    if report.isNothingToDo {
+      let first = report.inputs.first ?? ""
+      return report.inputs.count == 1
+        ? "nothing to do: \(first == "-" ? "standard input" : first) was imported completely before"
+        : "nothing to do: all \(HumanFormat.count(report.inputs.count)) inputs were imported "
+          + "completely before"
     }
     return "imported \(HumanFormat.count(report.imported, "object", "objects")) into \(table), "
       + "which has \(HumanFormat.count(report.objects)) now"
@@ -180,9 +198,22 @@ struct ImportReportPrinter {
     }
   }
 
-  /// The command that goes on with this import; nil when an input cannot be read again.
-  private var resumeCommand: String? {
-    if report.inputs.contains("-") { return nil }
+  /// One of several inputs.
+  private func text(_ file: ImportReport.FileReport) -> String {
+    if file.resumedAt?.isComplete == true { return "\(file.path): complete before" }
+    var parts = ["\(HumanFormat.count(file.imported)) imported"]
+    for (count, what) in [
+      (file.updated, "updated"), (file.skipped, "skipped"), (file.unchanged, "unchanged"),
+      (file.rejected, "rejected"),
+    ] where count > 0 { parts.append("\(HumanFormat.count(count)) \(what)") }
+    if let point = file.resumedAt {
+      parts.append("resumed after record \(HumanFormat.count(point.record))")
+    }
+    return "\(file.path): \(parts.joined(separator: ", "))"
+  }
+
+  /// The command that goes on with this import.
+  private var resumeCommand: String {
     let words = CommandLine.arguments.dropFirst().filter { $0 != "--resume" }
     return (["sheaf"] + words.map(Self.quoted) + ["--resume"]).joined(separator: " ")
   }

@@ -1,3 +1,5 @@
+import Engine
+
 /// A run of whole records, as bytes.
 ///
 /// Thread rule: handed from the splitter to one parser thread. The bytes never change; the scratch
@@ -22,6 +24,10 @@ package final class Chunk: @unchecked Sendable {
   /// True when the input ends with this chunk.
   package let isLast: Bool
   package let blankLinesAreRecords: Bool
+  /// The checksum of the input up to the chunk's first byte, to be gone on with.
+  package let checksumBefore: RunningChecksum
+  /// The checksum of the input up to the chunk's end.
+  package let checksumAfter: UInt64
 
   /// The chunk's bytes, and the scratch area at `scratchOffset`. Raw, because parser threads read
   /// them 64 bytes at a time; both are `byteCount` long.
@@ -45,6 +51,8 @@ package final class Chunk: @unchecked Sendable {
     lineBreaks = summary.lineBreaks
     isLast = summary.isLast
     blankLinesAreRecords = summary.blankLinesAreRecords
+    checksumBefore = summary.checksumBefore
+    checksumAfter = summary.checksumAfter
   }
 
   /// What the splitter knows of a chunk besides its bytes.
@@ -57,6 +65,8 @@ package final class Chunk: @unchecked Sendable {
     let lineBreaks: Int
     let isLast: Bool
     let blankLinesAreRecords: Bool
+    let checksumBefore: RunningChecksum
+    let checksumAfter: UInt64
   }
 
   /// Calls `body` with the chunk's input bytes, valid until it returns.

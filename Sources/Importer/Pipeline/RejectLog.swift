@@ -17,10 +17,14 @@ final class RejectLog {
   /// True when this run or the one it goes on from has rejected something.
   private(set) var isUsed: Bool
   private var json = JSONWriter()
+  /// The input's own record of column names, so that the rejected records can be imported by themselves.
+  private let header: [UInt8]?
 
   /// - Parameters:
   ///   - recordsLength: what to keep of an existing file: what an import that goes on had written.
-  init(path: String, recordsLength: Int, reasonsLength: Int) {
+  ///   - header: what to begin a new file with.
+  init(path: String, recordsLength: Int, reasonsLength: Int, header: [UInt8]? = nil) {
+    self.header = header
     self.path = path
     reasonsPath = Self.reasonsPath(path)
     self.recordsLength = recordsLength
@@ -42,6 +46,7 @@ final class RejectLog {
     guard !rejects.isEmpty else { return }
     let (records, reasons) = try open()
     var bytes: [UInt8] = []
+    if recordsLength == 0, let header { bytes += header + [0x0A] }
     json.removeAll()
     for reject in rejects {
       bytes += reject.original
