@@ -21,12 +21,13 @@ public enum Importer {
 
 /// One call of `Importer.run`.
 private struct ImportRun {
-  private let options: ImportOptions
+  private var options: ImportOptions
   private let tableName: String
   private let started = System.monotonicNanoseconds
   private var report = ImportReport()
   /// Looked at, not opened: there may be thousands.
   private let files: [InputFile]
+  private let claimed: Set<UInt64>
   /// The first input that is not empty, looked at before the database is touched.
   private var firstOpened: (index: Int, opened: InputPlanner.Opened)?
   /// How the first input was understood, which the others are compared with.
@@ -34,6 +35,8 @@ private struct ImportRun {
   /// True when `truncate` is to begin anew with all inputs, since one of them has changed.
   private var startsOver = false
   private var rejectFiles: RejectFiles
+  /// Of a dry run with a primary key.
+  private var dryRunKeys: DryRunKeys?
 
   init(_ options: ImportOptions) throws {
     self.options = options
@@ -49,6 +52,7 @@ private struct ImportRun {
     }
     // Before the database is touched: a missing input must not leave an empty database behind.
     files = try InputFile.list(options.inputs)
+    claimed = Set(files.map(\.key))
     tableName = options.table ?? Self.tableName(files[0].path)
     rejectFiles = RejectFiles(options, files)
     report.inputs = files.map(\.path)
@@ -89,6 +93,12 @@ private struct ImportRun {
 
   mutating func run() throws -> ImportReport {
     if options.dryRun {
+      let database = try openForDryRun()
+      defer {
+        // The table that it holds keeps the database from being let go of.
+        dryRunKeys = nil
+        try? database?.close()
+      }
       try importAll(nil)
     } else {
       // Before the database is opened: whoever waits must not keep a compaction from it.
@@ -99,6 +109,7 @@ private struct ImportRun {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }
       do {
+        if !options.resume { try forget(database) }
         try importAll(database)
         try finish(database)
       } catch {
@@ -116,6 +127,28 @@ private struct ImportRun {
     }
     report.seconds = Double(System.monotonicNanoseconds - started) / 1e9
     return report
+  }
+
+  /// The database whose keys a dry run compares those of the input with; nil when there is none.
+  private mutating func openForDryRun() throws -> Database? {
+    var database: Database?
+    if (try? System.status(path: options.database)) != nil {
+      database = try Database.open(options.database, options: .init(access: .readOnly))
+    }
+    let table = try existingTable(database)
+    options.key = try key(of: table)
+    guard options.key != nil else {
+      try database?.close()
+      return nil
+    }
+    if let table, table.keyColumn == nil, !options.truncate {
+      report.notes.append(
+        "table '\(tableName)' has no key yet: a dry run does not tell whether its objects allow one"
+      )
+    }
+    dryRunKeys = try DryRunKeys(
+      present: options.truncate || table?.keyColumn == nil ? nil : table)
+    return database
   }
 
   private func lockJob() throws -> JobLock {
@@ -186,10 +219,13 @@ private struct ImportRun {
           policy: options.conflictPolicy, expected: start.schema,
           goesOnFrom: start.known,
           truncates: options.truncate && index == 0 && !start.resumes)
-      } ?? NoDestination()
+      } ?? NoDestination(dryRunKeys, options.conflictPolicy)
+    var before = report
+    // Else each input would copy those of all before.
+    before.files = []
     let writer = BatchWriter(
       options: options, plan: plan, destination: destination, log: log, types: start.types,
-      checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: report,
+      checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
       isLastInput: index == files.count - 1)
     try Pipeline.run(opened.splitter, plan, options, writer: writer)
     add(writer, plan, file, start)
@@ -306,7 +342,8 @@ private struct ImportRun {
     guard let known = known(table) else {
       throw ImportError.cannotResume(
         path: file.name,
-        reason: "what table '\(tableName)' remembers of its imports was written by another version of "
+        reason:
+          "what table '\(tableName)' remembers of its imports was written by another version of "
           + "Sheaf; import it without --resume, with --truncate if its records are there already")
     }
     let finding = try resumption(file, known).find(&opened)
@@ -316,7 +353,8 @@ private struct ImportRun {
     guard isHarmless || (options.truncate && isFirst) else {
       throw ImportError.inputChanged(
         path: file.name,
-        reason: reason + "; import it without --resume if all its records are new, with --truncate if "
+        reason: reason
+          + "; import it without --resume if all its records are new, with --truncate if "
           + "they are to take the place of the earlier ones, or with --key and --on-conflict")
     }
     guard file.canBeReadAgain else {
@@ -329,8 +367,25 @@ private struct ImportRun {
 
   private func resumption(_ file: InputFile, _ known: [Checkpoint]) -> Resumption {
     Resumption(
-      file: file, known: known, claimed: Set(files.map(\.key)), isCancelled: options.shouldStop,
+      file: file, known: known, claimed: claimed, isCancelled: options.shouldStop,
       open: { try alike(file, open(file)) })
+  }
+
+  /// Makes the table forget what was imported of these inputs before: all of them are to be imported now,
+  /// and a later run with `resume` must not take an earlier one's end for this one's.
+  private func forget(_ database: Database) throws {
+    guard let known = try known(existingTable(database)),
+      known.contains(where: { claimed.contains($0.input.name) })
+    else { return }
+    try database.write(durability: options.durability) { transaction in
+      let editor = try transaction.table(tableName).editor
+      for note in [Checkpoint.note, Checkpoint.completeNote] {
+        let present = editor.note(note).flatMap(Checkpoint.decode) ?? []
+        let others = present.filter { !claimed.contains($0.input.name) }
+        guard others.count < present.count else { continue }
+        try editor.setNote(note, others.isEmpty ? nil : Checkpoint.encode(others))
+      }
+    }
   }
 
   /// What a table remembers of its imports; nil: what cannot be understood.

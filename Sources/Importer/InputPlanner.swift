@@ -23,6 +23,7 @@ struct InputPlanner {
   func open(_ source: any ByteSource) throws -> Opened {
     let splitter = RecordSplitter(source: source, limits: options.limits)
     let (sample, isWhole) = try sample(splitter)
+    try checkPlain(sample)
     var sniffed: [String] = []
     let quote: UInt8?
     if let given = options.quote {
@@ -70,6 +71,18 @@ struct InputPlanner {
         return (bytes, false)
       }
       wanted = min(2 * wanted, options.limits.maximumRecordBytes)
+    }
+  }
+
+  /// What is compressed in a way that was not seen before it was read, as a pipe's contents.
+  private func checkPlain(_ sample: [UInt8]) throws(ImportError) {
+    if let compression = Compression.of(path: "", beginning: sample) {
+      throw .unreadableInput(
+        path: name,
+        reason: "it is compressed: send it through \(compression.program) -dc, or name the file")
+    }
+    if sample.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
+      throw .unreadableInput(path: name, reason: "it is a ZIP archive: unpack it first")
     }
   }
 

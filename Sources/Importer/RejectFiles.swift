@@ -65,7 +65,9 @@ struct RejectFiles {
   }
 
   /// The file, cut back to what is committed, or going on behind the rejects of the inputs before.
-  func log(_ path: String, header: [UInt8]?, goingOnFrom checkpoint: Checkpoint?) throws -> RejectLog {
+  func log(_ path: String, header: [UInt8]?, goingOnFrom checkpoint: Checkpoint?) throws
+    -> RejectLog
+  {
     let before = written[path] ?? (0, 0)
     let log = RejectLog(
       path: path, recordsLength: checkpoint?.rejectsLength ?? before.records,

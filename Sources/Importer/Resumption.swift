@@ -51,11 +51,13 @@ struct Resumption {
     switch skipped {
     case .tooShort:
       return .changed(
-        reason: "it has changed since its import \(before): it has \(splitter.byteOffset) bytes now, "
+        reason:
+          "it has changed since its import \(before): it has \(splitter.byteOffset) bytes now, "
           + "and \(checkpoint.byteOffset) were imported")
     case .different:
       return .changed(
-        reason: "it has changed since its import \(before): its first \(checkpoint.byteOffset) bytes are "
+        reason:
+          "it has changed since its import \(before): its first \(checkpoint.byteOffset) bytes are "
           + "not those that were imported")
     case .done(let endsLine):
       var going = checkpoint

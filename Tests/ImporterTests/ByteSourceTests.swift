@@ -41,7 +41,7 @@ import Testing
         try FileSource(path: folder.appendingPathComponent("none.csv").path)
       } throws: { "\($0)".contains("none.csv") && "\($0)".contains("No such file") }
       #expect(
-        throws: ImportError.unreadableInput(path: folder.path, reason: "it is a directory")
+        throws: ImportError.isDirectory(path: folder.path)
       ) { try FileSource(path: folder.path) }
       #expect { try FileSource(descriptor: -1, name: "standard input") } throws: {
         if case ImportError.unreadableInput(path: "standard input", _) = $0 { true } else { false }

@@ -12,7 +12,8 @@ enum CommonOptions {
   static let quiet = Flag("quiet", help: "Print nothing but errors")
   static let wait = Option<Int>(
     "wait", ValueKind.count.shown(as: "SECONDS"), default: "60",
-    help: "How long to wait while another import or compaction has the database file; after that the "
+    help:
+      "How long to wait while another import or compaction has the database file; after that the "
       + "command ends with status 75")
   static let table = Option<String>(
     "table", .name, defaultNote: "the only table",

@@ -15,7 +15,9 @@ enum CompactCommand {
     summary: "Reclaim the free space of a database file",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [ifAbove, ifUsedBelow, into, CommonOptions.wait, CommonOptions.report, CommonOptions.quiet],
+    options: [
+      ifAbove, ifUsedBelow, into, CommonOptions.wait, CommonOptions.report, CommonOptions.quiet,
+    ],
     examples: [
       .init(
         command: "sheaf compact apps.sheaf --if-above 70MB --if-used-below 50%",
@@ -66,7 +68,8 @@ enum CompactCommand {
     }
   }
 
-  private static func lockJob(_ path: String, _ wait: Double, since began: UInt64) throws -> JobLock {
+  private static func lockJob(_ path: String, _ wait: Double, since began: UInt64) throws -> JobLock
+  {
     do {
       let waited = Double(System.monotonicNanoseconds - began) / 1e9
       return try JobLock(path, creates: false, waiting: max(0, wait - waited))

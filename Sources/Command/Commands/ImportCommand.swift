@@ -37,7 +37,8 @@ enum ImportCommand {
       + "until the end")
   static let resume = Flag(
     "resume", group: databaseGroup,
-    help: "Go on after the last committed batch of each input, whose bytes up to there must be the same; "
+    help:
+      "Go on after the last committed batch of each input, whose bytes up to there must be the same; "
       + "nothing to do when all are complete; standard input and pipes have to be sent again from "
       + "their start")
 

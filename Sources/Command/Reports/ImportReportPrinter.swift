@@ -137,7 +137,8 @@ struct ImportReportPrinter {
     if report.isInterrupted {
       lines.append(
         "interrupted after a whole batch; "
-          + (report.inputs.contains("-") ? "to go on, send the same input again to: " : "to go on: ")
+          + (report.inputs.contains("-")
+            ? "to go on, send the same input again to: " : "to go on: ")
           + resumeCommand)
     }
     // Names come from files and their first lines: they must not command the terminal.

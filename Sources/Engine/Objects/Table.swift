@@ -169,15 +169,34 @@ public struct Table: Sendable {
       throw EngineError.invalidArgument("table '\(name)' has no primary key")
     }
     if value == .null { return nil }
-    return try withLeaves { leaves in
-      let wanted = value.spelling
-      return try wanted.withUnsafeBytes { wanted in
+    return try find(value.spelling) { object, leaves, wanted in
+      try row(object, leaves, having: wanted, in: column)
+    }
+  }
+
+  /// The key of the object with a primary key of that spelling; nil when there is none.
+  ///
+  /// - Complexity: O(log n).
+  package func object(forKeySpelling spelling: [UInt8]) throws -> Int64? {
+    guard let column = schema.keyColumn else { return nil }
+    return try find(spelling) { object, leaves, wanted in
+      try has(wanted, in: column, object, leaves) == nil ? nil : object
+    }
+  }
+
+  /// What `body` makes of the objects that may have a primary key, the first that is not nil.
+  private func find<Result>(
+    _ wanted: [UInt8],
+    _ body: (Int64, LeafCache, UnsafeRawBufferPointer) throws -> Result?
+  ) throws -> Result? {
+    try withLeaves { leaves in
+      try wanted.withUnsafeBytes { wanted in
         let code = schema.keyCode.code(wanted)
-        var found: Row?
+        var found: Result?
         for run in entry.index where found == nil {
           try run.find(CollectionOfOne(code), IndexBlocks(tree.blocks, end: tree.end)) {
             _, object in
-            if found == nil { found = try row(object, leaves, having: wanted, in: column) }
+            if found == nil { found = try body(object, leaves, wanted) }
           }
         }
         return found
@@ -189,12 +208,19 @@ public struct Table: Sendable {
   private func row(
     _ key: Int64, _ leaves: LeafCache, having spelling: UnsafeRawBufferPointer, in column: Int
   ) throws -> Row? {
+    guard let (reader, row) = try has(spelling, in: column, key, leaves) else { return nil }
+    return Row(key: key, values: try reader.values(row), shape: shape)
+  }
+
+  /// Where the object with a key lies, if it has that spelling in a column.
+  private func has(
+    _ spelling: UnsafeRawBufferPointer, in column: Int, _ key: Int64, _ leaves: LeafCache
+  ) throws -> (reader: LeafReader, row: Int)? {
     guard let (reader, row) = try find(key, leaves) else { return nil }
     let isIt = try reader.withSpelling(row, column) {
       $0.map { TableEditor.areEqual($0, spelling) } ?? false
     }
-    guard isIt else { return nil }
-    return Row(key: key, values: try reader.values(row), shape: shape)
+    return isIt ? (reader, row) : nil
   }
 
   /// Bytes of the primary key's index.

@@ -195,6 +195,12 @@ package final class RecordSplitter: @unchecked Sendable {
     nextRecord = record
   }
 
+  /// Adds a reason to give up waiting for a pipe, with `ImportError.interrupted`.
+  package func stopsWaiting(when condition: @escaping @Sendable () -> Bool) {
+    let before = source.isCancelled
+    source.isCancelled = { before() || condition() }
+  }
+
   /// Whether no byte is left.
   ///
   /// - Throws: what reading throws.

@@ -17,7 +17,8 @@ package enum Compression: String, Sendable, CaseIterable {
   /// What to do where the program is missing.
   var advice: String {
     let package = self == .xz ? "xz-utils" : rawValue
-    return "install it (apt install \(package), brew install \(rawValue)), or decompress the file first"
+    return
+      "install it (apt install \(package), brew install \(rawValue)), or decompress the file first"
   }
 
   var fileExtension: String {
@@ -50,7 +51,8 @@ package enum Compression: String, Sendable, CaseIterable {
   /// How a file is compressed, from its first bytes, or else from its name: a file of that name that does
   /// not begin so is damaged. Nil: not at all.
   static func of(path: String, beginning: [UInt8]) -> Compression? {
-    allCases.first { $0.fits(beginning) } ?? allCases.first { path.hasSuffix("." + $0.fileExtension) }
+    allCases.first { $0.fits(beginning) }
+      ?? allCases.first { path.hasSuffix("." + $0.fileExtension) }
   }
 
   /// The name without the ending that says how the file is compressed.

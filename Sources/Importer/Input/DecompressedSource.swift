@@ -23,7 +23,7 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
     program = compression.program
     do {
       child = try System.start(program, compression.arguments, input: descriptor)
-    } catch where error.isMissing {
+    } catch  where error.isMissing {
       throw ImportError.missingProgram(
         path: name, program: compression.program, advice: compression.advice)
     } catch {

@@ -54,7 +54,7 @@ package enum FilePattern {
   private static func names(_ folder: String) throws(SystemError) -> [String] {
     do {
       return try System.names(in: folder.isEmpty ? "." : folder)
-    } catch where error.isMissing {
+    } catch  where error.isMissing {
       return []
     }
   }

@@ -95,13 +95,23 @@ package final class FileSource: ByteSource, @unchecked Sendable {
         if isCancelled() { throw .interrupted }
       }
     }
+    let count: Int
     do {
-      let count = try System.read(descriptor, into: buffer, path: name)
-      position += count
-      return count
+      count = try System.read(descriptor, into: buffer, path: name)
     } catch {
       throw ImportError.readFailed(path: name, byteOffset: position, reason: error.reason)
     }
+    position += count
+    if count == 0, identity == nil, endWasInterrupted() { throw .interrupted }
+    return count
+  }
+
+  /// The interrupt key of a terminal ends the program that writes into a pipe too: then its end is not
+  /// that of the input.
+  private func endWasInterrupted() -> Bool {
+    // The signal is on its way to some thread of this process.
+    System.sleep(milliseconds: 5)
+    return isCancelled()
   }
 
   package func seek(to offset: Int) throws(ImportError) {

@@ -74,7 +74,7 @@ package struct InputFile: Sendable, Equatable {
       // A pipe's path behind its links is another one each time.
       key = Checksum.of(Array((status.isRegular ? System.resolved(path) : path).utf8))
       isCompressed = status.isRegular ? try Self.isCompressed(path) : false
-    } catch where error == .isADirectory(path) {
+    } catch  where error == .isADirectory(path) {
       throw ImportError.isDirectory(path: path)
     } catch {
       throw ImportError.unreadableInput(path: path, reason: error.reason)

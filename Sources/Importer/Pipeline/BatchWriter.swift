@@ -30,7 +30,8 @@ final class BatchWriter {
 
   init(
     options: ImportOptions, plan: ImportPlan, destination: any Destination, log: RejectLog,
-    types: ColumnTypes, checkpoint: Checkpoint, bytesTotal: Int?, before: ImportReport, isLastInput: Bool
+    types: ColumnTypes, checkpoint: Checkpoint, bytesTotal: Int?, before: ImportReport,
+    isLastInput: Bool
   ) {
     self.options = options
     self.plan = plan
@@ -150,7 +151,9 @@ final class BatchWriter {
       let column = plan.name(rows.keyColumn)
       return outcome.conflicts.map { conflict in
         rows.reject(conflict.row, file: plan.file, column: column) {
-          "the key '\($0)' exists already: object \(conflict.object) has it"
+          conflict.object < 0
+            ? "the key '\($0)' occurs in the input before"
+            : "the key '\($0)' exists already: object \(conflict.object) has it"
         }
       }
     }

@@ -48,7 +48,9 @@ final class DatabaseDestination: Destination {
     if let stored,
       !checkpoints(editor, stored.isComplete ? Checkpoint.completeNote : Checkpoint.note)
         .contains(stored)
-    { throw changed() }
+    {
+      throw changed()
+    }
     if isFirst {
       if truncates {
         try editor.deleteAll()
