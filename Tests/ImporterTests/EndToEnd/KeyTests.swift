@@ -99,8 +99,9 @@ import TestSupport
       let difference = firstDifference(try folder.export(), Array(twin.csv.utf8))
       #expect(difference == nil, "\(difference ?? ""): \(note)")
       // Without the headers.
-      let rejects = ["t", "u"].flatMap {
-        ((try? folder.read("\($0).rejects.csv")) ?? []).drop { $0 != 0x0A }.dropFirst()
+      let rejects: [UInt8] = ["t", "u"].flatMap { (name: String) -> [UInt8] in
+        let file = (try? folder.read("\(name).rejects.csv")) ?? []
+        return Array(file.drop { $0 != 0x0A }.dropFirst())
       }
       #expect(rejects == twin.rejects.flatMap { $0 + [0x0A] }, note)
       let own = try folder.types()
