@@ -44,7 +44,7 @@ enum NestingGuard {
     forOneInside files: [FileIdentity], _ body: () throws -> Result
   ) rethrows -> Result {
     if files.isEmpty { return try body() }
-    let owner = ExecutionContext.queue ?? ExecutionContext.thread
+    let owner = ExecutionContext.here
     let lent = files.map { Entry(file: $0, owner: owner) }
     lock.withLock { entries += lent }
     defer { lent.forEach(leave) }

@@ -16,6 +16,7 @@ final class TransactionState {
   var catalogueIsChanged = false
   private(set) var isEnded = false
   private let nesting: NestingGuard.Entry
+  private let owner = ExecutionContext.here
 
   init(_ database: Database) throws {
     self.database = database
@@ -165,13 +166,15 @@ final class TransactionState {
       runs: table.index, writer: writer, blocks: parts.blocks, baseEnd: base.end,
       limits: database.options.indexLimits, recent: recent)
     let limits = database.options.indexLimits
-    return TableEditor(
+    let editor = TableEditor(
       table, schema, isNew: isNew, store: store, tree: tree, index: index, path: database.path
     ) { [writer, parts, base] stored, isNew in
       ValueIndex(
         column: stored.column, stored.code, runs: stored.runs, writer: writer,
         blocks: parts.blocks, baseEnd: base.end, limits: limits, isNew: isNew)
     }
+    editor.owner = owner
+    return editor
   }
 
   // MARK: Ending

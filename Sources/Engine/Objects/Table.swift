@@ -159,8 +159,8 @@ public struct Table: Sendable {
 
   /// The object with a primary key; nil when there is none.
   ///
-  /// A primary key is the spelling of its value: a column that was imported with `5.0` in it holds
-  /// `Value.double(5)`, which is spelled so, but not `Value.int(5)`.
+  /// A primary key is the spelling of its value. Of a number in a column of doubles both `5.0` and `5` are
+  /// looked for, in this order; of a text column nothing but the very text.
   ///
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
@@ -169,8 +169,11 @@ public struct Table: Sendable {
       throw EngineError.invalidArgument("table '\(name)' has no primary key")
     }
     if value == .null { return nil }
-    return try find(value.spelling) { object, leaves, wanted in
-      try row(object, leaves, having: wanted, in: column)
+    return try withLeaves { leaves in
+      for spelling in value.keySpellings(in: schema.columns[column].type) {
+        if let row = try row(spelled: spelling, in: column, leaves) { return row }
+      }
+      return nil
     }
   }
 
@@ -179,28 +182,22 @@ public struct Table: Sendable {
   /// - Complexity: O(log n).
   package func object(forKeySpelling spelling: [UInt8]) throws -> Int64? {
     guard let column = schema.keyColumn else { return nil }
-    return try find(spelling) { object, leaves, wanted in
-      try has(wanted, in: column, object, leaves) == nil ? nil : object
-    }
+    return try withLeaves { try row(spelled: spelling, in: column, $0)?.key }
   }
 
-  /// What `body` makes of the objects that may have a primary key, the first that is not nil.
-  private func find<Result>(
-    _ wanted: [UInt8],
-    _ body: (Int64, LeafCache, UnsafeRawBufferPointer) throws -> Result?
-  ) throws -> Result? {
-    try withLeaves { leaves in
-      try wanted.withUnsafeBytes { wanted in
-        let code = schema.keyCode.code(wanted)
-        var found: Result?
-        for run in entry.index where found == nil {
-          try run.find(CollectionOfOne(code), IndexBlocks(tree.blocks, end: tree.end)) {
-            _, object in
-            if found == nil { found = try body(object, leaves, wanted) }
-          }
+  private func row(
+    spelled spelling: [UInt8], in column: Int, _ leaves: LeafCache
+  ) throws -> Row? {
+    try spelling.withUnsafeBytes { wanted in
+      let code = schema.keyCode.code(wanted)
+      var found: Row?
+      for run in entry.index where found == nil {
+        try run.find(CollectionOfOne(code), IndexBlocks(tree.blocks, end: tree.end)) {
+          _, object in
+          if found == nil { found = try row(object, leaves, having: wanted, in: column) }
         }
-        return found
       }
+      return found
     }
   }
 
@@ -208,19 +205,12 @@ public struct Table: Sendable {
   private func row(
     _ key: Int64, _ leaves: LeafCache, having spelling: UnsafeRawBufferPointer, in column: Int
   ) throws -> Row? {
-    guard let (reader, row) = try has(spelling, in: column, key, leaves) else { return nil }
-    return Row(key: key, values: try reader.values(row), shape: shape)
-  }
-
-  /// Where the object with a key lies, if it has that spelling in a column.
-  private func has(
-    _ spelling: UnsafeRawBufferPointer, in column: Int, _ key: Int64, _ leaves: LeafCache
-  ) throws -> (reader: LeafReader, row: Int)? {
     guard let (reader, row) = try find(key, leaves) else { return nil }
     let isIt = try reader.withSpelling(row, column) {
       $0.map { TableEditor.areEqual($0, spelling) } ?? false
     }
-    return isIt ? (reader, row) : nil
+    guard isIt else { return nil }
+    return Row(key: key, values: try reader.values(row), shape: shape)
   }
 
   /// Bytes of the primary key's index.

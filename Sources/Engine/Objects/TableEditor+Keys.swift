@@ -53,7 +53,6 @@ extension TableEditor {
     }
   }
 
-  /// The key of the object that has a primary key; nil when none has.
   package func find(_ spelling: [UInt8]) throws -> Int64? {
     try Self.withSpan(spelling) { base, span in
       var found: Int64 = -1
@@ -62,6 +61,16 @@ extension TableEditor {
       }
       return found < 0 ? nil : found
     }
+  }
+
+  /// The key of the object that has a primary key; nil when none has, as with null.
+  package func find(_ value: Value) throws -> Int64? {
+    // Also asked for null, so that a table without a primary key and a transaction's end are told.
+    let type = schema.keyColumn.map { schema.columns[$0].type } ?? .text
+    for spelling in value.keySpellings(in: type) {
+      if let key = try find(spelling) { return value == .null ? nil : key }
+    }
+    return nil
   }
 
   private static func withSpan<Result>(

@@ -138,14 +138,19 @@ extension Session {
   /// The version that the session looks at, for any thread.
   ///
   /// - Throws: `EngineError.insideTransaction`, `.wrongThread`.
-  public func freeze() throws -> Snapshot {
+  public func freeze() throws -> Snapshot { try committed("freezing") }
+
+  /// - Parameter operation: named by the error.
+  /// - Throws: `EngineError.insideTransaction`, `.wrongThread`.
+  func committed(_ operation: String) throws -> Snapshot {
     try check()
-    if transaction != nil { throw EngineError.insideTransaction(operation: "freezing") }
+    if transaction != nil { throw EngineError.insideTransaction(operation: operation) }
     return snapshot
   }
 
   func freeze(_ table: TableIdentity) throws -> Table {
-    guard let frozen = try freeze().table(number: table.number) else {
+    let snapshot = try freeze()
+    guard try viewIfAny(table) != nil, let frozen = try snapshot.table(number: table.number) else {
       throw EngineError.invalidated(what: "table '\(table.name)', which was removed,")
     }
     return frozen

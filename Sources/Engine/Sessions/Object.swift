@@ -110,16 +110,26 @@ public struct Object {
 )
 extension Object: Sendable {}
 
-extension Object: Equatable {
+extension Object: Hashable {
   /// True for the same object of the same session, whatever its values.
   public static func == (left: Object, right: Object) -> Bool {
     left.session === right.session && left.table.number == right.table.number
       && left.key == right.key
   }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(session))
+    hasher.combine(table.number)
+    hasher.combine(key)
+  }
 }
 
 /// Which keys a transaction gave that was cancelled: other objects may get them later.
-final class TransactionMark {
+///
+/// Thread rule: the session's, until the transaction has ended; any thread then.
+final class TransactionMark: @unchecked Sendable {
+  // @unchecked: nothing of a transaction leaves its session before it has ended.
   private var firstKeys: [UInt32: Int64]?
 
   /// - Parameter base: the tables as they were when the transaction began.
@@ -127,6 +137,8 @@ final class TransactionMark {
     firstKeys = Dictionary(
       base.tables.map { ($0.number, $0.nextKey) }, uniquingKeysWith: { first, _ in first })
   }
+
+  var isCancelled: Bool { firstKeys != nil }
 
   func hasCancelled(_ key: Int64, _ table: TableIdentity) -> Bool {
     guard let firstKeys else { return false }

@@ -76,12 +76,12 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
   /// One run at a time, also on a concurrent queue.
   private func run() {
     let mayRun = lock.withLock {
-      state.isRequested = false
-      defer { state.isRunning = true }
-      return !state.isRunning
+      // The run that is going on finds the request at its end, and looks again.
+      if state.isRunning { return false }
+      (state.isRequested, state.isRunning) = (false, true)
+      return true
     }
-    // The run that is going on looks again at its end.
-    guard mayRun else { return lock.withLock { state.isRequested = true } }
+    guard mayRun else { return }
     while let step = next() { take(step) }
     let again = lock.withLock {
       state.isRunning = false

@@ -75,6 +75,9 @@ public struct Results {
   ///
   /// - Throws: `EngineError.invalidArgument` below 0.
   public func limited(to limit: Int, offset: Int = 0) throws -> Results {
+    guard limit >= 0, offset >= 0 else {
+      throw EngineError.invalidArgument("the offset and the limit of results are 0 or more")
+    }
     var query = query
     let (total, overflow) = query.offset.addingReportingOverflow(offset)
     query.offset = overflow ? .max : total
@@ -84,8 +87,11 @@ public struct Results {
 
   /// Of objects that have the same values in some columns, the first.
   ///
-  /// - Throws: `EngineError.noSuchColumn`.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results that are limited already.
   public func distinct(by columns: String...) throws -> Results {
+    guard query.limit == nil, query.offset == 0 else {
+      throw EngineError.invalidArgument("repeated values are left out before results are limited")
+    }
     var query = query
     query.columns = columns
     query.isDistinct = true
@@ -191,7 +197,9 @@ public struct Results {
   ///
   /// - Throws: as `count`.
   public var objects: LiveObjects {
-    get throws { LiveObjects(keys: try keys(), session: session, table: table) }
+    get throws {
+      LiveObjects(keys: try keys(), session: session, table: table, mark: session.mark)
+    }
   }
 
   /// Calls `body` with every object, in order, as they were when it was called.
@@ -259,11 +267,13 @@ public struct LiveObjects: RandomAccessCollection {
   private let keys: [Int64]
   private let session: Session
   private let table: TableIdentity
+  private let mark: TransactionMark?
 
-  init(keys: [Int64], session: Session, table: TableIdentity) {
+  init(keys: [Int64], session: Session, table: TableIdentity, mark: TransactionMark?) {
     self.keys = keys
     self.session = session
     self.table = table
+    self.mark = mark
   }
 
   /// 0.
@@ -274,7 +284,9 @@ public struct LiveObjects: RandomAccessCollection {
   /// The object at a position.
   ///
   /// - Precondition: it is one of `indices`.
-  public subscript(position: Int) -> Object { session.object(table, keys[position]) }
+  public subscript(position: Int) -> Object {
+    Object(session: session, table: table, key: keys[position], mark: mark)
+  }
 }
 
 @available(*, unavailable, message: "live objects belong to their session's thread")

@@ -29,16 +29,18 @@ extension Session {
     _ body: (borrowing WriteTransaction) throws -> Result
   ) throws -> Result {
     for token in tokens { try checkOwn(token) }
-    let state = try begin()
+    // Without observers to keep silent nobody has to be up to date, and others wait for the turn.
+    let state = try begin(isDelivering: !tokens.isEmpty)
     let result: Result
     do {
       let transaction = WriteTransaction(state: state, isOwner: false)
       result = try body(transaction)
-      if self.transaction === state {
+      // Of another one that `body` has begun too: nobody else would end it.
+      if self.transaction != nil {
         try commitWrite(durability: durability, withoutNotifying: tokens)
       }
     } catch {
-      if self.transaction === state { try cancelWrite() }
+      if self.transaction != nil { try cancelWrite() }
       throw error
     }
     return result
@@ -50,9 +52,11 @@ extension Session {
   ///
   /// - Throws: `EngineError.nestedTransaction` when this thread or queue is inside a transaction on
   ///   this file already; `.wrongThread`, `.readOnly`, `.closed`, `.poisoned`, `.system`, `.damaged`.
-  public func beginWrite() throws { _ = try begin() }
+  public func beginWrite() throws { _ = try begin(isDelivering: true) }
 
-  private func begin() throws -> TransactionState {
+  /// - Parameter isDelivering: observers are told what was committed while this waited, inside the
+  ///   transaction; otherwise after it, together with what it does.
+  private func begin(isDelivering isTelling: Bool) throws -> TransactionState {
     try check()
     if transaction != nil { throw EngineError.nestedTransaction(path: database.path) }
     // Most of what is new is delivered before anybody has to wait.
@@ -71,7 +75,7 @@ extension Session {
     transaction = state
     mark = TransactionMark()
     forgetViews()
-    deliver()
+    if isTelling { deliver() }
     return state
   }
 

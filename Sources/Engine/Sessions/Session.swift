@@ -35,6 +35,7 @@ public final class Session {
   var isDelivering = false
   /// Observers on queues that are to live as long as the session.
   private var kept: [any Observer] = []
+  private var named: [String: any Observer] = [:]
   let wake: SessionWake
 
   init(_ database: Database, _ confinement: Confinement) throws {
@@ -54,8 +55,8 @@ public final class Session {
   func end() {
     wake.stop()
     for observer in observers { observer.stop() }
-    for observer in kept { observer.stop() }
-    (observers, kept) = ([], [])
+    for observer in kept + Array(named.values) { observer.stop() }
+    (observers, kept, named) = ([], [], [:])
   }
 
   // MARK: The version
@@ -200,7 +201,8 @@ public final class Session {
     guard let entry = catalogue.tables.first(where: { $0.name == table }) else {
       throw EngineError.noSuchTable(name: table, known: catalogue.tables.map(\.name))
     }
-    return TableIdentity(number: entry.number, name: table)
+    let isNew = mark != nil && !snapshot.catalogue.tables.contains { $0.number == entry.number }
+    return TableIdentity(number: entry.number, name: table, maker: isNew ? mark : nil)
   }
 
   /// The table as it is now; nil when it is gone.
@@ -208,6 +210,7 @@ public final class Session {
   /// - Throws: `EngineError.wrongThread`, `.damaged`.
   func viewIfAny(_ table: TableIdentity) throws -> TableView? {
     try check()
+    if table.maker?.isCancelled ?? false { return nil }
     if let known = views[table.number], !known.isGone { return known }
     let view: TableView
     if let transaction {
@@ -244,6 +247,32 @@ public final class Session {
     try checkOwn(token)
     token.isKept = true
     kept.append(token.observer)
+  }
+
+  /// Keeps an observer going for as long as the session lives, under a name to find it by:
+  /// on a `SessionThread`, where nothing confined outlives a closure. An earlier one of that name ends.
+  ///
+  /// - Throws: as `keep(_:)`.
+  public func keep(_ token: NotificationToken, as name: String) throws {
+    try check()
+    try checkOwn(token)
+    token.isKept = true
+    if let earlier = named.updateValue(token.observer, forKey: name), earlier !== token.observer {
+      earlier.stop()
+    }
+  }
+
+  /// The token of an observer that was kept under a name; nil when there is none. Releasing it changes
+  /// nothing; `stop()` ends the observer.
+  ///
+  /// - Throws: `EngineError.wrongThread`.
+  public func token(keptAs name: String) throws -> NotificationToken? {
+    try check()
+    return named[name].map { observer in
+      let token = NotificationToken(session: self, observer: observer)
+      token.isKept = true
+      return token
+    }
   }
 
   func checkOwn(_ token: NotificationToken) throws(EngineError) {

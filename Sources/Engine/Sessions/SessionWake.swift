@@ -21,6 +21,8 @@ final class SessionWake: @unchecked Sendable {
     self.session = session
     guard confinement.schedule != nil else { return }
     listener = database.listeners.add { [weak self] in self?.request() }
+    // Of what was committed since the session took its version nobody tells any more.
+    if let newest = try? database.newestVersion, newest > session.snapshot.version { request() }
   }
 
   func stop() {

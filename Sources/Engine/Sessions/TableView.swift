@@ -99,15 +99,16 @@ final class TableView {
   func key(forPrimaryKey value: Value) throws -> Int64? {
     switch source {
     case .version(let table): return try table.row(forPrimaryKey: value)?.key
-    case .transaction(let editor):
-      return value == .null ? nil : try editor.find(value.spelling)
+    case .transaction(let editor): return try editor.find(value)
     }
   }
 }
 
 /// A table whatever it is called: its number stays.
-struct TableIdentity: Sendable, Equatable {
+struct TableIdentity: Sendable {
   let number: UInt32
   /// What it was called when it was found, for messages.
   let name: String
+  /// Of the transaction that made the table: when that is cancelled, another table may get the number.
+  var maker: TransactionMark?
 }

@@ -44,7 +44,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
       throw EngineError.invalidArgument(
         "only objects and results can be referred to, and a \(Confined.self) is neither")
     }
-    pin = ReferencePin(try confined.session.freeze())
+    pin = ReferencePin(try confined.session.committed("making a reference"))
     database = confined.session.database
     referent = try referable.referent()
   }

@@ -40,6 +40,12 @@ package struct ExecutionContext: Sendable, Hashable {
     return ExecutionContext(number: number)
   }
 
+  /// True on the thread, or while the queue's work is done.
+  package var isHere: Bool { Self.thread == self || Self.queue == self }
+
+  /// The tagged queue whose work the calling thread is doing, or else the thread.
+  package static var here: ExecutionContext { queue ?? thread }
+
   // MARK: Queues
 
   private static let queueKey = DispatchSpecificKey<UInt64>()

@@ -212,6 +212,40 @@ struct ObservingTests {
     try worker.perform { _ in tokens.silent.forEach { $0.stop() } }
   }
 
+  @Test("A token kept under a name is found again on its thread, to be silent or to stop")
+  func named() throws {
+    let worker = try SessionThread(database)
+    let told = Told<Event>()
+    try worker.perform { session in
+      let apps = try session.objects("apps")
+      let first = try apps.observe { _ in }
+      try session.keep(first, as: "apps")
+      // Takes its place.
+      try session.keep(apps.observe { told.add(Event($0)) }, as: "apps")
+    }
+    #expect(told.wait(1) == [.initial(10)])
+    try worker.perform { session in
+      let token = try #require(try session.token(keptAs: "apps"))
+      try session.write(withoutNotifying: [token]) { _ in
+        try session.insert(["App": .text("silent")], into: "apps")
+      }
+      let none = try session.token(keptAs: "nothing")
+      #expect(none == nil)
+    }
+    try worker.perform { session in
+      try session.write { _ in try session.insert(["App": .text("loud")], into: "apps") }
+      return
+    }
+    #expect(told.wait(2).last == .update(12, ChangeSet(insertions: [11])))
+    try worker.perform { session in
+      try session.token(keptAs: "apps")?.stop()
+      try session.write { _ in try session.insert(["App": .text("after")], into: "apps") }
+      return
+    }
+    worker.stop()
+    #expect(told.wait(2).count == 2)
+  }
+
   @Test("A call may write, and others are told of both")
   func writingInside() throws {
     let worker = try SessionThread(database)

@@ -275,7 +275,7 @@ struct RealmVersionTests {
     // Inside a transaction a reference can be resolved, not made.
     let inside = try ThreadSafeReference(to: new)
     try session.write { _ in
-      #expect(throws: EngineError.insideTransaction(operation: "freezing")) {
+      #expect(throws: EngineError.insideTransaction(operation: "making a reference")) {
         _ = try ThreadSafeReference(to: new)
       }
       let again = try session.resolve(inside)
