@@ -311,7 +311,8 @@ private struct ImportRun {
       return Start(
         checkpoint: checkpoint, known: nil, schema: table?.schema, match: match, types: match.types)
     }
-    guard own.options == digest else {
+    // What was added to a complete input may be read in another way than what it had.
+    guard own.options == digest || own.isComplete else {
       throw ImportError.cannotResume(
         path: file.name,
         reason: "the import was begun with other options for --types, --header, --delimiter, "
@@ -321,6 +322,7 @@ private struct ImportRun {
     var checkpoint = own
     checkpoint.input = .init(name: file.key, size: file.size)
     checkpoint.isComplete = false
+    checkpoint.options = digest
     return Start(
       checkpoint: checkpoint, known: own, schema: table?.schema, match: match,
       types: match.types.resuming(own.classes))

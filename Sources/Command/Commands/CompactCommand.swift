@@ -22,7 +22,11 @@ enum CompactCommand {
       .init(
         command: "sheaf compact apps.sheaf --if-above 70MB --if-used-below 50%",
         meaning: "Compact when it is worth it: both conditions must hold. Without conditions the "
-          + "file is always compacted.")
+          + "file is always compacted."),
+      .init(
+        command: "sheaf compact apps.sheaf --wait 600",
+        meaning: "Wait up to ten minutes, also for readers who have the file open; without --wait "
+          + "they end the command at once."),
     ],
     run: run)
 
@@ -41,6 +45,8 @@ enum CompactCommand {
     }
     let copy = try arguments.value(into)
     let wait = Double(try arguments.required(CommonOptions.wait))
+    // A reader may stay for days: it is waited for only when somebody asks for it.
+    let patience = arguments.isGiven(CommonOptions.wait) ? wait : 0
     var result: CompactionResult
     while true {
       // A copy is made beside whatever others do.
@@ -51,7 +57,7 @@ enum CompactCommand {
         }
       }
       let waited = Double(System.monotonicNanoseconds - began) / 1e9
-      guard result.decision == .skippedInUse, waited < wait else { break }
+      guard result.decision == .skippedInUse, waited < patience else { break }
       System.sleep(milliseconds: 50)
     }
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9

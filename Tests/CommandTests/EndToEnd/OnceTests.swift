@@ -28,7 +28,7 @@ import TestSupport
   /// Writes what a kind of input needs; nil, with the reason printed, when a program is missing.
   private func inputs(_ kind: Kind, _ source: Workbench, seed: UInt64) throws -> [String]? {
     var random = SplitMix64(seed: seed)
-    let count = Self.isLong ? 8000 : 3000
+    let count = Self.isLong ? 6000 : 2000
     func file(_ name: String, _ range: Range<Int>) throws -> String {
       try source.write(name, Self.header + Self.rows(range, &random))
       return source.path(name)
@@ -81,7 +81,7 @@ import TestSupport
 
   @Test(arguments: Kind.allCases)
   func killedAtRandomMoments(kind: Kind) throws {
-    for round in 0..<(Self.isLong ? 25 : 1) {
+    for round in 0..<(Self.isLong ? 8 : 1) {
       let seed = UInt64(round) &* 100 &+ 7
       let source = try Workbench()
       guard let inputs = try inputs(kind, source, seed: seed) else { return }
@@ -106,7 +106,7 @@ import TestSupport
       // The first run does not ask to resume; those that follow do.
       var again: [String] = []
       var kills = 0
-      for _ in 0..<(Self.isLong ? 12 : 4) {
+      for _ in 0..<(Self.isLong ? 8 : 3) {
         let process = try SheafProcess(words(bench, batch) + again)
         again = ["--resume"]
         let wait = UInt32(Int.random(in: 0...max(2, milliseconds * 2 / 3), using: &random))
@@ -287,6 +287,20 @@ import TestSupport
     #expect(compaction.finish().status == 0)
     try bench.run(["check", bench.database])
     #expect(try bench.export("--table", "slow", "--no-header").hasPrefix("1\n"))
+  }
+
+  /// A compaction waits for a reader when it is told to.
+  @Test func aCompactionWaitsForAReader() throws {
+    let bench = try Workbench()
+    try bench.run(["import", "-", "--into", bench.database], input: "a\n1\n")
+    let reader = try Database.open(bench.database, options: .init(access: .readOnly))
+    #expect(try SheafProcess.run(["compact", bench.database]).status == 75)
+    #expect(try SheafProcess.run(["compact", bench.database, "--wait", "1"]).status == 75)
+    let patient = try SheafProcess(["compact", bench.database, "--wait", "30"])
+    System.sleep(milliseconds: 300)
+    #expect(patient.isRunning)
+    try reader.close()
+    #expect(patient.finish().outputText.contains("compacted: "))
   }
 
   /// The same nightly job, started twice.

@@ -269,7 +269,7 @@ import TestSupport
     }
     expectBalanced(report)
     #expect(report.imported == 2 && report.rejected == 4)
-    #expect(try folder.text("t.rejects.csv") == "\"z\nz\",1\nu,\nv,\"\"\nw,\"2\"\n")
+    #expect(try folder.text("t.rejects.csv") == "a,id\n\"z\nz\",1\nu,\nv,\"\"\nw,\"2\"\n")
     let reasons = try folder.text("t.rejects.csv.reasons.jsonl").split(separator: "\n")
     #expect(reasons.count == 4)
     #expect(
