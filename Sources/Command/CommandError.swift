@@ -97,9 +97,11 @@ extension CommandError {
 
   private static func status(_ error: ImportError) -> ExitStatus {
     switch error {
-    case .unreadableInput: .inputMissing
+    case .unreadableInput, .missingProgram: .inputMissing
+    case .busy: .busy
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
-    case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput:
+    case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
+      .damagedArchive, .inputChanged:
       .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

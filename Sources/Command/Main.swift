@@ -3,6 +3,7 @@ import Engine
 @main
 enum Main {
   static func main() {
+    System.openStandardDescriptors()
     System.ignoreClosedPipes()
     let status = Shell.run(Array(CommandLine.arguments.dropFirst()))
     System.exit(status.rawValue)

@@ -37,6 +37,14 @@ public struct SourcePosition: Sendable, Equatable, CustomStringConvertible {
 public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The input is missing, a directory, or not permitted to be read.
   case unreadableInput(path: String, reason: String)
+  /// The input is compressed, and the system has no program that decompresses it.
+  case missingProgram(path: String, program: String, advice: String)
+  /// A compressed input is damaged or cut off, as the program that decompresses it says.
+  case damagedArchive(path: String, byteOffset: Int, reason: String)
+  /// The input is not the one that was imported, so that nobody can tell which records are new.
+  case inputChanged(path: String, reason: String)
+  /// Another import or compaction has the database, and had it for as long as was to be waited.
+  case busy(database: String, seconds: Double)
   /// The input was opened, but reading it failed on the way.
   case readFailed(path: String, byteOffset: Int, reason: String)
   /// The input cannot be positioned (a pipe), but an import is to go on in its middle.
@@ -67,6 +75,16 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// `shouldStop` said so while a pipe had nothing to read.
   case interrupted
 
+  /// An input that is a folder.
+  static func isDirectory(path: String) -> ImportError {
+    .unreadableInput(
+      path: path, reason: "it is a directory: name its files, as '\(path)/*.csv' does")
+  }
+
+  private static func text(_ seconds: Double) -> String {
+    Int(exactly: seconds).map(String.init) ?? "\(seconds)"
+  }
+
   /// What, where and what to do, in one line for people.
   public var description: String {
     switch self {
@@ -89,6 +107,17 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(first); the batches committed last may be lost, since they could not be flushed: \(cause); "
         + "see what is there with 'sheaf info', and go on with --resume"
     case .interrupted: "interrupted before the first record"
+    case .missingProgram(let path, let program, let advice):
+      "\(path): the input is compressed and needs the program \(program), which is not installed: "
+        + advice
+    case .damagedArchive(let path, let offset, let reason):
+      "\(path): the archive is damaged or cut off behind byte \(offset) of its contents: \(reason); "
+        + "get the file again; what was committed stays, --resume goes on from there"
+    case .inputChanged(let path, let reason): "\(path): cannot resume: \(reason)"
+    case .busy(let database, let seconds):
+      "\(database): another import or compaction is using it"
+        + (seconds > 0 ? ", and was for \(Self.text(seconds)) seconds" : "")
+        + "; run the command again later, or let it wait longer with --wait"
     case .unreadableInput(let path, let reason):
       "\(path): cannot read the input: \(reason); check the path and its permissions"
     case .readFailed(let path, let offset, let reason):

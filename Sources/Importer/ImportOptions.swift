@@ -85,7 +85,9 @@ public struct ImportOptions: Sendable {
     case unlimited
   }
 
-  /// Paths of the inputs, in order; `-` is standard input.
+  /// Paths of the inputs, in order; `-` is standard input. A path that names no file but has `*`, `?` or
+  /// `[...]` in it stands for the files whose names fit, `**` for any number of folders. Files that
+  /// end with .gz, .zst, .bz2 or .xz, or begin as such do, are decompressed by the system's own program.
   public var inputs: [String]
   /// The database file.
   public var database: String
@@ -149,7 +151,10 @@ public struct ImportOptions: Sendable {
   public var maxRejects = RejectLimit.count(0)
   /// Read at most so many records of each input.
   public var limit: Int?
-  /// Go on after the last committed batch of this very input. With `truncate`, the table is emptied
+  /// How many seconds to wait while another import or compaction has the database; 0: not at all.
+  public var wait = 60.0
+  /// Go on after the last committed batch of each of the inputs, which are known by the checksum of what
+  /// was committed; standard input and pipes have to give the same bytes again. With `truncate`, the table is emptied
   /// only when there is no such batch: the same command can be run until it succeeds.
   public var resume = false
   /// Empty the table first, in the first batch's transaction.

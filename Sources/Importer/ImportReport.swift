@@ -53,6 +53,45 @@ public struct ImportReport: Sendable {
     public let recordEnd: String?
   }
 
+  /// What became of one of the inputs.
+  public struct FileReport: Sendable, Equatable {
+    /// The path, as it was given or found.
+    public let path: String
+    /// Records read by this run.
+    public var read = 0
+    /// Records that became new objects.
+    public var imported = 0
+    /// Records that changed an object which had their key.
+    public var updated = 0
+    /// Records left out because an object had their key.
+    public var skipped = 0
+    /// Records that said what the object with their key said already.
+    public var unchanged = 0
+    /// Records that went to the rejects file.
+    public var rejected = 0
+    /// Bytes read by this run; of a compressed input, those that it holds.
+    public var bytesRead = 0
+    /// Where this run went on in it; nil when it began at the start.
+    public var resumedAt: ResumePoint?
+    /// Where its rejected records are; nil when there are none.
+    public var rejects: RejectFiles?
+
+    init(path: String, resumedAt: ResumePoint? = nil) {
+      self.path = path
+      self.resumedAt = resumedAt
+    }
+
+    mutating func add(_ report: ImportReport, bytesRead: Int) {
+      read = report.read
+      imported = report.imported
+      updated = report.updated
+      skipped = report.skipped
+      unchanged = report.unchanged
+      rejected = report.rejected
+      self.bytesRead = bytesRead
+    }
+  }
+
   /// Where an interrupted import went on.
   public struct ResumePoint: Sendable, Equatable {
     /// Records of the input that were committed before this run.
@@ -99,6 +138,8 @@ public struct ImportReport: Sendable {
   public var bytesRead = 0
   /// Bytes written to the database.
   public var bytesWritten = 0
+  /// What became of each of the inputs that were come to, in their order.
+  public var files: [FileReport] = []
   /// The columns of the inputs, in their order.
   public var columns: [ColumnReport] = []
   /// Of the first input.
@@ -125,6 +166,12 @@ public struct ImportReport: Sendable {
   public var compaction = CompactionResult(decision: .disabled, before: 0, after: 0)
   /// Seconds that it took.
   public var compactionSeconds = 0.0
+
+  /// True when all inputs had been imported completely before.
+  public var isNothingToDo: Bool {
+    !files.isEmpty && files.count == inputs.count
+      && files.allSatisfy { $0.resumedAt?.isComplete == true }
+  }
 
   /// A report of nothing, to be filled.
   public init() {}

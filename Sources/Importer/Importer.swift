@@ -21,65 +21,69 @@ public enum Importer {
 
 /// One call of `Importer.run`.
 private struct ImportRun {
-  private let options: ImportOptions
+  private var options: ImportOptions
   private let tableName: String
   private let started = System.monotonicNanoseconds
   private var report = ImportReport()
-  private var sources: [any ByteSource]
-  /// The first input, looked at before the database is touched.
-  private var firstOpened: InputPlanner.Opened?
-  /// How much of each rejects file belongs to the inputs before: several may share one.
-  private var rejectsWritten: [String: (records: Int, reasons: Int)] = [:]
+  /// Looked at, not opened: there may be thousands.
+  private let files: [InputFile]
+  private let claimed: Set<UInt64>
+  /// The first input that is not empty, looked at before the database is touched.
+  private var firstOpened: (index: Int, opened: InputPlanner.Opened)?
+  /// How the first input was understood, which the others are compared with.
+  private var first: (name: String, opened: (hasHeader: Bool, header: Header))?
+  /// True when `truncate` is to begin anew with all inputs, since one of them has changed.
+  private var startsOver = false
+  private var rejectFiles: RejectFiles
+  /// Of a dry run with a primary key.
+  private var dryRunKeys: DryRunKeys?
 
   init(_ options: ImportOptions) throws {
     self.options = options
-    guard let first = options.inputs.first else {
+    guard !options.inputs.isEmpty else {
       throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
     }
     if case .records(let size) = options.batchSize, size < 1 {
       throw ImportError.invalidOption("the batch size must be at least 1")
     }
-    if options.resume, options.inputs.contains("-") {
-      throw ImportError.cannotResume(
-        path: "standard input", reason: "it cannot be read again; save it to a file first")
+    if options.resume, options.inputs.count > Checkpoint.remembered {
+      throw ImportError.invalidOption(
+        "a table remembers \(Checkpoint.remembered) inputs for --resume: import fewer at a time")
     }
-    tableName = options.table ?? Self.tableName(first)
     // Before the database is touched: a missing input must not leave an empty database behind.
-    sources = try options.inputs.map {
-      let source = try InputPlanner.source($0)
-      source.isCancelled = options.shouldStop
-      return source
-    }
-    report.inputs = options.inputs
+    files = try InputFile.list(options.inputs)
+    claimed = Set(files.map(\.key))
+    tableName = options.table ?? Self.tableName(files[0].path)
+    rejectFiles = RejectFiles(options, files)
+    report.inputs = files.map(\.path)
     report.database = options.database
     report.table = tableName
     report.batchSize = options.batchSize
     report.isDryRun = options.dryRun
-    try checkFiles()
+    try rejectFiles.check()
     // An input without a usable header must not leave an empty database behind either.
-    let opened = try InputPlanner(options: options, path: first).open(sources[0])
-    // Nor must options that do not fit it.
-    if options.namesColumns { _ = try TableMatch(opened, options, table: nil) }
-    firstOpened = opened
+    for (index, file) in files.enumerated() {
+      do {
+        let opened = try open(file)
+        // Nor must options that do not fit it.
+        if options.namesColumns { _ = try TableMatch(opened, options, table: nil) }
+        firstOpened = (index, opened)
+        return
+      } catch ImportError.emptyInput(let path) {
+        // Among several, an empty one is no reason to give up.
+        if index == files.count - 1 { throw ImportError.emptyInput(path: path) }
+      }
+    }
   }
 
-  /// Rejects written over an input or the database would destroy it.
-  private func checkFiles() throws {
-    func isTaken(_ path: String) -> Bool {
-      guard let file = try? System.status(path: path) else { return path == options.database }
-      return (options.inputs + [options.database]).contains { other in
-        guard let status = try? System.status(path: other) else { return false }
-        return status.inode == file.inode && status.device == file.device
-      }
-    }
-    for input in options.inputs {
-      let path = rejectsPath(input)
-      for file in [path, RejectLog.reasonsPath(path)] where isTaken(file) {
-        throw ImportError.invalidOption(
-          "rejected records would go to \(file), which is an input or the database; "
-            + "name another file with --rejects")
-      }
-    }
+  private func open(_ file: InputFile, _ change: (inout ImportOptions) -> Void = { _ in }) throws
+    -> InputPlanner.Opened
+  {
+    let source = try FileSource.open(file.path)
+    source.isCancelled = options.shouldStop
+    var options = options
+    change(&options)
+    return try InputPlanner(options: options, path: file.path).open(source)
   }
 
   /// The file's name without its extensions.
@@ -92,8 +96,17 @@ private struct ImportRun {
 
   mutating func run() throws -> ImportReport {
     if options.dryRun {
+      let database = try openForDryRun()
+      defer {
+        // The table that it holds keeps the database from being let go of.
+        dryRunKeys = nil
+        try? database?.close()
+      }
       try importAll(nil)
     } else {
+      // Before the database is opened: whoever waits must not keep a compaction from it.
+      let job = try lockJob()
+      defer { withExtendedLifetime(job) {} }
       report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
       let database = try Database.open(options.database)
       report.objectsBefore = try existingTable(database)?.count ?? 0
@@ -101,6 +114,7 @@ private struct ImportRun {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }
       do {
+        if !options.resume { try forget(database) }
         try importAll(database)
         try finish(database)
       } catch {
@@ -120,53 +134,139 @@ private struct ImportRun {
     return report
   }
 
-  private mutating func importAll(_ database: Database?) throws {
-    for (index, path) in options.inputs.enumerated() {
-      if report.batches > 0, options.shouldStop() { report.isInterrupted = true }
-      if report.isInterrupted { return }
-      try importInput(path, sources[index], database, isFirst: index == 0)
+  /// The database whose keys a dry run compares those of the input with; nil when there is none.
+  private mutating func openForDryRun() throws -> Database? {
+    var database: Database?
+    if (try? System.status(path: options.database)) != nil {
+      database = try Database.open(options.database, options: .init(access: .readOnly))
+    }
+    let table = try existingTable(database)
+    options.key = try key(of: table)
+    guard options.key != nil else {
+      try database?.close()
+      return nil
+    }
+    if let table, table.keyColumn == nil, !options.truncate {
+      report.notes.append(
+        "table '\(tableName)' has no key yet: a dry run does not tell whether its objects allow one"
+      )
+    }
+    dryRunKeys = try DryRunKeys(
+      present: options.truncate || table?.keyColumn == nil ? nil : table)
+    return database
+  }
+
+  private func lockJob() throws -> JobLock {
+    do {
+      return try JobLock(
+        options.database, creates: true, waiting: options.wait, isCancelled: options.shouldStop)
+    } catch JobLock.Refusal.busy {
+      throw ImportError.busy(database: options.database, seconds: options.wait)
+    } catch JobLock.Refusal.cancelled {
+      throw ImportError.interrupted
+    } catch let error as SystemError {
+      throw EngineError.system(error)
     }
   }
 
-  private mutating func importInput(
-    _ path: String, _ source: any ByteSource, _ database: Database?, isFirst: Bool
-  ) throws {
-    let planner = InputPlanner(options: options, path: path)
-    let opened = try firstOpened.take() ?? planner.open(source)
+  private mutating func importAll(_ database: Database?) throws {
+    startsOver = try startsOver(database)
+    for index in files.indices {
+      if report.batches > 0, options.shouldStop() { report.isInterrupted = true }
+      if report.isInterrupted { return }
+      do {
+        try importInput(index, database)
+      } catch ImportError.emptyInput(let path) where files.count > 1 {
+        report.notes.append("\(path) is empty: there is no header and no record")
+        report.files.append(.init(path: files[index].path))
+      }
+    }
+  }
+
+  /// Whether one of several inputs has changed since it was imported, so that `truncate` means all of
+  /// them.
+  private func startsOver(_ database: Database?) throws -> Bool {
+    guard options.truncate, options.resume, files.count > 1,
+      let known = try known(existingTable(database)), !known.isEmpty
+    else { return false }
+    return try files.contains { file in
+      guard file.canBeReadAgain, var opened = try? open(file) else { return false }
+      if case .changed = try resumption(file, known).find(&opened) { return true }
+      return false
+    }
+  }
+
+  private mutating func importInput(_ index: Int, _ database: Database?) throws {
+    let file = files[index]
+    var opened: InputPlanner.Opened
+    if let first = firstOpened, first.index == index {
+      opened = first.opened
+      firstOpened = nil
+    } else {
+      opened = try alike(file, open(file))
+    }
+    if first == nil { first = (file.name, (opened.hasHeader, opened.header)) }
     if report.dialect == nil { report.dialect = opened.report }
     report.notes += (opened.notes + opened.header.notes.map(\.description)).map {
-      "\(source.name): \($0)"
+      "\(file.name): \($0)"
     }
     let table = try existingTable(database)
-    let digest = planner.optionsDigest(opened, key: try key(of: table))
-    guard let start = try start(path, opened, digest, table, isFirst: isFirst) else { return }
-    report.notes += start.match.notes.map { "\(source.name): \($0)" }
-    let plan = makePlan(source.name, opened, start.match)
-    let log = try rejectLog(path, start, opened.encoding)
+    let key = try key(of: table)
+    let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, key: key)
+    let rejectsPath = try rejectFiles.path(
+      of: file.path, header: opened.headerLine, encoding: opened.encoding)
+    guard let start = try start(file, &opened, digest, table, rejectsPath, isFirst: index == 0)
+    else { return }
+    report.notes += start.match.notes.map { "\(file.name): \($0)" }
+    let plan = makePlan(file.name, opened, start.match)
+    let log = try rejectFiles.log(
+      rejectsPath, header: opened.headerLine, encoding: opened.encoding,
+      goingOnFrom: start.resumes ? start.checkpoint : nil)
     let destination: any Destination =
       database.map {
         DatabaseDestination(
           $0, table: tableName, durability: options.durability, plan: plan,
           policy: options.conflictPolicy, expected: start.schema,
-          goesOnFrom: start.resumes ? start.checkpoint : nil,
-          truncates: options.truncate && isFirst && !start.resumes)
-      } ?? NoDestination()
+          goesOnFrom: start.known,
+          truncates: options.truncate && index == 0 && !start.resumes)
+      } ?? NoDestination(dryRunKeys, options.conflictPolicy)
+    var before = report
+    // Else each input would copy those of all before.
+    before.files = []
     let writer = BatchWriter(
       options: options, plan: plan, destination: destination, log: log, types: start.types,
-      checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: report)
-    try Pipeline.run(start.splitter, plan, options, writer: writer)
-    report.notes += writer.tolerances.notes.map { "\(source.name): \($0)" }
-    add(writer, plan, bytesRead: writer.checkpoint.byteOffset - start.readBefore)
-    rejectsWritten[log.path] = (log.recordsLength, log.reasonsLength)
+      checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
+      isLastInput: index == files.count - 1)
+    try Pipeline.run(opened.splitter, plan, options, writer: writer)
+    report.notes += writer.tolerances.notes.map { "\(file.name): \($0)" }
+    add(writer, plan, file, start)
+    rejectFiles.wrote(log)
     if log.isUsed, writer.checkpoint.rejected > 0, !options.dryRun {
-      let files = ImportReport.RejectFiles(path: log.path, reasonsPath: log.reasonsPath)
-      if let first = report.rejects, first != files {
+      let paths = ImportReport.RejectFiles(path: log.path, reasonsPath: log.reasonsPath)
+      report.files[report.files.count - 1].rejects = paths
+      if let first = report.rejects, first != paths {
         report.notes.append(
-          "rejected records of \(source.name): \(log.path), reasons in \(log.reasonsPath)")
+          "rejected records of \(file.name): \(log.path), reasons in \(log.reasonsPath)")
       } else {
-        report.rejects = files
+        report.rejects = paths
       }
     }
+  }
+
+  /// A later input, understood as the first one was where its first record leaves a doubt.
+  private func alike(_ file: InputFile, _ opened: InputPlanner.Opened) throws
+    -> InputPlanner.Opened
+  {
+    guard let first, options.header == .sniffed, opened.hasHeader != first.opened.hasHeader else {
+      return opened
+    }
+    if first.opened.hasHeader, file.canBeReadAgain {
+      let again = try open(file) { $0.header = .firstRecord }
+      if again.header.names.contains(where: first.opened.header.names.contains) { return again }
+    }
+    throw ImportError.invalidOption(
+      "\(file.name) seems to have \(opened.hasHeader ? "a" : "no") header, unlike \(first.name): "
+        + "say so with --header yes or --header no, or import it by itself")
   }
 
   /// The primary key of the import: the one that the table has, or is to get.
@@ -186,96 +286,126 @@ private struct ImportRun {
     return key
   }
 
-  /// The rejects file of an input, cut back to what is committed, or going on behind the rejects of
-  /// the inputs before.
-  private func rejectLog(_ path: String, _ start: Start, _ encoding: TextEncoding) throws
-    -> RejectLog
-  {
-    let path = rejectsPath(path)
-    let before = rejectsWritten[path] ?? (0, 0)
-    let log = RejectLog(
-      path: path,
-      recordsLength: start.resumes ? start.checkpoint.rejectsLength : before.records,
-      reasonsLength: start.resumes ? start.checkpoint.reasonsLength : before.reasons,
-      encoding: encoding)
-    if start.resumes || before.records > 0, !options.dryRun { try log.cutBack() }
-    return log
-  }
-
   /// Where an input's import begins, and what it knows of the table: values only, so that no snapshot
   /// of the table as it was stays held while the import goes on.
   private struct Start {
     let checkpoint: Checkpoint
-    let resumes: Bool
+    /// The checkpoint as the table has it; nil: the import begins anew.
+    let known: Checkpoint?
     let schema: TableSchema?
     let match: TableMatch
     let types: ColumnTypes
-    let splitter: RecordSplitter
-    /// Bytes of the input that an earlier run had read.
-    let readBefore: Int
+    var resumes: Bool { known != nil }
   }
 
   /// Nil when the input was imported completely before.
   private mutating func start(
-    _ path: String, _ opened: InputPlanner.Opened, _ digest: UInt64, _ table: Table?,
-    isFirst: Bool
+    _ file: InputFile, _ opened: inout InputPlanner.Opened, _ digest: UInt64, _ table: Table?,
+    _ rejectsPath: String, isFirst: Bool
   ) throws -> Start? {
-    guard let checkpoint = try checkpointToResume(opened, table) else {
+    let own: Checkpoint
+    switch try find(file, &opened, table, isFirst: isFirst) {
+    case .complete(let checkpoint):
+      resumed(file, checkpoint, isComplete: true)
+      rejectFiles.wrote(rejectsPath, checkpoint)
+      return nil
+    case .goesOn(let checkpoint):
+      resumed(file, checkpoint, isComplete: false)
+      own = checkpoint
+    case .fresh, .changed:
       let match = try TableMatch(
         opened, isFirst ? options : options.withoutTruncation, table: table)
       let checkpoint = Checkpoint(
-        input: opened.identity ?? .init(size: -1, digest: 0), options: digest,
-        byteOffset: opened.splitter.byteOffset, line: opened.splitter.line, classes: [])
+        input: .init(name: file.key, size: file.size), options: digest,
+        byteOffset: opened.splitter.byteOffset, checksum: opened.splitter.checksum.value,
+        line: opened.splitter.line)
       return Start(
-        checkpoint: checkpoint, resumes: false, schema: table?.schema,
-        match: match, types: match.types, splitter: opened.splitter, readBefore: 0)
+        checkpoint: checkpoint, known: nil, schema: table?.schema, match: match, types: match.types)
     }
-    report.resumedAt = .init(
-      record: checkpoint.records, byteOffset: checkpoint.byteOffset,
-      isComplete: checkpoint.isComplete)
-    if checkpoint.isComplete {
-      rejectsWritten[rejectsPath(path)] = (checkpoint.rejectsLength, checkpoint.reasonsLength)
-      return nil
-    }
-    guard checkpoint.options == digest else {
+    // What was added to a complete input may be read in another way than what it had.
+    guard own.options == digest || own.isComplete else {
       throw ImportError.cannotResume(
-        path: opened.source.name,
+        path: file.name,
         reason: "the import was begun with other options for --types, --date-format, --decimal, "
           + "--thousands, --columns, --rename, --header, --delimiter, --quote, --escape, --comment, "
-          + "--encoding, --null, --ragged, --key or --on-conflict; use the same ones"
-      )
+          + "--encoding, --null, --ragged, --key or --on-conflict; use the same ones")
     }
     let match = try TableMatch(
       opened, options.withoutTruncation, table: table, isResuming: true)
+    var checkpoint = own
+    checkpoint.input = .init(name: file.key, size: file.size)
+    checkpoint.isComplete = false
+    checkpoint.options = digest
     return Start(
-      checkpoint: checkpoint, resumes: true, schema: table?.schema,
-      match: match, types: match.types.resuming(checkpoint.classes),
-      splitter: try splitter(path, opened, goingOnFrom: checkpoint),
-      readBefore: checkpoint.byteOffset)
+      checkpoint: checkpoint, known: own, schema: table?.schema, match: match,
+      types: match.types.resuming(own.classes))
   }
 
-  /// Where `options.resume` goes on; nil: at the start.
-  private func checkpointToResume(_ opened: InputPlanner.Opened, _ table: Table?) throws
-    -> Checkpoint?
-  {
-    guard options.resume else { return nil }
-    guard let identity = opened.identity else {
+  private mutating func resumed(_ file: InputFile, _ checkpoint: Checkpoint, isComplete: Bool) {
+    let point = ImportReport.ResumePoint(
+      record: checkpoint.records, byteOffset: checkpoint.byteOffset, isComplete: isComplete)
+    // Of several inputs, the one that the import goes on in is the one to tell of.
+    if report.resumedAt?.isComplete ?? true { report.resumedAt = point }
+    report.files.append(.init(path: file.path, resumedAt: point))
+  }
+
+  /// Where `options.resume` goes on. Never `changed`: that is an error, or begins anew.
+  private func find(
+    _ file: InputFile, _ opened: inout InputPlanner.Opened, _ table: Table?, isFirst: Bool
+  ) throws -> Resumption.Finding {
+    guard options.resume, !startsOver else { return .fresh }
+    guard let known = known(table) else {
       throw ImportError.cannotResume(
-        path: opened.source.name, reason: "it cannot be read again; save it to a file first")
+        path: file.name,
+        reason:
+          "what table '\(tableName)' remembers of its imports was written by another version of "
+          + "Sheaf; import it without --resume, with --truncate if its records are there already")
     }
-    let known = table?.note(Checkpoint.note).flatMap(Checkpoint.decode) ?? []
-    if let checkpoint = known.last(where: { $0.input == identity }) { return checkpoint }
-    // Its records meet the objects of the common part by their keys.
-    if options.conflictPolicy != .error, try key(of: table) != nil { return nil }
-    // Starting over would import the common part twice.
-    if let changed = known.last(where: { $0.input.digest == identity.digest }) {
-      throw ImportError.cannotResume(
-        path: opened.source.name,
-        reason: "it has changed since it was imported: \(identity.size) bytes now, "
-          + "\(changed.input.size) bytes then; import it without --resume, with --truncate if its "
-          + "records are to take the place of the earlier ones, or with --key and --on-conflict")
+    let finding = try resumption(file, known).find(&opened)
+    guard case .changed(let reason) = finding else { return finding }
+    // Its records meet the objects of the common part by their keys, or none at all.
+    let isHarmless = try options.conflictPolicy != .error && key(of: table) != nil
+    guard isHarmless || (options.truncate && isFirst) else {
+      throw ImportError.inputChanged(
+        path: file.name,
+        reason: reason
+          + "; import it without --resume if all its records are new, with --truncate if "
+          + "they are to take the place of the earlier ones, or with --key and --on-conflict")
     }
-    return nil
+    guard file.canBeReadAgain else {
+      throw ImportError.inputChanged(
+        path: file.name, reason: reason + "; send it again, without --resume")
+    }
+    opened = try alike(file, open(file))
+    return .fresh
+  }
+
+  private func resumption(_ file: InputFile, _ known: [Checkpoint]) -> Resumption {
+    Resumption(
+      file: file, known: known, claimed: claimed, isCancelled: options.shouldStop,
+      open: { try alike(file, open(file)) })
+  }
+
+  /// Makes the table forget what was imported of these inputs before: all of them are to be imported now,
+  /// and a later run with `resume` must not take an earlier one's end for this one's.
+  private func forget(_ database: Database) throws {
+    guard let known = try known(existingTable(database)),
+      known.contains(where: { claimed.contains($0.input.name) })
+    else { return }
+    try database.write(durability: options.durability) { transaction in
+      let editor = try transaction.table(tableName).editor
+      for note in [Checkpoint.note, Checkpoint.completeNote] {
+        let present = editor.note(note).flatMap(Checkpoint.decode) ?? []
+        let others = present.filter { !claimed.contains($0.input.name) }
+        guard others.count < present.count else { continue }
+        try editor.setNote(note, others.isEmpty ? nil : Checkpoint.encode(others))
+      }
+    }
+  }
+
+  /// What a table remembers of its imports; nil: what cannot be understood.
+  private func known(_ table: Table?) -> [Checkpoint]? {
+    table.map { table in Checkpoint.all { table.note($0) } } ?? []
   }
 
   private func existingTable(_ database: Database?) throws -> Table? {
@@ -283,21 +413,6 @@ private struct ImportRun {
       return nil
     }
     return try snapshot.table(tableName)
-  }
-
-  /// The same input, positioned behind what has been committed.
-  private func splitter(
-    _ path: String, _ opened: InputPlanner.Opened, goingOnFrom checkpoint: Checkpoint
-  ) throws -> RecordSplitter {
-    let source = try InputPlanner.source(path)
-    try source.seek(to: checkpoint.byteOffset)
-    let splitter = RecordSplitter(
-      source: opened.decoding(source), dialect: opened.dialect, limits: options.limits,
-      start: .init(
-        byteOffset: checkpoint.byteOffset, line: checkpoint.line, record: checkpoint.records + 1),
-      encoding: opened.encoding)
-    splitter.blankLinesAreRecords = opened.splitter.blankLinesAreRecords
-    return splitter
   }
 
   private func makePlan(_ file: String, _ opened: InputPlanner.Opened, _ match: TableMatch)
@@ -314,22 +429,19 @@ private struct ImportRun {
       batchRecords: batchRecords)
   }
 
-  /// Bytes of all inputs; nil when one is a pipe.
+  /// Bytes of all inputs; nil when one is a pipe or compressed.
   private var bytesTotal: Int? {
-    sources.reduce(0) { total, source in
-      total.flatMap { total in source.size.map { total + $0 } }
+    files.reduce(0) { total, file in
+      total.flatMap { total in file.isCompressed ? nil : file.size.map { total + $0 } }
     }
   }
 
-  private func rejectsPath(_ input: String) -> String {
-    if let given = options.rejects { return given }
-    let name = input == "-" ? "stdin" : input.split(separator: "/").last.map(String.init) ?? input
-    let stem = name.hasSuffix(".csv") ? String(name.dropLast(4)) : name
-    let folder = System.directory(of: options.database)
-    return (folder == "." ? "" : folder == "/" ? "/" : folder + "/") + stem + ".rejects.csv"
-  }
-
-  private mutating func add(_ writer: BatchWriter, _ plan: ImportPlan, bytesRead: Int) {
+  private mutating func add(
+    _ writer: BatchWriter, _ plan: ImportPlan, _ file: InputFile, _ start: Start
+  ) {
+    let bytesRead = writer.checkpoint.byteOffset - (start.known?.byteOffset ?? 0)
+    if !start.resumes { report.files.append(.init(path: file.path)) }
+    report.files[report.files.count - 1].add(writer.report, bytesRead: bytesRead)
     report.read += writer.report.read
     report.imported += writer.report.imported
     report.updated += writer.report.updated

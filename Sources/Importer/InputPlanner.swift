@@ -19,20 +19,14 @@ struct InputPlanner {
     let report: ImportReport.DialectReport
     /// What a person should know of how the input was read.
     let notes: [String]
-    /// nil for pipes.
-    let identity: Checkpoint.InputIdentity?
+    /// The bytes of the record that named the columns, as they stand in the input, without its end; nil where
+    /// none did.
+    let headerLine: [UInt8]?
 
-    /// The same input, as it is, as UTF-8.
-    func decoding(_ source: any ByteSource) -> any ByteSource {
-      encoding == .utf8 ? source : DecodingSource(source, encoding: encoding)
-    }
-
+    /// Its first fields, whatever is read of it later.
+    let sample: FieldSample
     /// The header's fields as they must not come again; empty where that could be a record.
-    var repeatedHeader: [[UInt8]?] {
-      // A single name, or none, is too little to tell a header from a record.
-      guard header.fields.compactMap({ $0 }).count > 1 else { return [] }
-      return header.fields.map { $0.map { Array($0.utf8) } }
-    }
+    let repeatedHeader: [[UInt8]?]
   }
 
   /// The first records of an input.
@@ -42,10 +36,6 @@ struct InputPlanner {
     /// Where they begin.
     var start: RecordSplitter.Start
     var encoding: TextEncoding
-  }
-
-  static func source(_ path: String) throws(ImportError) -> FileSource {
-    path == "-" ? try FileSource.standardInput() : try FileSource(path: path)
   }
 
   /// - Throws: `ImportError.emptyInput`, `.malformedHeader`, `.invalidDialect`,
@@ -63,6 +53,7 @@ struct InputPlanner {
     let skipped = options.skipLines ?? 0
     try splitter.skipLines(skipped)
     var sample = try sample(splitter)
+    try checkPlain(sample.bytes)
     try refuseBinary(sample)
     var given = given
     let declared = DialectSniffer.declaredDelimiter(sample.bytes)
@@ -89,7 +80,8 @@ struct InputPlanner {
     }
     let endsWithDelimiter = endsWithDelimiter(records, hasHeader: hasHeader)
     splitter.dialect = dialect
-    let header = try readHeader(splitter, hasHeader, records, dialect, endsWithDelimiter)
+    let (header, headerLine) = try readHeader(
+      splitter, hasHeader, records, dialect, endsWithDelimiter)
     if dialect.possibleRecordFields != nil {
       dialect.possibleRecordFields = header.names.count
       splitter.dialect = dialect
@@ -99,12 +91,23 @@ struct InputPlanner {
     if ends.count > 1 {
       notes.append("record ends are mixed; every one of \\n, \\r\\n and \\r ends a record")
     }
+    // A single name, or none, is too little to tell a header from a record.
+    let repeatedHeader =
+      header.fields.compactMap({ $0 }).count > 1
+      ? header.fields.map { $0.map { Array($0.utf8) } } : []
     return Opened(
       source: source, splitter: splitter, dialect: dialect, encoding: decoded.encoding,
       hasHeader: hasHeader, header: header, endsWithDelimiter: endsWithDelimiter,
       report: report(
         dialect, decoded, hasHeader: hasHeader, skipped: skipped + preamble, ends: ends),
-      notes: notes, identity: try identity(source))
+      notes: notes, headerLine: headerLine,
+      sample: try FieldSample(
+        splitter,
+        RecordParser(
+          dialect: dialect, columnCount: max(1, header.names.count), ragged: .pad,
+          header: repeatedHeader, endsWithDelimiter: endsWithDelimiter),
+        columnCount: header.names.count, options),
+      repeatedHeader: repeatedHeader)
   }
 
   private var given: DialectSniffer.Given {
@@ -170,6 +173,18 @@ struct InputPlanner {
             : "it seems to be no text at all"
     throw ImportError.unsupportedEncoding(
       path: name, reason: "\(nuls.count) of its first \(head.count) bytes are NUL; \(advice)")
+  }
+
+  /// What is compressed in a way that was not seen before it was read, as a pipe's contents.
+  private func checkPlain(_ sample: [UInt8]) throws(ImportError) {
+    if let compression = Compression.of(path: "", beginning: sample) {
+      throw .unreadableInput(
+        path: name,
+        reason: "it is compressed: send it through \(compression.program) -dc, or name the file")
+    }
+    if sample.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
+      throw .unreadableInput(path: name, reason: "it is a ZIP archive: unpack it first")
+    }
   }
 
   private var name: String { path == "-" ? "standard input" : path }
@@ -246,40 +261,24 @@ struct InputPlanner {
   private func readHeader(
     _ splitter: RecordSplitter, _ hasHeader: Bool, _ records: [[String?]], _ dialect: Dialect,
     _ endsWithDelimiter: Bool
-  ) throws -> Header {
+  ) throws -> (Header, line: [UInt8]?) {
     if hasHeader {
       // Comments and blank lines before it may fill a chunk.
       while let chunk = try splitter.next(recordLimit: 1) {
         if chunk.recordCount > 0 {
-          return try Header(
+          let parsed = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend).parse(chunk)
+          defer { parsed.release() }
+          let header = try Header(
             chunk, dialect: dialect, file: name, endsWithDelimiter: endsWithDelimiter)
+          return (header, parsed.originalBytes(ofRecord: 0))
         }
       }
       throw ImportError.emptyInput(path: name)
     }
     splitter.nextRecord = 1
-    if case .names(let names) = options.header { return Header(names) }
+    if case .names(let names) = options.header { return (Header(names), nil) }
     guard let first = records.first else { throw ImportError.emptyInput(path: name) }
-    return Header(columnCount: first.count)
-  }
-
-  /// What makes the input the same one when an import is resumed.
-  private func identity(_ source: any ByteSource) throws -> Checkpoint.InputIdentity? {
-    guard let size = source.size, path != "-" else { return nil }
-    let again = try Self.source(path)
-    var prefix = [UInt8](repeating: 0, count: Checkpoint.prefixBytes)
-    var filled = 0
-    while filled < prefix.count {
-      let count = try prefix.withUnsafeMutableBytes { bytes throws in
-        try again.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]))
-      }
-      if count == 0 { break }
-      filled += count
-    }
-    let digest = prefix.withUnsafeBytes {
-      Checksum.of(UnsafeRawBufferPointer(rebasing: $0[..<filled]))
-    }
-    return Checkpoint.InputIdentity(size: size, digest: digest)
+    return (Header(columnCount: first.count), nil)
   }
 
   /// A digest of everything that decides what a record of this input becomes.

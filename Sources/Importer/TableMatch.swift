@@ -36,7 +36,7 @@ struct TableMatch {
     var notes: [String] = []
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
     let guessed = table?.note(GuessedColumns.note).map(GuessedColumns.decode) ?? []
-    let sample = try FieldSample(opened, options)
+    let sample = opened.sample
     for (position, name) in names.enumerated() {
       let index = schema?.index(of: name)
       let values = sample.columns[choice.fields?[position] ?? position]

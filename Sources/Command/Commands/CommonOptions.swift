@@ -15,6 +15,11 @@ enum CommonOptions {
   static let report = Option<ReportFormat>(
     "report", .choice, default: "text", help: "How to report on standard output")
   static let quiet = Flag("quiet", help: "Print nothing but errors")
+  static let wait = Option<Int>(
+    "wait", ValueKind.count.shown(as: "SECONDS"), default: "60",
+    help:
+      "How long to wait while another import or compaction has the database file; after that the "
+      + "command ends with status 75")
   static let table = Option<String>(
     "table", .name, defaultNote: "the only table",
     help: "The table; needed when the file has several")

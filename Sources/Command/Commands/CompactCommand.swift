@@ -16,8 +16,8 @@ enum CompactCommand {
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
     options: [
-      ifAbove, ifUsedBelow, into, CommonOptions.jobReport, CommonOptions.reportFile,
-      CommonOptions.quiet,
+      ifAbove, ifUsedBelow, into, CommonOptions.wait, CommonOptions.jobReport,
+      CommonOptions.reportFile, CommonOptions.quiet,
     ],
     examples: [
       .init(
@@ -30,6 +30,10 @@ enum CompactCommand {
       .init(
         command: "sheaf compact apps.sheaf --into copy.sheaf",
         meaning: "A compact copy, at any time, while others read and write the file."),
+      .init(
+        command: "sheaf compact apps.sheaf --wait 600",
+        meaning: "Wait up to ten minutes, also for readers who have the file open; without --wait "
+          + "they end the command at once."),
     ],
     run: run)
 
@@ -57,11 +61,23 @@ enum CompactCommand {
       policy.usedBelow = try arguments.value(ifUsedBelow).map { $0.value / 100 } ?? .infinity
     }
     let copy = try arguments.value(into)
+    let wait = Double(try arguments.required(CommonOptions.wait))
+    // A reader may stay for days: it is waited for only when somebody asks for it.
+    let patience = arguments.isGiven(CommonOptions.wait) ? wait : 0
     Interrupt.install()
-    let result: CompactionResult
+    var result: CompactionResult
     do {
-      result = try DatabaseFile.use(path, copy == nil ? .existing : .readOnly) {
-        try compact($0, policy, into: copy)
+      while true {
+        // A copy is made beside whatever others do.
+        let job = copy == nil ? try lockJob(path, wait, since: began) : nil
+        result = try withExtendedLifetime(job) {
+          try DatabaseFile.use(path, copy == nil ? .existing : .readOnly) {
+            try compact($0, policy, into: copy)
+          }
+        }
+        let waited = Double(System.monotonicNanoseconds - began) / 1e9
+        guard result.decision == .skippedInUse, waited < patience else { break }
+        System.sleep(milliseconds: 50)
       }
     } catch EngineError.cancelled {
       throw CommandError(
@@ -84,6 +100,18 @@ enum CompactCommand {
     case .skippedNoSpace:
       throw CommandError(.inputOutput, reason + "; free some space and run the command again")
     case .compacted, .notNeeded, .disabled: return .done
+    }
+  }
+
+  private static func lockJob(_ path: String, _ wait: Double, since began: UInt64) throws -> JobLock
+  {
+    do {
+      let waited = Double(System.monotonicNanoseconds - began) / 1e9
+      return try JobLock(path, creates: false, waiting: max(0, wait - waited))
+    } catch JobLock.Refusal.busy {
+      throw ImportError.busy(database: path, seconds: wait)
+    } catch let error as SystemError {
+      throw error.isMissing ? EngineError.missing(path: path) : EngineError.system(error)
     }
   }
 

@@ -38,8 +38,10 @@ enum ImportCommand {
       + "until the end")
   static let resume = Flag(
     "resume", group: databaseGroup,
-    help: "Go on after the last committed batch of this very input; nothing to do when it is "
-      + "complete")
+    help:
+      "Go on after the last committed batch of each input, whose bytes up to there must be the same; "
+      + "nothing to do when all are complete; standard input and pipes have to be sent again from "
+      + "their start")
 
   // MARK: Input
 
@@ -155,11 +157,13 @@ enum ImportCommand {
     usage: "CSV... --into FILE [OPTIONS]",
     positionals: [
       .init(
-        name: "CSV", help: "A CSV file, or - for standard input", isRepeatable: true,
+        name: "CSV",
+        help: "A CSV file, - for standard input, or a pattern such as 'logs/**/*.csv'; .gz, .zst, "
+          + ".bz2 and .xz are decompressed by the system's own programs", isRepeatable: true,
         completion: .files)
     ],
     options: [
-      into, table, key, onConflict, truncate, batchSize, durability, resume,
+      into, table, key, onConflict, truncate, batchSize, durability, resume, CommonOptions.wait,
       delimiter, quote, escape, comment, skipLines, header, encoding, types, dateFormat, decimal,
       thousands, null, columns, rename, limit,
       ragged, rejects, maxRejects, dryRun,
@@ -172,7 +176,10 @@ enum ImportCommand {
         command: "sheaf import apps.csv --into apps.sheaf",
         meaning: "Import a file into the table \"apps\", 1000 objects a transaction."),
       .init(
-        command: "zcat log.csv.gz | sheaf import - --into log.sheaf --table log",
+        command: "sheaf import 'logs/*.csv.gz' --into log.sheaf --table log --resume",
+        meaning: "Import the files that have not been imported yet, in the order of their names."),
+      .init(
+        command: "mysql -B -e 'select * from log' | sheaf import - --into log.sheaf --table log",
         meaning: "Import from a pipe."),
       .init(
         command: "sheaf import apps.csv --into apps.sheaf --key App --on-conflict update",
@@ -300,6 +307,7 @@ enum ImportCommand {
       case .percent(let percent): .share(percent.value / 100)
       }
     options.resume = arguments.isSet(resume)
+    options.wait = Double(try arguments.required(CommonOptions.wait))
     options.truncate = arguments.isSet(truncate)
     options.dryRun = arguments.isSet(dryRun)
     options.compaction.mode = try arguments.required(compact)

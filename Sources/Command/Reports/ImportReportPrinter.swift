@@ -34,20 +34,35 @@ struct ImportReportPrinter {
         ]
       },
       "compaction": compaction, "dialect": .optional(report.dialect, dialect),
-      "resumedAt": .optional(report.resumedAt) {
-        [
-          "record": .int($0.record), "byteOffset": .int($0.byteOffset),
-          "complete": .bool($0.isComplete),
-        ]
-      },
-      "rejects": .optional(report.rejects) {
-        ["file": .string($0.path), "reasons": .string($0.reasonsPath)]
-      },
+      "resumedAt": .optional(report.resumedAt, resumePoint),
+      "rejects": .optional(report.rejects, rejectFiles),
+      "files": .array(report.files.map(file)),
       "objects": .int(report.objects), "objectsBefore": .int(report.objectsBefore),
       "fileBefore": .int(report.fileBefore), "dryRun": .bool(report.isDryRun),
       "interrupted": .bool(report.isInterrupted),
-      "resume": report.isInterrupted ? .optional(resumeCommand) { .string($0) } : .null,
+      "resume": report.isInterrupted ? .string(resumeCommand) : .null,
       "notes": .array(report.notes.map { .string($0) }),
+    ]
+  }
+
+  private func resumePoint(_ point: ImportReport.ResumePoint) -> JSONValue {
+    [
+      "record": .int(point.record), "byteOffset": .int(point.byteOffset),
+      "complete": .bool(point.isComplete),
+    ]
+  }
+
+  private func rejectFiles(_ files: ImportReport.RejectFiles) -> JSONValue {
+    ["file": .string(files.path), "reasons": .string(files.reasonsPath)]
+  }
+
+  private func file(_ file: ImportReport.FileReport) -> JSONValue {
+    [
+      "path": .string(file.path), "read": .int(file.read), "imported": .int(file.imported),
+      "updated": .int(file.updated), "skipped": .int(file.skipped),
+      "unchanged": .int(file.unchanged), "rejected": .int(file.rejected),
+      "bytesRead": .int(file.bytesRead), "resumedAt": .optional(file.resumedAt, resumePoint),
+      "rejects": .optional(file.rejects, rejectFiles),
     ]
   }
 
@@ -106,9 +121,12 @@ struct ImportReportPrinter {
       lines.append("  known keys  " + knownKeysText)
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
+    if report.files.count > 1 { lines += report.files.map { "  input       " + text($0) } }
     if let dialect = report.dialect { lines.append("  dialect     " + text(of: dialect)) }
-    for (index, line) in columnsText.enumerated() {
-      lines.append((index == 0 ? "  columns     " : "              ") + line)
+    if !report.columns.isEmpty {
+      for (index, line) in columnsText.enumerated() {
+        lines.append((index == 0 ? "  columns     " : "              ") + line)
+      }
     }
     for column in report.columns {
       guard let widened = column.widened else { continue }
@@ -161,9 +179,8 @@ struct ImportReportPrinter {
   /// What an interrupted import says, and how it goes on.
   var interruption: String {
     "interrupted after a whole batch; "
-      + (resumeCommand.map { "to go on: \($0)" }
-        ?? "standard input cannot be read again: send it from record "
-        + "\(HumanFormat.count(report.read + 1)) on")
+      + (report.inputs.contains("-") ? "to go on, send the same input again to: " : "to go on: ")
+      + resumeCommand
   }
 
   private var objectsText: String {
@@ -187,9 +204,12 @@ struct ImportReportPrinter {
       return "dry run: \(HumanFormat.count(report.imported, "object", "objects")) would go into "
         + "\(table); nothing was written"
     }
-    if report.resumedAt?.isComplete == true, report.read == 0 {
-      return
-        "nothing to do: \(report.inputs.joined(separator: ", ")) was imported completely before"
+    if report.isNothingToDo {
+      let first = report.inputs.first ?? ""
+      return report.inputs.count == 1
+        ? "nothing to do: \(first == "-" ? "standard input" : first) was imported completely before"
+        : "nothing to do: all \(HumanFormat.count(report.inputs.count)) inputs were imported "
+          + "completely before"
     }
     return "imported \(HumanFormat.count(report.imported, "object", "objects")) into \(table), "
       + "which has \(HumanFormat.count(report.objects)) now"
@@ -280,9 +300,22 @@ struct ImportReportPrinter {
     }
   }
 
-  /// The command that goes on with this import; nil when an input cannot be read again.
-  private var resumeCommand: String? {
-    if report.inputs.contains("-") { return nil }
+  /// One of several inputs.
+  private func text(_ file: ImportReport.FileReport) -> String {
+    if file.resumedAt?.isComplete == true { return "\(file.path): complete before" }
+    var parts = ["\(HumanFormat.count(file.imported)) imported"]
+    for (count, what) in [
+      (file.updated, "updated"), (file.skipped, "skipped"), (file.unchanged, "unchanged"),
+      (file.rejected, "rejected"),
+    ] where count > 0 { parts.append("\(HumanFormat.count(count)) \(what)") }
+    if let point = file.resumedAt {
+      parts.append("resumed after record \(HumanFormat.count(point.record))")
+    }
+    return "\(file.path): \(parts.joined(separator: ", "))"
+  }
+
+  /// The command that goes on with this import.
+  private var resumeCommand: String {
     let words = CommandLine.arguments.dropFirst().filter { $0 != "--resume" }
     return (["sheaf"] + words.map(Self.quoted) + ["--resume"]).joined(separator: " ")
   }

@@ -178,6 +178,14 @@ public struct Table: Sendable {
     }
   }
 
+  /// The key of the object with a primary key of that spelling; nil when there is none.
+  ///
+  /// - Complexity: O(log n).
+  package func object(forKeySpelling spelling: [UInt8]) throws -> Int64? {
+    guard let column = schema.keyColumn else { return nil }
+    return try withLeaves { try row(spelled: spelling, in: column, $0)?.key }
+  }
+
   private func row(
     spelled spelling: [UInt8], in column: Int, _ leaves: LeafCache
   ) throws -> Row? {

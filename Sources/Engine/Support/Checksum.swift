@@ -1,11 +1,11 @@
 /// XXH64: the 64-bit hash of the xxHash family by Yann Collet, written from its specification
 /// (xxHash fast digest algorithm, version 0.1.1). Detects damage; it is no defence against forgery.
 package enum Checksum {
-  private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
-  private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
-  private static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
-  private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
-  private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
+  static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
+  static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
+  static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
+  static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
+  static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
 
   @inline(__always)
   private static func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {
@@ -13,7 +13,7 @@ package enum Checksum {
   }
 
   @inline(__always)
-  private static func round(_ accumulator: UInt64, _ input: UInt64) -> UInt64 {
+  static func round(_ accumulator: UInt64, _ input: UInt64) -> UInt64 {
     rotate(accumulator &+ input &* prime2, 31) &* prime1
   }
 
@@ -23,7 +23,7 @@ package enum Checksum {
   }
 
   @inline(__always)
-  private static func load64(_ pointer: UnsafeRawPointer) -> UInt64 {
+  static func load64(_ pointer: UnsafeRawPointer) -> UInt64 {
     UInt64(littleEndian: pointer.loadUnaligned(as: UInt64.self))
   }
 
@@ -48,12 +48,27 @@ package enum Checksum {
         cursor += 32
         remaining &-= 32
       } while remaining >= 32
-      hash = rotate(a, 1) &+ rotate(b, 7) &+ rotate(c, 12) &+ rotate(d, 18)
-      hash = merge(merge(merge(merge(hash, a), b), c), d)
+      hash = merged(a, b, c, d)
     } else {
       hash = seed &+ prime5
     }
     hash = hash &+ UInt64(truncatingIfNeeded: bytes.count)
+    return finish(hash, UnsafeRawBufferPointer(start: cursor, count: remaining))
+  }
+
+  /// The four accumulators as one.
+  @inline(__always)
+  static func merged(_ a: UInt64, _ b: UInt64, _ c: UInt64, _ d: UInt64) -> UInt64 {
+    let hash = rotate(a, 1) &+ rotate(b, 7) &+ rotate(c, 12) &+ rotate(d, 18)
+    return merge(merge(merge(merge(hash, a), b), c), d)
+  }
+
+  /// Adds the last bytes, fewer than 32, and mixes.
+  @inline(__always)
+  static func finish(_ hash: UInt64, _ tail: UnsafeRawBufferPointer) -> UInt64 {
+    guard var cursor = tail.baseAddress else { return finish(hash) }
+    var hash = hash
+    var remaining = tail.count
     while remaining >= 8 {
       hash = rotate(hash ^ round(0, load64(cursor)), 27) &* prime1 &+ prime4
       cursor += 8

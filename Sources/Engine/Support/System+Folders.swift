@@ -29,7 +29,12 @@ extension System {
     }
     defer { closedir(folder) }
     var names: [String] = []
-    while let entry = readdir(folder) {
+    while true {
+      errno = 0
+      guard let entry = readdir(folder) else {
+        if errno != 0 { throw SystemError(operation: "read folder", path: path, code: errno) }
+        return names.sorted()
+      }
       let name = withUnsafePointer(to: &entry.pointee.d_name) { field in
         field.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: field.pointee))
         {
@@ -38,7 +43,6 @@ extension System {
       }
       if name != ".", name != ".." { names.append(name) }
     }
-    return names.sorted()
   }
 
   /// The text of a file that is small, such as those of /proc; at most a megabyte of it.

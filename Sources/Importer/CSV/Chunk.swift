@@ -1,3 +1,5 @@
+import Engine
+
 /// A run of whole records, as bytes.
 ///
 /// Thread rule: handed from the splitter to one parser thread. The bytes never change; the scratch
@@ -26,6 +28,10 @@ package final class Chunk: @unchecked Sendable {
   package let encoding: TextEncoding
   /// Bytes of the input that the chunk stands for.
   package let inputByteCount: Int
+  /// The checksum of the input up to the chunk's first byte, to be gone on with.
+  package let checksumBefore: RunningChecksum
+  /// The checksum of the input up to the chunk's end.
+  package let checksumAfter: UInt64
 
   /// The chunk's bytes, and the scratch area at `scratchOffset`. Raw, because parser threads read
   /// them 64 bytes at a time; both are `byteCount` long.
@@ -51,6 +57,8 @@ package final class Chunk: @unchecked Sendable {
     blankLinesAreRecords = summary.blankLinesAreRecords
     encoding = summary.encoding
     inputByteCount = summary.inputByteCount
+    checksumBefore = summary.checksumBefore
+    checksumAfter = summary.checksumAfter
   }
 
   /// What the splitter knows of a chunk besides its bytes.
@@ -65,6 +73,8 @@ package final class Chunk: @unchecked Sendable {
     let blankLinesAreRecords: Bool
     let encoding: TextEncoding
     let inputByteCount: Int
+    let checksumBefore: RunningChecksum
+    let checksumAfter: UInt64
   }
 
   /// Calls `body` with the chunk's input bytes, valid until it returns.

@@ -1,3 +1,5 @@
+import Engine
+
 /// Cuts an input into chunks of whole records.
 ///
 /// Record ends are `\n`, `\r\n` and `\r`, mixed freely, outside quotes. A quote opens a quoted field
@@ -59,6 +61,9 @@ package final class RecordSplitter: @unchecked Sendable {
   /// Where the next chunk begins. Behind a byte-order mark only once the input has been looked at.
   package private(set) var byteOffset: Int
   package private(set) var line: Int
+  /// Of all bytes of the input before `byteOffset`, a byte-order mark included, when the splitter began
+  /// at the input's start.
+  package private(set) var checksum = RunningChecksum()
 
   private let source: any ByteSource
   let encoding: TextEncoding
@@ -173,9 +178,84 @@ package final class RecordSplitter: @unchecked Sendable {
           previousIsReturn = byte == 0x0D
         }
       }
+      checksum.update(UnsafeRawBufferPointer(start: memory.base + start, count: position - start))
       byteOffset &+= inputLength(memory.base + start, count: position - start)
       start = position
     }
+  }
+
+  // MARK: Going on
+
+  /// What `skip` found.
+  package enum Skipped: Sendable, Equatable {
+    /// All bytes were there, and were these.
+    case done(endsLine: Bool)
+    /// The input ended before.
+    case tooShort
+    /// Other bytes were there.
+    case different
+  }
+
+  /// Passes over bytes that an earlier import has read, so that the next chunk begins behind them.
+  ///
+  /// - Parameters:
+  ///   - offset: where that is, before a character; not before `byteOffset`.
+  ///   - checksum: of the input's bytes before it.
+  ///   - isCancelled: asked now and then.
+  /// - Throws: what reading throws; `ImportError.interrupted`.
+  /// - Complexity: O(bytes): all of them are read again.
+  package func skip(
+    to offset: Int, checksum wanted: UInt64, isCancelled: () -> Bool = { false }
+  ) throws(ImportError) -> Skipped {
+    try begin()
+    guard offset >= byteOffset else { return .different }
+    // Whether a line feed, or a return that none follows, comes last.
+    var endsLine = true
+    while byteOffset < offset {
+      if filled == start {
+        if atEnd { return .tooShort }
+        if isCancelled() { throw .interrupted }
+        try fill()
+        continue
+      }
+      guard let memory else { return .tooShort }
+      let present = UnsafeRawBufferPointer(start: memory.base + start, count: filled - start)
+      let (count, length) = Transcoder.prefix(
+        of: present, inputLength: offset - byteOffset, encoding)
+      guard count > 0 else {
+        // A character that is not all there yet, or one that the place lies inside of.
+        if atEnd || present.count > 8 { return .different }
+        try fill()
+        continue
+      }
+      let bytes = UnsafeRawBufferPointer(rebasing: present[..<count])
+      checksum.update(bytes)
+      endsLine = bytes[count - 1] == 0x0A
+      start += count
+      byteOffset += length
+    }
+    return checksum.value == wanted ? .done(endsLine: endsLine) : .different
+  }
+
+  /// Says which line and record the next chunk begins with, after `skip`.
+  package func goOn(line: Int, record: Int) {
+    self.line = line
+    nextRecord = record
+  }
+
+  /// Adds a reason to give up waiting for a pipe, with `ImportError.interrupted`.
+  package func stopsWaiting(when condition: @escaping @Sendable () -> Bool) {
+    let before = source.isCancelled
+    source.isCancelled = { before() || condition() }
+  }
+
+  /// Whether no byte is left.
+  ///
+  /// - Throws: what reading throws.
+  package func isAtEnd() throws(ImportError) -> Bool {
+    try begin()
+    while filled == start && !atEnd { try fill() }
+    return filled == start
   }
 
   // MARK: Cutting
@@ -191,13 +271,15 @@ package final class RecordSplitter: @unchecked Sendable {
     }
     guard let memory else { return nil }
     let inputByteCount = inputLength(memory.base + start, count: end)
+    let before = checksum
+    checksum.update(UnsafeRawBufferPointer(start: memory.base + start, count: end))
     let chunk = Chunk(
       memory, start: start, byteCount: end,
       summary: Chunk.Summary(
         index: nextIndex, byteOffset: byteOffset, firstRecord: nextRecord, firstLine: line,
         recordCount: records, lineBreaks: lineBreaks, isLast: atEnd && start + end == filled,
         blankLinesAreRecords: blankLinesAreRecords, encoding: encoding,
-        inputByteCount: inputByteCount))
+        inputByteCount: inputByteCount, checksumBefore: before, checksumAfter: checksum.value))
     start += end
     // A start that was read from a damaged checkpoint may be any number.
     byteOffset &+= inputByteCount
@@ -253,6 +335,7 @@ package final class RecordSplitter: @unchecked Sendable {
     }
     if try peek(3) == [0xEF, 0xBB, 0xBF] {
       guard let memory else { return }
+      checksum.update(UnsafeRawBufferPointer(start: memory.base + start, count: 3))
       byteOffset = inputLength(memory.base + start, count: 3)
       start += 3
     }

@@ -16,6 +16,8 @@ struct ColumnBatch: Sendable {
     let records: Int
     let byteOffset: Int
     let line: Int
+    /// Of the input's bytes before it.
+    let checksum: UInt64
   }
 
   /// What a column's values look like.

@@ -178,16 +178,22 @@ final class ColumnBatchBuilder {
     var boundaries: [ColumnBatch.Boundary] = []
     let end = ColumnBatch.Boundary(
       records: parsed.recordCount, byteOffset: chunk.byteOffset + chunk.inputByteCount,
-      line: chunk.firstLine + chunk.lineBreaks)
+      line: chunk.firstLine + chunk.lineBreaks, checksum: chunk.checksumAfter)
     if !plan.encodes, let size = plan.batchRecords {
       // Records before the chunk's first one: a batch ends where their number is a multiple.
       let before = chunk.firstRecord - 1
       var next = size - before % size
+      var checksum = chunk.checksumBefore
+      var start = 0
       while next < parsed.recordCount {
+        let byteOffset = parsed.byteOffset(ofRecord: next)
+        let end = byteOffset - chunk.byteOffset
+        chunk.withBytes { checksum.update(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
+        start = end
         boundaries.append(
           ColumnBatch.Boundary(
-            records: next, byteOffset: parsed.byteOffset(ofRecord: next),
-            line: parsed.line(ofRecord: next)))
+            records: next, byteOffset: byteOffset, line: parsed.line(ofRecord: next),
+            checksum: checksum.value))
         next += size
       }
     }

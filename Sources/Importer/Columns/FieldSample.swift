@@ -11,20 +11,19 @@ struct FieldSample {
 
   init() { columns = [] }
 
-  /// - Parameter opened: its splitter is positioned at the first record, and stays there.
+  /// - Parameters:
+  ///   - splitter: positioned at the first record; it stays there.
+  ///   - parser: of all fields, which pads short records.
   /// - Throws: what reading throws.
-  init(_ opened: InputPlanner.Opened, _ options: ImportOptions) throws {
-    let (splitter, dialect) = (opened.splitter, opened.dialect)
-    let columnCount = opened.header.names.count
+  init(
+    _ splitter: RecordSplitter, _ parser: RecordParser, columnCount: Int, _ options: ImportOptions
+  ) throws {
     let wanted =
       DialectSniffer.sampleBytes - min(splitter.byteOffset, DialectSniffer.sampleBytes / 2)
     let bytes = try splitter.peek(wanted)
     let isWhole = bytes.count < wanted
     let parts = RecordSplitter(
-      source: MemorySource(bytes, name: "sample"), dialect: dialect, limits: options.limits)
-    let parser = RecordParser(
-      dialect: dialect, columnCount: max(1, columnCount), ragged: .pad,
-      header: opened.repeatedHeader, endsWithDelimiter: opened.endsWithDelimiter)
+      source: MemorySource(bytes, name: "sample"), dialect: splitter.dialect, limits: options.limits)
     var columns = [[[UInt8]]](repeating: [], count: columnCount)
     let nulls = Set(options.nulls.map { Array($0.utf8) })
     var left = ColumnTypes.sampleRecords

@@ -9,6 +9,10 @@ package protocol ByteSource: AnyObject, Sendable {
   /// What tells this input from another or a changed one; nil for pipes.
   var identity: InputIdentity? { get }
 
+  /// Asked while a pipe has nothing to read: true ends the wait with `ImportError.interrupted`. Set
+  /// before the source is read.
+  var isCancelled: @Sendable () -> Bool { get set }
+
   /// Reads up to `buffer.count` bytes into the front of `buffer` and returns how many; fewer than
   /// asked for is normal, 0 means the end.
   ///

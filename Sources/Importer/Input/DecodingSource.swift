@@ -10,6 +10,10 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   // @unchecked: everything that changes is touched by the one thread that reads; see `ByteSource`.
   package var name: String { source.name }
   package var identity: InputIdentity? { source.identity }
+  package var isCancelled: @Sendable () -> Bool {
+    get { source.isCancelled }
+    set { source.isCancelled = newValue }
+  }
   package let encoding: TextEncoding
   /// What a byte-order mark said, when it said something else than the user.
   package let overruled: TextEncoding?

@@ -10,8 +10,6 @@ package final class FileSource: ByteSource, @unchecked Sendable {
   private let descriptor: Int32
   private let closesDescriptor: Bool
   private var position = 0
-  /// Asked while a pipe has nothing to read: true ends the wait with `ImportError.interrupted`. Set
-  /// before the source is read.
   package var isCancelled: @Sendable () -> Bool = { false }
 
   /// Opens the file at `path`. A named pipe or a device is fine: its size is unknown.
@@ -23,7 +21,7 @@ package final class FileSource: ByteSource, @unchecked Sendable {
       do {
         let status = try System.status(descriptor, path: path)
         if status.isDirectory {
-          throw ImportError.unreadableInput(path: path, reason: "it is a directory")
+          throw ImportError.isDirectory(path: path)
         }
         identity = Self.identity(status)
       } catch {
@@ -46,7 +44,7 @@ package final class FileSource: ByteSource, @unchecked Sendable {
     do {
       let status = try System.status(descriptor, path: name)
       if status.isDirectory {
-        throw ImportError.unreadableInput(path: name, reason: "it is a directory")
+        throw ImportError.isDirectory(path: name)
       }
       identity = Self.identity(status)
     } catch {
@@ -55,6 +53,30 @@ package final class FileSource: ByteSource, @unchecked Sendable {
     self.name = name
     self.descriptor = descriptor
     closesDescriptor = false
+  }
+
+  /// Opens the file at `path`, through the program that decompresses it where it is compressed; `-` is
+  /// standard input.
+  ///
+  /// - Throws: `ImportError.unreadableInput`, `.missingProgram`.
+  package static func open(_ path: String) throws(ImportError) -> any ByteSource {
+    if path == "-" { return try standardInput() }
+    let source = try FileSource(path: path)
+    guard let compression = Compression.of(path: path, beginning: source.beginning()) else {
+      return source
+    }
+    return try DecompressedSource(source.descriptor, name: path, compression)
+  }
+
+  /// The first bytes of a file; none of a pipe, which could not be read again.
+  private func beginning() -> [UInt8] {
+    guard identity != nil else { return [] }
+    var bytes = [UInt8](repeating: 0, count: Compression.beginningBytes)
+    // An error is left for the reading itself to report.
+    let count = bytes.withUnsafeMutableBytes {
+      (try? System.read(descriptor, at: 0, into: $0, path: name)) ?? 0
+    }
+    return Array(bytes[..<count])
   }
 
   /// Standard input, whatever it is connected to.
@@ -73,13 +95,23 @@ package final class FileSource: ByteSource, @unchecked Sendable {
         if isCancelled() { throw .interrupted }
       }
     }
+    let count: Int
     do {
-      let count = try System.read(descriptor, into: buffer, path: name)
-      position += count
-      return count
+      count = try System.read(descriptor, into: buffer, path: name)
     } catch {
       throw ImportError.readFailed(path: name, byteOffset: position, reason: error.reason)
     }
+    position += count
+    if count == 0, identity == nil, endWasInterrupted() { throw .interrupted }
+    return count
+  }
+
+  /// The interrupt key of a terminal ends the program that writes into a pipe too: then its end is not
+  /// that of the input.
+  private func endWasInterrupted() -> Bool {
+    // The signal is on its way to some thread of this process.
+    System.sleep(milliseconds: 5)
+    return isCancelled()
   }
 
   package func seek(to offset: Int) throws(ImportError) {

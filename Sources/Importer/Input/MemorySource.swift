@@ -5,6 +5,7 @@ package final class MemorySource: ByteSource, @unchecked Sendable {
   // @unchecked: `position` and `reads` are touched by the one thread that reads; see `ByteSource`.
   package let name: String
   package let identity: InputIdentity?
+  package var isCancelled: @Sendable () -> Bool = { false }
   private let bytes: [UInt8]
   private let readSizes: [Int]
   private let origin: Int

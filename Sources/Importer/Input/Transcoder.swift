@@ -112,6 +112,31 @@ package struct Transcoder {
     return length
   }
 
+  /// As many whole characters of the UTF-8 as stand for at most `length` bytes of the input.
+  ///
+  /// - Returns: their bytes, and those of the input.
+  /// - Complexity: O(bytes); O(1) for UTF-8.
+  static func prefix(
+    of bytes: UnsafeRawBufferPointer, inputLength length: Int, _ encoding: TextEncoding
+  ) -> (count: Int, inputLength: Int) {
+    if encoding == .utf8 {
+      let count = min(bytes.count, length)
+      return (count, count)
+    }
+    var (count, total) = (0, 0)
+    while count < bytes.count {
+      let lead = bytes[count]
+      let size = lead < 0xC0 || lead >= 0xF8 && lead != 0xFE ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead == 0xFE ? 3 : 4
+      guard size <= bytes.count - count else { break }
+      let character = UnsafeRawBufferPointer(rebasing: bytes[count..<count + size])
+      let stands = inputLength(character, encoding)
+      guard total + stands <= length else { break }
+      count += size
+      total += stands
+    }
+    return (count, total)
+  }
+
   /// The bytes of the input that whole characters of its UTF-8 stand for.
   package static func input(_ bytes: [UInt8], _ encoding: TextEncoding) -> [UInt8] {
     if encoding == .utf8 { return bytes }

@@ -19,17 +19,21 @@ final class BatchWriter {
   private let bytesTotal: Int?
   /// What the inputs before this one came to.
   private let before: ImportReport
+  private let isLastInput: Bool
 
   private var isOpen = false
   private var pendingRecords = 0
   private var pending = KeyedOutcome()
   private var pendingRejects: [Reject] = []
   private var firstReject: Reject?
+  /// The number of the record that was rejected last.
+  private var lastReject = 0
   private var lastIsComplete = false
 
   init(
     options: ImportOptions, plan: ImportPlan, destination: any Destination, log: RejectLog,
-    types: ColumnTypes, checkpoint: Checkpoint, bytesTotal: Int?, before: ImportReport
+    types: ColumnTypes, checkpoint: Checkpoint, bytesTotal: Int?, before: ImportReport,
+    isLastInput: Bool
   ) {
     self.options = options
     self.plan = plan
@@ -39,6 +43,8 @@ final class BatchWriter {
     self.checkpoint = checkpoint
     self.bytesTotal = bytesTotal
     self.before = before
+    self.isLastInput = isLastInput
+    if checkpoint.endsWithReject { lastReject = checkpoint.records }
   }
 
   /// Writes everything; returns when the input has ended, `shouldStop` said so, or throws.
@@ -85,6 +91,7 @@ final class BatchWriter {
       done = boundary.records
       checkpoint.byteOffset = boundary.byteOffset
       checkpoint.line = boundary.line
+      checkpoint.checksum = boundary.checksum
       let isEnd = batch.isLast && done == batch.recordCount
       if isEnd { lastIsComplete = true }
       if batchIsFull(boundary, batch) {
@@ -149,7 +156,9 @@ final class BatchWriter {
       let column = plan.name(rows.keyColumn)
       return outcome.conflicts.map { conflict in
         rows.reject(conflict.row, file: plan.file, column: column) {
-          "the key '\($0)' exists already: object \(conflict.object) has it"
+          conflict.object < 0
+            ? "the key '\($0)' occurs in the input before"
+            : "the key '\($0)' exists already: object \(conflict.object) has it"
         }
       }
     }
@@ -173,12 +182,13 @@ final class BatchWriter {
 
   private func note(_ reject: Reject) throws {
     if firstReject == nil { firstReject = reject }
+    lastReject = reject.record
     pendingRejects.append(reject)
     options.onReject(reject)
     // A dry run goes to the end, so that every problem is found at once.
     if options.dryRun { return }
     if case .count(let limit) = options.maxRejects,
-      checkpoint.rejected + pendingRejects.count > limit
+      rejectedSoFar > limit
     {
       try log.write(pendingRejects)
       throw tooMany()
@@ -187,25 +197,30 @@ final class BatchWriter {
 
   private func checkShare(atEnd: Bool) throws {
     guard case .share(let share) = options.maxRejects, !options.dryRun else { return }
-    let read = checkpoint.records + pendingRecords
+    let read = before.read + checkpoint.records + pendingRecords
     guard atEnd || read >= ColumnTypes.sampleRecords else { return }
-    let rejected = checkpoint.rejected + pendingRejects.count
-    if Double(rejected) > share * Double(read) {
+    if Double(rejectedSoFar) > share * Double(read) {
       try log.write(pendingRejects)
       throw tooMany()
     }
   }
 
+  /// In this run, and in earlier ones of this input.
+  private var rejectedSoFar: Int {
+    before.rejected + checkpoint.rejected + pendingRejects.count
+  }
+
   private func tooMany() -> ImportError {
     .tooManyRejects(
-      count: checkpoint.rejected + pendingRejects.count, first: firstReject, path: log.path,
-      committedBatches: report.batches, committedObjects: report.imported + report.updated)
+      count: rejectedSoFar, first: firstReject, path: log.path,
+      committedBatches: before.batches + report.batches,
+      committedObjects: before.imported + before.updated + report.imported + report.updated)
   }
 
   // MARK: Committing
 
   private func commit(atEnd: Bool = false) throws {
-    try checkShare(atEnd: atEnd || lastIsComplete)
+    try checkShare(atEnd: isLastInput && (atEnd || lastIsComplete))
     let (records, rejects) = (pendingRecords, pendingRejects.count)
     checkpoint.records += records
     checkpoint.rejected += rejects
@@ -213,6 +228,7 @@ final class BatchWriter {
     checkpoint.skipped += pending.skipped
     checkpoint.unchanged += pending.unchanged
     checkpoint.isComplete = lastIsComplete
+    checkpoint.endsWithReject = lastReject > 0 && lastReject == checkpoint.records
     checkpoint.classes = types.states.map(\.classes)
     if rejects > 0, !options.dryRun {
       try log.write(pendingRejects)

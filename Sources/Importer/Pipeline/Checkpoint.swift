@@ -3,60 +3,47 @@ import Engine
 /// How far an import has come, stored with the table in the transaction of the batch that it
 /// describes: after any crash the committed part of the input is exactly what it says.
 struct Checkpoint: Sendable, Equatable {
-  /// What makes an input the same one: its size, and a digest of its beginning.
+  /// Which input this is: where it was read from, and how large the file was.
   struct InputIdentity: Sendable, Equatable {
-    var size: Int
-    var digest: UInt64
+    /// A checksum of the file's path behind all links, or of `-`.
+    var name: UInt64
+    /// Of the file as it lies on the disk; nil for a pipe.
+    var size: Int?
   }
-
-  /// Bytes of an input's beginning that its identity covers.
-  static let prefixBytes = 1 << 16
 
   var input: InputIdentity
   /// A digest of the options that decide what a record becomes; another one cannot go on.
   var options: UInt64
+  /// Where in the input, decompressed, the next record begins.
   var byteOffset: Int
+  /// Of all bytes before that: what makes an input the same one.
+  var checksum: UInt64
   var line: Int
   /// Records read so far.
-  var records: Int
-  var rejected: Int
+  var records = 0
+  var rejected = 0
   /// Of those, what became of the ones whose key an object had.
   var updated = 0
   var skipped = 0
   var unchanged = 0
   /// Lengths of the rejects file and of the reasons beside it.
-  var rejectsLength: Int
-  var reasonsLength: Int
-  var isComplete: Bool
+  var rejectsLength = 0
+  var reasonsLength = 0
+  var isComplete = false
+  /// Whether the last record was rejected: it may have been cut off, so that what is added to the input
+  /// later goes on in its middle.
+  var endsWithReject = false
   /// What was seen of each column's values.
-  var classes: [TypeSet]
+  var classes: [TypeSet] = []
 
-  /// The name under which a table keeps its imports' checkpoints.
-  static let note = "imports"
-  /// The newest so many imports are remembered.
-  static let remembered = 16
-  private static let version: UInt8 = 2
-
-  /// - version 1 · number 1 · checkpoints, the newest last: size 8 · digest 8 · options 8 ·
-  ///   byte offset 8 · line 8 · records 8 · rejected 8 · rejects length 8 · reasons length 8 ·
-  ///   updated 8 · skipped 8 · unchanged 8 (these three not in version 1) · complete 1 · number of columns 4 · a byte of classes for each
-  static func encode(_ checkpoints: [Checkpoint]) -> [UInt8] {
-    var writer = ByteWriter(capacity: 256)
-    let kept = checkpoints.suffix(remembered)
-    writer.append(version)
-    writer.append(UInt8(kept.count))
-    for checkpoint in kept {
-      for number in [
-        checkpoint.input.size, Int(bitPattern: UInt(checkpoint.input.digest)),
-        Int(bitPattern: UInt(checkpoint.options)), checkpoint.byteOffset, checkpoint.line,
-        checkpoint.records, checkpoint.rejected, checkpoint.rejectsLength,
-        checkpoint.reasonsLength, checkpoint.updated, checkpoint.skipped, checkpoint.unchanged,
-      ] { writer.append(Int64(number)) }
-      writer.append(checkpoint.isComplete)
-      writer.append(UInt32(checkpoint.classes.count))
-      for classes in checkpoint.classes { writer.append(classes.rawValue) }
-    }
-    return writer.bytes
+  init(
+    input: InputIdentity, options: UInt64, byteOffset: Int, checksum: UInt64, line: Int
+  ) {
+    self.input = input
+    self.options = options
+    self.byteOffset = byteOffset
+    self.checksum = checksum
+    self.line = line
   }
 
   /// The checkpoint as it is kept: only an import that is still going on needs the classes.
@@ -65,15 +52,61 @@ struct Checkpoint: Sendable, Equatable {
     if isComplete { copy.classes = [] }
     return copy
   }
+}
+
+// MARK: Notes of the table
+
+extension Checkpoint {
+  /// The name under which a table keeps the checkpoints of imports that have not come to their end.
+  static let note = "imports"
+  /// The same for imports that have: a note of its own, which batches need not write.
+  static let completeNote = "imported"
+  /// The newest so many of each are remembered.
+  static let remembered = 10_000
+  private static let version: UInt8 = 3
+
+  /// All that a table remembers, the newest last; nil: another version of Sheaf wrote it.
+  static func all(_ note: (String) -> [UInt8]?) -> [Checkpoint]? {
+    guard let complete = note(completeNote).map(decode) ?? [],
+      let others = note(Self.note).map(decode) ?? []
+    else { return nil }
+    return complete + others
+  }
+
+  /// - version 1 · number 4 · checkpoints, the newest last: name 8 · checksum 8 · options 8 · flags 1
+  ///   (1: complete, 2: ends with a reject) · then numbers of 7 bits a byte, the lowest first, the highest
+  ///   bit set in all bytes but the last: size + 1 or 0 · byte offset · line · records · rejected ·
+  ///   updated · skipped · unchanged · rejects length · reasons length · number of columns · a byte of
+  ///   classes for each
+  static func encode(_ checkpoints: [Checkpoint]) -> [UInt8] {
+    var writer = ByteWriter(capacity: 256)
+    let kept = checkpoints.suffix(remembered)
+    writer.append(version)
+    writer.append(UInt32(kept.count))
+    for checkpoint in kept {
+      writer.append(checkpoint.input.name)
+      writer.append(checkpoint.checksum)
+      writer.append(checkpoint.options)
+      writer.append(
+        UInt8((checkpoint.isComplete ? 1 : 0) | (checkpoint.endsWithReject ? 2 : 0)))
+      for number in [
+        checkpoint.input.size.map { $0 + 1 } ?? 0, checkpoint.byteOffset, checkpoint.line,
+        checkpoint.records, checkpoint.rejected, checkpoint.updated, checkpoint.skipped,
+        checkpoint.unchanged, checkpoint.rejectsLength, checkpoint.reasonsLength,
+        checkpoint.classes.count,
+      ] { writer.append(number: number) }
+      for classes in checkpoint.classes { writer.append(classes.rawValue) }
+    }
+    return writer.bytes
+  }
 
   static func decode(_ bytes: [UInt8]) -> [Checkpoint]? {
     bytes.withUnsafeBytes { buffer in
       do {
         var reader = ByteReader(buffer)
-        let found = try reader.read(UInt8.self, "version")
-        guard found >= 1, found <= version else { return nil }
-        return try (0..<(try reader.read(UInt8.self, "number"))).map { _ in
-          try Checkpoint(&reader, numbers: found == 1 ? 9 : 12)
+        guard try reader.read(UInt8.self, "version") == version else { return nil }
+        return try (0..<(try reader.read(UInt32.self, "number"))).map { _ in
+          try Checkpoint(&reader)
         }
       } catch {
         return nil
@@ -81,38 +114,48 @@ struct Checkpoint: Sendable, Equatable {
     }
   }
 
-  private init(_ reader: inout ByteReader, numbers count: Int) throws(DecodingFailure) {
-    var numbers: [Int] = []
-    for _ in 0..<count { numbers.append(Int(try reader.read(Int64.self, "checkpoint"))) }
-    isComplete = try reader.readBool("complete")
-    let columns = try reader.read(UInt32.self, "columns")
-    classes = try reader.readBytes(Int(columns), "classes").map { TypeSet(rawValue: $0) }
-    input = InputIdentity(size: numbers[0], digest: UInt64(UInt(bitPattern: numbers[1])))
-    options = UInt64(UInt(bitPattern: numbers[2]))
-    byteOffset = numbers[3]
-    line = numbers[4]
-    records = numbers[5]
-    rejected = numbers[6]
-    rejectsLength = numbers[7]
-    reasonsLength = numbers[8]
-    if count > 9 { (updated, skipped, unchanged) = (numbers[9], numbers[10], numbers[11]) }
-    guard numbers[3...].allSatisfy({ $0 >= 0 }) else {
-      throw DecodingFailure(what: "a negative number", offset: reader.offset)
-    }
+  private init(_ reader: inout ByteReader) throws(DecodingFailure) {
+    input = InputIdentity(name: try reader.read(UInt64.self, "name"))
+    checksum = try reader.read(UInt64.self, "checksum")
+    options = try reader.read(UInt64.self, "options")
+    let flags = try reader.read(UInt8.self, "flags")
+    isComplete = flags & 1 != 0
+    endsWithReject = flags & 2 != 0
+    let size = try reader.readNumber()
+    input.size = size == 0 ? nil : size - 1
+    byteOffset = try reader.readNumber()
+    line = try reader.readNumber()
+    records = try reader.readNumber()
+    rejected = try reader.readNumber()
+    updated = try reader.readNumber()
+    skipped = try reader.readNumber()
+    unchanged = try reader.readNumber()
+    rejectsLength = try reader.readNumber()
+    reasonsLength = try reader.readNumber()
+    let columns = try reader.readNumber()
+    classes = try reader.readBytes(columns, "classes").map { TypeSet(rawValue: $0) }
   }
+}
 
-  init(
-    input: InputIdentity, options: UInt64, byteOffset: Int, line: Int, classes: [TypeSet]
-  ) {
-    self.input = input
-    self.options = options
-    self.byteOffset = byteOffset
-    self.line = line
-    self.classes = classes
-    records = 0
-    rejected = 0
-    rejectsLength = 0
-    reasonsLength = 0
-    isComplete = false
+extension ByteWriter {
+  fileprivate mutating func append(number: Int) {
+    var rest = UInt64(max(0, number))
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(UInt8(rest))
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func readNumber() throws(DecodingFailure) -> Int {
+    var number: UInt64 = 0
+    for shift in stride(from: UInt64(0), to: 63, by: 7) {
+      let byte = try read(UInt8.self, "number")
+      number |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return Int(clamping: number) }
+    }
+    throw DecodingFailure(what: "a number that does not end", offset: offset)
   }
 }

@@ -45,12 +45,18 @@ final class DatabaseDestination: Destination {
     self.table = table
     guard let editor = table?.editor else { return }
     if !isFirst || expected != nil, editor.schema != expected { throw changed() }
-    if let stored, !checkpoints(editor).contains(stored) { throw changed() }
+    if let stored,
+      !checkpoints(editor, stored.isComplete ? Checkpoint.completeNote : Checkpoint.note)
+        .contains(stored)
+    {
+      throw changed()
+    }
     if isFirst {
       if truncates {
         try editor.deleteAll()
         // What earlier imports brought is gone: none of them is complete any more.
         try editor.setNote(Checkpoint.note, nil)
+        try editor.setNote(Checkpoint.completeNote, nil)
       }
       if expected != nil {
         for column in plan.columns where column.isNew {
@@ -84,9 +90,26 @@ final class DatabaseDestination: Destination {
         + (isFirst && stored == nil ? "run it again" : "run it again with --resume"))
   }
 
-  /// The checkpoints of all imports into the table, the newest last.
-  private func checkpoints(_ editor: TableEditor) -> [Checkpoint] {
-    editor.note(Checkpoint.note).flatMap(Checkpoint.decode) ?? []
+  /// The checkpoints that a note of the table has, the newest last.
+  private func checkpoints(_ editor: TableEditor, _ note: String) -> [Checkpoint] {
+    editor.note(note).flatMap(Checkpoint.decode) ?? []
+  }
+
+  /// Puts the import's checkpoint in the place of what the table remembers of this input.
+  private func store(_ own: Checkpoint, _ editor: TableEditor) throws {
+    // Read in this transaction: another import into the table may have added its own meanwhile.
+    for note in [Checkpoint.note, Checkpoint.completeNote] {
+      let isOwnNote = own.isComplete == (note == Checkpoint.completeNote)
+      // A batch leaves the note of complete imports alone but for the first, which may take one back.
+      if !isOwnNote, note == Checkpoint.completeNote, !isFirst { continue }
+      let present = checkpoints(editor, note)
+      let others = present.filter { $0.input.name != own.input.name && $0 != stored }
+      if isOwnNote {
+        try editor.setNote(note, Checkpoint.encode(others + [own]))
+      } else if others.count < present.count {
+        try editor.setNote(note, others.isEmpty ? nil : Checkpoint.encode(others))
+      }
+    }
   }
 
   func append(_ rows: BatchRows) throws {
@@ -136,10 +159,8 @@ final class DatabaseDestination: Destination {
         try editor.widen(column: column, to: state.reading)
       }
     }
-    // Read in this transaction: another import into the table may have added its own meanwhile.
-    let others = checkpoints(editor).filter { $0 != stored }
     let own = checkpoint.asStored
-    try editor.setNote(Checkpoint.note, Checkpoint.encode(others + [own]))
+    try store(own, editor)
     let schema = editor.schema
     table = nil
     try transaction.take()?.commit(durability: durability)

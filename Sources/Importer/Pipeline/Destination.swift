@@ -32,17 +32,3 @@ enum BatchRows {
   /// Some rows of a chunk's spellings.
   case spelled(SpelledRows, Range<Int>)
 }
-
-/// Where a dry run's batches go: nowhere.
-final class NoDestination: Destination {
-  let bytesWritten = 0
-  func begin() {}
-  func append(_ rows: BatchRows) {}
-  func hasConflicts(_ rows: KeyedRows) -> Bool { false }
-  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) -> KeyedOutcome {
-    KeyedOutcome(imported: range.count)
-  }
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) {}
-  func rollBack() {}
-  func finish() {}
-}

@@ -6,7 +6,8 @@ struct KeyedOutcome {
   var updated = 0
   var skipped = 0
   var unchanged = 0
-  /// Rows to be rejected, ascending, and the objects that have their keys.
+  /// Rows to be rejected, ascending, and the objects that have their keys; of a dry run, -1 where that
+  /// is not an object yet.
   var conflicts: [(row: Int, object: Int64)] = []
   /// What the columns of the rows that went into the table look like; nil: what the parser has seen of
   /// all rows.

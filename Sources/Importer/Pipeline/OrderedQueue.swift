@@ -29,6 +29,9 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     self.byteLimit = byteLimit
   }
 
+  /// Whether nobody takes results any more.
+  var hasStopped: Bool { lock.withLock { isStopped } }
+
   /// Adds an input. While the window is full, the reader does a parser's work instead of waiting for
   /// one, and waits only when there is none to do.
   ///

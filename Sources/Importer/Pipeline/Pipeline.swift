@@ -15,6 +15,8 @@ enum Pipeline {
   ) throws {
     let queue = OrderedQueue<Chunk, ColumnBatch>(
       window: options.parsers + options.queue, byteLimit: bytesInFlight)
+    // A pipe that gives no more must not keep an import from ending that has failed.
+    splitter.stopsWaiting { queue.hasStopped }
     var threads: [Thread] = []
     let outcome = Outcome(writer)
     do {

@@ -18,13 +18,20 @@ final class RejectLog {
   private(set) var isUsed: Bool
   private var json = JSONWriter()
   private let encoding: TextEncoding
+  /// The input's own record of column names, so that the rejected records can be imported by themselves.
+  private let header: [UInt8]?
 
   /// - Parameters:
   ///   - recordsLength: what to keep of an existing file: what an import that goes on had written.
+  ///   - header: what to begin a new file with, as it stands in the input.
   ///   - encoding: of the input. Its records are written as they are, so that a file of rejects in
   ///     UTF-16 is one, with a byte-order mark.
-  init(path: String, recordsLength: Int, reasonsLength: Int, encoding: TextEncoding = .utf8) {
+  init(
+    path: String, recordsLength: Int, reasonsLength: Int, header: [UInt8]? = nil,
+    encoding: TextEncoding = .utf8
+  ) {
     self.encoding = encoding
+    self.header = header
     self.path = path
     reasonsPath = Self.reasonsPath(path)
     self.recordsLength = recordsLength
@@ -46,6 +53,7 @@ final class RejectLog {
     guard !rejects.isEmpty else { return }
     let (records, reasons) = try open()
     var bytes = recordsLength == 0 ? mark : []
+    if recordsLength == 0, let header { bytes += header + Transcoder.ascii(0x0A, encoding) }
     json.removeAll()
     for reject in rejects {
       bytes += reject.original

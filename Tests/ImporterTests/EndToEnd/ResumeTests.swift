@@ -89,15 +89,17 @@ import TestSupport
     }
     _ = try resume(csv) { $0.shouldStop = { true } }
     let before = try folder.export()
-    // Other options, another length, a pipe.
+    // Other options, other bytes.
     for change in [
       { $0.types = .text }, { $0.ragged = .extend }, { $0.nulls = ["x"] },
       { $0.header = .names(["p", "q", "r"]) },
     ] as [(inout ImportOptions) -> Void] {
       #expect(throws: ImportError.self) { _ = try resume(csv, change) }
     }
-    #expect(throws: ImportError.self) { _ = try resume(csv + Array("9,x,\n".utf8)) { _ in } }
-    #expect(throws: ImportError.self) { _ = try resume(csv) { $0.inputs = ["-"] } }
+    // Another byte in what was committed.
+    let changed = csv[..<40] + [csv[40] ^ 1] + csv[41...]
+    #expect(throws: ImportError.self) { _ = try resume(Array(changed)) { _ in } }
+    #expect(throws: ImportError.self) { _ = try resume(Array(csv[..<300])) { _ in } }
     #expect(try folder.export() == before)
     let rest = try resume(csv) { _ in }
     #expect(rest.resumedAt?.record == 1000)

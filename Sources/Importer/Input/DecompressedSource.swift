@@ -1,0 +1,89 @@
+import Engine
+
+/// The bytes of a compressed file, from the system's own program as a child process.
+///
+/// The end comes only when the program has ended well: an archive that is damaged or cut off is an error
+/// before the last of its bytes is taken for the last. The child ends with this object.
+///
+/// Thread rule: see `ByteSource`.
+package final class DecompressedSource: ByteSource, @unchecked Sendable {
+  // @unchecked: `position` and `hasEnded` are touched by the one thread that reads; see `ByteSource`.
+  package let name: String
+  package var identity: InputIdentity? { nil }
+  package var isCancelled: @Sendable () -> Bool = { false }
+  private let program: String
+  private let child: System.Child
+  private var position = 0
+  private var hasEnded = false
+
+  /// - Parameter descriptor: the compressed file, from its first byte; may be closed afterwards.
+  /// - Throws: `ImportError.missingProgram`, `.unreadableInput`.
+  init(_ descriptor: Int32, name: String, _ compression: Compression) throws(ImportError) {
+    self.name = name
+    program = compression.program
+    do {
+      child = try System.start(program, compression.arguments, input: descriptor)
+    } catch  where error.isMissing {
+      throw ImportError.missingProgram(
+        path: name, program: compression.program, advice: compression.advice)
+    } catch {
+      throw ImportError.unreadableInput(
+        path: name, reason: "\(compression.program) cannot be run: \(error.reason)")
+    }
+  }
+
+  deinit {
+    System.close(child.output)
+    if !hasEnded {
+      System.end(child.process)
+      _ = System.wait(for: child.process)
+    }
+    System.close(child.error)
+  }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {
+    if hasEnded || buffer.isEmpty { return 0 }
+    while !System.waitForInput(child.output, milliseconds: 100) {
+      if isCancelled() { throw .interrupted }
+    }
+    let count: Int
+    do {
+      count = try System.read(child.output, into: buffer, path: name)
+    } catch {
+      throw ImportError.readFailed(path: name, byteOffset: position, reason: error.reason)
+    }
+    position += count
+    if count == 0 { try end() }
+    return count
+  }
+
+  private func end() throws(ImportError) {
+    let ending = System.wait(for: child.process)
+    hasEnded = true
+    switch ending {
+    case .exited(0): return
+    case .exited(let status):
+      let said = message()
+      throw .damagedArchive(
+        path: name, byteOffset: position,
+        reason: said.isEmpty ? "\(program) ended with status \(status)" : said)
+    case .signalled(let signal):
+      throw .readFailed(
+        path: name, byteOffset: position, reason: "\(program) was ended by signal \(signal)")
+    }
+  }
+
+  /// The first line of what the program has said.
+  private func message() -> String {
+    var bytes = [UInt8](repeating: 0, count: 1024)
+    let count = bytes.withUnsafeMutableBytes { buffer in
+      (try? System.read(child.error, into: buffer, path: name)) ?? 0
+    }
+    let line = bytes[..<count].drop { $0 == 0x0A }.prefix { $0 != 0x0A }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  package func seek(to offset: Int) throws(ImportError) {
+    throw ImportError.notSeekable(path: name)
+  }
+}

@@ -1,0 +1,136 @@
+import Engine
+
+/// Names of files with `*`, `?`, `[a-z]`, and `**` for any number of folders, as shells know them.
+///
+/// `*`, `?` and `[...]` stay within a folder; `[!...]` takes what is not listed; a backslash takes the
+/// next character as it is. Hidden names, with a leading point, are found only by a pattern with one.
+package enum FilePattern {
+  /// Folders within each other that `**` goes down at most.
+  private static let maximumDepth = 64
+
+  /// Whether there is anything in a path but plain characters.
+  package static func isPattern(_ path: String) -> Bool {
+    path.utf8.contains { $0 == 0x2A || $0 == 0x3F || $0 == 0x5B }
+  }
+
+  /// The files that a pattern stands for, folders not among them, ordered by the bytes of their paths.
+  ///
+  /// - Throws: `SystemError` for a folder that may not be listed.
+  package static func files(_ pattern: String) throws(SystemError) -> [String] {
+    let parts = pattern.split(separator: "/").map(String.init)
+    var found: [String] = []
+    try collect(pattern.hasPrefix("/") ? "/" : "", parts[...], depth: 0, into: &found)
+    return Set(found).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  private static func collect(
+    _ folder: String, _ parts: ArraySlice<String>, depth: Int, into found: inout [String]
+  ) throws(SystemError) {
+    guard let part = parts.first else { return }
+    let rest = parts.dropFirst()
+    if part == "**" {
+      // No folder at all, then one more.
+      try collect(folder, rest, depth: depth, into: &found)
+      guard depth < maximumDepth else { return }
+      for name in try names(folder) where !name.hasPrefix(".") {
+        let path = folder + name
+        if isFolder(path), !System.isLink(path) {
+          try collect(path + "/", parts, depth: depth + 1, into: &found)
+        }
+      }
+      return
+    }
+    let matches = isPattern(part) ? try names(folder).filter { self.matches($0, part) } : [part]
+    for name in matches {
+      let path = folder + name
+      if !rest.isEmpty {
+        if isFolder(path) { try collect(path + "/", rest, depth: depth, into: &found) }
+      } else if (try? System.status(path: path)).map({ !$0.isDirectory }) ?? false {
+        found.append(path)
+      }
+    }
+  }
+
+  private static func names(_ folder: String) throws(SystemError) -> [String] {
+    do {
+      return try System.names(in: folder.isEmpty ? "." : folder)
+    } catch  where error.isMissing {
+      return []
+    }
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    (try? System.status(path: path))?.isDirectory ?? false
+  }
+
+  // MARK: One name
+
+  /// Whether a name fits a part of a pattern, between two slashes.
+  static func matches(_ name: String, _ pattern: String) -> Bool {
+    if name.hasPrefix("."), !pattern.hasPrefix(".") { return false }
+    let name = Array(name.unicodeScalars)
+    let pattern = Array(pattern.unicodeScalars)
+    // The last star, and what it has taken: the only place to go back to.
+    var star: (pattern: Int, name: Int)?
+    var (p, n) = (0, 0)
+    while n < name.count {
+      if p < pattern.count, pattern[p] == "*" {
+        star = (p, n)
+        p += 1
+      } else if let next = step(pattern, p, name[n]) {
+        p = next
+        n += 1
+      } else if let last = star {
+        star = (last.pattern, last.name + 1)
+        p = last.pattern + 1
+        n = last.name + 1
+      } else {
+        return false
+      }
+    }
+    return pattern[p...].allSatisfy { $0 == "*" }
+  }
+
+  /// Where the pattern goes on behind what takes the character at `place`; nil when it does not fit.
+  private static func step(_ pattern: [Unicode.Scalar], _ place: Int, _ scalar: Unicode.Scalar)
+    -> Int?
+  {
+    guard place < pattern.count else { return nil }
+    switch pattern[place] {
+    case "?": return place + 1
+    case "\\" where place + 1 < pattern.count:
+      return pattern[place + 1] == scalar ? place + 2 : nil
+    case "[":
+      guard let (fits, end) = list(pattern, place + 1, scalar) else {
+        // Never closed: a bracket like any other character.
+        return scalar == "[" ? place + 1 : nil
+      }
+      return fits ? end : nil
+    default: return pattern[place] == scalar ? place + 1 : nil
+    }
+  }
+
+  /// Whether the characters listed from `place` on have this one, and where the list ends.
+  private static func list(_ pattern: [Unicode.Scalar], _ place: Int, _ scalar: Unicode.Scalar)
+    -> (fits: Bool, end: Int)?
+  {
+    var index = place
+    let isInverted = index < pattern.count && (pattern[index] == "!" || pattern[index] == "^")
+    if isInverted { index += 1 }
+    var fits = false
+    var isFirst = true
+    while index < pattern.count {
+      if pattern[index] == "]", !isFirst { return (fits != isInverted, index + 1) }
+      isFirst = false
+      let low = pattern[index]
+      if index + 2 < pattern.count, pattern[index + 1] == "-", pattern[index + 2] != "]" {
+        if low.value <= scalar.value, scalar.value <= pattern[index + 2].value { fits = true }
+        index += 3
+      } else {
+        if low == scalar { fits = true }
+        index += 1
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,94 @@
+import Engine
+
+/// One of the inputs of an import, looked at without being opened: there may be thousands.
+package struct InputFile: Sendable, Equatable {
+  /// As it was given or found; `-` is standard input.
+  package let path: String
+  /// Tells where it is read from: a checksum of the path behind all links, or of `-`.
+  package let key: UInt64
+  /// Of the file as it lies on the disk; nil for a pipe.
+  package let size: Int?
+  /// Whether a program of the system has to decompress it.
+  package let isCompressed: Bool
+  /// The file's device and number; nil for standard input.
+  package let identity: FileIdentity?
+  /// Whether it can be read again from the start.
+  package var canBeReadAgain: Bool { size != nil && path != "-" }
+  /// How errors and reports name it.
+  package var name: String { path == "-" ? "standard input" : path }
+
+  /// The inputs that paths and patterns stand for, those of a pattern in the order of their bytes.
+  ///
+  /// A path that names a file is that file, whatever characters it has.
+  ///
+  /// - Throws: `ImportError.unreadableInput` for what is missing, a folder, or a pattern of no file;
+  ///   `.invalidOption` for a file that is named twice.
+  package static func list(_ given: [String]) throws -> [InputFile] {
+    var files: [InputFile] = []
+    var known: [FileIdentity?: String] = [:]
+    for path in given {
+      for path in try paths(path) {
+        let file = try InputFile(path)
+        if let other = known.updateValue(path, forKey: file.identity) {
+          throw ImportError.invalidOption(
+            other == path
+              ? "\(file.name) is given twice: name it once"
+              : "\(path) and \(other) are the same file: name it once")
+        }
+        files.append(file)
+      }
+    }
+    return files
+  }
+
+  private static func paths(_ given: String) throws -> [String] {
+    guard given != "-", FilePattern.isPattern(given) else { return [given] }
+    if (try? System.status(path: given)) != nil { return [given] }
+    let files: [String]
+    do throws(SystemError) {
+      files = try FilePattern.files(given)
+    } catch {
+      throw ImportError.unreadableInput(path: given, reason: "\(error.path): \(error.reason)")
+    }
+    if files.isEmpty {
+      throw ImportError.unreadableInput(path: given, reason: "no file has a name like that")
+    }
+    return files
+  }
+
+  private init(_ path: String) throws {
+    self.path = path
+    if path == "-" {
+      key = Checksum.of(Array("-".utf8))
+      let status = try? System.status(0, path: "standard input")
+      size = status.flatMap { $0.isRegular ? $0.size : nil }
+      isCompressed = false
+      identity = nil
+      return
+    }
+    do throws(SystemError) {
+      let status = try System.status(path: path)
+      identity = FileIdentity(device: status.device, inode: status.inode)
+      if status.isDirectory { throw SystemError.isADirectory(path) }
+      size = status.isRegular ? status.size : nil
+      // A pipe's path behind its links is another one each time.
+      key = Checksum.of(Array((status.isRegular ? System.resolved(path) : path).utf8))
+      isCompressed = status.isRegular ? try Self.isCompressed(path) : false
+    } catch  where error == .isADirectory(path) {
+      throw ImportError.isDirectory(path: path)
+    } catch {
+      throw ImportError.unreadableInput(path: path, reason: error.reason)
+    }
+  }
+
+  private static func isCompressed(_ path: String) throws(SystemError) -> Bool {
+    let descriptor = try System.open(path, .readOnly)
+    defer { System.close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: Compression.beginningBytes)
+    // An error is left for the reading itself to report.
+    let count = bytes.withUnsafeMutableBytes {
+      (try? System.read(descriptor, at: 0, into: $0, path: path)) ?? 0
+    }
+    return Compression.of(path: path, beginning: Array(bytes[..<count])) != nil
+  }
+}

@@ -1,0 +1,177 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// Several inputs, patterns of names, compressed files, and what stands around the process.
+@Suite struct InputTests {
+  // MARK: Several
+
+  @Test func patternsAndSeveralFiles() throws {
+    let bench = try Workbench()
+    try FileManager.default.createDirectory(
+      atPath: bench.path("logs/old"), withIntermediateDirectories: true)
+    try bench.write("logs/b.csv", "id,name\n2,b\n")
+    try bench.write("logs/a.csv", "name,id\na,1\n")
+    try bench.write("logs/old/c.csv", "id,extra\n3,x\n4\n")
+    try bench.write("logs/empty.csv", "")
+    let report = try bench.report([
+      "import", bench.path("logs/**/*.csv"), "--into", bench.database, "--max-rejects", "1",
+      "--table", "t",
+    ])
+    // In the order of the names; columns by name, wherever they stand; new ones are added.
+    #expect(try bench.export() == "name,id,extra\na,1,\nb,2,\n,3,x\n")
+    #expect(report["inputs"].count == 4)
+    #expect(report["inputs"][0].text == bench.path("logs/a.csv"))
+    #expect(report["inputs"][3].text == bench.path("logs/old/c.csv"))
+    #expect(report["files"].count == 4)
+    #expect(report["files"][0]["path"].text == bench.path("logs/a.csv"))
+    #expect(report["files"][0]["imported"].int == 1 && report["files"][2]["read"].int == 0)
+    #expect(report["files"][3]["read"].int == 2 && report["files"][3]["rejected"].int == 1)
+    #expect(report["files"][3]["rejects"]["file"].text == bench.path("c.rejects.csv"))
+    #expect(
+      report["notes"][0].text?.hasSuffix("empty.csv is empty: there is no header and no record")
+        == true)
+    let text = try bench.run([
+      "import", bench.path("logs/*.csv"), "--into", bench.database, "--table", "u",
+    ]).outputText
+    #expect(text.contains("  file        \(bench.path("logs/a.csv")): 1 imported\n"))
+    #expect(text.contains("  file        \(bench.path("logs/b.csv")): 1 imported\n"))
+    // A name that has such characters in it is a name.
+    try bench.write("[x]*.csv", "k\n1\n")
+    try bench.run(["import", bench.path("[x]*.csv"), "--into", bench.database, "--table", "v"])
+    #expect(try bench.export("--table", "v") == "k\n1\n")
+  }
+
+  @Test func inputsThatCannotBe() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "k\n1\n")
+    func fails(_ inputs: [String], _ status: Command.ExitStatus, _ words: String) throws {
+      let result = try bench.run(
+        ["import"] + inputs + ["--into", bench.database], status: status)
+      #expect(result.errorText.contains(words), "\(result.errorText)")
+      #expect(!bench.names().contains("t.sheaf"))
+    }
+    let a = bench.path("a.csv")
+    try fails([bench.path("no*.csv")], .inputMissing, "no file has a name like that")
+    try fails([a, bench.path("b.csv")], .inputMissing, "b.csv: cannot read the input: No such")
+    try fails([bench.path("")], .inputMissing, "it is a directory: name its files")
+    try fails([a, bench.path("*.csv")], .usage, "a.csv is given twice: name it once")
+    try fails([a, bench.path("./a.csv")], .usage, "are the same file: name it once")
+    try fails(["-", "-"], .usage, "standard input is given twice")
+    try bench.write("h.csv", "1\n2\n")
+    try bench.write("empty.csv", "")
+    try fails([bench.path("empty.csv")], .dataRefused, "the input is empty")
+    try bench.write("z.csv", "PK\u{3}\u{4}zip")
+    try fails([bench.path("z.csv")], .inputMissing, "it is a ZIP archive: unpack it first")
+    // One with a header and one that seems to have none.
+    let doubt = try bench.run(
+      ["import", a, bench.path("h.csv"), "--into", bench.database], status: .usage)
+    #expect(doubt.errorText.contains("h.csv seems to have no header, unlike \(a)"))
+  }
+
+  /// Thousands: none is open longer than it is read.
+  @Test func moreFilesThanMayBeOpen() throws {
+    let bench = try Workbench()
+    for index in 0..<400 { try bench.write("f\(1000 + index).csv", "a\n\(index)\n") }
+    let result = try SheafProcess.run(
+      [
+        "-c",
+        "ulimit -n 64; exec \"$SHEAF\" import '\(bench.path("f*.csv"))' --into \(bench.database) "
+          + "--table t --durability none --quiet",
+      ], program: "/bin/sh", environment: ["SHEAF": SheafProcess.program()])
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try bench.export("--no-header") == (0..<400).map { "\($0)\n" }.joined())
+  }
+
+  // MARK: Compressed
+
+  @Test(arguments: ["gzip", "zstd", "bzip2", "xz"])
+  func compressed(program: String) throws {
+    let bench = try Workbench()
+    let csv = "id,text\n" + (1...4000).map { "\($0),some text \($0 &* 7919 % 1000)\n" }.joined()
+    try bench.write("apps.csv", csv)
+    guard try Compressor.compress(bench.path("apps.csv"), program) else { return }
+    let name = "apps.csv." + Compressor.extensions[program, default: ""]
+    let report = try bench.report(["import", bench.path(name), "--into", bench.database])
+    #expect(report["table"].text == "apps" && report["bytesRead"].int == csv.utf8.count)
+    #expect(try bench.export() == csv)
+    // Told by its first bytes too.
+    let bytes = try bench.read(name)
+    try Data(bytes).write(to: URL(fileURLWithPath: bench.path("plain")))
+    try bench.run(["import", bench.path("plain"), "--into", bench.database])
+    #expect(try bench.export("--table", "plain") == csv)
+    // Cut off or damaged: refused, and nothing but whole batches is there.
+    var damaged = bytes
+    damaged[bytes.count / 2] ^= 0x55
+    for (label, part) in [
+      ("cut", Array(bytes[..<(bytes.count * 2 / 3)])), ("end", Array(bytes.dropLast(3))),
+      ("damaged", damaged), ("none", []),
+    ] {
+      let path = bench.path("\(label).csv." + Compressor.extensions[program, default: ""])
+      try Data(part).write(to: URL(fileURLWithPath: path))
+      let database = bench.path("\(label).sheaf")
+      let result = try bench.run(["import", path, "--into", database], status: .dataRefused)
+      // What a checksum at the end tells comes after records that make no sense.
+      if label == "damaged" { continue }
+      #expect(
+        result.errorText.contains("\(path): the archive is damaged or cut off"),
+        "\(result.errorText)")
+      if let rows = try? SheafProcess.run(["export", database, "--no-header"]), rows.status == 0 {
+        let count = rows.output.filter { $0 == 0x0A }.count
+        #expect(count % 1000 == 0 && csv.utf8.starts(with: Array("id,text\n".utf8) + rows.output))
+        let known = try SheafProcess.run(["import", path, "--into", database, "--resume"])
+        #expect(known.status == 65, "never complete")
+      }
+    }
+    // From a pipe the bytes have to be decompressed before.
+    let piped = try SheafProcess.run(
+      ["import", "-", "--into", bench.path("p.sheaf")], input: bytes)
+    #expect(piped.status == 66 && piped.errorText.contains("send it through \(program) -dc"))
+  }
+
+  @Test func aProgramThatIsMissing() throws {
+    let bench = try Workbench()
+    try Data([0x28, 0xB5, 0x2F, 0xFD, 0, 0, 0]).write(
+      to: URL(fileURLWithPath: bench.path("a.csv.zst")))
+    let result = try SheafProcess.run(
+      ["import", bench.path("a.csv.zst"), "--into", bench.database],
+      environment: ["PATH": bench.path("nowhere")])
+    #expect(result.status == 66)
+    #expect(result.errorText.contains("needs the program zstd, which is not installed: install it"))
+    #expect(!bench.names().contains("t.sheaf"))
+  }
+
+  // MARK: Standard descriptors
+
+  @Test func closedDescriptors() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "k\n1\n2\n")
+    let words = "import \(bench.path("a.csv")) --into \(bench.database) --truncate"
+    // A database opened as descriptor 1 would be printed into.
+    for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
+      let result = try Shelled.run("\(words) \(closed)")
+      #expect(result.status == 0 || result.status == 74, "\(closed): \(result.errorText)")
+      try bench.run(["check", bench.database])
+      #expect(try bench.export() == "k\n1\n2\n", "\(closed)")
+    }
+    let input = try Shelled.run("import - --into \(bench.path("s.sheaf")) <&-")
+    #expect(input.status == 74 || input.status == 66, "\(input.errorText)")
+    #expect(input.errorText.hasPrefix("sheaf import: standard input: "))
+    // A report that nobody reads any more.
+    let piped = try Shelled.run("\(words) --report json | true")
+    #expect(piped.status == 0 && piped.error.isEmpty)
+    #expect(try bench.export() == "k\n1\n2\n")
+  }
+
+  /// An import that fails does not wait for a pipe that gives no more.
+  @Test func aFailureWithAPipeThatStaysOpen() throws {
+    let bench = try Workbench()
+    let process = try SheafProcess(["import", "-", "--into", bench.database, "--batch-size", "1"])
+    try process.send("a,b\n" + (1...20_000).map { $0 == 5 ? "5\n" : "\($0),x\n" }.joined())
+    let result = process.wait(within: 20)
+    #expect(result.status == 65, "\(result.errorText)")
+    #expect(result.errorText.contains("committed so far: 4 batches, 4 objects"))
+  }
+}

@@ -1,0 +1,149 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// Rejected records through the built program: kept, explained, mended and imported after all.
+@Suite struct RejectFileTests {
+  private static let csv =
+    "id,\"na,me\",day\n1,one,2018-08-03\n2,two\n\"3\",\"thr\"\"ee\",soon\n1,again,2018-08-04\n"
+    + ",nobody,2018-08-05\n6,six,2018-08-06\n"
+
+  private func words(_ bench: Workbench) throws -> [String] {
+    try bench.write("in.csv", Self.csv)
+    return [
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--key", "id",
+      "--types", "day:date",
+    ]
+  }
+
+  @Test(arguments: ["1", "2", "1000"])
+  func mendedAndImportedAfterAll(batch: String) throws {
+    let bench = try Workbench()
+    let words = try words(bench) + ["--batch-size", batch]
+    let report = try bench.report(words + ["--max-rejects", "4"])
+    #expect(report["read"].int == 6 && report["imported"].int == 2 && report["rejected"].int == 4)
+    #expect(report["rejects"]["file"].text == bench.path("in.rejects.csv"))
+    // The input's own header, then the original bytes.
+    #expect(
+      try bench.text("in.rejects.csv")
+        == "id,\"na,me\",day\n2,two\n\"3\",\"thr\"\"ee\",soon\n1,again,2018-08-04\n,nobody,2018-08-05\n"
+    )
+    let reasons = try bench.text("in.rejects.csv.reasons.jsonl").split(separator: "\n").map {
+      try Report(Array("\($0)\n".utf8))
+    }
+    #expect(reasons.map { $0["record"].int } == [2, 3, 4, 5])
+    #expect(reasons.map { $0["line"].int } == [3, 4, 5, 6])
+    #expect(reasons.map { $0["column"].text } == [nil, "day", "id", "id"])
+    #expect(reasons.map { $0["value"].text } == [nil, "soon", "1", nil])
+    #expect(reasons.allSatisfy { $0["file"].text == bench.path("in.csv") })
+    let bytes = Array(Self.csv.utf8)
+    #expect(bytes[(reasons[1]["byteOffset"].int ?? 0)...].starts(with: "soon".utf8))
+    #expect(reasons[2]["reason"].text?.contains("the key '1' exists already") == true)
+    #expect(reasons[3]["reason"].text == "the key 'id' is empty")
+
+    let mended = try bench.text("in.rejects.csv")
+      .replacing("2,two\n", with: "2,two,2018-08-07\n").replacing("soon", with: "2018-08-08")
+      .replacing("\n1,again", with: "\n4,again").replacing("\n,nobody", with: "\n5,nobody")
+    try bench.write("in.rejects.csv", mended)
+    let after = try bench.report([
+      "import", bench.path("in.rejects.csv"), "--into", bench.database, "--table", "t",
+    ])
+    #expect(after["imported"].int == 4 && after["rejected"].int == 0)
+    let rows = try bench.run([
+      "query", bench.database, "id >= 1", "--sort", "id", "--format", "csv",
+    ])
+    #expect(
+      rows.outputText == """
+        id,"na,me",day
+        1,one,2018-08-03
+        2,two,2018-08-07
+        3,"thr""ee",2018-08-08
+        4,again,2018-08-04
+        5,nobody,2018-08-05
+        6,six,2018-08-06
+
+        """)
+  }
+
+  @Test func theLimitSaysWhatWasCommitted() throws {
+    let bench = try Workbench()
+    let words = try words(bench) + ["--batch-size", "1"]
+    let result = try bench.run(words, status: .dataRefused)
+    #expect(result.errorText.contains("committed so far: 1 batch, 1 object;"))
+    let more = try bench.run(words + ["--resume", "--max-rejects", "2"], status: .dataRefused)
+    #expect(more.errorText.contains("3 records rejected, more than --max-rejects allows"))
+    #expect(more.errorText.contains("in.csv:3:1"))
+    for (limit, status) in [("50%", 65), ("67%", 0), ("unlimited", 0), ("4", 0), ("3", 65)] {
+      let result = try SheafProcess.run(words + ["--truncate", "--max-rejects", limit])
+      #expect(result.status == Int32(status), "\(limit): \(result.errorText)")
+    }
+    // Of several inputs, all together.
+    try bench.write("x.csv", "id,\"na,me\",day\n7\n8,eight,2018-08-03\n")
+    let several = try SheafProcess.run(
+      [words[0], bench.path("x.csv")] + words[1...] + ["--truncate", "--max-rejects", "4"])
+    #expect(several.status == 65)
+    #expect(several.errorText.contains("committed so far: 6 batches, 2 objects"))
+  }
+
+  /// One file for the rejects of several inputs, and another for those with other columns.
+  @Test func severalInputs() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "k,v\n1\n")
+    try bench.write("b.csv", "v,k\n2\n")
+    try bench.write("c.csv", "k,v\n3\n")
+    let words =
+      ["import"] + ["a", "b", "c"].map { bench.path($0 + ".csv") } + [
+        "--into", bench.database, "--table", "t", "--max-rejects", "unlimited", "--rejects",
+        bench.path("r.csv"),
+      ]
+    for more in [[], ["--truncate"], ["--resume"]] {
+      try bench.run(words + more)
+      #expect(try bench.text("r.csv") == "k,v\n1\n3\n")
+      #expect(try bench.text("r.2.csv") == "v,k\n2\n")
+    }
+  }
+
+  // MARK: Dry runs
+
+  @Test(arguments: ["1", "3", "1000"])
+  func aDryRunFindsKeys(batch: String) throws {
+    let bench = try Workbench()
+    try bench.write("old.csv", "id,v\n5,x\n6,x\n")
+    try bench.run([
+      "import", bench.path("old.csv"), "--into", bench.database, "--table", "t", "--key", "id",
+    ])
+    let before = try bench.read("t.sheaf")
+    try bench.write("in.csv", "id,v\n1,a\n2,b\n1,c\n5,d\n3,e\n5,f\n,g\n1,h\n")
+    let words = [
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--batch-size",
+      batch, "--dry-run",
+    ]
+    let result = try SheafProcess.run(words + ["--report", "json"])
+    #expect(result.status == 65)
+    let report = try Report(result.output)
+    #expect(report["imported"].int == 3 && report["rejected"].int == 5 && report["read"].int == 8)
+    let lines = result.errorText.split(separator: "\n")
+    #expect(lines.count == 5)
+    #expect(lines[0].contains("in.csv:4:1") && lines[0].contains("occurs in the input before"))
+    #expect(lines[1].contains("in.csv:5:1") && lines[1].contains("'5' exists already: object"))
+    #expect(lines[4].contains("in.csv:9:1"))
+    for (policy, skipped, updated) in [("skip", 4, 0), ("update", 0, 4)] {
+      let other = try SheafProcess.run(
+        words + ["--report", "json", "--on-conflict", policy, "--max-rejects", "1"])
+      #expect(other.status == 0)
+      let report = try Report(other.output)
+      #expect(report["skipped"].int == skipped && report["updated"].int == updated)
+      #expect(report["imported"].int == 3 && report["rejected"].int == 1)
+    }
+    let emptied = try SheafProcess.run(words + ["--report", "json", "--truncate"])
+    #expect(try Report(emptied.output)["rejected"].int == 4)
+    #expect(try bench.read("t.sheaf") == before)
+    bench.expectNothingLeft()
+    // What a real run does then.
+    let real = try SheafProcess.run(
+      words.filter { $0 != "--dry-run" } + ["--report", "json", "--max-rejects", "5"])
+    #expect(try Report(real.output)["imported"].int == 3)
+  }
+}
