@@ -7,7 +7,8 @@ public enum ConflictPolicy: String, Sendable, CaseIterable {
   case error
   /// The record is left out; the object stays as it is.
   case skip
-  /// The object gets all values of the record; columns that the input does not have become null.
+  /// The object gets all values of the record; columns that the input does not have get their default,
+  /// or null without one.
   case replace
   /// The object gets the values of the record; columns that the input does not have stay as they
   /// are, and so do those for surplus fields that the record does not have.

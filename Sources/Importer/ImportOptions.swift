@@ -64,7 +64,9 @@ public struct ImportOptions: Sendable {
   public var inputs: [String]
   /// The database file.
   public var database: String
-  /// The table; nil: the first input's file name without its extensions.
+  /// The table; nil: the first input's file name without its extensions. Columns are matched by name. One
+  /// that only the input has is added; in one that only the table has, new objects get its default, or
+  /// null without one. A null in the input stays null.
   public var table: String?
   /// How many records make a transaction.
   public var batchSize = BatchSize.records(1000)

@@ -26,8 +26,8 @@ struct TableMatch {
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
     var columns: [ImportPlan.PlannedColumn] = []
     var states: [ColumnTypes.State] = []
-    // An emptied table takes any type.
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
+    let guessed = table?.note(GuessedColumns.note).map(GuessedColumns.decode) ?? []
     for (position, name) in names.enumerated() {
       let strict: ColumnType? =
         switch options.types {
@@ -44,25 +44,40 @@ struct TableMatch {
               "column '\(name)' of the table is \(column.type.name), not \(strict.name): "
                 + "leave it out of --types, or use --truncate")
           }
-          if strict == nil {
-            state.classes = try table?.classes(ofColumn: index) ?? []
-            state.sampled = state.classes
+          if strict == nil { state.classes = try table?.classes(ofColumn: index) ?? [] }
+        }
+        if strict == nil {
+          // In an emptied table a type that an import has guessed may be guessed anew; one that somebody
+          // has chosen stays, and is widened at most.
+          if !guessed.contains(schema.columnIDs[index]) || column.default != nil {
+            state.classes.formUnion(column.type.class)
           }
+          // Bytes take everything.
+          if column.type == .data { state.strictType = .data }
+          state.sampled = state.classes
+          state.isKnown = !state.classes.isEmpty
         }
         columns.append(
           ImportPlan.PlannedColumn(
-            name: name, identifier: schema.columnIDs[index], strictType: strict,
-            isNullable: column.isNullable && position != keyColumn, isNew: false))
+            name: name, identifier: schema.columnIDs[index], strictType: state.strictType,
+            isNullable: column.isNullable && position != keyColumn, isNew: false,
+            isGuessed: false))
       } else {
+        var isGuessed = true
+        if case .named = options.types { isGuessed = strict == nil }
         columns.append(
           ImportPlan.PlannedColumn(
             name: name, identifier: nextIdentifier, strictType: strict,
-            isNullable: position != keyColumn, isNew: true))
+            isNullable: position != keyColumn, isNew: true, isGuessed: isGuessed))
         nextIdentifier &+= 1
       }
       states.append(state)
     }
-    if let missing = schema?.columns.first(where: { !$0.isNullable && !names.contains($0.name) }) {
+    // Elsewhere objects get the default; of a key one is of no use.
+    if let missing = schema?.columns.first(where: {
+      !$0.isNullable && !names.contains($0.name)
+        && ($0.default == nil || $0.name == table?.keyColumn)
+    }) {
       throw ImportError.invalidOption(
         "the table's column '\(missing.name)' may not be null, and the input does not have it")
     }
@@ -100,13 +115,9 @@ extension Table {
   fileprivate func classes(ofColumn index: Int) throws -> TypeSet {
     let column = schema.columns[index]
     switch column.type {
-    case .bool: return .bool
-    case .date: return .date
-    case .dateTime: return .dateTime
-    case .data: return .text
-    // Without a value in it, the column has no type of its own yet.
+    // Without a value in it, a column may have no type of its own yet.
     case .text: return try hasValues(inColumn: index) ? .text : []
-    case .double: return .double
+    case .bool, .date, .dateTime, .data, .double: return column.type.class
     case .int:
       var classes: TypeSet = []
       let limit: Int64 = 1 << 53
@@ -132,5 +143,19 @@ extension Table {
       found = try leaf.statistics(id: schema.columnIDs[index]).nullCount < leaf.rowCount
     }
     return found
+  }
+}
+
+extension ColumnType {
+  /// What values of the type look like.
+  fileprivate var `class`: TypeSet {
+    switch self {
+    case .bool: .bool
+    case .int: .int
+    case .double: .double
+    case .date: .date
+    case .dateTime: .dateTime
+    case .text, .data: .text
+    }
   }
 }

@@ -25,8 +25,9 @@ enum ImportCommand {
   static let onConflict = Option<ConflictPolicy>(
     "on-conflict", .choice, default: "error", group: databaseGroup,
     help: "When the key exists already, in the table or earlier in the input: error rejects the "
-      + "record; skip leaves it out; replace gives the object all its values, and null in columns "
-      + "that the input does not have; update changes only the columns that the input has")
+      + "record; skip leaves it out; replace gives the object all its values, and in columns that "
+      + "the input does not have their default or null; update changes only the columns that the "
+      + "input has")
   static let batchSize = Option<CountOrAll>(
     "batch-size", .countOrAll, default: "1000", group: databaseGroup,
     help: "Objects in one transaction; \"all\" puts the whole input into one")

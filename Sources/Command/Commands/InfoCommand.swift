@@ -15,7 +15,7 @@ enum InfoCommand {
   ) throws -> ExitStatus {
     let path = arguments.positionals[0]
     return try DatabaseFile.use(path, .readOnly) { database in
-      let snapshot = try database.snapshot()
+      let snapshot = try database.snapshotForLooking()
       let use = try database.fileUse()
       let readers = try database.activeVersions().flatMap(readers)
       let tables = try snapshot.tableNames.map { try database.tableUse($0) }

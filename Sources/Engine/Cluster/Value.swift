@@ -129,10 +129,28 @@ public enum Value: Sendable {
     }
   }
 
-  /// True when a column of that type gives this very value back: the types are the same, or the
-  /// value is null.
-  public func fits(_ type: ColumnType) -> Bool {
-    columnType == nil || columnType == type
+  /// True when a column of that type takes this value without loss: the types are the same, the value is
+  /// null, or it is a whole number that a double holds exactly, for a column of doubles. From there it
+  /// comes back as a double.
+  public func fits(_ type: ColumnType) -> Bool { converted(to: type) != nil }
+
+  /// The value that a column of that type keeps of this one; nil when it does not fit.
+  package func converted(to type: ColumnType) -> Value? {
+    if columnType == nil || columnType == type { return self }
+    if case .int(let int) = self, type == .double {
+      return Double(exactly: int).map(Value.double)
+    }
+    return nil
+  }
+
+  /// How the value may be spelled in a column of that type when it is a primary key, the likeliest first:
+  /// `5.0` and `5` are the same double.
+  package func keySpellings(in type: ColumnType) -> [[UInt8]] {
+    guard type == .double, case .double(let double)? = converted(to: type) else {
+      return [spelling]
+    }
+    let whole = Int64(exactly: double).map { [Value.int($0).spelling] } ?? []
+    return [Value.double(double).spelling] + whole
   }
 }
 

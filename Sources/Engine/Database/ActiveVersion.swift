@@ -26,6 +26,8 @@ public struct ActiveVersion: Sendable, Equatable {
 extension Database {
   /// The versions that are alive, oldest first: who holds them, and what that keeps from reuse.
   ///
+  /// Works also when as many snapshots are held as there may be.
+  ///
   /// Thread rule: any thread; writers and readers go on meanwhile, in all processes.
   ///
   /// - Complexity: O(tree nodes of all these versions).
@@ -36,8 +38,8 @@ extension Database {
       while true {
         // Both are held while the trees are walked; they are the same unless a commit of this handle
         // is on its way to the disk.
-        let own = try snapshotOfOwnWrites()
-        let newest = try snapshot()
+        let own = try snapshotOfOwnWrites(usesSpare: true)
+        let newest = try snapshotForLooking()
         let held = try coordination.heldVersions()
         do {
           return try withExtendedLifetime(own) {

@@ -12,6 +12,7 @@ extension Database {
   ///   as it was.
   @discardableResult
   public static func deleteFiles(at given: String) throws -> Bool {
+    try translatingErrors(given) { try System.checkPath(given) }
     let path = System.resolved(given)
     return try translatingErrors(path) {
       // A lock file is not made where there is nothing to lock; one may be left of a killed process.

@@ -45,7 +45,7 @@ extension Database {
   /// - Complexity: O(bytes in use): every column of every cluster is decoded.
   /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
   public func check() throws -> CheckReport {
-    let snapshot = try snapshot()
+    let snapshot = try snapshotForLooking()
     return try translatingErrors(path) {
       // Its own reader, which has not verified anything yet: bytes may have gone bad since.
       let blocks = try BlockReader(storage: snapshot.blocks.storage)
@@ -59,7 +59,7 @@ extension Database {
   /// - Complexity: O(tree nodes).
   /// - Throws: as `snapshot`; `EngineError.system`.
   public func fileUse() throws -> FileUse {
-    let snapshot = try snapshot()
+    let snapshot = try snapshotForLooking()
     return try withExtendedLifetime(snapshot) {
       try translatingErrors(path) {
         let space = try walk(snapshot.record, snapshot.blocks)
@@ -73,7 +73,7 @@ extension Database {
   /// - Complexity: O((clusters + changed rows) × columns); values are not read.
   /// - Throws: as `snapshot`; `EngineError.noSuchTable`.
   public func tableUse(_ name: String) throws -> TableUse {
-    try TableUse(try snapshot().table(name))
+    try TableUse(try snapshotForLooking().table(name))
   }
 
   /// Rewrites the file without its free space, in large clusters: into a temporary file beside it,

@@ -5,9 +5,14 @@ extension Database {
   /// one to close removes it.
   ///
   /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot or
-  ///   block; the file is left as it is), `.busy`, `.system`; with `options.schema` also
+  ///   block; the file is left as it is), `.busy`, `.system`, `.invalidArgument` for a limit of no versions; with `options.schema` also
   ///   `.schemaMismatch`, `.newerSchema`, `.invalidSchema`, and what the migration throws.
   public static func open(_ given: String, options: Options = Options()) throws -> Database {
+    try translatingErrors(given) { try System.checkPath(given) }
+    if let limit = options.maximumActiveVersions, limit < 1 {
+      throw EngineError.invalidArgument(
+        "maximumActiveVersions is \(limit): it must be 1 or more, or nil for no limit")
+    }
     // Through whatever links a file is reached, its lock file and its temporary are the same.
     let path = System.resolved(given)
     return try translatingErrors(path) {

@@ -30,7 +30,8 @@ public final class Database: @unchecked Sendable {
     public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
     /// The most versions that may be alive: the newest, and older ones that somebody holds, in any
     /// process. A commit that would exceed it throws `EngineError.tooManyVersions` and is rolled back;
-    /// it works again once a version has been released. Nil: no limit.
+    /// it works again once a version has been released. Nil: no limit. With 1 nobody may read while
+    /// somebody writes; a session holds the version that its transaction began from, so it needs 2.
     public var maximumActiveVersions: Int?
     /// The tables that the file must have; nil: whatever it has.
     ///
@@ -186,9 +187,10 @@ public final class Database: @unchecked Sendable {
   /// As safe from the reuse of pages as `snapshot()`. After a failed flush it may be of a version that
   /// is gone once the file is opened anew.
   ///
+  /// - Parameter usesSpare: also when as many snapshots are held as there may be.
   /// - Throws: what `snapshot()` throws.
-  package func snapshotOfOwnWrites() throws -> Snapshot {
-    try snapshot { $0.newestComplete() }
+  package func snapshotOfOwnWrites(usesSpare: Bool = false) throws -> Snapshot {
+    try snapshot(usesSpare: usesSpare) { $0.newestComplete() }
   }
 
   /// The number of the version that `snapshot()` would give just now. Cost: a few atomic loads.
@@ -198,11 +200,23 @@ public final class Database: @unchecked Sendable {
     get throws { try parts.pipeline.visible().version }
   }
 
-  private func snapshot(_ newest: (CommitPipeline) -> VersionRecord) throws -> Snapshot {
+  /// What `snapshot()` gives, also when as many snapshots are held as there may be: for those who find out
+  /// by whom, and release it soon.
+  ///
+  /// - Throws: what `snapshot()` throws.
+  package func snapshotForLooking() throws -> Snapshot {
+    try snapshot(usesSpare: true) { $0.visible() }
+  }
+
+  private func snapshot(
+    usesSpare: Bool = false, _ newest: (CommitPipeline) -> VersionRecord
+  ) throws -> Snapshot {
     try translatingErrors(path) {
       while true {
         let parts = try parts
-        let (slot, record) = try coordination.hold { newest(parts.pipeline) }
+        let (slot, record) = try coordination.hold(usesSpare: usesSpare) {
+          newest(parts.pipeline)
+        }
         let hold = VersionHold(record: record, slot: slot, coordination: coordination)
         // A compaction may have put another file in place between the two.
         if parts === (try self.parts) { return try Snapshot(hold: hold, blocks: parts.blocks) }

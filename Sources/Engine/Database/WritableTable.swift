@@ -35,8 +35,8 @@ public struct WritableTable {
 
   /// The object with a primary key, with the transaction's changes; nil when there is none.
   ///
-  /// A primary key is the spelling of its value: a column that was imported with `5.0` in it holds
-  /// `Value.double(5)`, which is spelled so, but not `Value.int(5)`.
+  /// A primary key is the spelling of its value. Of a number in a column of doubles both `5.0` and `5` are
+  /// looked for, in this order; of a text column nothing but the very text.
   ///
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
@@ -88,7 +88,7 @@ public struct WritableTable {
       throw EngineError.invalidArgument(
         "table '\(self.name)': an upsert needs a primary key, and its value")
     }
-    guard value != .null, let key = try editor.find(value.spelling) else {
+    guard value != .null, let key = try editor.find(value) else {
       return (try insert(values), true)
     }
     try update(key, values)

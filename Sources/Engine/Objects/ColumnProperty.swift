@@ -18,8 +18,11 @@ extension IntegerProperty {
   static var columnType: ColumnType { .int }
   var columnValue: Value? { Int64(exactly: self).map { .int($0) } }
   init?(_ value: Value) {
-    guard case .int(let int) = value else { return nil }
-    self.init(exactly: int)
+    switch value {
+    case .int(let int): self.init(exactly: int)
+    case .double(let double): self.init(exactly: double)
+    default: return nil
+    }
   }
   static func example(_ attempt: Int) -> Self { attempt == 0 ? 0 : 1 }
 }

@@ -28,6 +28,14 @@ public struct Row: Sendable, Equatable {
   }
 }
 
+extension Row: CustomStringConvertible {
+  /// The object on one line, for people: its key, then each column with its value, long ones cut off.
+  public var description: String {
+    let fields = zip(columnNames, values).map { "\($0): \($1.described)" }
+    return "object \(key) (\(fields.joined(separator: ", ")))"
+  }
+}
+
 /// The columns that rows have in common. An object, so that each row has one thing to hold and not
 /// the parts of a schema.
 package final class RowShape: Sendable {

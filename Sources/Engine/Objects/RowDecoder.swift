@@ -45,7 +45,7 @@ struct RowDecoder {
     guard let found = value.columnType else {
       return "the object has null there; make the property optional"
     }
-    if found == type.columnType {
+    if found == type.columnType || (found == .double && type.columnType == .int) {
       return "\(value.described) does not fit \(type)"
     }
     return "the column is \(found.article), which is no \(type)"
@@ -155,8 +155,8 @@ extension Row {
   ///     struct App: Codable { var name: String, stars: Double? }
   ///     let app = try table.row(forKey: 1)?.decode(App.self)
   ///
-  /// The types of properties: `Bool`; integers of all widths, which must be large enough for the value;
-  /// `Double` and `Float`; `String`; `CalendarDate`, `DateTime`; `[UInt8]`; enums with such a raw value; and
+  /// The types of properties: `Bool`; integers of all widths, which must hold the value exactly, also that of a
+  /// column of doubles; `Double` and `Float`; `String`; `CalendarDate`, `DateTime`; `[UInt8]`; enums with such a raw value; and
   /// optionals of these. Foundation's `Date` reads a double, seconds since 2001.
   ///
   /// - Throws: `EngineError.invalidProperty` naming the property, also for a `DecodingError` of the type's own;

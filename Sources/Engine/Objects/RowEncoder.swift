@@ -3,7 +3,7 @@
 /// | property | column |
 /// |---|---|
 /// | `Bool` | bool |
-/// | `Int`, `Int8` ... `UInt64` | int; an unsigned one above `Int64.max` is refused |
+/// | `Int`, `Int8` ... `UInt64` | int, or a double that is the same; an unsigned one above `Int64.max` is refused |
 /// | `Double`, `Float` | double |
 /// | `String` | text |
 /// | `CalendarDate`, `DateTime` | date, datetime |

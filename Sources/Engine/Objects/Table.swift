@@ -159,8 +159,8 @@ public struct Table: Sendable {
 
   /// The object with a primary key; nil when there is none.
   ///
-  /// A primary key is the spelling of its value: a column that was imported with `5.0` in it holds
-  /// `Value.double(5)`, which is spelled so, but not `Value.int(5)`.
+  /// A primary key is the spelling of its value. Of a number in a column of doubles both `5.0` and `5` are
+  /// looked for, in this order; of a text column nothing but the very text.
   ///
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
@@ -170,18 +170,26 @@ public struct Table: Sendable {
     }
     if value == .null { return nil }
     return try withLeaves { leaves in
-      let wanted = value.spelling
-      return try wanted.withUnsafeBytes { wanted in
-        let code = schema.keyCode.code(wanted)
-        var found: Row?
-        for run in entry.index where found == nil {
-          try run.find(CollectionOfOne(code), IndexBlocks(tree.blocks, end: tree.end)) {
-            _, object in
-            if found == nil { found = try row(object, leaves, having: wanted, in: column) }
-          }
-        }
-        return found
+      for spelling in value.keySpellings(in: schema.columns[column].type) {
+        if let row = try row(spelled: spelling, in: column, leaves) { return row }
       }
+      return nil
+    }
+  }
+
+  private func row(
+    spelled spelling: [UInt8], in column: Int, _ leaves: LeafCache
+  ) throws -> Row? {
+    try spelling.withUnsafeBytes { wanted in
+      let code = schema.keyCode.code(wanted)
+      var found: Row?
+      for run in entry.index where found == nil {
+        try run.find(CollectionOfOne(code), IndexBlocks(tree.blocks, end: tree.end)) {
+          _, object in
+          if found == nil { found = try row(object, leaves, having: wanted, in: column) }
+        }
+      }
+      return found
     }
   }
 

@@ -53,7 +53,6 @@ extension TableEditor {
     }
   }
 
-  /// The key of the object that has a primary key; nil when none has.
   package func find(_ spelling: [UInt8]) throws -> Int64? {
     try Self.withSpan(spelling) { base, span in
       var found: Int64 = -1
@@ -67,8 +66,11 @@ extension TableEditor {
   /// The key of the object that has a primary key; nil when none has, as with null.
   package func find(_ value: Value) throws -> Int64? {
     // Also asked for null, so that a table without a primary key and a transaction's end are told.
-    let found = try find(value.spelling)
-    return value == .null ? nil : found
+    let type = schema.keyColumn.map { schema.columns[$0].type } ?? .text
+    for spelling in value.keySpellings(in: type) {
+      if let key = try find(spelling) { return value == .null ? nil : key }
+    }
+    return nil
   }
 
   private static func withSpan<Result>(

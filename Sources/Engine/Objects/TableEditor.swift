@@ -97,7 +97,8 @@ package final class TableEditor {
         throw EngineError.invalidArgument(
           "table '\(name)' has \(schema.columns.count) columns; \(values.count) values were given")
       }
-      for (index, value) in values.enumerated() { try check(value, column: index) }
+      var values = values
+      for index in values.indices { try fit(&values[index], column: index) }
       let key = table.nextKey
       if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
@@ -157,7 +158,8 @@ package final class TableEditor {
     }
   }
 
-  /// Adds an encoded cluster's objects, and their primary keys, which are read from it.
+  /// Adds an encoded cluster's objects, and their primary keys, which are read from it. Columns that the
+  /// cluster does not have get their default.
   ///
   /// - Throws: `EngineError.duplicateKey`; nothing is added then.
   package func append(_ cluster: EncodedCluster) throws {
@@ -186,6 +188,7 @@ package final class TableEditor {
 
   private func place(_ cluster: EncodedCluster) throws {
     guard cluster.rowCount > 0 else { return }
+    let cluster = try withDefaults(cluster)
     try tree.append(try store.write(cluster, firstKey: table.nextKey))
     appended += cluster.rowCount
     try enter(cluster, firstObject: table.nextKey)
@@ -196,7 +199,10 @@ package final class TableEditor {
   /// Changes some values of an object.
   package func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws {
     try use {
-      for change in changes { try check(change.value, column: change.column) }
+      var changes = changes
+      for index in changes.indices {
+        try fit(&changes[index].value, column: changes[index].column)
+      }
       if let column = schema.keyColumn,
         let change = changes.last(where: { $0.column == column })
       {
@@ -266,7 +272,8 @@ package final class TableEditor {
     }
   }
 
-  private func check(_ value: Value, column index: Int) throws {
+  /// Makes a value the one that the column keeps of it.
+  private func fit(_ value: inout Value, column index: Int) throws {
     let column = schema.columns[index]
     if case .null = value {
       guard column.isNullable else {
@@ -275,10 +282,14 @@ package final class TableEditor {
       }
       return
     }
-    guard value.fits(column.type) else {
+    guard let fitting = value.converted(to: column.type) else {
+      // What is meant may be clear, and what is wrong with it may not.
+      let isLarge = value.columnType == .int && column.type == .double
       throw EngineError.invalidValue(
-        table: name, column: column.name, value: "\(value)", expected: "\(column.type.article)")
+        table: name, column: column.name, value: value.described,
+        expected: isLarge ? "a number that a double holds exactly" : column.type.article)
     }
+    value = fitting
   }
 
   package func note(_ name: String) -> [UInt8]? { table.notes[name] }

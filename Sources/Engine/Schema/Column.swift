@@ -9,7 +9,8 @@ public struct Column: Sendable, Hashable {
   public var type: ColumnType
   /// Whether objects may be null there.
   public var isNullable: Bool
-  /// What an object gets that is added by the names of columns, without this one; null when nil.
+  /// What an object gets that is added by the names of columns, or by an import, without this one; null
+  /// when nil.
   public var `default`: Value?
 
   /// - Parameters:
@@ -45,10 +46,11 @@ public struct Column: Sendable, Hashable {
     return nil
   }
 
-  /// The column as a schema keeps it: null is no default.
+  /// The column as a schema keeps it: null is no default, and the default is of the column's type.
   var normal: Column {
     var column = self
     if column.default == .null { column.default = nil }
+    column.default = column.default?.converted(to: type) ?? column.default
     return column
   }
 

@@ -101,8 +101,10 @@ extension EngineError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .system(let error):
-      return error.isNoSpace
-        ? "\(error) (free some space and go on: what was committed is safe)" : "\(error)"
+      if error.isNoSpace {
+        return "\(error) (free some space and go on: what was committed is safe)"
+      }
+      return error.isExisting ? "\(error) (it was left as it is; choose another path)" : "\(error)"
     case .notADatabase(let path, let reason):
       return "\(path): not a Sheaf database (\(reason)); it was left as it is"
     case .newerFormat(let path, let format):

@@ -57,6 +57,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package static func noMemory(_ operation: String, _ path: String) -> SystemError {
     SystemError(operation: operation, path: path, code: ENOMEM)
   }
+  /// True when something of that name is there already.
+  package var isExisting: Bool { code == EEXIST }
   /// True when the reader of a pipe has gone away.
   public var isClosedPipe: Bool { code == EPIPE }
 }
@@ -88,9 +90,15 @@ package enum System {
     case append
   }
 
+  /// Refuses what the system would cut off at a zero byte, and take for another file.
+  package static func checkPath(_ path: String) throws(SystemError) {
+    if path.utf8.contains(0) { throw SystemError(operation: "open", path: path, code: EINVAL) }
+  }
+
   package static func open(_ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644)
     throws(SystemError) -> Int32
   {
+    try checkPath(path)
     let flags: Int32 =
       switch mode {
       case .readOnly: O_RDONLY

@@ -7,7 +7,7 @@
 /// blocks nobody.
 ///
 ///     0     8  magic "SheafLck"
-///     8     8  layout version (3)
+///     8     8  layout version (4)
 ///     16   16  device and inode of the database file
 ///     32    8  the next ticket of the writers' queue
 ///     40    8  the next participant's token
@@ -18,8 +18,8 @@
 ///     192   8  how many handles want to be woken when a version is published (a hint: those of killed
 ///              processes still count)
 ///     200   1  written to, without changing it, to wake them (`VersionWatcher`)
-///     4096     2,048 reader slots of 64 bytes (`ReaderTable`)
-///     135168   256 writer seats of 16 bytes: ticket, owner's token (`WriterQueue`)
+///     4096     2,064 reader slots of 64 bytes (`ReaderTable`), the last 16 for looking who holds the others
+///     136192   256 writer seats of 16 bytes: ticket, owner's token (`WriterQueue`)
 ///
 /// Byte ranges beyond 1 GiB carry the kernel locks; no bytes are stored there.
 ///
@@ -38,7 +38,9 @@ package final class Coordination: @unchecked Sendable {
     static let touched = 200
     static let readers = 4096
     static let readerSlotCount = 2048
-    static let seats = readers + readerSlotCount * 64
+    static let spareSlotCount = 16
+    static let allSlotCount = readerSlotCount + spareSlotCount
+    static let seats = readers + allSlotCount * 64
     static let seatCount = 256
     static let bytes = seats + seatCount * 16
   }
@@ -57,7 +59,7 @@ package final class Coordination: @unchecked Sendable {
   }
 
   private static let magic: UInt64 = 0x6B63_4C66_6165_6853  // "SheafLck", little-endian
-  private static let layoutVersion: UInt64 = 3
+  private static let layoutVersion: UInt64 = 4
 
   /// The newest version that readers may take; durable unless the storage is private.
   package let visible: VersionCell
@@ -235,7 +237,7 @@ package final class Coordination: @unchecked Sendable {
     {
       // What a participant killed here held is nobody's: without this the newcomer's byte would
       // make it look alive.
-      for slot in 0..<Place.readerSlotCount {
+      for slot in 0..<Place.allSlotCount {
         let owner = word(memory, Place.readers + slot * 64)
         let left = owner.load()
         if left & 0xFFFF == UInt64(index + 1) { _ = owner.exchange(left, with: 0) }
@@ -311,7 +313,7 @@ package final class Coordination: @unchecked Sendable {
   }
 
   private var holdsVersions: Bool {
-    let used = min(Int(clamping: word(Place.usedReaderSlots).load()), Place.readerSlotCount)
+    let used = min(Int(clamping: word(Place.usedReaderSlots).load()), Place.allSlotCount)
     return (0..<used).contains { word(Place.readers + $0 * 64).load() == token }
   }
 

@@ -17,9 +17,12 @@ package struct HeldVersion: Sendable, Equatable {
 extension Coordination {
   /// Holds the newest version that `newest` gives, until `release`.
   ///
+  /// - Parameter usesSpare: takes a slot that is kept free for looking, when there is no other.
   /// - Throws: `CoordinationError.tooManyReaders` when every slot is taken.
-  package func hold(_ newest: () throws -> VersionRecord) throws -> (slot: Int, VersionRecord) {
-    let slot = try claimSlot()
+  package func hold(
+    usesSpare: Bool = false, _ newest: () throws -> VersionRecord
+  ) throws -> (slot: Int, VersionRecord) {
+    let slot = try claimSlot(usesSpare: usesSpare)
     do {
       var record = try newest()
       while true {
@@ -45,15 +48,24 @@ extension Coordination {
     word(Place.readers + slot * 64 + index * 8)
   }
 
-  private func claimSlot() throws -> Int {
-    for slot in 0..<Place.readerSlotCount where readerWord(slot, 0).load() == 0 {
+  private func claimSlot(usesSpare: Bool) throws -> Int {
+    let count = usesSpare ? Place.allSlotCount : Place.readerSlotCount
+    if let slot = freeSlot(count) { return slot }
+    // Some may be of processes that were killed.
+    _ = try heldVersions()
+    if let slot = freeSlot(count) { return slot }
+    throw CoordinationError.tooManyReaders(path, Place.readerSlotCount)
+  }
+
+  private func freeSlot(_ count: Int) -> Int? {
+    for slot in 0..<count where readerWord(slot, 0).load() == 0 {
       if readerWord(slot, 0).exchange(0, with: token) {
         readerWord(slot, 6).store(UInt64(UInt32(bitPattern: System.processIdentifier)))
         word(Place.usedReaderSlots).raise(to: UInt64(slot + 1))
         return slot
       }
     }
-    throw CoordinationError.tooManyReaders(path, Place.readerSlotCount)
+    return nil
   }
 
   private func publish(_ record: VersionRecord, in slot: Int) {
@@ -75,7 +87,7 @@ extension Coordination {
     var held: [HeldVersion] = []
     var alive: [UInt64: Bool] = [token: true]
     let first = word(Place.firstVersion).load()
-    for slot in 0..<min(Int(clamping: word(Place.usedReaderSlots).load()), Place.readerSlotCount) {
+    for slot in 0..<min(Int(clamping: word(Place.usedReaderSlots).load()), Place.allSlotCount) {
       let owner = readerWord(slot, 0).load()
       if owner == 0 { continue }
       if alive[owner] == nil { alive[owner] = try isAlive(owner) }

@@ -11,6 +11,8 @@ struct ColumnTypes: Sendable, Equatable {
     var classes: TypeSet = []
     /// What was seen up to the end of the sample.
     var sampled: TypeSet = []
+    /// The table has had the column's type before this import, so that no sample decides it.
+    var isKnown = false
     /// Line of the first value that widened the type after the sample.
     var widenedAt: Int?
     var nulls = 0
@@ -67,7 +69,7 @@ extension ColumnTypes.State {
     let hadValues = !classes.isEmpty
     classes.formUnion(sighting.type)
     // A column that is null throughout the sample begins with its first value.
-    if sighting.record <= ColumnTypes.sampleRecords || !hadValues {
+    if sighting.record <= ColumnTypes.sampleRecords && !isKnown || !hadValues {
       sampled.formUnion(sighting.type)
     } else if before != type, widenedAt == nil {
       widenedAt = sighting.line

@@ -13,6 +13,8 @@ struct ImportPlan: Sendable {
     let isNullable: Bool
     /// True for a column that the table does not have yet.
     let isNew: Bool
+    /// True for a new one whose type nobody has given by name.
+    let isGuessed: Bool
   }
 
   let file: String

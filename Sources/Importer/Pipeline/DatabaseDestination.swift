@@ -57,6 +57,7 @@ final class DatabaseDestination: Destination {
           try editor.addColumn(Column(column.name, column.strictType ?? .text))
         }
       }
+      try editor.addGuessed(plan.columns.filter(\.isGuessed).map(\.identifier))
       try setKey(editor)
     }
   }
@@ -122,6 +123,7 @@ final class DatabaseDestination: Destination {
     for index in plan.columns.count..<max(plan.columns.count, columnCount)
     where editor.schema.index(of: plan.name(index)) == nil {
       try editor.addColumn(Column(plan.name(index), .text))
+      try editor.addGuessed([plan.identifier(index)])
     }
   }
 
@@ -168,7 +170,9 @@ extension TableEditor {
     }
     try rows.arena.withUnsafeBytes { arena in
       try spans.withUnsafeBufferPointer { spans in
-        try append(arena: arena, spans: spans, rowCount: range.count)
+        try append(
+          arena: arena, spans: spans, rowCount: range.count,
+          absent: order.indices.filter { order[$0] == nil })
       }
     }
   }

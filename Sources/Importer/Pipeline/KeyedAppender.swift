@@ -144,7 +144,9 @@ final class KeyedAppender {
       }
       try rows.withBase { memory, _ in
         try spans.withUnsafeBufferPointer {
-          try editor.append(arena: memory, spans: $0, rowCount: fresh.count, keysAreNew: true)
+          try editor.append(
+            arena: memory, spans: $0, rowCount: fresh.count,
+            absent: positions.indices.filter { positions[$0] == nil }, keysAreNew: true)
         }
       }
     }
@@ -200,6 +202,8 @@ final class KeyedAppender {
       }
     }
     let positions = positions(rows, editor.schema)
+    let others: RowChanges.OtherColumns =
+      policy == .update ? .kept : .replaced(by: editor.defaults)
     while !groups.isEmpty {
       var changes = RowChanges()
       var objects = ObjectReader(editor)
@@ -208,7 +212,7 @@ final class KeyedAppender {
         let isChanged = try rows.withBase { memory, _ in
           try changes.add(
             rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount], memory, positions,
-            keepsOthers: policy == .update, inputColumns: plan.columns.count, of: object, &objects)
+            others: others, inputColumns: plan.columns.count, of: object, &objects)
         }
         if isChanged { outcome.updated += 1 } else { outcome.unchanged += 1 }
         if changes.byteCount > Self.heldBytes {

@@ -9,45 +9,61 @@ struct RowChanges {
 
   var byteCount: Int { arena.count }
 
+  /// What becomes of an object's columns that the input does not have.
+  enum OtherColumns {
+    case kept
+    /// They get these spellings; nil: null.
+    case replaced(by: [[UInt8]?])
+
+    var areKept: Bool {
+      if case .kept = self { return true }
+      return false
+    }
+  }
+
   /// Compares a row with an object, and takes its values if they differ.
   ///
   /// - Parameters:
   ///   - fields: the row, whose offsets count from the start of `memory`.
   ///   - positions: where each of the table's columns lies in the row.
-  ///   - keepsOthers: columns that the row does not have keep their values; else they become null.
+  ///   - others: what becomes of columns that the row does not have.
   ///   - inputColumns: those from here on take surplus fields.
   /// - Returns: whether anything differs.
   mutating func add(
     _ fields: ArraySlice<TextSpan>, _ memory: UnsafeRawBufferPointer, _ positions: [Int?],
-    keepsOthers: Bool, inputColumns: Int, of object: Int64, _ reader: inout ObjectReader
+    others: OtherColumns, inputColumns: Int, of object: Int64, _ reader: inout ObjectReader
   ) throws -> Bool {
     guard try reader.go(to: object) else {
       throw EngineError.invalidArgument("object \(object) of the key is not there")
     }
-    func field(_ column: Int) -> (bytes: UnsafeRawBufferPointer?, isKept: Bool) {
-      guard let position = positions[column] else { return (nil, keepsOthers) }
+    func with<Result>(
+      _ column: Int, _ body: (_ bytes: UnsafeRawBufferPointer?, _ isKept: Bool) throws -> Result
+    ) rethrows -> Result {
+      guard let position = positions[column] else {
+        guard case .replaced(let defaults) = others else { return try body(nil, true) }
+        guard let spelling = defaults[column] else { return try body(nil, false) }
+        return try spelling.withUnsafeBytes { try body($0, false) }
+      }
       let span = fields[fields.startIndex + position]
       // A record without a surplus field says nothing about its column.
-      if span.isNull { return (nil, keepsOthers && position >= inputColumns) }
+      if span.isNull { return try body(nil, others.areKept && position >= inputColumns) }
       let start = Int(span.offset)
-      return (
-        UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)]), false
-      )
+      return try body(
+        UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)]), false)
     }
     var isChanged = false
     for column in positions.indices where !isChanged {
-      let (bytes, isKept) = field(column)
-      if isKept { continue }
-      isChanged = try reader.withSpelling(column) { !Self.areEqual($0, bytes) }
+      isChanged = try with(column) { bytes, isKept in
+        if isKept { return false }
+        return try reader.withSpelling(column) { !Self.areEqual($0, bytes) }
+      }
     }
     guard isChanged else { return false }
     objects.append(object)
     for column in positions.indices {
-      let (bytes, isKept) = field(column)
-      if isKept {
+      try with(column) { bytes, isKept in
+        guard isKept else { return try append(bytes) }
         try reader.withSpelling(column) { try append($0) }
-      } else {
-        try append(bytes)
       }
     }
     return true

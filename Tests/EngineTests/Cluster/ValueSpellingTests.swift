@@ -156,7 +156,9 @@ import TestSupport
   }
 
   @Test func valuesFitTheirOwnTypeOnly() {
-    #expect(Value.null.fits(.int) && Value.int(1).fits(.int) && !Value.int(1).fits(.double))
+    #expect(Value.null.fits(.int) && Value.int(1).fits(.int) && !Value.double(1).fits(.int))
+    // A double that is the same number, and no other.
+    #expect(Value.int(1 << 53).fits(.double) && !Value.int(1 << 53 + 1).fits(.double))
     for special in [Double.nan, .infinity, -.infinity] {
       #expect(Value(spelling: Value.double(special).spelling, type: .double) == .double(special))
     }

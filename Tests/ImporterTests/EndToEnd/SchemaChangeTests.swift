@@ -121,7 +121,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("An import goes into the changed table; columns it does not know are null")
+  @Test("An import goes into the changed table; columns it does not know get their default")
   func importing() throws {
     let folder = try ImportFolder()
     try folder.importCSV(Self.csv(0..<50))
@@ -139,7 +139,7 @@ struct SchemaChangeTests {
     let lines = try folder.exportText().split(separator: "\n").map(String.init)
     #expect(lines[0] == "id,when,word,more,size")
     #expect(lines[50] == "49,2018-05-11,w4,4,")
-    #expect(lines[51] == "50,2018-06-11,w5,,0.50")
+    #expect(lines[51] == "50,2018-06-11,w5,4,0.50")
     #expect(lines.count == 61)
     try folder.expectSound()
   }

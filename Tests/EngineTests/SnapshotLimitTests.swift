@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+@testable import Engine
+
+/// As many snapshots are held as there may be: nothing is lost, who looks for the reason can look, and all
+/// goes on once some are released.
+@Suite("All snapshots held", .serialized, .timeLimit(.minutes(1)))
+struct SnapshotLimitTests {
+  let folder = TemporaryFolder()
+  let database: Database
+
+  init() throws {
+    database = try Database.open(folder.path("a.sheaf"))
+    try database.write {
+      try $0.createTable("t", columns: [Column("n", .int)])
+      try $0.table("t").insert(["n": .int(0)])
+    }
+  }
+
+  private func isBusy(_ body: () throws -> Void) -> Bool {
+    do {
+      try body()
+      return false
+    } catch {
+      if case EngineError.busy? = error as? EngineError { return true }
+      return false
+    }
+  }
+
+  private func all() throws -> [Snapshot] {
+    var held: [Snapshot] = []
+    while let snapshot = try? database.snapshot() { held.append(snapshot) }
+    #expect(isBusy { _ = try database.snapshot() })
+    return held
+  }
+
+  @Test("Whoever holds them is told; checks and sizes are there too")
+  func looking() throws {
+    let held = try all()
+    #expect(held.count == 2048)
+    let versions = try database.activeVersions()
+    #expect(versions.map { $0.holders.map(\.snapshots) } == [[2048]])
+    #expect(try database.check().isSound)
+    #expect(try database.fileUse().total > 0 && database.tableUse("t").objects == 1)
+    #expect(try database.compact().decision == .skippedInUse)
+    // Writing needs no snapshot.
+    try database.write { try $0.table("t").insert(["n": .int(1)]) }
+    #expect(try database.activeVersions().map(\.holders.count) == [1, 0])
+    try withExtendedLifetime(held) { try database.close() }
+  }
+
+  /// Its commit stands, though it cannot look at it yet.
+  @Test("A session's commit stands, and it sees it once there is room")
+  func sessions() throws {
+    let worker = try SessionThread(database)
+    let told = Shared<Int>()
+    let database = database
+    let session: @Sendable (Session) throws -> NotificationToken = { session in
+      let token = try session.objects("t").observe { change in
+        if case .update(let objects, _) = change { told.append((try? objects.count) ?? -1) }
+      }
+      try session.keep(token)
+      try session.refresh()
+      return token
+    }
+    try worker.perform { it in
+      let silent = try session(it)
+      let loud = try session(it)
+      var held: [Snapshot] = []
+      while let snapshot = try? database.snapshot() { held.append(snapshot) }
+      let (count, before) = try (it.objects("t").count, it.version)
+      let version = try it.write(withoutNotifying: [silent]) { transaction in
+        try it.insert(["n": .int(1)], into: "t")
+        #expect(try it.objects("t").count == count + 1)
+        return transaction.baseVersion + 1
+      }
+      // It looks at what it looked at before, as everything else does that has no room.
+      #expect(try it.version == before && it.objects("t").count == count)
+      #expect(try database.newestVersion == version)
+      #expect(try !it.isInWriteTransaction)
+      #expect(isBusy { _ = try it.refresh() })
+      // The next transaction begins from the newest version all the same, or says why not.
+      #expect(isBusy { try it.beginWrite() })
+      #expect(try !it.isInWriteTransaction)
+      try database.write { try $0.table("t").insert(["n": .int(2)]) }
+      held.removeAll()
+      #expect(try it.refresh())
+      #expect(try it.objects("t").count == count + 2)
+      try it.write { _ in try it.insert(["n": .int(3)], into: "t") }
+      withExtendedLifetime(loud) {}
+    }
+    // Nobody missed anything; both were told of the two commits together at the latest.
+    #expect(told.wait(for: 2))
+    let count = try worker.perform { try $0.objects("t").count }
+    #expect(count == 4)
+    worker.stop()
+    #expect(try database.check().problems == [])
+    try database.close()
+  }
+
+  @Test("Those of a killed process make room at once, also for who only reads")
+  func killed() async throws {
+    let path = folder.path("a.sheaf")
+    // Other processes see what is durable.
+    try database.flush()
+    let reader = try Database.open(path, options: .init(access: .readOnly))
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+      let database = try Database.open(path, options: .init(access: .readOnly))
+      var held: [Snapshot] = []
+      while let snapshot = try? database.snapshot() { held.append(snapshot) }
+      if held.count == 2048 { withExtendedLifetime(held) { _ = kill(getpid(), SIGKILL) } }
+    }
+    #expect(try reader.snapshot().table("t").count == 1)
+    try reader.close()
+    try database.close()
+    #expect(folder.names() == ["a.sheaf"])
+  }
+
+  @Test("Limits and paths that make no sense are refused, and touch nothing")
+  func nonsense() throws {
+    for limit in [0, -1, Int.min] {
+      var options = Database.Options()
+      options.maximumActiveVersions = limit
+      #expect(throws: EngineError.self) { try Database.open(folder.path("b"), options: options) }
+    }
+    // Not through `path`, which would write it in another way.
+    let cut = folder.path("b") + "\0c"
+    #expect(throws: EngineError.self) { try Database.open(cut) }
+    #expect(throws: EngineError.self) { try database.writeCopy(to: cut) }
+    #expect(throws: EngineError.self) {
+      try Database.deleteFiles(at: folder.path("a.sheaf") + "\0c")
+    }
+    try database.close()
+    #expect(folder.names() == ["a.sheaf"])
+  }
+}
