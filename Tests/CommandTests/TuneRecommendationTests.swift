@@ -40,6 +40,13 @@ import Testing
     #expect(found.main.fastest.combination.batchSize == .all)
     #expect(found.headline == "100 objects a transaction, durability full")
     #expect(found.reasons.contains { $0.contains("at most the batch being written, 100 records") })
+    #expect(!found.reasons.contains { $0.hasPrefix("Doubt:") })
+    // Chance alone kept the smaller batch out.
+    let noisy =
+      results.runs + [0.9, 1.3].map { Self.run(.count(10), .full, seconds: $0, records: 500) }
+    let doubted = try #require(TuneRecommendation(Self.results(sizes, [.full], noisy, total: 500)))
+    #expect(doubted.main.chosen.combination.batchSize == .count(100))
+    #expect(doubted.reasons.contains { $0.hasPrefix("Doubt: 10 objects a transaction ") })
     #expect(TuneRecommendation(Self.results(sizes, [.full], [], total: 500)) == nil)
   }
 

@@ -191,7 +191,7 @@ struct TuneChart {
     var text = ""
     for point in series.points {
       let (across, up) = (x(point.position), y(point.value, scale))
-      let isHollow = point.isScaled || series.isDashed ? " hollow" : ""
+      let isHollow = point.isScaled ? " hollow" : ""
       text +=
         "<g class=\"point s\(series.style)\(isHollow)\" data-key=\"\(point.key)\" "
         + "data-value=\"\(point.json)\">"

@@ -142,7 +142,7 @@ struct TuneCharts {
     let legend = series.map { one in
       "<li><svg viewBox=\"0 0 26 12\" aria-hidden=\"true\">"
         + "<path class=\"line s\(one.style)\(one.isDashed ? " dashed" : "")\" d=\"M0 6H26\"/>"
-        + "<g class=\"point s\(one.style)\(one.isDashed ? " hollow" : "")\">"
+        + "<g class=\"point s\(one.style)\">"
         + TuneChart.marker(one.style, "13", "6") + "</g></svg>\(Markup.escaped(one.name))</li>"
     }.joined()
     return "<figure>\n<figcaption>\(Markup.escaped(title))</figcaption>\n"

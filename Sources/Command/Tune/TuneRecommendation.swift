@@ -100,16 +100,17 @@ private struct TuneReasons {
     return sentences
   }
 
-  /// Runs that differ more than the choices do.
+  /// A smaller batch that only its slower runs kept from being chosen.
   private var unrest: String? {
-    let summaries = [chosen, choice.fastest]
-    let shares = summaries.map {
-      $0.seconds.median > 0 ? ($0.seconds.maximum - $0.seconds.minimum) / $0.seconds.median : 0
+    let bound = choice.fastest.seconds.median * (1 + TuneRecommendation.tolerance)
+    let rival = siblings.first {
+      CountOrAll.isSmaller($0.combination.batchSize, chosen.combination.batchSize)
+        && $0.seconds.minimum <= bound
     }
-    guard let share = shares.max(), share > 0.25 else { return nil }
-    return "Doubt: runs of one and the same choice differ by up to "
-      + "\(HumanFormat.count(Int((min(share, 1000) * 100).rounded())))% of their median. On a quieter "
-      + "machine, or with more --repeat, the choice would be surer."
+    guard let rival else { return nil }
+    return "Doubt: \(rival.combination.batchSize.phrase) was within the 5% too in its best run "
+      + "(\(TuneFormat.seconds(rival.seconds.minimum))); on a quieter machine, or with more --repeat, "
+      + "it may be the choice."
   }
 
   private func quoted(_ summary: TuneSummary) -> String {
