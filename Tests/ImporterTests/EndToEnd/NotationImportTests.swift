@@ -222,7 +222,7 @@ import Testing
     let lines = values.split(separator: "\n")
     try folder.importCSV("a;b\n" + lines.map { "\($0);x\n" }.joined()) {
       $0.header = .firstRecord
-      $0.delimiter = 0x3B
+      $0.delimiter = ";"
     }
     let database = try Database.open(folder.database, options: .init(access: .readOnly))
     let column = try database.snapshot().table("t").columns[0]
