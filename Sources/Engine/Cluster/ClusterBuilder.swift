@@ -10,6 +10,13 @@ package struct EncodedCluster: Sendable {
     package let statistics: ColumnStatistics
     /// Row numbers count from the first row of the cluster.
     package let observation: TypeObservation
+    /// The style that every spelling is a date in; nil when there is none, and where nobody has looked.
+    let dateStyle: DateStyle?
+
+    /// True when a notation surely reads every spelling.
+    package func isRead(by notation: Notation) -> Bool {
+      dateStyle.map(notation.reads) ?? false
+    }
   }
 
   /// See `ClusterFormat`.
@@ -202,7 +209,7 @@ package final class ClusterBuilder {
     return EncodedCluster.Column(
       id: id, encoding: segment.encoding, byteCount: output.count - start,
       nullCount: segment.nullCount, statistics: segment.statistics,
-      observation: segment.observation)
+      observation: segment.observation, dateStyle: segment.dateStyle)
   }
 
   private func end(

@@ -32,6 +32,8 @@ struct ColumnEncoder: ~Copyable {
     var statistics: ColumnStatistics
     var nullCount: Int
     var observation: TypeObservation
+    /// The style that every spelling is a date in, where it was found.
+    var dateStyle: DateStyle?
   }
 
   private enum Choice {
@@ -80,6 +82,7 @@ struct ColumnEncoder: ~Copyable {
     var segment = Segment(
       encoding: .packedText, flags: [], statistics: statistics, nullCount: column.nullCount,
       observation: observation)
+    if let scan, scan.misfits == 0, case .dates(let style) = scan.kind { segment.dateStyle = style }
     switch choice {
     case .typed(let plan):
       segment.encoding = plan.encoding

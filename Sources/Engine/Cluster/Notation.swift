@@ -85,7 +85,7 @@ public final class Notation: Sendable {
     }
   }
 
-  /// A day that no two orders of day, month and year share, and one whose parts have one digit.
+  /// A day whose parts make another day in any other order, and one of another century.
   private static let probes = [CalendarDate(clamping: 17_746), CalendarDate(clamping: 10_950)]
 
   private static func reads(_ style: DateStyle, _ patterns: [DatePattern]) -> Bool {

@@ -151,7 +151,10 @@ final class ColumnBatchBuilder {
     return encoded.columns.enumerated().map { index, column in
       var summary = ColumnBatch.ColumnSummary(column, place: place)
       if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
-        let misfits = misfits(plan.columns[index].candidates, index, matrix, parsed, chunk)
+        let candidates = plan.columns[index].candidates
+        // Most dates need no second look.
+        if candidates.allSatisfy({ column.isRead(by: $0.notation) }) { return summary }
+        let misfits = misfits(candidates, index, matrix, parsed, chunk)
         summary.misfits = ColumnBatch.Misfit.all(misfits, place)
       }
       return summary

@@ -5,7 +5,7 @@ import Engine
 /// A spelling that was met a moment ago is not read again: most columns of dates repeat themselves.
 struct NotationScan {
   /// Spellings that fit every candidate, where they are to be found again.
-  private var known = [TextSpan](repeating: .null, count: 256)
+  private var known = [TextSpan](repeating: .null, count: 1024)
 
   /// For each candidate the first row whose spelling it does not read; nil where it reads all.
   ///
@@ -49,12 +49,32 @@ struct NotationScan {
   private static func isEqual(
     _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer
   ) -> Bool {
-    one.count == other.count && zip(one, other).allSatisfy { $0 == $1 }
+    guard one.count == other.count else { return false }
+    let count = one.count
+    if count < 8 { return (0..<count).allSatisfy { one[$0] == other[$0] } }
+    var offset = 0
+    while offset &+ 8 < count {
+      if word(one, offset) != word(other, offset) { return false }
+      offset &+= 8
+    }
+    return word(one, count &- 8) == word(other, count &- 8)
+  }
+
+  /// - Precondition: `offset` + 8 <= the bytes.
+  @inline(__always)
+  private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+    bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
   private static func slot(_ field: UnsafeRawBufferPointer) -> Int {
-    var hash: UInt32 = 2_166_136_261
-    for byte in field { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
-    return Int((hash ^ hash >> 16) & 255)
+    var hash: UInt64
+    if field.count >= 8 {
+      hash = word(field, 0) &* 0x9E37_79B9_7F4A_7C15 ^ word(field, field.count &- 8)
+    } else {
+      hash = 0
+      for byte in field { hash = hash &<< 8 | UInt64(byte) }
+    }
+    hash = (hash ^ hash &>> 29) &* 0xBF58_476D_1CE4_E5B9
+    return Int(truncatingIfNeeded: hash &>> 54)
   }
 }
