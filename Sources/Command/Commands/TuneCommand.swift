@@ -23,7 +23,7 @@ enum TuneCommand {
     "max-seconds", .positiveCount, default: "30", group: experimentGroup,
     help: "A combination that would take longer for one run, by an estimate from its first 100 "
       + "transactions, is measured on as many records as fit; its times, sizes and bytes are "
-      + "multiplied to stand for all, and marked with ≈")
+      + "multiplied to stand for all, and marked as such")
   static let output = Option<String>(
     "output", .path.shown(as: "DIR"), defaultNote: "bench-results/tune-DATE",
     group: experimentGroup,
@@ -55,7 +55,7 @@ enum TuneCommand {
           + "standard output, the page with charts to bench-results/tune-DATE/report.html."),
       .init(
         command:
-          "sheaf tune huge.csv --limit 1000000 --batch-sizes 100,1000,all --durability group",
+          "sheaf tune huge.csv --limit 1000000 --batch-sizes 1000,all",
         meaning: "Three batch sizes, on the first million records."),
     ],
     run: run)

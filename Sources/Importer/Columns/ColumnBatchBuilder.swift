@@ -190,7 +190,7 @@ final class ColumnBatchBuilder {
       var start = 0
       while next < parsed.recordCount {
         let byteOffset = parsed.byteOffset(ofRecord: next)
-        let end = byteOffset - chunk.byteOffset
+        let end = Int(parsed.record(next).start)
         chunk.withBytes { checksum.update(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
         start = end
         boundaries.append(

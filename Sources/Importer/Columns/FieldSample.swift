@@ -23,7 +23,8 @@ struct FieldSample {
     let bytes = try splitter.peek(wanted)
     let isWhole = bytes.count < wanted
     let parts = RecordSplitter(
-      source: MemorySource(bytes, name: "sample"), dialect: splitter.dialect, limits: options.limits)
+      source: MemorySource(bytes, name: "sample"), dialect: splitter.dialect, limits: options.limits
+    )
     var columns = [[[UInt8]]](repeating: [], count: columnCount)
     let nulls = Set(options.nulls.map { Array($0.utf8) })
     var left = ColumnTypes.sampleRecords

@@ -126,7 +126,9 @@ package struct Transcoder {
     var (count, total) = (0, 0)
     while count < bytes.count {
       let lead = bytes[count]
-      let size = lead < 0xC0 || lead >= 0xF8 && lead != 0xFE ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead == 0xFE ? 3 : 4
+      let size =
+        lead < 0xC0 || lead >= 0xF8 && lead != 0xFE
+        ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead == 0xFE ? 3 : 4
       guard size <= bytes.count - count else { break }
       let character = UnsafeRawBufferPointer(rebasing: bytes[count..<count + size])
       let stands = inputLength(character, encoding)

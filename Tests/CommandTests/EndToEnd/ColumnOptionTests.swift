@@ -57,7 +57,7 @@ import Testing
         + "\n")
     try bench.run(["check", bench.database])
     let info = try bench.run(["info", bench.database]).outputText
-    #expect(info.contains("date (%d/%m/%Y)"))
+    #expect(info.contains("spelled %d/%m/%Y"))
   }
 
   /// What a type given by name does not take is rejected: where, what, and what is expected.

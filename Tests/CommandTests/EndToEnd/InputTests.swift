@@ -36,8 +36,8 @@ import Testing
     let text = try bench.run([
       "import", bench.path("logs/*.csv"), "--into", bench.database, "--table", "u",
     ]).outputText
-    #expect(text.contains("  file        \(bench.path("logs/a.csv")): 1 imported\n"))
-    #expect(text.contains("  file        \(bench.path("logs/b.csv")): 1 imported\n"))
+    #expect(text.contains("  input       \(bench.path("logs/a.csv")): 1 imported\n"))
+    #expect(text.contains("  input       \(bench.path("logs/b.csv")): 1 imported\n"))
     // A name that has such characters in it is a name.
     try bench.write("[x]*.csv", "k\n1\n")
     try bench.run(["import", bench.path("[x]*.csv"), "--into", bench.database, "--table", "v"])

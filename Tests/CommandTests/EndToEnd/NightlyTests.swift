@@ -34,12 +34,8 @@ import Testing
   private func placed(_ text: String, _ bench: Workbench) throws -> String {
     #expect(text.contains(Self.folder))
     let folder = System.directory(of: bench.path("x"))
-    var placed = try text.replacingOccurrences(of: Self.folder, with: folder)
+    return try text.replacingOccurrences(of: Self.folder, with: folder)
       .replacingOccurrences(of: Self.program, with: SheafProcess.program())
-    if ImportCommand.definition.option(named: "wait") == nil {
-      placed = placed.replacingOccurrences(of: "--wait 600 ", with: "")
-    }
-    return placed
   }
 
   private func shell(_ script: String, _ bench: Workbench) throws -> SheafProcess.Result {

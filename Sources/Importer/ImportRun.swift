@@ -1,0 +1,373 @@
+import Engine
+
+/// One call of `Importer.run`.
+struct ImportRun {
+  var options: ImportOptions
+  let tableName: String
+  private let started = System.monotonicNanoseconds
+  var report = ImportReport()
+  /// Looked at, not opened: there may be thousands.
+  let files: [InputFile]
+  let claimed: Set<UInt64>
+  /// The first input that is not empty, looked at before the database is touched.
+  private var firstOpened: (index: Int, opened: InputPlanner.Opened)?
+  /// How the first input was understood, which the others are compared with.
+  var first: (name: String, opened: (hasHeader: Bool, header: Header))?
+  /// True when `truncate` is to begin anew with all inputs, since one of them has changed.
+  var startsOver = false
+  var rejectFiles: RejectFiles
+  /// Of a dry run with a primary key.
+  private var dryRunKeys: DryRunKeys?
+
+  init(_ options: ImportOptions) throws {
+    self.options = options
+    guard !options.inputs.isEmpty else {
+      throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
+    }
+    if case .records(let size) = options.batchSize, size < 1 {
+      throw ImportError.invalidOption("the batch size must be at least 1")
+    }
+    if options.resume, options.inputs.count > Checkpoint.remembered {
+      throw ImportError.invalidOption(
+        "a table remembers \(Checkpoint.remembered) inputs for --resume: import fewer at a time")
+    }
+    // Before the database is touched: a missing input must not leave an empty database behind.
+    files = try InputFile.list(options.inputs)
+    claimed = Set(files.map(\.key))
+    tableName = options.table ?? Self.tableName(files[0].path)
+    rejectFiles = RejectFiles(options, files)
+    report.inputs = files.map(\.path)
+    report.database = options.database
+    report.table = tableName
+    report.batchSize = options.batchSize
+    report.isDryRun = options.dryRun
+    try rejectFiles.check()
+    // An input without a usable header must not leave an empty database behind either.
+    for (index, file) in files.enumerated() {
+      do {
+        let opened = try open(file)
+        // Nor must options that do not fit it.
+        if options.namesColumns { _ = try TableMatch(opened, options, table: nil) }
+        firstOpened = (index, opened)
+        return
+      } catch ImportError.emptyInput(let path) {
+        // Among several, an empty one is no reason to give up.
+        if index == files.count - 1 { throw ImportError.emptyInput(path: path) }
+      }
+    }
+  }
+
+  func open(_ file: InputFile, _ change: (inout ImportOptions) -> Void = { _ in }) throws
+    -> InputPlanner.Opened
+  {
+    let source = try FileSource.open(file.path)
+    source.isCancelled = options.shouldStop
+    var options = options
+    change(&options)
+    return try InputPlanner(options: options, path: file.path).open(source)
+  }
+
+  /// The file's name without its extensions.
+  private static func tableName(_ path: String) -> String {
+    if path == "-" { return "stdin" }
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    let stem = name.drop { $0 == "." }.prefix { $0 != "." }
+    return stem.isEmpty ? name : String(stem)
+  }
+
+  mutating func run() throws -> ImportReport {
+    if options.dryRun {
+      let database = try openForDryRun()
+      defer {
+        // The table that it holds keeps the database from being let go of.
+        dryRunKeys = nil
+        try? database?.close()
+      }
+      try importAll(nil)
+    } else {
+      // Before the database is opened: whoever waits must not keep a compaction from it.
+      let job = try lockJob()
+      defer { withExtendedLifetime(job) {} }
+      report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
+      let database = try Database.open(options.database)
+      report.objectsBefore = try existingTable(database)?.count ?? 0
+      if let note = database.recoveryNote {
+        report.notes.append("\(options.database) was opened in spite of damage: \(note)")
+      }
+      do {
+        if !options.resume { try forget(database) }
+        try importAll(database)
+        try finish(database)
+      } catch {
+        // What was committed is made durable. When that fails too, both have to be told.
+        do {
+          try database.close()
+        } catch let second {
+          // A failed flush is what ended the import, and says so itself.
+          if case EngineError.poisoned = error { throw error }
+          throw ImportError.notDurable(after: "\(error)", cause: "\(second)")
+        }
+        throw error
+      }
+      try database.close()
+    }
+    report.seconds = Double(System.monotonicNanoseconds - started) / 1e9
+    return report
+  }
+
+  /// The database whose keys a dry run compares those of the input with; nil when there is none.
+  private mutating func openForDryRun() throws -> Database? {
+    var database: Database?
+    if (try? System.status(path: options.database)) != nil {
+      database = try Database.open(options.database, options: .init(access: .readOnly))
+    }
+    let table = try existingTable(database)
+    options.key = try key(of: table)
+    guard options.key != nil else {
+      try database?.close()
+      return nil
+    }
+    if let table, table.keyColumn == nil, !options.truncate {
+      report.notes.append(
+        "table '\(tableName)' has no key yet: a dry run does not tell whether its objects allow one"
+      )
+    }
+    dryRunKeys = try DryRunKeys(
+      present: options.truncate || table?.keyColumn == nil ? nil : table)
+    return database
+  }
+
+  private func lockJob() throws -> JobLock {
+    do {
+      return try JobLock(
+        options.database, creates: true, waiting: options.wait, isCancelled: options.shouldStop)
+    } catch JobLock.Refusal.busy {
+      throw ImportError.busy(database: options.database, seconds: options.wait)
+    } catch JobLock.Refusal.cancelled {
+      throw ImportError.interrupted
+    } catch let error as SystemError {
+      throw EngineError.system(error)
+    }
+  }
+
+  private mutating func importAll(_ database: Database?) throws {
+    startsOver = try startsOver(database)
+    for index in files.indices {
+      if report.batches > 0, options.shouldStop() { report.isInterrupted = true }
+      if report.isInterrupted { return }
+      do {
+        try importInput(index, database)
+      } catch ImportError.emptyInput(let path) where files.count > 1 {
+        report.notes.append("\(path) is empty: there is no header and no record")
+        report.files.append(.init(path: files[index].path))
+      }
+    }
+  }
+
+  /// Whether one of several inputs has changed since it was imported, so that `truncate` means all of
+  /// them.
+  private func startsOver(_ database: Database?) throws -> Bool {
+    guard options.truncate, options.resume, files.count > 1,
+      let known = try known(existingTable(database)), !known.isEmpty
+    else { return false }
+    return try files.contains { file in
+      guard file.canBeReadAgain, var opened = try? open(file) else { return false }
+      if case .changed = try resumption(file, known).find(&opened) { return true }
+      return false
+    }
+  }
+
+  private mutating func importInput(_ index: Int, _ database: Database?) throws {
+    let file = files[index]
+    var opened: InputPlanner.Opened
+    if let first = firstOpened, first.index == index {
+      opened = first.opened
+      firstOpened = nil
+    } else {
+      opened = try alike(file, open(file))
+    }
+    if first == nil { first = (file.name, (opened.hasHeader, opened.header)) }
+    if report.dialect == nil { report.dialect = opened.report }
+    report.notes += (opened.notes + opened.header.notes.map(\.description)).map {
+      "\(file.name): \($0)"
+    }
+    let table = try existingTable(database)
+    let key = try key(of: table)
+    let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, key: key)
+    let rejectsPath = try rejectFiles.path(
+      of: file.path, header: opened.headerLine, encoding: opened.encoding)
+    guard let start = try start(file, &opened, digest, table, rejectsPath, isFirst: index == 0)
+    else { return }
+    report.notes += start.match.notes.map { "\(file.name): \($0)" }
+    let plan = makePlan(file.name, opened, start.match)
+    let log = try rejectFiles.log(
+      rejectsPath, header: opened.headerLine, encoding: opened.encoding,
+      goingOnFrom: start.resumes ? start.checkpoint : nil)
+    let destination: any Destination =
+      database.map {
+        DatabaseDestination(
+          $0, table: tableName, durability: options.durability, plan: plan,
+          policy: options.conflictPolicy, expected: start.schema,
+          goesOnFrom: start.known,
+          truncates: options.truncate && index == 0 && !start.resumes)
+      } ?? NoDestination(dryRunKeys, options.conflictPolicy)
+    var before = report
+    // Else each input would copy those of all before.
+    before.files = []
+    let writer = BatchWriter(
+      options: options, plan: plan, destination: destination, log: log, types: start.types,
+      checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
+      isLastInput: index == files.count - 1)
+    try Pipeline.run(opened.splitter, plan, options, writer: writer)
+    report.notes += writer.tolerances.notes.map { "\(file.name): \($0)" }
+    add(writer, plan, file, start)
+    rejectFiles.wrote(log)
+    if log.isUsed, writer.checkpoint.rejected > 0, !options.dryRun {
+      let paths = ImportReport.RejectFiles(path: log.path, reasonsPath: log.reasonsPath)
+      report.files[report.files.count - 1].rejects = paths
+      if let first = report.rejects, first != paths {
+        report.notes.append(
+          "rejected records of \(file.name): \(log.path), reasons in \(log.reasonsPath)")
+      } else {
+        report.rejects = paths
+      }
+    }
+  }
+
+  /// A later input, understood as the first one was where its first record leaves a doubt.
+  func alike(_ file: InputFile, _ opened: InputPlanner.Opened) throws
+    -> InputPlanner.Opened
+  {
+    guard let first, options.header == .sniffed, opened.hasHeader != first.opened.hasHeader else {
+      return opened
+    }
+    if first.opened.hasHeader, file.canBeReadAgain {
+      let again = try open(file) { $0.header = .firstRecord }
+      if again.header.names.contains(where: first.opened.header.names.contains) { return again }
+    }
+    throw ImportError.invalidOption(
+      "\(file.name) seems to have \(opened.hasHeader ? "a" : "no") header, unlike \(first.name): "
+        + "say so with --header yes or --header no, or import it by itself")
+  }
+
+  /// The primary key of the import: the one that the table has, or is to get.
+  func key(of table: Table?) throws -> String? {
+    let key = options.key ?? table?.keyColumn
+    if let key, let own = table?.keyColumn, own != key {
+      throw ImportError.invalidOption(
+        "table '\(tableName)' has the key '\(own)', not '\(key)': leave --key out, or name another "
+          + "table with --table")
+    }
+    // A dry run does not look at the table.
+    if key == nil, options.conflictPolicy != .error, !options.dryRun {
+      throw ImportError.invalidOption(
+        "--on-conflict \(options.conflictPolicy.rawValue) needs a key, and table '\(tableName)' has "
+          + "none: name the column with --key")
+    }
+    return key
+  }
+
+  func existingTable(_ database: Database?) throws -> Table? {
+    guard let snapshot = try database?.snapshot(), snapshot.tableNames.contains(tableName) else {
+      return nil
+    }
+    return try snapshot.table(tableName)
+  }
+
+  private func makePlan(_ file: String, _ opened: InputPlanner.Opened, _ match: TableMatch)
+    -> ImportPlan
+  {
+    let batchRecords: Int? = if case .records(let size) = options.batchSize { size } else { nil }
+    return ImportPlan(
+      file: file, dialect: opened.dialect, ragged: options.policy, header: opened.repeatedHeader,
+      endsWithDelimiter: opened.endsWithDelimiter,
+      nulls: options.nulls.map { Array($0.utf8) }, fieldCount: opened.header.names.count,
+      fields: match.fields, columns: match.plannedColumns,
+      keyColumn: match.keyColumn, extras: match.extras,
+      encodes: batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
+      batchRecords: batchRecords)
+  }
+
+  /// Bytes of all inputs; nil when one is a pipe or compressed.
+  private var bytesTotal: Int? {
+    files.reduce(0) { total, file in
+      total.flatMap { total in file.isCompressed ? nil : file.size.map { total + $0 } }
+    }
+  }
+
+  private mutating func add(
+    _ writer: BatchWriter, _ plan: ImportPlan, _ file: InputFile, _ start: Start
+  ) {
+    let bytesRead = writer.checkpoint.byteOffset - (start.known?.byteOffset ?? 0)
+    if !start.resumes { report.files.append(.init(path: file.path)) }
+    report.files[report.files.count - 1].add(writer.report, bytesRead: bytesRead)
+    report.read += writer.report.read
+    report.imported += writer.report.imported
+    report.updated += writer.report.updated
+    report.skipped += writer.report.skipped
+    report.unchanged += writer.report.unchanged
+    report.rejected += writer.report.rejected
+    report.batches += writer.report.batches
+    report.isInterrupted = writer.report.isInterrupted
+    report.bytesRead += bytesRead
+    report.columns = writer.types.states.enumerated().map { index, state in
+      let name =
+        index < plan.columns.count
+        ? plan.columns[index].name : plan.extras.name(index - plan.columns.count)
+      let earlier = report.columns.first { $0.name == name }?.nulls ?? 0
+      return ImportReport.ColumnReport(
+        name: name, type: state.type, notation: state.reading.notation,
+        nulls: state.nulls + earlier, widened: state.widening)
+    }
+    for (column, state) in zip(plan.columns, writer.types.states) {
+      guard let readings = state.ambiguity else { continue }
+      let shown = readings.map(\.description).joined(separator: "' or '")
+      report.notes.append(
+        "\(plan.file): column '\(column.name)' is text: its values may be spelled '\(shown)', which "
+          + "mean other values; say which with --date-format, --decimal or --thousands")
+    }
+  }
+
+  /// File size and the should-compact rule.
+  private mutating func finish(_ database: Database) throws {
+    try database.trim()
+    var use = try database.fileUse()
+    report.bytesWritten = database.bytesWritten
+    report.compaction = CompactionResult(
+      decision: options.compaction.mode == .never ? .disabled : .notNeeded, before: use.total,
+      after: use.total)
+    if report.isInterrupted {
+      // Somebody is waiting for the end.
+      report.compaction = CompactionResult(
+        decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
+    } else if options.compaction.shouldCompact(total: use.total, used: use.used) {
+      let began = System.monotonicNanoseconds
+      do {
+        report.compaction = try database.compact(shouldStop: options.shouldStop)
+      } catch EngineError.cancelled {
+        report.isInterrupted = true
+        report.compaction = CompactionResult(
+          decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
+      }
+      report.compactionSeconds = Double(System.monotonicNanoseconds - began) / 1e9
+      use = try database.fileUse()
+    }
+    report.file = use
+    report.objects = try existingTable(database)?.count ?? 0
+  }
+}
+
+extension ImportOptions {
+  /// True when something is said of single columns, or of how they are spelled.
+  fileprivate var namesColumns: Bool {
+    if case .named = types { return true }
+    return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil
+      || thousandsSeparator != nil || key != nil
+  }
+
+  var withoutTruncation: ImportOptions {
+    var copy = self
+    copy.truncate = false
+    return copy
+  }
+}
