@@ -38,7 +38,6 @@ enum TuneProcess {
     let ending = try System.waitForEnd(of: child)
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9
     System.close(child.output)
-    // The interrupt key of a terminal reaches the child too.
     if Interrupt.signal != nil { throw Interrupted() }
     return Measurement(
       seconds: rounded(seconds), userSeconds: rounded(ending.userSeconds),

@@ -4,58 +4,73 @@
   import Glibc
 #endif
 
-/// Other programs, run as children, and what lies in a folder.
+/// A process that this one started.
+///
+/// Thread rule: one thread at a time.
+package struct ChildProcess: Sendable {
+  package let identifier: Int32
+  /// The read end of a pipe that the child writes its standard output to; the owner closes it.
+  package let output: Int32
+  /// The same for its standard error, which never makes the child wait; nil where it shares that of this
+  /// process.
+  package let error: Int32?
+}
+
+/// How a child ended, and what it took.
+package struct ChildEnding: Sendable {
+  /// The exit status; nil when a signal ended the child.
+  package let status: Int32?
+  /// The signal that ended the child.
+  package let signal: Int32?
+  /// Processor time spent in the program.
+  package let userSeconds: Double
+  /// Processor time spent in the system on its behalf.
+  package let systemSeconds: Double
+}
+
+/// Other programs, run as children.
 extension System {
-  /// A child process whose output is read through a pipe.
-  package struct Child: Sendable {
-    package let process: Int32
-    /// The read end of its standard output; the caller closes it.
-    package let output: Int32
-    /// The read end of its standard error, which never makes the child wait; the caller closes it.
-    package let error: Int32
-  }
-
-  /// How a child ended.
-  package enum Ending: Sendable, Equatable {
-    case exited(Int32)
-    case signalled(Int32)
-  }
-
-  /// Starts a program, looked for in `PATH`, that reads `input` as its standard input.
+  /// Starts a program, looked for in `PATH` when it is a mere name.
   ///
   /// The child is in a process group of its own, so that an interrupt key meant for this process does
   /// not end it, and a closed pipe ends it: it does not outlive the reader of its output.
   ///
+  /// - Parameters:
+  ///   - input: its standard input; nil for nothing.
+  ///   - capturesError: whether its standard error comes through a pipe too.
   /// - Throws: `SystemError`, whose `isMissing` says that there is no such program.
-  package static func start(_ program: String, _ arguments: [String], input: Int32)
-    throws(SystemError) -> Child
-  {
+  package static func start(
+    _ program: String, _ arguments: [String], input: Int32? = nil, capturesError: Bool = false
+  ) throws(SystemError) -> ChildProcess {
     let (outputRead, outputWrite) = try pipe(program)
     defer { close(outputWrite) }
-    let errorRead: Int32
-    let errorWrite: Int32
-    do throws(SystemError) {
-      (errorRead, errorWrite) = try pipe(program)
-    } catch {
-      close(outputRead)
-      throw error
+    var error: (read: Int32, write: Int32)?
+    if capturesError {
+      do throws(SystemError) {
+        error = try pipe(program)
+      } catch let failure {
+        close(outputRead)
+        throw failure
+      }
     }
-    defer { close(errorWrite) }
-    // Its messages are read at its end only: more than the pipe holds are dropped.
-    _ = fcntl(errorWrite, F_SETFL, fcntl(errorWrite, F_GETFL) | O_NONBLOCK)
+    defer { if let error { close(error.write) } }
+    if let error {
+      // Its messages are read at its end only: more than the pipe holds are dropped.
+      _ = fcntl(error.write, F_SETFL, fcntl(error.write, F_GETFL) | O_NONBLOCK)
+    }
     var process: pid_t = 0
-    let code = spawn(&process, program, arguments, (input, outputWrite, errorWrite))
+    let code = spawn(&process, program, arguments, (input, outputWrite, error?.write))
     guard code == 0 else {
       close(outputRead)
-      close(errorRead)
+      if let error { close(error.read) }
       throw SystemError(operation: "run", path: program, code: code)
     }
-    return Child(process: process, output: outputRead, error: errorRead)
+    return ChildProcess(identifier: process, output: outputRead, error: error?.read)
   }
 
   private static func spawn(
     _ process: inout pid_t, _ program: String, _ arguments: [String],
-    _ standard: (input: Int32, output: Int32, error: Int32)
+    _ standard: (input: Int32?, output: Int32, error: Int32?)
   ) -> Int32 {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
@@ -66,9 +81,13 @@ extension System {
     #endif
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, standard.input, 0)
+    if let input = standard.input {
+      posix_spawn_file_actions_adddup2(&actions, input, 0)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    }
     posix_spawn_file_actions_adddup2(&actions, standard.output, 1)
-    posix_spawn_file_actions_adddup2(&actions, standard.error, 2)
+    if let error = standard.error { posix_spawn_file_actions_adddup2(&actions, error, 2) }
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     // A signal that is ignored here would be ignored there.
@@ -103,17 +122,35 @@ extension System {
   }
 
   /// Waits for a child's end, and forgets it: no zombie stays. Call once.
-  package static func wait(for child: Int32) -> Ending {
+  ///
+  /// - Throws: `SystemError`, when nobody knows how it ended: see `keepEndingsOfChildren`.
+  package static func waitForEnd(of child: ChildProcess) throws(SystemError) -> ChildEnding {
     var raw: Int32 = 0
-    while waitpid(child, &raw, 0) < 0 {
-      if errno != EINTR { return .exited(0) }
+    var usage = rusage()
+    while wait4(child.identifier, &raw, 0, &usage) < 0 {
+      if errno != EINTR {
+        throw SystemError(operation: "wait for", path: "a child process", code: errno)
+      }
     }
     let signal = raw & 0x7F
-    return signal == 0 ? .exited((raw >> 8) & 0xFF) : .signalled(signal)
+    return ChildEnding(
+      status: signal == 0 ? (raw >> 8) & 0xFF : nil, signal: signal == 0 ? nil : signal,
+      userSeconds: seconds(usage.ru_utime), systemSeconds: seconds(usage.ru_stime))
   }
 
-  /// Ends a child at once. Only before `wait`: later its number may be another's.
-  package static func end(_ child: Int32) { kill(child, SIGKILL) }
+  private static func seconds(_ time: timeval) -> Double {
+    Double(time.tv_sec) + Double(time.tv_usec) / 1e6
+  }
+
+  /// Ends a process at once; also what the system sends when it is out of memory.
+  package static let killSignal: Int32 = SIGKILL
+
+  /// Ends a child at once. Only before `waitForEnd`: later its number may be another's.
+  package static func end(_ child: ChildProcess) { kill(child.identifier, SIGKILL) }
+
+  /// Undoes what a parent may have asked for: that the system forgets how children end. For a program's
+  /// beginning.
+  package static func keepEndingsOfChildren() { signal(SIGCHLD, SIG_DFL) }
 
   /// Opens `/dev/null` for those of the three standard descriptors that are closed, the wrong way round
   /// for what they are for: else a database could be opened as standard output, and be printed into.
@@ -127,11 +164,5 @@ extension System {
         _ = Glibc.open("/dev/null", mode)
       #endif
     }
-  }
-
-  /// Whether a path names a symbolic link.
-  package static func isLink(_ path: String) -> Bool {
-    var raw = stat()
-    return lstat(path, &raw) == 0 && raw.st_mode & S_IFMT == S_IFLNK
   }
 }

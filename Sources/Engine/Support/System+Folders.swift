@@ -71,4 +71,10 @@ extension System {
     }
     return try result.get()
   }
+
+  /// Whether a path names a symbolic link.
+  package static func isLink(_ path: String) -> Bool {
+    var raw = stat()
+    return lstat(path, &raw) == 0 && raw.st_mode & S_IFMT == S_IFLNK
+  }
 }

@@ -66,4 +66,46 @@ extension System {
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return Int(size.ws_col)
   }
+
+  /// The most memory, in bytes, that this process has had resident so far.
+  package static var peakMemory: Int {
+    // What `getrusage` tells on Linux is never less than what the parent had when it started this
+    // process; the line in /proc is about this program alone.
+    #if !canImport(Darwin)
+      if let kilobytes = kilobytes(of: "VmHWM:", in: "/proc/self/status") {
+        return kilobytes &* 1024
+      }
+    #endif
+    var usage = rusage()
+    #if canImport(Darwin)
+      guard getrusage(RUSAGE_SELF, &usage) == 0 else { return 0 }
+      return Int(usage.ru_maxrss)
+    #else
+      guard getrusage(RUSAGE_SELF.rawValue, &usage) == 0 else { return 0 }
+      return Int(usage.ru_maxrss) &* 1024
+    #endif
+  }
+
+  private static func kilobytes(of name: String, in path: String) -> Int? {
+    guard let text = try? textFile(path) else { return nil }
+    guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else {
+      return nil
+    }
+    return line.dropFirst(name.count).split(whereSeparator: { $0 == " " || $0 == "\t" }).first
+      .flatMap { Int($0) }
+  }
+
+  /// The file of the running program.
+  package static var programPath: String? {
+    #if canImport(Darwin)
+      var size: UInt32 = 0
+      _ = _NSGetExecutablePath(nil, &size)
+      var bytes = [CChar](repeating: 0, count: Int(size) + 1)
+      guard _NSGetExecutablePath(&bytes, &size) == 0 else { return nil }
+      return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    #else
+      let path = resolved("/proc/self/exe")
+      return path == "/proc/self/exe" ? nil : path
+    #endif
+  }
 }

@@ -12,7 +12,7 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
   package var identity: InputIdentity? { nil }
   package var isCancelled: @Sendable () -> Bool = { false }
   private let program: String
-  private let child: System.Child
+  private let child: ChildProcess
   private var position = 0
   private var hasEnded = false
 
@@ -22,7 +22,8 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
     self.name = name
     program = compression.program
     do {
-      child = try System.start(program, compression.arguments, input: descriptor)
+      child = try System.start(
+        program, compression.arguments, input: descriptor, capturesError: true)
     } catch  where error.isMissing {
       throw ImportError.missingProgram(
         path: name, program: compression.program, advice: compression.advice)
@@ -35,10 +36,10 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
   deinit {
     System.close(child.output)
     if !hasEnded {
-      System.end(child.process)
-      _ = System.wait(for: child.process)
+      System.end(child)
+      _ = try? System.waitForEnd(of: child)
     }
-    System.close(child.error)
+    if let error = child.error { System.close(error) }
   }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {
@@ -58,26 +59,33 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
   }
 
   private func end() throws(ImportError) {
-    let ending = System.wait(for: child.process)
     hasEnded = true
-    switch ending {
-    case .exited(0): return
-    case .exited(let status):
-      let said = message()
-      throw .damagedArchive(
+    let ending: ChildEnding
+    do {
+      ending = try System.waitForEnd(of: child)
+    } catch {
+      // Nor is it known whether all bytes were there.
+      throw .readFailed(
         path: name, byteOffset: position,
-        reason: said.isEmpty ? "\(program) ended with status \(status)" : said)
-    case .signalled(let signal):
+        reason: "how \(program) ended cannot be told: \(error.reason)")
+    }
+    if let signal = ending.signal {
       throw .readFailed(
         path: name, byteOffset: position, reason: "\(program) was ended by signal \(signal)")
     }
+    if ending.status == 0 { return }
+    let said = message()
+    throw .damagedArchive(
+      path: name, byteOffset: position,
+      reason: said.isEmpty ? "\(program) ended with status \(ending.status ?? -1)" : said)
   }
 
   /// The first line of what the program has said.
   private func message() -> String {
+    guard let error = child.error else { return "" }
     var bytes = [UInt8](repeating: 0, count: 1024)
     let count = bytes.withUnsafeMutableBytes { buffer in
-      (try? System.read(child.error, into: buffer, path: name)) ?? 0
+      (try? System.read(error, into: buffer, path: name)) ?? 0
     }
     let line = bytes[..<count].drop { $0 == 0x0A }.prefix { $0 != 0x0A }
     return String(decoding: line, as: UTF8.self)

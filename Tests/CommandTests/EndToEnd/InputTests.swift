@@ -131,6 +131,26 @@ import Testing
     #expect(piped.status == 66 && piped.errorText.contains("send it through \(program) -dc"))
   }
 
+  /// Started by somebody who does not want to hear of children: how they end is known all the same.
+  @Test func ignoredEndings() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "id\n" + (1...3000).map { "\($0)\n" }.joined())
+    guard try Compressor.compress(bench.path("a.csv"), "gzip") else { return }
+    func status(_ name: String, into database: String) throws -> Int32? {
+      try SheafProcess.run(
+        [
+          "-c",
+          "exec env --ignore-signal=CHLD \"$SHEAF\" import '\(bench.path(name))' --into '\(bench.path(database))' "
+            + "--quiet",
+        ], program: "/bin/sh", environment: ["SHEAF": SheafProcess.program()]
+      ).status
+    }
+    #expect(try status("a.csv.gz", into: "whole.sheaf") == 0)
+    try Data(bench.read("a.csv.gz").dropLast(3)).write(
+      to: URL(fileURLWithPath: bench.path("cut.csv.gz")))
+    #expect(try status("cut.csv.gz", into: "cut.sheaf") == 65)
+  }
+
   @Test func aProgramThatIsMissing() throws {
     let bench = try Workbench()
     try Data([0x28, 0xB5, 0x2F, 0xFD, 0, 0, 0]).write(
