@@ -85,6 +85,23 @@ import Testing
     #expect(try bench.export("--no-header") == (0..<400).map { "\($0)\n" }.joined())
   }
 
+  /// How many threads parse, and how much may wait between them, changes nothing but the time.
+  @Test(arguments: [["1", "1"], ["2", "1"], ["4", "64"], ["16", "2"]])
+  func threads(counts: [String]) throws {
+    let bench = try Workbench()
+    let csv = "id,text\n" + (1...9000).map { "\($0),text \($0 % 77)\n" }.joined()
+    try bench.write("t.csv", csv)
+    let report = try bench.report([
+      "import", bench.path("t.csv"), "--into", bench.database, "--batch-size", "70", "--durability",
+      "none", "--parsers", counts[0], "--queue", counts[1],
+    ])
+    #expect(report["imported"].int == 9000 && report["batches"].int == 129)
+    #expect(try bench.export() == csv)
+    let refused = try bench.run(
+      ["import", bench.path("t.csv"), "--into", bench.database, "--queue", "0"], status: .usage)
+    #expect(refused.errorText.contains("--queue"))
+  }
+
   // MARK: Compressed
 
   @Test(arguments: ["gzip", "zstd", "bzip2", "xz"])
