@@ -69,17 +69,18 @@ struct ConnectionTests {
       try connection.write(durability: .group) { try $0.table("log").insert([.int(1)]) }
       #expect(try connection.read { try $0.table("log").count } == count)
     }
-    let seen = Shared<Int>()
-    for _ in 0..<10 {
+    // Reads come in turn; their completions are called beside what comes next.
+    let seen = Shared<[Int]>()
+    for index in 0..<10 {
       connection.asyncWrite { try $0.table("log").insert([.int(1)]) }
       connection.asyncRead {
         try $0.table("log").count
       } completion: {
-        if case .success(let count) = $0 { seen.append(count) }
+        if case .success(let count) = $0 { seen.append([index, count]) }
       }
     }
     #expect(seen.wait(for: 10))
-    #expect(seen.list == Array(31...40))
+    #expect(Set(seen.list) == Set((0..<10).map { [$0, 31 + $0] }))
     try database.close()
   }
 
