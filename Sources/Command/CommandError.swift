@@ -52,6 +52,8 @@ extension CommandError {
     case let error as SystemError: self = .transfer(error)
     case ImportError.noSuchColumn(let name, let known):
       self = .usage("\(error)" + Suggestion.phrase(for: name, among: known))
+    case ImportError.missingColumn(_, let name, let known):
+      self.init(.dataRefused, "\(error)" + Suggestion.phrase(for: name, among: known))
     case EngineError.noSuchColumn(_, let name, let known):
       self = .usage("\(error)" + Suggestion.phrase(for: name, among: known))
     case EngineError.noSuchTable(let name, let known):
@@ -101,7 +103,7 @@ extension CommandError {
     case .busy: .busy
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
-      .damagedArchive, .inputChanged:
+      .damagedArchive, .inputChanged, .unlikeTable, .missingColumn:
       .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

@@ -66,8 +66,12 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case emptyInput(path: String)
   /// `--resume` with an input or options that do not allow it.
   case cannotResume(path: String, reason: String)
+  /// The input's columns are not those of the table it is to go into.
+  case unlikeTable(path: String, table: String, reason: String)
   /// A column named in the options is not in the input.
   case noSuchColumn(name: String, known: [String])
+  /// A column that the table has, and that options or the table need, is not in the input.
+  case missingColumn(path: String, name: String, known: [String])
   /// Options that make no sense, alone or together, as the text says.
   case invalidOption(String)
   /// The import had ended with an error, and then what it had committed could not be flushed.
@@ -102,6 +106,12 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .noSuchColumn(let name, let known):
       "the input has no column '\(name)'; it has: \(known.prefix(20).joined(separator: ", "))"
         + (known.count > 20 ? ", ..." : "")
+    case .missingColumn(let path, let name, let known):
+      "\(path): the input has no column '\(name)', which the table needs; it has: "
+        + known.prefix(20).joined(separator: ", ") + (known.count > 20 ? ", ..." : "")
+        + "; get the right file, or name one of its columns so with --rename"
+    case .unlikeTable(let path, let table, let reason):
+      "\(path): the input does not go with table '\(table)': \(reason)"
     case .invalidOption(let reason): reason
     case .notDurable(let first, let cause):
       "\(first); the batches committed last may be lost, since they could not be flushed: \(cause); "

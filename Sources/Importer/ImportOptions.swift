@@ -149,6 +149,9 @@ public struct ImportOptions: Sendable {
   public var rejects: String?
   /// How many records may be rejected before the import ends.
   public var maxRejects = RejectLimit.count(0)
+  /// Take an input that has no column of the table's, or no names and another width, and add its columns: such
+  /// an input is refused otherwise.
+  public var newColumns = false
   /// Read at most so many records of each input.
   public var limit: Int?
   /// How many seconds to wait while another import or compaction has the database; 0: not at all.

@@ -14,8 +14,16 @@ public struct ImportReport: Sendable {
     public let notation: Notation?
     /// Nulls among the records that were read, in all inputs.
     public let nulls: Int
-    /// What a value after the first 1,000 records made of the type; nil when nothing.
+    /// What a value after the first 1,000 records, or any value where the table had a type, made of it;
+    /// nil when nothing.
     public let widened: Widening?
+
+    var wideningNote: String? {
+      widened.map {
+        "column '\(name)' was \($0.from.name) and is \($0.to.name) now, because of a value at line "
+          + "\($0.line)"
+      }
+    }
   }
 
   /// A change of a column's type on the way.
@@ -75,6 +83,12 @@ public struct ImportReport: Sendable {
     public var resumedAt: ResumePoint?
     /// Where its rejected records are; nil when there are none.
     public var rejects: RejectFiles?
+    /// Its columns, in its order; empty when it was imported completely before.
+    public var columns: [ColumnReport] = []
+    /// How it was read; nil when it is empty.
+    public var dialect: DialectReport?
+    /// What was noticed in it that a person should know.
+    public var notes: [String] = []
 
     init(path: String, resumedAt: ResumePoint? = nil) {
       self.path = path
@@ -140,7 +154,7 @@ public struct ImportReport: Sendable {
   public var bytesWritten = 0
   /// What became of each of the inputs that were come to, in their order.
   public var files: [FileReport] = []
-  /// The columns of the inputs, in their order.
+  /// The columns of the last input, in its order, with the nulls of all.
   public var columns: [ColumnReport] = []
   /// Of the first input.
   public var dialect: DialectReport?

@@ -18,6 +18,10 @@ struct ImportRun {
   var rejectFiles: RejectFiles
   /// Of a dry run with a primary key.
   private var dryRunKeys: DryRunKeys?
+  /// Of the table that the next input goes into, which a dry run only looks at; nil: there is none.
+  private(set) var tableSchema: TableSchema?
+  /// What was noted of the input that is being imported.
+  private var fileNotes: [String] = []
 
   init(_ options: ImportOptions) throws {
     self.options = options
@@ -47,12 +51,23 @@ struct ImportRun {
       do {
         let opened = try open(file)
         // Nor must options that do not fit it.
-        if options.namesColumns { _ = try TableMatch(opened, options, table: nil) }
+        if options.namesColumns { try checkNames(opened) }
         firstOpened = (index, opened)
         return
       } catch ImportError.emptyInput(let path) {
         // Among several, an empty one is no reason to give up.
         if index == files.count - 1 { throw ImportError.emptyInput(path: path) }
+      }
+    }
+  }
+
+  private func checkNames(_ opened: InputPlanner.Opened) throws {
+    do {
+      _ = try TableMatch(opened, options, table: nil)
+    } catch let error as ImportError {
+      // The table may know a column that the input has no longer.
+      guard case .noSuchColumn = error, (try? System.status(path: options.database)) != nil else {
+        throw error
       }
     }
   }
@@ -122,6 +137,7 @@ struct ImportRun {
       database = try Database.open(options.database, options: .init(access: .readOnly))
     }
     let table = try existingTable(database)
+    tableSchema = table?.schema
     options.key = try key(of: table)
     guard options.key != nil else {
       try database?.close()
@@ -179,26 +195,33 @@ struct ImportRun {
 
   private mutating func importInput(_ index: Int, _ database: Database?) throws {
     let file = files[index]
+    fileNotes = []
+    let table = try existingTable(database)
+    if let table { tableSchema = table.schema }
     var opened: InputPlanner.Opened
     if let first = firstOpened, first.index == index {
-      opened = first.opened
+      opened = try alike(file, first.opened)
       firstOpened = nil
     } else {
       opened = try alike(file, open(file))
     }
     if first == nil { first = (file.name, (opened.hasHeader, opened.header)) }
     if report.dialect == nil { report.dialect = opened.report }
-    report.notes += (opened.notes + opened.header.notes.map(\.description)).map {
-      "\(file.name): \($0)"
-    }
-    let table = try existingTable(database)
+    note(opened.notes + opened.header.notes.map(\.description), file)
     let key = try key(of: table)
     let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, key: key)
     let rejectsPath = try rejectFiles.path(
       of: file.path, header: opened.headerLine, encoding: opened.encoding)
     guard let start = try start(file, &opened, digest, table, rejectsPath, isFirst: index == 0)
-    else { return }
-    report.notes += start.match.notes.map { "\(file.name): \($0)" }
+    else {
+      describe(opened)
+      return
+    }
+    if let tableSchema {
+      note(
+        try TableDrift(opened, options, tableSchema, path: file.name, table: tableName).notes, file)
+    }
+    note(start.match.notes, file)
     let plan = makePlan(file.name, opened, start.match)
     let log = try rejectFiles.log(
       rejectsPath, header: opened.headerLine, encoding: opened.encoding,
@@ -219,8 +242,9 @@ struct ImportRun {
       checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
       isLastInput: index == files.count - 1)
     try Pipeline.run(opened.splitter, plan, options, writer: writer)
-    report.notes += writer.tolerances.notes.map { "\(file.name): \($0)" }
+    note(writer.tolerances.notes, file)
     add(writer, plan, file, start)
+    describe(opened)
     rejectFiles.wrote(log)
     if log.isUsed, writer.checkpoint.rejected > 0, !options.dryRun {
       let paths = ImportReport.RejectFiles(path: log.path, reasonsPath: log.reasonsPath)
@@ -234,20 +258,16 @@ struct ImportRun {
     }
   }
 
-  /// A later input, understood as the first one was where its first record leaves a doubt.
-  func alike(_ file: InputFile, _ opened: InputPlanner.Opened) throws
-    -> InputPlanner.Opened
-  {
-    guard let first, options.header == .sniffed, opened.hasHeader != first.opened.hasHeader else {
-      return opened
-    }
-    if first.opened.hasHeader, file.canBeReadAgain {
-      let again = try open(file) { $0.header = .firstRecord }
-      if again.header.names.contains(where: first.opened.header.names.contains) { return again }
-    }
-    throw ImportError.invalidOption(
-      "\(file.name) seems to have \(opened.hasHeader ? "a" : "no") header, unlike \(first.name): "
-        + "say so with --header yes or --header no, or import it by itself")
+  private mutating func note(_ notes: [String], _ file: InputFile) {
+    fileNotes += notes
+    report.notes += notes.map { "\(file.name): \($0)" }
+  }
+
+  /// Says in the report of the input how it was read, and what was noted.
+  private mutating func describe(_ opened: InputPlanner.Opened) {
+    guard let last = report.files.indices.last else { return }
+    report.files[last].dialect = opened.report
+    report.files[last].notes = fileNotes
   }
 
   /// The primary key of the import: the one that the table has, or is to get.
@@ -310,21 +330,28 @@ struct ImportRun {
     report.batches += writer.report.batches
     report.isInterrupted = writer.report.isInterrupted
     report.bytesRead += bytesRead
-    report.columns = writer.types.states.enumerated().map { index, state in
-      let name =
-        index < plan.columns.count
-        ? plan.columns[index].name : plan.extras.name(index - plan.columns.count)
-      let earlier = report.columns.first { $0.name == name }?.nulls ?? 0
-      return ImportReport.ColumnReport(
-        name: name, type: state.type, notation: state.reading.notation,
-        nulls: state.nulls + earlier, widened: state.widening)
+    let earlier = Dictionary(report.columns.map { ($0.name, $0.nulls) }) { first, _ in first }
+    let own = writer.types.states.enumerated().map { index, state in
+      ImportReport.ColumnReport(
+        name: plan.name(index), type: state.type, notation: state.reading.notation,
+        nulls: state.nulls, widened: state.widening)
     }
+    report.files[report.files.count - 1].columns = own
+    report.columns = own.map {
+      ImportReport.ColumnReport(
+        name: $0.name, type: $0.type, notation: $0.notation,
+        nulls: $0.nulls + (earlier[$0.name] ?? 0),
+        widened: $0.widened)
+    }
+    note(own.compactMap(\.wideningNote), file)
     for (column, state) in zip(plan.columns, writer.types.states) {
       guard let readings = state.ambiguity else { continue }
       let shown = readings.map(\.description).joined(separator: "' or '")
-      report.notes.append(
-        "\(plan.file): column '\(column.name)' is text: its values may be spelled '\(shown)', which "
-          + "mean other values; say which with --date-format, --decimal or --thousands")
+      note(
+        [
+          "column '\(column.name)' is text: its values may be spelled '\(shown)', which mean other "
+            + "values; say which with --date-format, --decimal or --thousands"
+        ], file)
     }
   }
 

@@ -18,7 +18,7 @@ struct InputPlanner {
     let endsWithDelimiter: Bool
     let report: ImportReport.DialectReport
     /// What a person should know of how the input was read.
-    let notes: [String]
+    var notes: [String]
     /// The bytes of the record that named the columns, as they stand in the input, without its end; nil where
     /// none did.
     let headerLine: [UInt8]?

@@ -16,20 +16,23 @@ struct TableMatch {
   ///   - table: the table as it is; nil when it is to be created.
   ///   - isResuming: an earlier run of this import has filled it.
   /// - Throws: `ImportError.noSuchColumn` for a type, format or key given to a column that is not there,
-  ///   `.invalidOption` when the table's own types or nulls do not allow the input.
+  ///   `.missingColumn` for one that the table has, `.invalidOption` when the table's own types or nulls do not allow the input.
   init(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, table: Table?, isResuming: Bool = false
   ) throws {
-    let choice = try ColumnChoice(opened.header.names, options)
+    let choice = try Self.choice(opened, options, table)
     let names = choice.names
     var named = options.dateFormats.compactMap(\.column)
     if case .named(let types) = options.types { named += types.keys.sorted() }
     if let key = options.key { named.append(key) }
     for name in named where !names.contains(name) {
-      throw ImportError.noSuchColumn(name: name, known: names)
+      throw Self.missing(name, names, opened, table)
     }
     let schema = table?.schema
     keyColumn = (options.key ?? table?.keyColumn).flatMap { names.firstIndex(of: $0) }
+    if let key = table?.keyColumn, keyColumn == nil {
+      throw Self.missing(key, names, opened, table)
+    }
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
     var columns: [ImportPlan.PlannedColumn] = []
     var states: [ColumnTypes.State] = []
@@ -71,8 +74,7 @@ struct TableMatch {
       !$0.isNullable && !names.contains($0.name)
         && ($0.default == nil || $0.name == table?.keyColumn)
     }) {
-      throw ImportError.invalidOption(
-        "the table's column '\(missing.name)' may not be null, and the input does not have it")
+      throw Self.missing(missing.name, names, opened, table)
     }
     fields = choice.fields
     plannedColumns = columns
@@ -90,6 +92,29 @@ struct TableMatch {
       }
     }
     types = ColumnTypes(states)
+  }
+
+  private static func choice(
+    _ opened: InputPlanner.Opened, _ options: ImportOptions, _ table: Table?
+  ) throws(ImportError) -> ColumnChoice {
+    do throws(ImportError) {
+      return try ColumnChoice(opened.header.names, options)
+    } catch {
+      guard case .noSuchColumn(let name, let known) = error,
+        table?.schema.index(of: options.renames[name] ?? name) != nil
+      else { throw error }
+      throw .missingColumn(path: opened.source.name, name: name, known: known)
+    }
+  }
+
+  /// What is asked for is wrong usage where nobody has heard of it, and the input's fault where the table has
+  /// such a column.
+  private static func missing(
+    _ name: String, _ names: [String], _ opened: InputPlanner.Opened, _ table: Table?
+  ) -> ImportError {
+    table?.schema.index(of: name) == nil
+      ? .noSuchColumn(name: name, known: names)
+      : .missingColumn(path: opened.source.name, name: name, known: names)
   }
 
   private static func extras(_ names: [String], _ schema: TableSchema?, _ next: UInt32)

@@ -95,6 +95,10 @@ enum ImportCommand {
     "rename", .renames, repeatable: true, group: inputGroup,
     help: "Other names for columns; \\: is a colon in a name, and a pair with a comma stands in "
       + "double quotes. All other options but --columns take the new names")
+  static let newColumns = Flag(
+    "new-columns", group: inputGroup,
+    help: "Take an input none of whose columns the table has, and add them; otherwise it is refused"
+  )
   static let null = Option<String>(
     "null", .text, repeatable: true, group: inputGroup,
     help: "A further spelling of null; an empty field without quotes always is one")
@@ -165,7 +169,7 @@ enum ImportCommand {
     options: [
       into, table, key, onConflict, truncate, batchSize, durability, resume, CommonOptions.wait,
       delimiter, quote, escape, comment, skipLines, header, encoding, types, dateFormat, decimal,
-      thousands, null, columns, rename, limit,
+      thousands, null, columns, rename, newColumns, limit,
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
       parsers, queue,
@@ -297,6 +301,7 @@ enum ImportCommand {
         throw CommandError(.usage, "--rename names '\(renamed.old)' twice")
       }
     }
+    options.newColumns = arguments.isSet(newColumns)
     options.limit = try arguments.value(limit)
     options.ragged = try arguments.required(ragged)
     options.rejects = try arguments.value(rejects)

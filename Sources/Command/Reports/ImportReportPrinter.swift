@@ -6,6 +6,9 @@ struct ImportReportPrinter {
   let report: ImportReport
   let options: ImportOptions
 
+  /// Notes that the text has; an import of thousands of inputs may have more.
+  private static let shownNotes = 50
+
   /// True when more records were rejected than allowed: only a dry run gets that far.
   var exceedsRejects: Bool {
     switch options.maxRejects {
@@ -63,6 +66,9 @@ struct ImportReportPrinter {
       "unchanged": .int(file.unchanged), "rejected": .int(file.rejected),
       "bytesRead": .int(file.bytesRead), "resumedAt": .optional(file.resumedAt, resumePoint),
       "rejects": .optional(file.rejects, rejectFiles),
+      "columns": .array(file.columns.map(column)),
+      "dialect": .optional(file.dialect, dialect),
+      "notes": .array(file.notes.map { .string($0) }),
     ]
   }
 
@@ -128,13 +134,13 @@ struct ImportReportPrinter {
         lines.append((index == 0 ? "  columns     " : "              ") + line)
       }
     }
-    for column in report.columns {
-      guard let widened = column.widened else { continue }
+    lines += report.notes.prefix(Self.shownNotes).map { "  note        " + $0 }
+    if report.notes.count > Self.shownNotes {
+      let more = report.notes.count - Self.shownNotes
       lines.append(
-        "  widened     \(column.name) from \(widened.from.name) to \(widened.to.name), "
-          + "at line \(HumanFormat.count(widened.line))")
+        "  note        and \(HumanFormat.count(more, "note", "notes")) more, which --report json has"
+      )
     }
-    for note in report.notes { lines.append("  note        " + note) }
     if let file = report.file {
       lines.append("  objects     " + objectsText)
       lines.append("  file        " + fileText(file))
@@ -171,6 +177,11 @@ struct ImportReportPrinter {
       parts.append("compacted from \(HumanFormat.size(report.compaction.before))")
     }
     parts.append(HumanFormat.duration(seconds: report.seconds))
+    if let note = report.notes.first {
+      let count = report.notes.count
+      parts.append(
+        count == 1 ? "note: \(note)" : "\(HumanFormat.count(count)) notes, the first: \(note)")
+    }
     if report.isInterrupted { parts.append(interruption) }
     let text = StandardError.escaped(parts.joined(separator: "; "))
     return "\(Timestamp.now) sheaf import: \(text)\n"

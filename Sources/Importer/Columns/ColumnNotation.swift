@@ -211,6 +211,7 @@ extension ColumnTypes.State {
     if column.type == .data { strictType = .data }
     sampled = classes
     isKnown = !classes.isEmpty
+    knownType = isKnown ? column.type : nil
     if classes.isEmpty { return }
     if let notation = column.notation {
       return begin([NotationCandidate(notation: notation, meaning: 0)])

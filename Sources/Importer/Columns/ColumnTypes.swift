@@ -22,13 +22,17 @@ struct ColumnTypes: Sendable, Equatable {
     var sampled: TypeSet = []
     /// The table has had the column's type before this import, so that no sample decides it.
     var isKnown = false
+    /// That type.
+    var knownType: ColumnType?
     /// Line of the first value that widened the type after the sample.
     var widenedAt: Int?
     var nulls = 0
 
-    /// What values after the sample made of the type; nil when nothing.
+    /// What values made of the type that the table had, or, after the sample, of that of the sample; nil when
+    /// nothing.
     var widening: ImportReport.Widening? {
-      let before = abandoned?.type ?? (candidates.isEmpty ? sampled.inferredType : nil)
+      let before =
+        knownType ?? abandoned?.type ?? (candidates.isEmpty ? sampled.inferredType : nil)
       guard let line = widenedAt, let from = before, strictType == nil, from != type else {
         return nil
       }
@@ -111,7 +115,7 @@ extension ColumnTypes.State {
     // A column that is null throughout the sample begins with its first value.
     if sighting.record <= ColumnTypes.sampleRecords && !isKnown || !hadValues {
       sampled.formUnion(sighting.type)
-    } else if before != type, widenedAt == nil, candidates.isEmpty {
+    } else if before != type, widenedAt == nil, candidates.isEmpty || isKnown {
       widenedAt = sighting.line
     }
   }

@@ -119,7 +119,7 @@ import Testing
     #expect(report["file"].isNull && report["rejects"].isNull)
     #expect(bench.names() == ["in.csv"])
     // Nor is an existing database touched.
-    try bench.run(["import", "-", "--into", bench.database, "--table", "in"], input: "k\n1\n")
+    try bench.run(["import", "-", "--into", bench.database, "--table", "in"], input: "id\n1\n")
     let before = try bench.read("t.sheaf")
     #expect(try SheafProcess.run(words + ["--max-rejects", "1", "--truncate"]).status == 0)
     #expect(try bench.read("t.sheaf") == before)
