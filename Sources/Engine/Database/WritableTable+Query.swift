@@ -15,8 +15,9 @@ extension Query {
 
   /// Calls `body` with every object, in order. Its values are those of `columns`.
   ///
-  /// - Throws: as `count`; `EngineError.invalidArgument` when `body` changes the table; what `body`
-  ///   throws, which ends it.
+  /// - Throws: as `count`; `EngineError.invalidArgument` when `body` has changed the table, its objects or its
+  ///   columns, and `.transactionEnded` when it has ended the transaction: no other object is given then; what
+  ///   `body` throws, which ends it.
   public func forEachRow(in table: WritableTable, _ body: (Row) throws -> Void) throws {
     try forEachRow(of: table.editor, body)
   }

@@ -8,8 +8,8 @@ package protocol LeafSource {
   var path: String { get }
   var objectCount: Int { get throws }
 
-  /// Calls `body` with every leaf, in the order of keys. A leaf may be read for as long as the source
-  /// lives and the table is not changed.
+  /// Calls `body` with every leaf, in the order of keys. A leaf may be read for as long as it and the source
+  /// live and the transaction, if there is one, has not ended.
   ///
   /// - Throws: `EngineError.damaged`, and what `body` throws.
   func forEachLeaf(_ body: (Leaf) throws -> Void) throws
@@ -24,8 +24,13 @@ package protocol LeafSource {
   /// - Parameter id: the column's permanent number.
   func valueIndexReader(ofColumn id: UInt32) throws -> ValueIndexReader?
 
-  /// Grows with every change to the objects.
+  /// Grows with every change to the objects or the columns.
   var changeCount: Int { get }
+
+  /// To be called after whatever may have changed the table, before more of it is read.
+  ///
+  /// - Throws: `EngineError.invalidArgument` when the table has changed, `.transactionEnded`.
+  func checkUnchanged(since changes: Int) throws
 
   /// How many leaves there are.
   ///
@@ -75,17 +80,8 @@ extension LeafSource {
         } while next < keys.count && keys[next] <= last
       }
       if rows.isEmpty { continue }
-      try body(leaf, rows)
+      try withExtendedLifetime(leaf) { try body(leaf, rows) }
       try checkUnchanged(since: changes)
-    }
-  }
-
-  /// - Throws: `EngineError.invalidArgument` when the table's objects have changed.
-  func checkUnchanged(since changes: Int) throws {
-    guard changeCount == changes else {
-      throw EngineError.invalidArgument(
-        "table '\(name)' was changed while it was being read; collect the objects' keys first, "
-          + "and change them then")
     }
   }
 }
@@ -94,6 +90,8 @@ extension Table: LeafSource {
   package var path: String { tree.blocks.storage.path }
   package var objectCount: Int { count }
   package var changeCount: Int { 0 }
+  /// A version never changes.
+  package func checkUnchanged(since changes: Int) {}
 
   package func leaf(holding key: Int64) throws -> Leaf? {
     try translatingErrors(path) {

@@ -4,7 +4,7 @@ extension TableEditor: LeafSource {
 
   package func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
     var position: UInt64 = 0
-    let changes = tree.changeCount
+    let changes = changeCount
     while let place = try use({ try tree.place(ofPosition: position) }) {
       let leaf: Leaf
       switch place {
@@ -12,12 +12,23 @@ extension TableEditor: LeafSource {
       case .open(let open, _): leaf = try use { try copy(open, at: position) }
       }
       position += UInt64(leaf.rowCount)
-      try body(leaf)
+      // Whatever the body does, queries of its own included, the leaf stays.
+      try withExtendedLifetime(leaf) { try body(leaf) }
       try checkUnchanged(since: changes)
     }
   }
 
-  package var changeCount: Int { tree.changeCount }
+  package var changeCount: Int { tree.changeCount &+ schemaChangeCount }
+
+  package func checkUnchanged(since changes: Int) throws {
+    // The transaction may have ended: then others may write where the table was.
+    try use {}
+    guard changeCount == changes else {
+      throw EngineError.invalidArgument(
+        "table '\(name)' was changed while it was being read; collect the objects' keys first, "
+          + "and change them then")
+    }
+  }
 
   package func leaf(holding key: Int64) throws -> Leaf? {
     try use {
@@ -53,12 +64,12 @@ extension TableEditor: LeafSource {
     let leaf: Leaf
     switch open {
     case .rows(let cluster):
-      let encoded = try cluster.rows.encode(with: store.builder)
+      let memory = LeafMemory(try cluster.rows.encode(with: store.builder).bytes)
       leaf = Leaf(
-        try ClusterReader(leafCopies.keep(encoded.bytes)),
-        firstKey: cluster.rows.keys.first ?? 0)
+        try ClusterReader(memory.bytes), firstKey: cluster.rows.keys.first ?? 0, memory: memory)
     case .overlay(let overlay):
-      leaf = try overlay.leaf(leafCopies.keep(overlay.encode()))
+      let memory = LeafMemory(overlay.encode())
+      leaf = try overlay.leaf(memory.bytes, memory: memory)
     }
     leafCopies.leaves[position] = leaf
     return leaf
@@ -66,24 +77,26 @@ extension TableEditor: LeafSource {
 }
 
 /// Leaves of a transaction that are in memory only, written as they would be in the file.
-///
-/// Unsafe because leaves are read in place, wherever they are.
-final class LeafCopies {
+struct LeafCopies {
   /// The state of the table that they are of.
   let changes: Int
   /// By the number of objects before them.
   var leaves: [UInt64: Leaf] = [:]
-  private var buffers: [UnsafeMutableRawBufferPointer] = []
 
   init(changes: Int) { self.changes = changes }
+}
 
-  deinit { for buffer in buffers { buffer.deallocate() } }
+/// The bytes of such a leaf, for as long as somebody reads it.
+///
+/// Unsafe because leaves are read in place, wherever they are.
+private final class LeafMemory {
+  private let buffer: UnsafeMutableRawBufferPointer
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(buffer) }
 
-  /// A copy that lives as long as this.
-  func keep(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+  init(_ bytes: [UInt8]) {
+    buffer = .allocate(byteCount: bytes.count, alignment: 8)
     buffer.copyBytes(from: bytes)
-    buffers.append(buffer)
-    return UnsafeRawBufferPointer(buffer)
   }
+
+  deinit { buffer.deallocate() }
 }

@@ -3,7 +3,13 @@
 /// Thread rule: used by the transaction's thread only.
 package final class TableEditor {
   var table: Catalogue.Table
-  package internal(set) var schema: TableSchema { didSet { knownShape = nil } }
+  package internal(set) var schema: TableSchema {
+    didSet {
+      knownShape = nil
+      schemaChangeCount += 1
+    }
+  }
+  private(set) var schemaChangeCount = 0
   private var knownShape: RowShape?
   let tree: TreeEditor
   let store: ClusterStore

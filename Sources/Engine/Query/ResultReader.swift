@@ -130,8 +130,16 @@ package final class ResultReader {
     }
   }
 
-  /// Calls `body` with all rows, in order, copied.
+  /// Calls `body` with all rows, in order, copied. The table must not be changed by it.
   func forEachRow(_ body: (Row) throws -> Void) throws {
+    let changes = table.changeCount
+    try forEachRow(unchecked: { row in
+      try body(row)
+      try table.checkUnchanged(since: changes)
+    })
+  }
+
+  private func forEachRow(unchecked body: (Row) throws -> Void) throws {
     let shape = RowShape(try rowSchema())
     let columnIDs = columnIndices.map { schema.columnIDs[$0] }
     let readings = shape.columns.map(\.reading)

@@ -46,12 +46,7 @@ final class TableView {
   }
 
   /// Differs between two states of the table inside one transaction.
-  var changeCount: Int {
-    switch source {
-    case .version: 0
-    case .transaction(let editor): editor.tree.changeCount
-    }
-  }
+  var changeCount: Int { leaves.changeCount }
 
   /// True when the transaction has deleted the table since.
   var isGone: Bool {

@@ -3,7 +3,8 @@
 /// Rows count from 0, without those that were deleted. Where the leaf is an overlay, changed rows stand
 /// in the place of the cluster's own.
 ///
-/// Thread rule: confined, while the version is held.
+/// Thread rule: confined, while the version is held. What is read of a leaf in place is valid for as long as the
+/// leaf lives.
 package struct Leaf {
   /// The leaf's place in the tree; its `count` is the number of rows.
   package let entry: NodeEntry
@@ -11,9 +12,12 @@ package struct Leaf {
   package let cluster: ClusterReader
   /// The changes to the cluster's rows; nil when there are none.
   package let overlay: Overlay?
+  /// Keeps the bytes that are in memory only; nil when all are the file's.
+  private let memory: AnyObject?
 
   package init(_ entry: NodeEntry, _ blocks: BlockReader, end: UInt64) throws {
     self.entry = entry
+    memory = nil
     guard entry.reference.isOverlay else {
       cluster = try blocks.cluster(entry, end: end)
       overlay = nil
@@ -27,14 +31,19 @@ package struct Leaf {
   /// A leaf that is not in a tree.
   ///
   /// - Precondition: the cluster has as many rows as the overlay says.
-  init(base cluster: ClusterReader, _ overlay: Overlay) {
+  /// - Parameter memory: keeps the overlay's bytes for as long as the leaf lives.
+  init(base cluster: ClusterReader, _ overlay: Overlay, memory: AnyObject? = nil) {
+    self.memory = memory
     entry = overlay.base
     self.cluster = cluster
     self.overlay = overlay
   }
 
   /// A cluster that is not in a tree.
-  package init(_ cluster: ClusterReader, firstKey: Int64) {
+  ///
+  /// - Parameter memory: keeps its bytes for as long as the leaf lives.
+  package init(_ cluster: ClusterReader, firstKey: Int64, memory: AnyObject? = nil) {
+    self.memory = memory
     entry = NodeEntry(
       firstKey: firstKey, count: UInt64(cluster.rowCount),
       reference: BlockReference(offset: 0, length: 0, checksum: 0))

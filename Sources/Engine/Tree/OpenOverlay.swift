@@ -266,9 +266,13 @@ package final class OpenOverlay {
 
   /// The leaf as it is now, read in place.
   ///
-  /// - Parameter bytes: what `encode` gives; used for as long as the leaf is.
-  package func leaf(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> Leaf {
-    Leaf(base: cluster, try Overlay(bytes))
+  /// - Parameters:
+  ///   - bytes: what `encode` gives; used for as long as the leaf is.
+  ///   - memory: keeps them.
+  package func leaf(
+    _ bytes: UnsafeRawBufferPointer, memory: AnyObject
+  ) throws(DecodingFailure) -> Leaf {
+    Leaf(base: cluster, try Overlay(bytes), memory: memory)
   }
 
   /// All rows, decoded.
