@@ -5,6 +5,23 @@ import Testing
 
 /// As many snapshots are held as there may be: nothing is lost, who looks for the reason can look, and all
 /// goes on once some are released.
+/// All places for held versions, taken until it is released.
+final class AllPlaces {
+  private let database: Database
+  private let slots: [Int]
+  var count: Int { slots.count }
+
+  init(of database: Database) throws {
+    self.database = database
+    let newest = try database.snapshot().record
+    var slots: [Int] = []
+    while let (slot, _) = try? database.coordination.hold({ newest }) { slots.append(slot) }
+    self.slots = slots
+  }
+
+  deinit { for slot in slots { database.coordination.release(slot) } }
+}
+
 @Suite("All snapshots held", .serialized, .timeLimit(.minutes(1)))
 struct SnapshotLimitTests {
   let folder = TemporaryFolder()
@@ -28,11 +45,52 @@ struct SnapshotLimitTests {
     }
   }
 
-  private func all() throws -> [Snapshot] {
-    var held: [Snapshot] = []
-    while let snapshot = try? database.snapshot() { held.append(snapshot) }
+  private func all() throws -> AllPlaces {
+    let held = try AllPlaces(of: database)
     #expect(isBusy { _ = try database.snapshot() })
     return held
+  }
+
+  @Test("Snapshots of one version take one place for each handle, whoever takes them")
+  func shared() throws {
+    let other = try Database.open(folder.path("a.sheaf"), options: .init(access: .readOnly))
+    var held = try (0..<5000).map { _ in try database.snapshot() }
+    held += try (0..<100).map { _ in try other.snapshot() }
+    let sessions = try (0..<3000).map { _ in try database.session() }
+    #expect(try database.activeVersions().map { $0.holders.map(\.snapshots) } == [[2]])
+    // What shares a place keeps the version as if it were alone.
+    let table = try held[4711].table("t")
+    held = []
+    for number in 1...50 {
+      try database.write { try $0.table("t").update(1, ["n": .int(Int64(number))]) }
+    }
+    #expect(try table.value(forKey: 1, column: "n") == .int(0))
+    #expect(try sessions[0].object(in: "t", key: 1)?["n"] == .int(0))
+    #expect(try database.snapshot().table("t").value(forKey: 1, column: "n") == .int(50))
+    let versions = try database.activeVersions().map { $0.holders.map(\.snapshots) }
+    #expect(versions == [[1], []])
+    withExtendedLifetime(table) {}
+    // From many threads at once there may be some more places, and never a wrong version.
+    let threads = try (0..<8).map { _ in
+      try Background { [database] in
+        var own: [Snapshot] = []
+        for _ in 0..<2000 {
+          let before = try database.newestVersion
+          let snapshot = try database.snapshot()
+          #expect(snapshot.version >= before)
+          #expect(try snapshot.table("t").value(forKey: 1, column: "n") != .null)
+          own.append(snapshot)
+          if own.count == 50 { own = [] }
+        }
+      }
+    }
+    for number in 51...150 {
+      try database.write(durability: .group) {
+        try $0.table("t").update(1, ["n": .int(Int64(number))])
+      }
+    }
+    for thread in threads { try thread.join() }
+    try other.close()
   }
 
   @Test("Whoever holds them is told; checks and sizes are there too")
@@ -67,8 +125,7 @@ struct SnapshotLimitTests {
     try worker.perform { it in
       let silent = try session(it)
       let loud = try session(it)
-      var held: [Snapshot] = []
-      while let snapshot = try? database.snapshot() { held.append(snapshot) }
+      var held: AllPlaces? = try AllPlaces(of: database)
       let (count, before) = try (it.objects("t").count, it.version)
       let version = try it.write(withoutNotifying: [silent]) { transaction in
         try it.insert(["n": .int(1)], into: "t")
@@ -84,7 +141,8 @@ struct SnapshotLimitTests {
       #expect(isBusy { try it.beginWrite() })
       #expect(try !it.isInWriteTransaction)
       try database.write { try $0.table("t").insert(["n": .int(2)]) }
-      held.removeAll()
+      #expect((held?.count ?? 0) > 2000)
+      held = nil
       #expect(try it.refresh())
       #expect(try it.objects("t").count == count + 2)
       try it.write { _ in try it.insert(["n": .int(3)], into: "t") }
@@ -107,8 +165,7 @@ struct SnapshotLimitTests {
     let reader = try Database.open(path, options: .init(access: .readOnly))
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
       let database = try Database.open(path, options: .init(access: .readOnly))
-      var held: [Snapshot] = []
-      while let snapshot = try? database.snapshot() { held.append(snapshot) }
+      let held = try AllPlaces(of: database)
       if held.count == 2048 { withExtendedLifetime(held) { _ = kill(getpid(), SIGKILL) } }
     }
     #expect(try reader.snapshot().table("t").count == 1)

@@ -6,7 +6,7 @@ public struct ActiveVersion: Sendable, Equatable {
   public struct Holder: Sendable, Equatable {
     /// The process's number.
     public let process: Int32
-    /// How many snapshots of it the process has. One handle may have many, a process several handles.
+    /// How many places the process takes for it: one for each handle with snapshots of it, seldom more.
     public let snapshots: Int
     /// True for the process that asks.
     public let isThisProcess: Bool

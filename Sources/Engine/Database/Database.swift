@@ -117,6 +117,7 @@ public final class Database: @unchecked Sendable {
   let asyncWrites = WorkQueue(name: "sheaf-writer", mostThreads: 1)
   let asyncReads = WorkQueue(name: "sheaf-reader", mostThreads: max(2, System.processorCount))
   private let current: UnsafeMutableRawPointer
+  private let sharedSnapshots = SharedSnapshots()
   /// The map of free pages, kept between transactions while nobody else writes.
   var space: SpaceMap?
   /// The rows that the last transaction wrote last, and the table's number; the writer's too.
@@ -174,9 +175,10 @@ public final class Database: @unchecked Sendable {
 
   /// The newest version, held until the snapshot is released.
   ///
-  /// Never waits, whatever a writer is doing. Cost: a few atomic stores.
+  /// Never waits, whatever a writer is doing. Cost: a few atomic stores. Snapshots of one version share one of
+  /// the 2,048 places that all processes have for held versions.
   ///
-  /// - Throws: `EngineError.closed`, `.busy` when 2,048 snapshots are held already, `.damaged`.
+  /// - Throws: `EngineError.closed`, `.busy` when all places are taken, `.damaged`.
   public func snapshot() throws -> Snapshot {
     try snapshot { $0.visible() }
   }
@@ -214,12 +216,22 @@ public final class Database: @unchecked Sendable {
     try translatingErrors(path) {
       while true {
         let parts = try parts
+        // Who is about to look at all slots has one of its own.
+        if !usesSpare,
+          let known = sharedSnapshots.find(newest(parts.pipeline), parts.blocks),
+          parts === (try self.parts)
+        {
+          return known
+        }
         let (slot, record) = try coordination.hold(usesSpare: usesSpare) {
           newest(parts.pipeline)
         }
         let hold = VersionHold(record: record, slot: slot, coordination: coordination)
         // A compaction may have put another file in place between the two.
-        if parts === (try self.parts) { return try Snapshot(hold: hold, blocks: parts.blocks) }
+        guard parts === (try self.parts) else { continue }
+        let snapshot = try Snapshot(hold: hold, blocks: parts.blocks)
+        if !usesSpare { sharedSnapshots.add(snapshot) }
+        return snapshot
       }
     }
   }
@@ -227,9 +239,12 @@ public final class Database: @unchecked Sendable {
   /// A version that is the newest complete one, held, though readers may not take it yet. Only for
   /// whoever has the writers' turn: nobody can write over its pages before it is held.
   func hold(_ record: VersionRecord, _ parts: Parts) throws -> Snapshot {
+    if let known = sharedSnapshots.find(record, parts.blocks) { return known }
     let (slot, record) = try coordination.hold { record }
     let hold = VersionHold(record: record, slot: slot, coordination: coordination)
-    return try Snapshot(hold: hold, blocks: parts.blocks)
+    let snapshot = try Snapshot(hold: hold, blocks: parts.blocks)
+    sharedSnapshots.add(snapshot)
+    return snapshot
   }
 
   /// True for snapshots that this handle made.

@@ -34,12 +34,12 @@ package enum ObjectDifference: Sendable, Equatable {
   /// - Parameters:
   ///   - old: the table in a version that has the object.
   ///   - new: the same table in another version; nil when it is gone there.
-  ///   - columns: the names of those that count; nil for all.
+  ///   - columns: the numbers of those that count; nil for all.
   /// - Complexity: O(log n + columns).
   /// - Throws: `EngineError.noSuchObject` when the old version does not have it, `.invalidArgument` for
   ///   two tables, `.damaged`.
   package init(
-    ofKey key: Int64, from old: Table, to new: Table?, columns: Set<String>? = nil
+    ofKey key: Int64, from old: Table, to new: Table?, columns: Set<UInt32>? = nil
   ) throws {
     guard let new else {
       self = .deleted
@@ -68,11 +68,10 @@ package enum ObjectDifference: Sendable, Equatable {
   }
 
   private static func change(
-    of id: UInt32, _ before: ObjectPlace, _ after: ObjectPlace, _ wanted: Set<String>?
+    of id: UInt32, _ before: ObjectPlace, _ after: ObjectPlace, _ wanted: Set<UInt32>?
   ) throws -> PropertyChange? {
-    let names = [before, after].compactMap { $0.column(id)?.name }
-    if let wanted, wanted.isDisjoint(with: names) { return nil }
-    guard let name = names.last else { return nil }
+    if let wanted, !wanted.contains(id) { return nil }
+    guard let name = (after.column(id) ?? before.column(id))?.name else { return nil }
     let isSame = try before.withSpelling(id) { one in
       try after.withSpelling(id) { other in
         guard let one, let other else { return one == nil && other == nil }

@@ -21,8 +21,11 @@ package final class ResultsTracker {
     case deleted
   }
 
-  package let query: Query
+  /// With the columns' names in the version told of last.
+  package private(set) var query: Query
   package let tableNumber: UInt32
+  /// What the columns are called that the query names; nil before the first version.
+  private var named: TableSchema?
   /// The table in the version told of last; nil before the first and when it is gone.
   package private(set) var table: Table?
   /// The objects in order; nil when they are the whole table, or there is none.
@@ -32,10 +35,13 @@ package final class ResultsTracker {
   /// places.
   var fewChanges = 64
 
-  /// - Parameter tableNumber: of the table that the query runs on: `Table.number`.
-  package init(_ query: Query, tableNumber: UInt32) {
+  /// - Parameters:
+  ///   - tableNumber: of the table that the query runs on: `Table.number`.
+  ///   - schema: what the query's columns are called; by default those of the first version.
+  package init(_ query: Query, tableNumber: UInt32, schema: TableSchema? = nil) {
     self.query = query
     self.tableNumber = tableNumber
+    named = schema
   }
 
   // MARK: Results
@@ -95,9 +101,29 @@ package final class ResultsTracker {
       throw EngineError.invalidArgument(
         "table '\(new.name)' is not the one that these results are of")
     }
-    guard let old = table else {
-      let names = query.columns ?? []
-      _ = try new.indices(of: names)
+    let before = (query, named)
+    do {
+      try followNames(to: new)
+      return try advance(from: table, to: new, sharing: cache)
+    } catch {
+      (query, named) = before
+      throw error
+    }
+  }
+
+  /// Has the query name its columns as a version does.
+  private func followNames(to new: Table) throws {
+    if let named, named != new.schema {
+      query = try query.renamed(from: named, to: new.schema, table: new.name)
+    }
+    named = new.schema
+  }
+
+  private func advance(
+    from old: Table?, to new: Table, sharing cache: DifferenceCache?
+  ) throws -> Change {
+    guard let old else {
+      _ = try new.indices(of: query.columns ?? [])
       keys = isWholeTable ? nil : try query.keys(in: new)
       table = new
       return .initial
@@ -114,7 +140,7 @@ package final class ResultsTracker {
       (next, update) = try followed(keys, old, new, difference)
       self.keys = next
     } else {
-      update = Self.whole(difference, old, new)
+      update = Self.whole(difference)
     }
     table = new
     return update.isEmpty ? .unchanged : .update(update)
@@ -127,16 +153,14 @@ package final class ResultsTracker {
     return isUnfiltered && query.sort.isEmpty && !query.isDistinct && !hasWindow
   }
 
-  private static func whole(
-    _ difference: TableDifference, _ old: Table, _ new: Table
-  ) -> ResultsUpdate {
+  private static func whole(_ difference: TableDifference) -> ResultsUpdate {
     ResultsUpdate(
       deletions: difference.deleted.map(\.position),
       insertions: difference.inserted.map(\.position),
       modifications: difference.modified.map {
         .init(
           oldPosition: $0.oldPosition, newPosition: $0.newPosition, columnSet: $0.columnSet)
-      }, difference, old, new)
+      }, difference)
   }
 
   /// The keys of the new results, and what changed in them.
@@ -145,7 +169,7 @@ package final class ResultsTracker {
   ) throws -> ([Int64], ResultsUpdate) {
     let mayFollow = !query.isDistinct && !hasWindow && old.schema == new.schema
     if mayFollow, query.sort.isEmpty, let filter = query.filter {
-      return try filtered(keys, filter, old, new, difference)
+      return try filtered(keys, filter, new, difference)
     }
     let list: ListDifference
     var next = keys
@@ -157,7 +181,7 @@ package final class ResultsTracker {
       next = try query.keys(in: new)
       list = ListDifference(from: keys, to: next)
     }
-    return (next, Self.update(keys, list, old, new, difference))
+    return (next, Self.update(keys, list, difference))
   }
 
   /// Which sets of changed columns have one of those that decide.
@@ -178,7 +202,9 @@ package final class ResultsTracker {
     }
     var deciding = query.filter?.columnNames ?? []
     deciding.formUnion(query.sort.map(\.column))
-    if query.isDistinct { deciding.formUnion(query.columns ?? new.columns.map(\.name)) }
+    if query.isDistinct {
+      deciding.formUnion(query.distinctColumns ?? query.columns ?? new.columns.map(\.name))
+    }
     return Self.sets(of: difference, with: deciding, new).contains(true)
   }
 
@@ -203,8 +229,7 @@ package final class ResultsTracker {
   }
 
   private static func update(
-    _ keys: [Int64], _ list: ListDifference, _ old: Table, _ new: Table,
-    _ difference: TableDifference
+    _ keys: [Int64], _ list: ListDifference, _ difference: TableDifference
   ) -> ResultsUpdate {
     var modifications: [ResultsUpdate.Modification] = []
     if !difference.modified.isEmpty {
@@ -219,7 +244,7 @@ package final class ResultsTracker {
     }
     return ResultsUpdate(
       deletions: list.deletions, insertions: list.insertions, modifications: modifications,
-      difference, old, new)
+      difference)
   }
 }
 
@@ -228,8 +253,7 @@ package final class ResultsTracker {
 extension ResultsTracker {
   /// The filter's new objects in the order of keys, from the old ones and what changed.
   private func filtered(
-    _ keys: [Int64], _ filter: Predicate, _ old: Table, _ new: Table,
-    _ difference: TableDifference
+    _ keys: [Int64], _ filter: Predicate, _ new: Table, _ difference: TableDifference
   ) throws -> ([Int64], ResultsUpdate) {
     let deciding = filter.columnNames
     let decides = Self.sets(of: difference, with: deciding, new)
@@ -267,7 +291,7 @@ extension ResultsTracker {
         return .init(
           oldPosition: object.index, newPosition: object.index - before + behind,
           columnSet: object.columnSet)
-      }, difference, old, new)
+      }, difference)
     return (merged, update)
   }
 

@@ -12,28 +12,26 @@ package struct ResultsUpdate: Sendable {
   private let deletions: [Int]
   private let insertions: [Int]
   private let modifications: [Modification]
-  /// The names of changed columns; a column that was given another name is in them with both.
-  private let columnSets: [Set<String>]
+  /// The numbers of changed columns.
+  private let columnSets: [[UInt32]]
 
   /// - Parameter difference: what `modifications` name column sets of.
   init(
     deletions: [Int], insertions: [Int], modifications: [Modification],
-    _ difference: TableDifference, _ old: Table, _ new: Table
+    _ difference: TableDifference
   ) {
     self.deletions = deletions
     self.insertions = insertions
     self.modifications = modifications
-    columnSets =
-      modifications.isEmpty
-      ? [] : difference.columnSets.map { old.schema.names(of: $0).union(new.schema.names(of: $0)) }
+    columnSets = modifications.isEmpty ? [] : difference.columnSets
   }
 
   /// The changes that an observer is told of; empty when it has nothing to be told.
   ///
-  /// - Parameter keyPaths: the names of columns: an object counts as modified only when one of them
-  ///   changed. Deletions and insertions always count. Nil: all columns.
-  package func changes(keyPaths: Set<String>? = nil) -> ChangeSet {
-    let isWanted = columnSets.map { keyPaths?.isDisjoint(with: $0) != true }
+  /// - Parameter columns: their numbers, which they keep whatever they are called: an object counts as modified
+  ///   only when one of them changed. Deletions and insertions always count. Nil: all columns.
+  package func changes(ofColumns columns: Set<UInt32>? = nil) -> ChangeSet {
+    let isWanted = columnSets.map { columns?.isDisjoint(with: $0) != true }
     let wanted = modifications.filter { isWanted[$0.columnSet] }
     return ChangeSet(
       deletions: deletions, insertions: insertions, modifications: wanted.map(\.oldPosition),

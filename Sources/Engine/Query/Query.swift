@@ -27,10 +27,12 @@ public struct Query: Sendable {
   public var offset = 0
   /// At most so many objects. Not below 0.
   public var limit: Int?
-  /// Of the objects whose values in `columns` are all equal, only the first. Values are equal whatever
+  /// Of the objects whose values in `distinctColumns` are all equal, only the first. Values are equal whatever
   /// their spelling, and null and NaN are equal to themselves. A sort may then only name columns that
-  /// are in `columns`.
+  /// are among these.
   public var isDistinct = false
+  /// The columns that `isDistinct` is about; nil: those of `columns`.
+  public var distinctColumns: [String]?
 
   /// All columns of the objects that match, in the order of keys; of all objects without a filter.
   public init(_ filter: Predicate? = nil) { self.filter = filter }
@@ -85,7 +87,7 @@ extension Query {
   }
 
   package func keys(of source: any LeafSource) throws -> [Int64] {
-    let reader = try ResultReader(self, source, readsColumns: isDistinct)
+    let reader = try ResultReader(self, source, readsColumns: false)
     var keys: [Int64] = []
     try reader.forEachWindow(withKeys: true) { keys += $0.keys }
     return keys

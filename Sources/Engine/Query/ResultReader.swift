@@ -9,6 +9,8 @@ package final class ResultReader {
   private let indexUse: IndexUse
   /// The places, among the table's, of the columns asked for.
   package let columnIndices: [Int]
+  /// Of the columns that distinct rows differ in; none unless they are asked for.
+  private let distinctIndices: [Int]
   private let scan = LeafScan()
 
   /// - Parameters:
@@ -29,9 +31,13 @@ package final class ResultReader {
     columnIndices =
       readsColumns
       ? try query.columns.map { try table.indices(of: $0) } ?? Array(schema.columns.indices) : []
+    distinctIndices =
+      query.isDistinct
+      ? try (query.distinctColumns ?? query.columns).map { try table.indices(of: $0) }
+        ?? Array(schema.columns.indices) : []
     for order in query.sort {
       let index = try table.indices(of: [order.column])[0]
-      guard !query.isDistinct || columnIndices.contains(index) else {
+      guard !query.isDistinct || distinctIndices.contains(index) else {
         throw EngineError.invalidArgument(
           "distinct rows can be sorted by their own columns only; '\(order.column)' is none of them"
         )
@@ -88,7 +94,7 @@ package final class ResultReader {
   /// The same without what is there twice.
   private func forEachDistinctLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
     guard query.isDistinct else { return try forEachLeaf(body) }
-    let keys = try KeyReader(table, columnIndices.map { ($0, isDescending: false) })
+    let keys = try KeyReader(table, distinctIndices.map { ($0, isDescending: false) })
     var seen = KeyTable()
     try forEachLeaf { leaf, rows in
       var rows = rows

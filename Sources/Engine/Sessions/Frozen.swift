@@ -172,7 +172,8 @@ extension Session {
 
   func results(of frozen: Table, _ query: Query) throws -> Results {
     try checkOwn(frozen)
-    return Results(self, TableIdentity(number: frozen.number, name: frozen.name), query)
+    return Results(
+      self, TableIdentity(number: frozen.number, name: frozen.name), query, schema: frozen.schema)
   }
 }
 
@@ -194,7 +195,8 @@ extension Results {
   ///
   /// - Throws: `EngineError.invalidated`, `.insideTransaction`, `.wrongThread`, `.damaged`.
   public func freeze() throws -> FrozenResults {
-    FrozenResults(try session.freeze(table), query)
+    let frozen = try session.freeze(table)
+    return FrozenResults(frozen, try named().query)
   }
 }
 

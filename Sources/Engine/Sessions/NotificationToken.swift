@@ -15,7 +15,8 @@ public final class NotificationToken {
 
   deinit { if !isKept { observer.stop() } }
 
-  /// Ends the observer. One that is being called just then on a queue ends after that call.
+  /// Ends the observer and releases what it holds, its version included. One that is being called just then
+  /// on a queue ends after that call.
   public func stop() { observer.stop() }
 }
 
@@ -24,7 +25,8 @@ extension NotificationToken: Sendable {}
 
 /// What a token controls.
 protocol Observer: AnyObject {
-  /// Ends it. May be called from any thread.
+  var isStopped: Bool { get }
+  /// Ends it: its call is released, and the version that it was last told of. May be called from any thread.
   func stop()
   /// Nothing that is committed from now on may be delivered before `endSilence`.
   func beginSilence()
@@ -37,4 +39,6 @@ protocol Tracker: AnyObject, SendableMetatype {
   associatedtype Change
   /// What changed since the last call; nil when there is nothing to tell.
   func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change?
+  /// True when nothing follows what `advance` told last.
+  var hasEnded: Bool { get }
 }

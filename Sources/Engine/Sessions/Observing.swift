@@ -55,11 +55,17 @@ extension Results {
   ///
   /// It is called where the session lives, after the session has moved on: a little later for the first
   /// time, then whenever something has changed. Versions that the session passed over are told of
-  /// together. The session's live results agree with the positions while `call` runs.
+  /// together. The session's live results agree with the positions while `call` runs; those that it is given
+  /// know their objects already, so that reading at a position runs no query.
+  ///
+  /// Columns that the query or the key paths name are followed when they are given other names; when one that
+  /// the query names is removed, `.failed` is told. After `.deleted`, `.failed` or `stop()` the observer holds
+  /// nothing any more. While nobody can take a snapshot, because too many are held, nothing is told: that is
+  /// made up for once there is room.
   ///
   /// - Parameters:
-  ///   - keyPaths: names of columns: objects count as modified only when one of these changed. Nil: all
-  ///     columns.
+  ///   - keyPaths: names of columns: objects count as modified only when one of these changed, also after it
+  ///     was given another name. Nil: all columns.
   ///   - call: what to call; it may read, write, and add observers.
   /// - Returns: keep it: the observer ends when it is released.
   /// - Complexity: a change costs what was changed, not the size of the results: for a filter without
@@ -72,14 +78,17 @@ extension Results {
   ) throws -> NotificationToken {
     let tracker = try tracker(keyPaths)
     // Not the results themselves: they refer to the session, and it to its observers.
-    let (table, query) = (table, query)
+    let table = table
+    func results(_ list: ResultsTracking.List, _ session: Session) -> Results {
+      Results(session, table, list.query, schema: list.schema, keys: list.keys)
+    }
     return try session.add(
       LocalObserver(tracker) { event in
         switch event {
         case .failed(let error): call(.failed(error))
-        case .change(.initial, let session): call(.initial(Results(session, table, query)))
-        case .change(.update(let changes), let session):
-          call(.update(Results(session, table, query), changes))
+        case .change(.initial(let list), let session): call(.initial(results(list, session)))
+        case .change(.update(let list, let changes), let session):
+          call(.update(results(list, session), changes))
         case .change(.deleted, _): call(.deleted)
         }
       })
@@ -98,23 +107,12 @@ extension Results {
     _ call: @escaping @Sendable (ResultsChange<FrozenResults>) -> Void
   ) throws -> NotificationToken {
     let tracker = try tracker(keyPaths)
-    let (number, query) = (table.number, query)
     let observer = QueueObserver(session.database, queue, tracker) { event in
-      do {
-        switch event {
-        case .failed(let error): call(.failed(error))
-        case .change(.deleted, _): call(.deleted)
-        case .change(let change, let snapshot):
-          guard let table = try snapshot.table(number: number) else { return }
-          let frozen = FrozenResults(table, query)
-          if case .update(let changes) = change {
-            call(.update(frozen, changes))
-          } else {
-            call(.initial(frozen))
-          }
-        }
-      } catch {
-        call(.failed(error))
+      switch event {
+      case .failed(let error): call(.failed(error))
+      case .change(.deleted, _): call(.deleted)
+      case .change(.initial(let list), _): call(.initial(list.frozen))
+      case .change(.update(let list, let changes), _): call(.update(list.frozen, changes))
       }
     }
     observer.start()
@@ -126,37 +124,70 @@ extension Results {
     if session.transaction != nil {
       throw EngineError.insideTransaction(operation: "observing")
     }
-    if let keyPaths { _ = try view.leaves.indices(of: keyPaths) }
-    return ResultsTracking(query, table, keyPaths)
+    return ResultsTracking(
+      try named().query, table, view.schema, try view.columnIDs(ofKeyPaths: keyPaths))
   }
 }
 
 /// Follows results.
 final class ResultsTracking: Tracker {
+  /// The results in the version that is told of.
+  struct List {
+    let table: Table
+    let query: Query
+    /// The objects in order; nil when they are the whole table.
+    let keys: [Int64]?
+
+    var schema: TableSchema { table.schema }
+    var frozen: FrozenResults { FrozenResults(table, query, keys: keys) }
+  }
+
   enum Change {
-    case initial
-    case update(ChangeSet)
+    case initial(List)
+    case update(List, ChangeSet)
     case deleted
   }
 
   private let tracker: ResultsTracker
-  private let keyPaths: Set<String>?
+  private let columns: Set<UInt32>?
+  private(set) var hasEnded = false
 
-  init(_ query: Query, _ table: TableIdentity, _ keyPaths: [String]?) {
-    tracker = ResultsTracker(query, tableNumber: table.number)
-    self.keyPaths = keyPaths.map { Set($0) }
+  /// - Parameters:
+  ///   - schema: what the query's columns are called.
+  ///   - columns: the numbers of those that count; nil for all.
+  init(
+    _ query: Query, _ table: TableIdentity, _ schema: TableSchema, _ columns: Set<UInt32>?
+  ) {
+    tracker = ResultsTracker(query, tableNumber: table.number, schema: schema)
+    self.columns = columns
   }
 
   func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change? {
     let table = try snapshot.table(number: tracker.tableNumber)
-    switch try tracker.advance(to: table, sharing: cache) {
-    case .initial: return .initial
-    case .unchanged: return nil
-    case .deleted: return .deleted
-    case .update(let update):
-      let changes = update.changes(keyPaths: keyPaths)
-      return changes.isEmpty ? nil : .update(changes)
+    let change = try tracker.advance(to: table, sharing: cache)
+    guard let table = tracker.table else {
+      hasEnded = true
+      if case .deleted = change { return .deleted }
+      return nil
     }
+    let list = List(table: table, query: tracker.query, keys: tracker.keys)
+    guard case .update(let update) = change else {
+      if case .initial = change { return .initial(list) }
+      return nil
+    }
+    let changes = update.changes(ofColumns: columns)
+    return changes.isEmpty ? nil : .update(list, changes)
+  }
+}
+
+extension TableView {
+  /// The numbers of columns, which they keep whatever they are called; nil for nil.
+  ///
+  /// - Throws: `EngineError.noSuchColumn`.
+  fileprivate func columnIDs(ofKeyPaths names: [String]?) throws -> Set<UInt32>? {
+    guard let names else { return nil }
+    let schema = schema
+    return Set(try leaves.indices(of: names).map { schema.columnIDs[$0] })
   }
 }
 
@@ -225,11 +256,11 @@ extension Object {
     if session.transaction != nil {
       throw EngineError.insideTransaction(operation: "observing")
     }
-    if let keyPaths { _ = try view.leaves.indices(of: keyPaths) }
+    let columns = try view.columnIDs(ofKeyPaths: keyPaths)
     if try isInvalidated {
       throw EngineError.invalidated(what: "object \(key) of table '\(table.name)'")
     }
-    return ObjectTracking(table, key, keyPaths)
+    return ObjectTracking(table, key, columns)
   }
 }
 
@@ -243,22 +274,23 @@ final class ObjectTracking: Tracker {
 
   private let table: TableIdentity
   private let key: Int64
-  private let keyPaths: Set<String>?
+  /// The numbers of those that count; nil for all.
+  private let columns: Set<UInt32>?
   private var last: Table?
-  private var isDeleted = false
+  private(set) var hasEnded = false
 
-  init(_ table: TableIdentity, _ key: Int64, _ keyPaths: [String]?) {
+  init(_ table: TableIdentity, _ key: Int64, _ columns: Set<UInt32>?) {
     self.table = table
     self.key = key
-    self.keyPaths = keyPaths.map { Set($0) }
+    self.columns = columns
   }
 
   func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change? {
-    if isDeleted { return nil }
+    if hasEnded { return nil }
     let next = try snapshot.table(number: table.number)
     let change: Change?
     if let last {
-      switch try ObjectDifference(ofKey: key, from: last, to: next, columns: keyPaths) {
+      switch try ObjectDifference(ofKey: key, from: last, to: next, columns: columns) {
       case .unchanged: change = nil
       case .changed(let changes): change = .update(changes)
       case .deleted: change = .deleted
@@ -268,7 +300,7 @@ final class ObjectTracking: Tracker {
     }
     last = next
     if case .deleted? = change {
-      isDeleted = true
+      hasEnded = true
       last = nil
     }
     return change
@@ -294,7 +326,7 @@ extension Session {
       case .change(let changes, _): call(.update(changes))
       }
     }
-    observer.mayRefresh = { call(.refreshRequired) }
+    observer.tellOfNewer { call(.refreshRequired) }
     return try add(observer)
   }
 }
@@ -302,6 +334,7 @@ extension Session {
 /// Follows all tables.
 final class DatabaseTracking: Tracker {
   private var last: Snapshot
+  var hasEnded: Bool { false }
 
   init(from snapshot: Snapshot) { last = snapshot }
 

@@ -4,27 +4,33 @@ import Dispatch
 ///
 /// Thread rule: any thread; calls are made on the queue, one at a time.
 final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
-  // @unchecked: `state` is guarded by `lock`; the tracker is used by one run at a time.
+  // @unchecked: `state` is guarded by `lock`; tracker and version are used by one run at a time.
   enum Event {
     case change(Following.Change, Snapshot)
     case failed(any Error)
   }
 
   private struct State {
-    var isStopped = false
+    /// Released when it ends: what the call refers to, and the version that the tracker knows.
+    var parts: Parts?
+    var isStopped: Bool { parts == nil }
     var isRequested = false
     var isRunning = false
     var isSilent = false
     /// Commits that are not to be told of, in order.
     var silences: [(from: Snapshot, to: Snapshot)] = []
+    var retries = Retries()
+  }
+
+  private struct Parts {
+    let tracker: Following
+    let call: @Sendable (Event) -> Void
   }
 
   private let database: Database
   private let queue: DispatchQueue
-  private let tracker: Following
-  private let call: @Sendable (Event) -> Void
   private let lock = Lock()
-  private var state = State()
+  private var state: State
   private var version: UInt64?
   private var listener: Int?
 
@@ -34,9 +40,10 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
   ) {
     self.database = database
     self.queue = queue
-    self.tracker = tracker
-    self.call = call
+    state = State(parts: Parts(tracker: tracker, call: call))
   }
+
+  var isStopped: Bool { lock.withLock { state.isStopped } }
 
   func start() {
     let added = database.listeners.add { [weak self] in self?.request() }
@@ -45,12 +52,12 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
   }
 
   func stop() {
-    let removed = lock.withLock {
-      state.isStopped = true
-      state.silences = []
-      defer { listener = nil }
-      return listener
+    // Released without the lock.
+    let (removed, ended, silences) = lock.withLock {
+      defer { (listener, state.parts, state.silences) = (nil, nil, []) }
+      return (listener, state.parts, state.silences)
     }
+    withExtendedLifetime((ended, silences)) {}
     if let removed { database.listeners.remove(removed) }
   }
 
@@ -110,9 +117,16 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
       do {
         guard try version != database.newestVersion else { return nil }
         let snapshot = try database.snapshot()
+        state.retries = Retries()
         if let version, snapshot.version <= version { return nil }
         return .tell(snapshot)
       } catch EngineError.closed {
+        return nil
+      } catch EngineError.busy {
+        // Too many snapshots are held just now, perhaps by others: nothing is lost by looking later.
+        if let delay = state.retries.next() {
+          queue.asyncAfter(deadline: .now() + delay) { [weak self] in self?.retry() }
+        }
         return nil
       } catch {
         return .fail(error)
@@ -120,28 +134,53 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
     }
   }
 
+  private func retry() {
+    lock.withLock { state.retries.begin() }
+    request()
+  }
+
   private func take(_ step: Step) {
+    guard let parts = lock.withLock({ state.parts }) else { return }
     do {
       switch step {
       case .fail(let error): throw error
-      case .tell(let snapshot): try tell(snapshot)
+      case .tell(let snapshot): try tell(snapshot, parts)
       case .silence(let from, let to):
-        if from.version > version ?? 0 { try tell(from) }
-        guard to.version > version ?? 0 else { return }
-        _ = try tracker.advance(to: to, sharing: nil)
-        version = to.version
+        if from.version > version ?? 0 { try tell(from, parts) }
+        if to.version > version ?? 0 {
+          _ = try parts.tracker.advance(to: to, sharing: nil)
+          version = to.version
+        }
       }
+      if parts.tracker.hasEnded { stop() }
     } catch {
-      let wasStopped = lock.withLock { state.isStopped }
+      let wasStopped = isStopped
       stop()
-      if !wasStopped { call(.failed(error)) }
+      if !wasStopped { parts.call(.failed(error)) }
     }
   }
 
-  private func tell(_ snapshot: Snapshot) throws {
-    let change = try tracker.advance(to: snapshot, sharing: nil)
+  private func tell(_ snapshot: Snapshot, _ parts: Parts) throws {
+    let change = try parts.tracker.advance(to: snapshot, sharing: nil)
     version = snapshot.version
-    guard let change, !lock.withLock({ state.isStopped }) else { return }
-    call(.change(change, snapshot))
+    guard let change, !isStopped else { return }
+    parts.call(.change(change, snapshot))
   }
+}
+
+/// When to try again what had no room: soon at first, then ever later, up to once a second.
+struct Retries {
+  private var delay = 10
+  private var isWaiting = false
+
+  /// How long to wait; nil when somebody is waiting already.
+  mutating func next() -> DispatchTimeInterval? {
+    if isWaiting { return nil }
+    isWaiting = true
+    defer { delay = min(delay * 2, 1000) }
+    return .milliseconds(delay)
+  }
+
+  /// The wait is over.
+  mutating func begin() { isWaiting = false }
 }

@@ -16,14 +16,42 @@ public struct Results {
   /// The session that they belong to.
   public let session: Session
   let table: TableIdentity
-  /// What selects and orders the objects.
+  /// What selects and orders the objects, with the names that columns had when the results were made: columns
+  /// that are given other names are followed.
   public let query: Query
+  /// What the query's columns are called; nil for a query that names none.
+  private let schema: TableSchema?
   private let cache = ResultsCache()
 
-  init(_ session: Session, _ table: TableIdentity, _ query: Query) {
+  init(
+    _ session: Session, _ table: TableIdentity, _ query: Query, schema: TableSchema?,
+    keys: [Int64]? = nil
+  ) {
     self.session = session
     self.table = table
     self.query = query
+    self.schema = schema
+    cache.keys = keys
+    if keys != nil { cache.state = ResultsCache.State(session: session.stamp, table: 0) }
+  }
+
+  /// The query with the names that its columns have now.
+  private func query(in view: TableView) throws -> Query {
+    let present = view.schema
+    guard let schema, schema != present else { return query }
+    return try query.renamed(from: schema, to: present, table: view.name)
+  }
+
+  /// The query as it is now, and what it is to read.
+  private func question() throws -> (query: Query, source: any LeafSource) {
+    let view = try session.view(table)
+    return (try query(in: view), view.leaves)
+  }
+
+  /// The query as it is now, with the columns that it names.
+  func named() throws -> (query: Query, schema: TableSchema) {
+    let view = try session.view(table)
+    return (try query(in: view), view.schema)
   }
 
   /// The name of the table when the results were made.
@@ -47,7 +75,7 @@ public struct Results {
     guard !query.isDistinct, query.limit == nil, query.offset == 0 else {
       throw EngineError.invalidArgument("results are filtered before they are limited")
     }
-    var query = query
+    var query = try named().query
     query.filter = query.filter.map { $0 && predicate } ?? predicate
     return try checked(query)
   }
@@ -66,7 +94,7 @@ public struct Results {
     guard query.limit == nil, query.offset == 0 else {
       throw EngineError.invalidArgument("results are sorted before they are limited")
     }
-    var query = query
+    var query = try named().query
     query.sort = orders
     return try checked(query)
   }
@@ -78,30 +106,31 @@ public struct Results {
     guard limit >= 0, offset >= 0 else {
       throw EngineError.invalidArgument("the offset and the limit of results are 0 or more")
     }
-    var query = query
+    var query = try named().query
     let (total, overflow) = query.offset.addingReportingOverflow(offset)
     query.offset = overflow ? .max : total
     query.limit = min(query.limit.map { max(0, $0 - offset) } ?? .max, limit)
     return try checked(query)
   }
 
-  /// Of objects that have the same values in some columns, the first.
+  /// Of objects that have the same values in some columns, the first, with all its columns.
   ///
   /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results that are limited already.
   public func distinct(by columns: String...) throws -> Results {
     guard query.limit == nil, query.offset == 0 else {
       throw EngineError.invalidArgument("repeated values are left out before results are limited")
     }
-    var query = query
-    query.columns = columns
+    var query = try named().query
+    query.distinctColumns = columns
     query.isDistinct = true
     return try checked(query)
   }
 
   /// Mistakes are told where they are made, not where the results are first read.
   private func checked(_ query: Query) throws -> Results {
-    _ = try ResultReader(query, try session.view(table).leaves)
-    return Results(session, table, query)
+    let view = try session.view(table)
+    _ = try ResultReader(query, view.leaves)
+    return Results(session, table, query, schema: view.schema)
   }
 
   // MARK: Reading
@@ -119,13 +148,14 @@ public struct Results {
     let view = try session.view(table)
     let state = ResultsCache.State(session: session.stamp, table: view.changeCount)
     if let keys = cache.keys, cache.state == state { return keys }
-    let keys = try query.keys(of: view.leaves)
+    let keys = try query(in: view).keys(of: view.leaves)
     cache.keys = keys
     cache.state = state
     return keys
   }
 
-  private var isCached: Bool {
+  /// True when the keys are at hand.
+  var knowsObjects: Bool {
     get throws {
       let view = try session.view(table)
       return cache.keys != nil
@@ -141,7 +171,7 @@ public struct Results {
     get throws {
       let view = try session.view(table)
       if isWhole { return try view.count() }
-      return try isCached ? keys().count : query.count(of: view.leaves)
+      return try knowsObjects ? keys().count : query(in: view).count(of: view.leaves)
     }
   }
 
@@ -213,8 +243,9 @@ public struct Results {
   ///
   /// - Throws: as `count`.
   public func rows() throws -> [Row] {
+    let (query, source) = try question()
     var rows: [Row] = []
-    try query.forEachRow(of: try session.view(table).leaves) { rows.append($0) }
+    try query.forEachRow(of: source) { rows.append($0) }
     return rows
   }
 
@@ -222,14 +253,16 @@ public struct Results {
   ///
   /// - Throws: `EngineError.noSuchColumn`, `.invalidArgument` for a sum of what is no number; as `count`.
   public func aggregates(_ aggregates: Aggregate...) throws -> [Value] {
-    try query.groups(by: [], aggregates, of: try session.view(table).leaves)[0].aggregates
+    let (query, source) = try question()
+    return try query.groups(by: [], aggregates, of: source)[0].aggregates
   }
 
   /// Groups the objects that the filter selects by the values of columns: see `Query.groups`.
   ///
   /// - Throws: as `aggregates`.
   public func groups(by columns: [String], _ aggregates: Aggregate...) throws -> [Group] {
-    try query.groups(by: columns, aggregates, of: try session.view(table).leaves)
+    let (query, source) = try question()
+    return try query.groups(by: columns, aggregates, of: source)
   }
 
   // MARK: Changing

@@ -36,6 +36,8 @@ public final class Session {
   /// Observers on queues that are to live as long as the session.
   private var kept: [any Observer] = []
   private var named: [String: any Observer] = [:]
+  /// With more of both it is time to look for those that have ended.
+  private var keptAtMost = 16
   let wake: SessionWake
 
   init(_ database: Database, _ confinement: Confinement) throws {
@@ -117,6 +119,7 @@ public final class Session {
     do {
       if wake.isAutomatic {
         _ = try advance()
+        wake.forgetRetries()
       } else {
         let newest = try database.newestVersion
         if newest > snapshot.version {
@@ -125,6 +128,9 @@ public final class Session {
       }
     } catch EngineError.closed {
       // Nothing newer comes.
+    } catch EngineError.busy {
+      // Too many snapshots are held just now, perhaps by others: nothing is lost by looking later.
+      wake.requestLater()
     } catch {
       for observer in observers { observer.fail(error) }
     }
@@ -167,7 +173,7 @@ public final class Session {
   ///
   /// - Throws: `EngineError.noSuchTable`, `.wrongThread`, `.damaged`.
   public func objects(_ table: String) throws -> Results {
-    Results(self, try identity(of: table), Query())
+    Results(self, try identity(of: table), Query(), schema: nil)
   }
 
   /// The object with a key; nil when there is none.
@@ -246,7 +252,16 @@ public final class Session {
     try check()
     try checkOwn(token)
     token.isKept = true
+    forgetStopped()
     kept.append(token.observer)
+  }
+
+  /// Lets go of kept observers that have ended, once they may be as many as the others.
+  private func forgetStopped() {
+    guard kept.count + named.count > keptAtMost else { return }
+    kept.removeAll(where: \.isStopped)
+    named = named.filter { !$0.value.isStopped }
+    keptAtMost = 2 * (kept.count + named.count) + 16
   }
 
   /// Keeps an observer going for as long as the session lives, under a name to find it by:
@@ -257,6 +272,7 @@ public final class Session {
     try check()
     try checkOwn(token)
     token.isKept = true
+    forgetStopped()
     if let earlier = named.updateValue(token.observer, forKey: name), earlier !== token.observer {
       earlier.stop()
     }
@@ -268,7 +284,8 @@ public final class Session {
   /// - Throws: `EngineError.wrongThread`.
   public func token(keptAs name: String) throws -> NotificationToken? {
     try check()
-    return named[name].map { observer in
+    return named[name].flatMap { observer in
+      if observer.isStopped { return nil }
       let token = NotificationToken(session: self, observer: observer)
       token.isKept = true
       return token

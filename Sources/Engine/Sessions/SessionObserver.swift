@@ -2,7 +2,6 @@
 ///
 /// Thread rule: the session's, but for `stop`.
 protocol SessionObserver: Observer {
-  var isStopped: Bool { get }
   /// The version that it was last told of; nil before the first.
   var version: UInt64? { get }
   /// Tells it what changed up to the version that the session looks at.
@@ -20,53 +19,61 @@ final class LocalObserver<Following: Tracker>: SessionObserver {
     case failed(any Error)
   }
 
-  private let tracker: Following
+  /// What is released when it ends: what the calls refer to, often the session, and the version that the tracker
+  /// knows.
+  private struct Parts {
+    let tracker: Following
+    let call: (Event) -> Void
+    /// What to do when there is a newer version, and the session stays where it is.
+    var mayRefresh: (() -> Void)?
+  }
+
   private let lock = Lock()
-  /// Nil when it has ended, so that what the call refers to is released: often its session. Guarded by
-  /// `lock`.
-  private var call: ((Event) -> Void)?
+  /// Nil when it has ended. Guarded by `lock`.
+  private var parts: Parts?
   private(set) var version: UInt64?
-  /// What to do when there is a newer version, and the session stays where it is.
-  var mayRefresh: (() -> Void)?
   private var toldOf: UInt64 = 0
 
   init(_ tracker: Following, _ call: @escaping (Event) -> Void) {
-    self.tracker = tracker
-    self.call = call
+    parts = Parts(tracker: tracker, call: call)
   }
 
-  var isStopped: Bool { lock.withLock { call == nil } }
+  /// Has something done when there is a newer version, and the session stays where it is.
+  func tellOfNewer(_ call: @escaping () -> Void) { lock.withLock { parts?.mayRefresh = call } }
+
+  private var present: Parts? { lock.withLock { parts } }
+
+  var isStopped: Bool { present == nil }
 
   func stop() {
     // Released without the lock.
     let ended = lock.withLock {
-      defer { call = nil }
-      return call
+      defer { parts = nil }
+      return parts
     }
     withExtendedLifetime(ended) {}
   }
 
-  private func tell(_ event: Event) { lock.withLock { call }?(event) }
-
   func deliver(_ session: Session, sharing cache: DifferenceCache) {
-    if isStopped || version == session.snapshot.version { return }
+    guard version != session.snapshot.version, let parts = present else { return }
     do {
-      let change = try tracker.advance(to: session.snapshot, sharing: cache)
+      let change = try parts.tracker.advance(to: session.snapshot, sharing: cache)
       version = session.snapshot.version
-      if let change { tell(.change(change, session)) }
+      if let change, !isStopped { parts.call(.change(change, session)) }
+      if parts.tracker.hasEnded { stop() }
     } catch {
       fail(error)
     }
   }
 
   func tellOfNewer(_ version: UInt64) {
-    guard let mayRefresh, !isStopped, version > toldOf else { return }
+    guard let mayRefresh = present?.mayRefresh, version > toldOf else { return }
     toldOf = version
     mayRefresh()
   }
 
   func fail(_ error: any Error) {
-    tell(.failed(error))
+    present?.call(.failed(error))
     stop()
   }
 
@@ -75,10 +82,11 @@ final class LocalObserver<Following: Tracker>: SessionObserver {
   func endSilence(from: Snapshot, to: Snapshot) {
     // Behind `from` it has something to be told of still, and is told of both: that is so when a
     // notification's own call writes, and before the initial one.
-    guard !isStopped, version == from.version else { return }
+    guard version == from.version, let parts = present else { return }
     do {
-      _ = try tracker.advance(to: to, sharing: nil)
+      _ = try parts.tracker.advance(to: to, sharing: nil)
       version = to.version
+      if parts.tracker.hasEnded { stop() }
     } catch {
       fail(error)
     }

@@ -1,16 +1,20 @@
+import Dispatch
 import Synchronization
 
 /// Brings a session to look for newer versions, on its own thread, after somebody has committed.
 ///
 /// Thread rule: any thread, but for the session itself.
 final class SessionWake: @unchecked Sendable {
-  // @unchecked: `session` is written before the first wish, and read where the session lives only.
+  // @unchecked: `session` is written before the first wish, and read where the session lives only; `retries` is
+  // guarded by `lock`.
   private let database: Database
   private let confinement: Confinement
   private weak var session: Session?
   private let automatic = Atomic<Bool>(true)
   private let isRequested = Atomic<Bool>(false)
   private var listener: Int?
+  private let lock = Lock()
+  private var retries = Retries()
 
   init(_ database: Database, _ confinement: Confinement) {
     self.database = database
@@ -46,4 +50,17 @@ final class SessionWake: @unchecked Sendable {
       session?.advanceByItself()
     }
   }
+
+  /// Has the session look again a little later: there was no room for another snapshot.
+  func requestLater() {
+    guard let delay = lock.withLock({ retries.next() }) else { return }
+    DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
+      guard let self else { return }
+      lock.withLock { retries.begin() }
+      request()
+    }
+  }
+
+  /// There was room.
+  func forgetRetries() { lock.withLock { retries = Retries() } }
 }

@@ -17,6 +17,8 @@ struct Referent: Sendable {
   let table: TableIdentity
   var key: Int64?
   var query: Query?
+  /// What the query's columns are called.
+  var schema: TableSchema?
 }
 
 /// Carries an object or results to another session of the same database, on any thread.
@@ -123,8 +125,8 @@ extension Object: Referable {
 
 extension Results: Referable {
   func referent() throws -> Referent {
-    _ = try session.view(table)
-    return Referent(table: table, query: query)
+    let (query, schema) = try named()
+    return Referent(table: table, query: query, schema: schema)
   }
 
   static func resolve(
@@ -133,6 +135,6 @@ extension Results: Referable {
     guard let query = referent.query, try session.viewIfAny(referent.table) != nil else {
       return nil
     }
-    return Results(session, referent.table, query)
+    return Results(session, referent.table, query, schema: referent.schema)
   }
 }

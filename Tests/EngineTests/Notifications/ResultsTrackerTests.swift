@@ -46,7 +46,7 @@ struct ResultsTrackerTests {
       let ids = schemas.flatMap { schema in
         zip(schema.columnIDs, schema.columns).filter { names.contains($0.1.name) }.map(\.0)
       }
-      let some = update?.changes(keyPaths: names) ?? ChangeSet()
+      let some = update?.changes(ofColumns: Set(ids)) ?? ChangeSet()
       let wrong = SlowDifference.problem(some, keys, expected) {
         !old.changedColumns($0, next).filter(ids.contains).isEmpty
       }
@@ -159,7 +159,11 @@ struct ResultsTrackerTests {
     _ = try tracker.advance(to: table)
     try database.write(body)
     switch try tracker.advance(to: database.snapshot().table("apps")) {
-    case .update(let update): return update.changes(keyPaths: keyPaths)
+    case .update(let update):
+      let columns = keyPaths.map { names in
+        Set(names.compactMap { table.schema.index(of: $0).map { table.schema.columnIDs[$0] } })
+      }
+      return update.changes(ofColumns: columns)
     default: return ChangeSet()
     }
   }
