@@ -76,7 +76,21 @@ package final class SpaceMap {
   }
 
   /// Ends the rebuilding.
-  package func finishCounting() {
+  ///
+  /// - Parameter length: nil where all that is held was counted. Else the file's length in pages: somebody holds a
+  ///   version older than the newest whose root is not known, and any page may be in it. Pages count as born before
+  ///   all versions then, and those that nobody was found to use die with the newest version.
+  package func finishCounting(unknownWithin length: Int? = nil) {
+    if let length {
+      extend(to: length)
+      heldRanges = [:]
+      for page in Layout.slotCount..<pageCount {
+        birth[page] = 0
+        if blocks[page] > 0 { continue }
+        free.remove(page)
+        retired.append(Retired(page: page, birth: 0, death: version))
+      }
+    }
     for (page, range) in heldRanges {
       retired.append(Retired(page: page, birth: range.lowerBound, death: range.upperBound &+ 1))
     }
@@ -86,20 +100,35 @@ package final class SpaceMap {
   /// Frees what no version keeps any more.
   ///
   /// - Parameter held: every version that must stay readable, the newest included, in any order.
-  package func reclaim(held: [UInt64]) {
-    let held = held.sorted()
-    for version in blocked.keys where !held.contains(version) {
+  package func reclaim(_ held: [ClosedRange<UInt64>]) {
+    let held = Self.merged(held)
+    for version in blocked.keys where !held.contains(where: { $0.contains(version) }) {
       retired.append(contentsOf: blocked.removeValue(forKey: version) ?? [])
     }
     for page in retired {
       let position = held.partition(from: page.birth)
-      if position < held.count, held[position] < page.death {
-        blocked[held[position], default: []].append(page)
+      let version = position < held.count ? max(held[position].lowerBound, page.birth) : .max
+      if version < page.death {
+        blocked[version, default: []].append(page)
       } else if blocks[page.page] == 0 {
         free.insert(page.page)
       }
     }
     retired.removeAll(keepingCapacity: true)
+  }
+
+  /// The same versions in ranges that ascend and do not overlap.
+  private static func merged(_ ranges: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
+    var merged: [ClosedRange<UInt64>] = []
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = merged.last, last.upperBound >= range.lowerBound {
+        merged[merged.count - 1] =
+          last.lowerBound...max(last.upperBound, range.upperBound)
+      } else {
+        merged.append(range)
+      }
+    }
+    return merged
   }
 
   /// Takes `count` adjacent pages: the first hole that is large enough, else new ones at the end.
@@ -192,14 +221,14 @@ package final class SpaceMap {
   }
 }
 
-extension Array where Element == UInt64 {
-  /// In a sorted array: the first index whose element is not less than `value`.
+extension Array where Element == ClosedRange<UInt64> {
+  /// In an array of ascending ranges: the first index whose element does not end below `value`.
   fileprivate func partition(from value: UInt64) -> Int {
     var low = 0
     var high = count
     while low < high {
       let middle = (low + high) / 2
-      if self[middle] < value { low = middle + 1 } else { high = middle }
+      if self[middle].upperBound < value { low = middle + 1 } else { high = middle }
     }
     return low
   }

@@ -62,7 +62,9 @@ extension Database {
     let snapshot = try snapshotForLooking()
     return try withExtendedLifetime(snapshot) {
       try translatingErrors(path) {
-        let space = try walk(snapshot.record, snapshot.blocks)
+        let space = try walk(snapshot.record, snapshot.blocks) {
+          KeptVersions(records: try coordination.heldVersions().map(\.record))
+        }
         return FileUse(space, total: try snapshot.blocks.storage.length())
       }
     }
@@ -211,12 +213,14 @@ extension Database {
       try System.flushDirectory(of: path)
       let storage = try FileStorage(path: path, mode: .readWrite)
       let recovered = try Recovery.run(storage)
+      let locks = try parts.locks?.moved(to: storage)
       let fresh = try Parts(
-        storage: storage, coordination: coordination, recovered: recovered, listeners: listeners)
+        storage: storage, locks: locks, coordination: coordination, recovered: recovered,
+        listeners: listeners)
       parts.pipeline.stop()
       space = nil
       install(fresh)
-      coordination.adopt(storage.identity, first: recovered.record.version)
+      coordination.adopt(storage.identity, locks, first: recovered.record.version)
       coordination.visible.store(recovered.record)
     } catch {
       // What this handle has open is no longer the file of that name: nothing may be written to it.

@@ -25,19 +25,29 @@ extension Database {
       }
       var storage: FileStorage?
       var recovered: Recovery?
-      let coordination = try joined(path, options) { alone, visible in
+      var locks: FileLocks?
+      let coordination = try joined(path, options) { alone, visible, lockFile in
         let opened = try FileStorage(path: path, mode: options.systemMode)
         storage = opened
-        // A compaction that was killed leaves its copy behind; while others are here it may be theirs.
-        if alone, options.access != .readOnly { try System.remove(temporaryPath(path)) }
-        let found = try recover(opened, options: options, alone: alone)
-        recovered = found
-        if alone { visible.store(found.record) }
+        // Before anything is written: the file may be somebody's who has another lock file.
+        let own = try FileLocks(opened, lockFile: lockFile)
+        locks = own
+        do {
+          // A compaction that was killed leaves its copy behind; while others are here it may be theirs.
+          if alone, options.access != .readOnly { try System.remove(temporaryPath(path)) }
+          let found = try recover(opened, options: options, alone: alone)
+          recovered = found
+          if alone { visible.store(found.record) }
+        } catch {
+          try? own.leave()
+          throw error
+        }
         return opened.identity
       }
       guard let storage, let recovered else { throw EngineError.missing(path: path) }
+      coordination.attend(with: locks)
       let database = try Database(
-        path: path, options: options, coordination: coordination, storage: storage,
+        path: path, options: options, coordination: coordination, storage: storage, locks: locks,
         recovered: recovered)
       try database.adoptSchema()
       if let ask = options.shouldCompact, options.access != .readOnly {
@@ -66,11 +76,10 @@ extension Database {
   }
 
   /// Joins those who have the file open. A reader who may not write in the folder, or finds no room
-  /// on the disk, goes without: then a writer who comes later cannot see it, and it may meet reused
-  /// pages, which throw.
+  /// on the disk, goes without: writers see it by its locks on the file itself (`FileLocks`).
   private static func joined(
     _ path: String, _ options: Options,
-    _ open: (Bool, VersionCell) throws -> FileIdentity
+    _ open: (Bool, VersionCell, FileIdentity?) throws -> FileIdentity
   ) throws -> Coordination {
     do {
       return try Coordination(path: lockPath(path), open: open)
@@ -82,7 +91,8 @@ extension Database {
       && error.path == lockPath(path)
     {
       let coordination = try Coordination(privateFor: lockPath(path))
-      _ = try open(true, coordination.visible)
+      // Not alone: who may write in the folder does.
+      _ = try open(false, coordination.visible, nil)
       return coordination
     }
   }
@@ -90,7 +100,9 @@ extension Database {
   private static func recover(_ storage: any Storage, options: Options, alone: Bool) throws
     -> Recovery
   {
-    if alone, try Recovery.isUnborn(storage, catalogue: Catalogue().encode()) {
+    if alone || options.access == .readOnly,
+      try Recovery.isUnborn(storage, catalogue: Catalogue().encode())
+    {
       guard options.access == .create else {
         throw EngineError.notADatabase(path: storage.path, reason: "it is empty")
       }

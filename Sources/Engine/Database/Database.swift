@@ -53,6 +53,8 @@ public final class Database: @unchecked Sendable {
     package var indexLimits = IndexLimits()
     /// False where tests want to see what becomes of a system that cannot watch files.
     package var watchesLockFile = true
+    /// What tests have happen between a writer's look at the pipeline and its look at the readers.
+    package var betweenLooks: (@Sendable () -> Void)?
 
     /// Options with everything else as it is by default: no question about compaction, no schema.
     ///
@@ -70,12 +72,15 @@ public final class Database: @unchecked Sendable {
     let storage: any Storage
     let blocks: BlockReader
     let pipeline: CommitPipeline
+    /// Of a file on a disk.
+    let locks: FileLocks?
 
     init(
-      storage: any Storage, coordination: Coordination, recovered: Recovery,
+      storage: any Storage, locks: FileLocks?, coordination: Coordination, recovered: Recovery,
       listeners: CommitListeners
     ) throws {
       self.storage = storage
+      self.locks = locks
       blocks = try BlockReader(storage: storage)
       pipeline = CommitPipeline(
         storage: storage, coordination: coordination, recovered: recovered
@@ -129,7 +134,7 @@ public final class Database: @unchecked Sendable {
 
   init(
     path: String, options: Options, coordination: Coordination, storage: any Storage,
-    recovered: Recovery
+    locks: FileLocks? = nil, recovered: Recovery
   ) throws {
     self.path = path
     self.options = options
@@ -138,7 +143,8 @@ public final class Database: @unchecked Sendable {
     listeners = CommitListeners(coordination, watchesFile: options.watchesLockFile)
     queue = WriterQueue(coordination)
     let parts = try Parts(
-      storage: storage, coordination: coordination, recovered: recovered, listeners: listeners)
+      storage: storage, locks: locks, coordination: coordination, recovered: recovered,
+      listeners: listeners)
     current = .allocate(byteCount: 8, alignment: 8)
     current.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
     install(parts)
@@ -199,7 +205,13 @@ public final class Database: @unchecked Sendable {
   ///
   /// - Throws: `EngineError.closed`.
   public var newestVersion: UInt64 {
-    get throws { try parts.pipeline.visible().version }
+    get throws {
+      let parts = try parts
+      guard let locks = parts.locks, locks.locksVersions else {
+        return parts.pipeline.visible().version
+      }
+      return try translatingErrors(path) { try locks.newest().version }
+    }
   }
 
   /// What `snapshot()` gives, also when as many snapshots are held as there may be: for those who find out
@@ -216,17 +228,19 @@ public final class Database: @unchecked Sendable {
     try translatingErrors(path) {
       while true {
         let parts = try parts
+        let locked = try parts.locks?.holdNewest()
         // Who is about to look at all slots has one of its own.
         if !usesSpare,
-          let known = sharedSnapshots.find(newest(parts.pipeline), parts.blocks),
+          let known = sharedSnapshots.find(locked?.record ?? newest(parts.pipeline), parts.blocks),
           parts === (try self.parts)
         {
           return known
         }
         let (slot, record) = try coordination.hold(usesSpare: usesSpare) {
-          newest(parts.pipeline)
+          locked?.record ?? newest(parts.pipeline)
         }
-        let hold = VersionHold(record: record, slot: slot, coordination: coordination)
+        let hold = VersionHold(
+          record: record, slot: slot, coordination: coordination, lock: locked)
         // A compaction may have put another file in place between the two.
         guard parts === (try self.parts) else { continue }
         let snapshot = try Snapshot(hold: hold, blocks: parts.blocks)
@@ -336,7 +350,7 @@ public final class Database: @unchecked Sendable {
         // Before the file is cut: the other slot may name a version that reaches beyond the new end.
         try parts.pipeline.mirrorSlot()
         if !isFresh, let space, space.version == base.version {
-          space.reclaim(held: try versionsToKeep(parts))
+          space.reclaim(try versionsToKeep(parts).versions)
           let end = space.trim() * Layout.pageBytes
           if try parts.storage.length() > end { try parts.storage.resize(to: end) }
         } else {
@@ -360,31 +374,5 @@ public final class Database: @unchecked Sendable {
     _ = try parts
     try coordination.checkLockFile()
     return try queue.enter { try parts.pipeline.makeDurable() }
-  }
-
-  /// The map of the file's pages, from what the newest and the held versions reach.
-  ///
-  /// - Parameter kept: what the commit pipeline keeps beside what is held.
-  func walk(_ newest: VersionRecord, _ blocks: BlockReader, kept: [VersionRecord] = []) throws
-    -> SpaceMap
-  {
-    var attempts = 0
-    while true {
-      let held = try coordination.heldVersions().map(\.record)
-      do {
-        return try SpaceMap.walking(blocks, newest: newest, held: held + kept)
-      } catch let error as BlockError {
-        // A reader that is just taking a version may name one that is gone, for a moment.
-        attempts += 1
-        if attempts == 200 || held.isEmpty { throw error }
-        System.sleep(milliseconds: 1)
-      }
-    }
-  }
-
-  /// Every version whose pages must stay as they are.
-  func versionsToKeep(_ parts: Parts) throws -> [UInt64] {
-    let held = try coordination.heldVersions().map(\.record)
-    return Array(Set((parts.pipeline.keptVersions() + held).map(\.version)))
   }
 }

@@ -65,10 +65,10 @@ final class TransactionState {
       if let kept = database.space, !isFresh, kept.version == base.version {
         space = kept
       } else {
-        space = try database.walk(base, parts.blocks, kept: parts.pipeline.keptVersions())
+        space = try database.freshSpace(base, parts)
         database.space = space
       }
-      space.reclaim(held: try database.versionsToKeep(parts))
+      space.reclaim(try database.versionsToKeep(parts).versions)
       let writer = BlockWriter(
         storage: parts.storage, space: space, length: try parts.storage.length())
       return (base, space, writer, catalogue)

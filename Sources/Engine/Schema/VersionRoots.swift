@@ -44,10 +44,12 @@ package enum BlockKind: String, Sendable {
 extension SpaceMap {
   /// The map of a file, from what the newest and the held versions reach.
   ///
+  /// - Parameter locked: versions that are held too, and whose roots need not be known.
   /// - Complexity: O(tree nodes of these versions).
   /// - Throws: `BlockError` when a node or catalogue is damaged, or a held version is gone.
   package static func walking(
-    _ blocks: BlockReader, newest: VersionRecord, held: [VersionRecord]
+    _ blocks: BlockReader, newest: VersionRecord, held: [VersionRecord],
+    locked: [ClosedRange<UInt64>] = []
   ) throws -> SpaceMap {
     let space = SpaceMap(version: newest.version)
     try VersionRoots(newest, blocks).forEachBlock(blocks) { reference, _, _ in
@@ -75,7 +77,11 @@ extension SpaceMap {
           what: "\(error.what) at byte \(error.offset) of the catalogue")
       }
     }
-    space.finishCounting()
+    let isUnknown = locked.contains { range in
+      range.lowerBound < newest.version
+        && !(range.lowerBound == range.upperBound && walked.contains(range.lowerBound))
+    }
+    space.finishCounting(unknownWithin: isUnknown ? length / Layout.pageBytes : nil)
     return space
   }
 }

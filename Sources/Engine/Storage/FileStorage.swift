@@ -63,6 +63,25 @@ package final class FileStorage: Storage, @unchecked Sendable {
     try System.flush(descriptor, path: path)
   }
 
+  // MARK: Locks on bytes behind the end
+
+  /// How many names the file has.
+  package func links() throws(SystemError) -> Int { try System.status(descriptor, path: path).links }
+
+  /// Takes a shared lock on a byte; false when somebody has it for himself alone.
+  package func shareLock(_ byte: Int) throws(SystemError) -> Bool {
+    try System.lock(descriptor, .shared, at: byte, length: 1, wait: false, path: path)
+  }
+
+  package func unlock(_ byte: Int) throws(SystemError) {
+    _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: false, path: path)
+  }
+
+  /// Some bytes of a range that one other holds a lock on; nil when nobody does.
+  package func foreignLock(in range: Range<Int>) throws(SystemError) -> Range<Int>? {
+    try System.lockedRange(descriptor, in: range, path: path)
+  }
+
   package func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
     let (end, overflow) = offset.addingReportingOverflow(count)
     guard offset >= 0, count >= 0, !overflow, let base = mapping(covering: end) else { return nil }

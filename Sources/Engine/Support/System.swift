@@ -70,6 +70,8 @@ package struct FileStatus: Sendable {
   package let inode: UInt64
   package let isRegular: Bool
   package let isDirectory: Bool
+  /// How many names it has.
+  package let links: Int
   /// Last modification, in nanoseconds since 1970.
   package let modified: Int64
   package let permissions: UInt32
@@ -361,15 +363,28 @@ package enum System {
   package static func isLocked(
     _ descriptor: Int32, at offset: Int, length: Int, path: String
   ) throws(SystemError) -> Bool {
+    try lockedRange(descriptor, in: offset..<offset + length, path: path) != nil
+  }
+
+  /// The bytes of a range that some other open file description holds a lock on; nil when none does.
+  /// Of several locks it is any.
+  package static func lockedRange(
+    _ descriptor: Int32, in range: Range<Int>, path: String
+  ) throws(SystemError) -> Range<Int>? {
+    if range.isEmpty { return nil }
     var request = flock()
     request.l_type = Self.raw(.exclusive)
     request.l_whence = Int16(SEEK_SET)
-    request.l_start = off_t(offset)
-    request.l_len = off_t(length)
+    request.l_start = off_t(range.lowerBound)
+    request.l_len = off_t(range.count)
     guard fcntl(descriptor, getLock, &request) == 0 else {
       throw SystemError(operation: "lock", path: path, code: errno)
     }
-    return request.l_type != Self.raw(.none)
+    if request.l_type == Self.raw(.none) { return nil }
+    // A length of 0 goes as far as there is.
+    let end = Int(request.l_start).addingReportingOverflow(Int(request.l_len))
+    let isEndless = request.l_len == 0 || end.overflow
+    return (isEndless ? range : Int(request.l_start)..<end.partialValue).clamped(to: range)
   }
 
   private static func raw(_ kind: LockKind) -> Int16 {
@@ -459,6 +474,7 @@ extension FileStatus {
     inode = UInt64(truncatingIfNeeded: raw.st_ino)
     isRegular = raw.st_mode & S_IFMT == S_IFREG
     isDirectory = raw.st_mode & S_IFMT == S_IFDIR
+    links = Int(raw.st_nlink)
     #if canImport(Darwin)
       modified =
         Int64(raw.st_mtimespec.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtimespec.tv_nsec)

@@ -124,6 +124,12 @@ package final class CommitPipeline: @unchecked Sendable {
       let recovered = try Recovery.run(storage)
       let (known, hasBegun) = lock.withLock { (state.complete, state.hasBegun) }
       if recovered.record == known, hasBegun { return (known, false) }
+      // What readers were shown never goes back: they may hold it, and there would be two of its number.
+      if let shown = coordination.visible.load(), shown.version > recovered.record.version {
+        throw EngineError.damaged(
+          path: storage.path, where: "the commit slots",
+          reason: "version \(shown.version), which has been read, is in neither; close the file everywhere")
+      }
       // Another process went on from here, or left this file. If it was killed, or its last flush
       // failed, its slot may be in memory only. Before a page of the version before it may be
       // written, the slot has to be on the disk.

@@ -75,6 +75,8 @@ package final class Coordination: @unchecked Sendable {
   /// 0: taking part. 1: leaves once no version is held. 2: has left.
   private let wantsToLeave: AtomicWord
   private let leaving = Lock()
+  /// On the present database file; guarded by `leaving`.
+  private var locks: FileLocks?
   /// How many of the watchers are this handle's own, 0 or 1.
   private let ownWatchers = AtomicWord.allocate()
 
@@ -100,7 +102,8 @@ package final class Coordination: @unchecked Sendable {
   ///   else can join before it returns, and it stores the newest version in the cell.
   /// - Throws: `CoordinationError.replaced` when others have another file open under this name.
   package init(
-    path: String, open: (_ alone: Bool, _ visible: VersionCell) throws -> FileIdentity
+    path: String,
+    open: (_ alone: Bool, _ visible: VersionCell, _ lockFile: FileIdentity) throws -> FileIdentity
   ) throws {
     let (descriptor, alone) = try Self.enter(path)
     do {
@@ -119,7 +122,7 @@ package final class Coordination: @unchecked Sendable {
           // Nobody else is here: whatever a crash left in the file means nothing any more.
           memory.initializeMemory(as: UInt8.self, repeating: 0, count: Place.bytes)
         }
-        let identity = try open(alone, visible)
+        let identity = try open(alone, visible, self.identity)
         if alone {
           Self.word(memory, Place.device).store(identity.device)
           Self.word(memory, Place.inode).store(identity.inode)
@@ -275,11 +278,15 @@ package final class Coordination: @unchecked Sendable {
   ///
   /// - Parameter first: the version it begins with. Snapshots of earlier ones read the earlier file, which
   ///   lives as long as they do.
-  package func adopt(_ identity: FileIdentity, first: UInt64) {
+  package func adopt(_ identity: FileIdentity, _ locks: FileLocks?, first: UInt64) {
+    attend(with: locks)
     word(Place.firstVersion).store(first)
     word(Place.device).store(identity.device)
     word(Place.inode).store(identity.inode)
   }
+
+  /// What ends with this handle's taking part.
+  package func attend(with locks: FileLocks?) { leaving.withLock { self.locks = locks } }
 
   /// Stops taking part, and removes the lock file if nobody else does. Call when no transaction is
   /// open. A version that is still held here must stay visible to whoever comes next: then this
@@ -302,6 +309,8 @@ package final class Coordination: @unchecked Sendable {
 
   private func leaveIfUnused() throws(SystemError) {
     guard let descriptor, !holdsVersions, wantsToLeave.exchange(1, with: 2) else { return }
+    // Before the lock file is removed: whoever makes the next one would meet another's.
+    try locks?.leave()
     let registered = try System.lock(
       descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
     // Without the registration lock somebody may be about to join: then the file stays.
@@ -374,6 +383,8 @@ package enum CoordinationError: Error, Equatable, CustomStringConvertible {
   case foreignLockFile(String)
   case replaced(String)
   case lockFileLost(String)
+  case openElsewhere(String)
+  case tooFast(String)
   case tooManyParticipants(String, Int)
   case tooManyReaders(String, Int)
   case tooManyWriters(String, Int)
@@ -388,6 +399,12 @@ package enum CoordinationError: Error, Equatable, CustomStringConvertible {
     case .lockFileLost(let path):
       "its lock file \(path) was removed or replaced while it was open; close it everywhere and "
         + "open it again"
+    case .openElsewhere:
+      "it is open under another name (a hard link), or its lock file was removed or replaced while "
+        + "it was open; close it there first"
+    case .tooFast:
+      "its newest version is replaced faster than it can be held, or a commit slot is damaged while "
+        + "somebody writes; try again, and run 'sheaf check' if that does not help"
     case .tooManyParticipants(_, let limit):
       "it is open \(limit) times already; close some"
     case .tooManyReaders(_, let limit):

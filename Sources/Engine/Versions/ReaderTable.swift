@@ -12,8 +12,7 @@ package struct HeldVersion: Sendable, Equatable {
 ///
 /// Holding a version takes a few atomic stores: no lock, no waiting, no system call. The order is what makes
 /// it safe: a reader publishes the version it is about to use and then looks whether it is still the
-/// newest; a writer publishes a new version and then looks at the slots. Whoever comes second sees
-/// the other.
+/// newest; a writer reads what its pipeline keeps and then looks at the slots (`Database.versionsToKeep`).
 extension Coordination {
   /// Holds the newest version that `newest` gives, until `release`.
   ///

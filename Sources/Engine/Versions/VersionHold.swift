@@ -5,8 +5,13 @@ package final class VersionHold: Sendable {
   package let record: VersionRecord
   private let slot: Int
   package let coordination: Coordination
+  /// What writers see who do not see the slot.
+  private let lock: FileLocks.Hold?
 
-  package init(record: VersionRecord, slot: Int, coordination: Coordination) {
+  package init(
+    record: VersionRecord, slot: Int, coordination: Coordination, lock: FileLocks.Hold? = nil
+  ) {
+    self.lock = lock
     self.record = record
     self.slot = slot
     self.coordination = coordination

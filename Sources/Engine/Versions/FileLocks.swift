@@ -1,0 +1,197 @@
+/// Locks on bytes of the database file itself, far behind its end, where nothing is stored: what the lock
+/// file cannot say, because somebody cannot write it or has another one.
+///
+///     1 << 61    a byte for each version: shared by the handles that read it
+///     1 << 62    a byte for each lock file: shared by its handles that can write
+///     5 << 60    a byte for each lock file: shared by its handles that read, and publish versions there only
+///
+/// Taking a shared lock needs nothing but the right to read, and the kernel gives it up when its owner
+/// ends. Whose locks they are the kernel does not say, nor is there need.
+///
+/// **Versions.** A handle that has no lock file (another user's folder, a medium that cannot be written), or
+/// that shares the file with handles of another lock file (hard links), finds the newest version in the commit
+/// slots, locks its byte, and looks at the slots again; if another one is the newest now, it begins anew. A
+/// writer asks for the locked bytes after the order that `Database.versionsToKeep` proves.
+///
+/// **Lock files.** Handles that came to the file by different lock files do not see each other's slots and queue.
+/// So a handle that can write locks the byte of its lock file and then looks for others'; each of two sees
+/// the other, or one does, and refuses. A reader does likewise, and locks versions from then on where it finds a
+/// writer of another lock file, or where the file has several names.
+///
+/// Thread rule: any thread.
+package final class FileLocks: @unchecked Sendable {
+  // @unchecked: `counts` and `presence` are guarded by `lock`.
+  enum Place {
+    static let versions = 1 << 61
+    static let versionCount = 1 << 61
+    static let writers = 1 << 62
+    static let readers = 5 << 60
+    static let end = 6 << 60
+    static let lockFileCount = 1 << 60
+  }
+
+  private let storage: FileStorage
+  private let lockFile: FileIdentity?
+  /// True for a handle whose versions no writer may see but by the locks.
+  package let locksVersions: Bool
+  private let lock = Lock()
+  /// How many holds share the lock of a version.
+  private var counts: [UInt64: Int] = [:]
+  /// The byte by which writers of other lock files see this handle.
+  private var presence: Int?
+
+  /// - Parameter lockFile: the lock file that the handle has joined; nil when it has none.
+  /// - Throws: `CoordinationError.openElsewhere` when the handle is to write and another lock file's are here.
+  package init(_ storage: FileStorage, lockFile: FileIdentity?) throws {
+    self.storage = storage
+    self.lockFile = lockFile
+    guard let lockFile else {
+      locksVersions = true
+      return
+    }
+    let own = Self.number(of: lockFile)
+    let (writer, reader) = (Place.writers + own, Place.readers + own)
+    if storage.isWritable {
+      locksVersions = false
+      try Self.share(storage, writer)
+      let others = [
+        Place.writers..<writer, writer + 1..<reader, reader + 1..<Place.end,
+      ]
+      if try others.contains(where: { try storage.foreignLock(in: $0) != nil }) {
+        throw CoordinationError.openElsewhere(storage.path)
+      }
+      presence = writer
+      return
+    }
+    if try storage.links() > 1 {
+      locksVersions = true
+      return
+    }
+    try Self.share(storage, reader)
+    let others = [Place.writers..<writer, writer + 1..<Place.readers]
+    locksVersions = try others.contains { try storage.foreignLock(in: $0) != nil }
+    if locksVersions {
+      try storage.unlock(reader)
+    } else {
+      presence = reader
+    }
+  }
+
+  /// The same for the file that a compaction has put in the place of this one.
+  package func moved(to storage: FileStorage) throws -> FileLocks {
+    try FileLocks(storage, lockFile: lockFile)
+  }
+
+  private static func share(_ storage: FileStorage, _ byte: Int) throws {
+    guard try storage.shareLock(byte) else {
+      throw CoordinationError.openElsewhere(storage.path)
+    }
+  }
+
+  /// A lock file's byte: of two at one time, two different ones, as good as always.
+  private static func number(of lockFile: FileIdentity) -> Int {
+    var writer = ByteWriter()
+    writer.append(lockFile.device)
+    writer.append(lockFile.inode)
+    return Int(Checksum.of(writer.bytes) % UInt64(Place.lockFileCount))
+  }
+
+  /// The handle takes part no more, and holds no version.
+  func leave() throws(SystemError) {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let presence else { return }
+    self.presence = nil
+    try storage.unlock(presence)
+  }
+
+  // MARK: Versions
+
+  /// Holds a version, by its lock, while it lives.
+  package final class Hold: Sendable {
+    package let record: VersionRecord
+    private let locks: FileLocks
+
+    fileprivate init(_ record: VersionRecord, _ locks: FileLocks) {
+      self.record = record
+      self.locks = locks
+    }
+
+    deinit { locks.release(record.version) }
+  }
+
+  /// Holds the newest version that the slots name; nil for a handle that does not lock versions.
+  ///
+  /// - Throws: `CoordinationError.tooFast`, `SystemError`, `EngineError.damaged`.
+  package func holdNewest() throws -> Hold? {
+    guard locksVersions else { return nil }
+    for _ in 0..<1000 {
+      let record = try newest()
+      try take(record.version)
+      let hold = Hold(record, self)
+      if try newest() == record { return hold }
+    }
+    throw CoordinationError.tooFast(storage.path)
+  }
+
+  /// The newest version that the slots name.
+  ///
+  /// A slot that is written just now can be read half old and half new; the other one then names the durable version,
+  /// which is as good. But what a damaged slot hides might be newer, and a writer that is here may know it: then
+  /// the version of the other slot is not safe.
+  package func newest() throws -> VersionRecord {
+    for _ in 0..<20 {
+      if let found = try? Recovery.run(storage), found.fallback == nil { return found.record }
+      System.sleep(milliseconds: 1)
+    }
+    if try storage.foreignLock(in: Place.writers..<Place.readers) != nil {
+      throw CoordinationError.tooFast(storage.path)
+    }
+    return try Recovery.run(storage).record
+  }
+
+  private static func byte(of version: UInt64) -> Int {
+    Place.versions + Int(min(version, UInt64(Place.versionCount - 1)))
+  }
+
+  private func take(_ version: UInt64) throws {
+    try lock.withLock {
+      if counts[version] == nil, try !storage.shareLock(Self.byte(of: version)) {
+        throw CoordinationError.tooFast(storage.path)
+      }
+      counts[version, default: 0] += 1
+    }
+  }
+
+  private func release(_ version: UInt64) {
+    lock.withLock {
+      guard let count = counts[version], count <= 1 else {
+        counts[version]? -= 1
+        return
+      }
+      counts[version] = nil
+      // Should it fail, the version stays held until the file is closed.
+      try? storage.unlock(Self.byte(of: version))
+    }
+  }
+
+  /// The versions that others hold by locks, in any order.
+  ///
+  /// Cost: a system call when there is none.
+  package func lockedVersions() throws(SystemError) -> [ClosedRange<UInt64>] {
+    var found: [ClosedRange<UInt64>] = []
+    var unknown = [Place.versions..<Place.versions + Place.versionCount]
+    // Which of several locks it says first, the system does not promise.
+    while let range = unknown.popLast() {
+      guard !range.isEmpty, let locked = try storage.foreignLock(in: range) else { continue }
+      let last = locked.upperBound - 1 - Place.versions
+      found.append(
+        UInt64(
+          locked.lowerBound - Place.versions)...(last == Place.versionCount - 1
+          ? .max : UInt64(last)))
+      unknown.append(range.lowerBound..<locked.lowerBound)
+      unknown.append(locked.upperBound..<range.upperBound)
+    }
+    return found
+  }
+}
