@@ -77,7 +77,7 @@ struct ActiveVersionTests {
     try Self.fill(database, 100)
     for round in 0..<40 as Range<Int64> {
       try Self.update(database, round + 1, -1, .group)
-      let own = try database.snapshotOfOwnWrites()
+      let own = try database.snapshot()
       let versions = try database.activeVersions()
       #expect(versions.count { $0.isNewest } == 1)
       #expect(versions.first { $0.version == own.version }?.holders.first?.snapshots == 1)

@@ -92,9 +92,9 @@ struct ListenerTests {
         let table = try transaction.table("log")
         for key in 1...200 { try table.update(Int64(key), ["what": .int(round)]) }
       }
-      let own = try database.snapshotOfOwnWrites()
+      let own = try database.snapshot()
       #expect(try own.table("log").row(forKey: 7)?["what"] == .int(round))
-      if try database.newestVersion < own.version { ahead += 1 }
+      if try database.parts.pipeline.durableVersion < own.version { ahead += 1 }
       held.append((round, own))
       if held.count > 8 { held.remove(at: 3) }
     }
@@ -104,7 +104,7 @@ struct ListenerTests {
     #expect(ahead > 0, "every commit was durable before it could be read")
     held = []
     try database.flush()
-    #expect(try database.snapshotOfOwnWrites().version == database.newestVersion)
+    #expect(try database.parts.pipeline.durableVersion == database.newestVersion)
     #expect(try database.check().problems == [])
     try database.close()
   }

@@ -35,7 +35,8 @@ enum ImportCommand {
     "durability", .choice, default: "group", group: databaseGroup,
     help: "full: every batch is on disk before the next begins; group: batches become durable "
       + "together, in order, and the command ends only when all are; none: nothing is flushed "
-      + "until the end")
+      + "until the end. A command that is killed loses the batches that were not flushed: some "
+      + "milliseconds' with group, all with none")
   static let resume = Flag(
     "resume", group: databaseGroup,
     help:

@@ -36,15 +36,10 @@ extension Database {
     try translatingErrors(path) {
       var attempts = 0
       while true {
-        // Both are held while the trees are walked; they are the same unless a commit of this handle
-        // is on its way to the disk.
-        let own = try snapshotOfOwnWrites(usesSpare: true)
         let newest = try snapshotForLooking()
         let held = try coordination.heldVersions()
         do {
-          return try withExtendedLifetime(own) {
-            try activeVersions(held, newest: newest, own: own)
-          }
+          return try activeVersions(held, newest: newest)
         } catch let error as BlockError {
           // A reader that is just taking a version may name one that is gone, for a moment.
           attempts += 1
@@ -55,7 +50,7 @@ extension Database {
     }
   }
 
-  private func activeVersions(_ held: [HeldVersion], newest: Snapshot, own: Snapshot) throws
+  private func activeVersions(_ held: [HeldVersion], newest: Snapshot) throws
     -> [ActiveVersion]
   {
     let process = System.processIdentifier
@@ -65,8 +60,8 @@ extension Database {
       records[entry.record.version] = entry.record
       holders[entry.record.version, default: [:]][entry.process, default: 0] += 1
     }
-    // The two that were taken for looking.
-    for snapshot in [newest, own] { holders[snapshot.version]?[process, default: 1] -= 1 }
+    // The one that was taken for looking.
+    holders[newest.version]?[process, default: 1] -= 1
     var seen = PageSet()
     var result: [ActiveVersion] = []
     for record in records.values.sorted(by: { $0.version > $1.version }) {

@@ -20,6 +20,8 @@ package final class CommitListeners: @unchecked Sendable {
   private let coordination: Coordination
   private let watchesFile: Bool
   private var watcher: VersionWatcher?
+  /// Also called when this handle is woken: somebody may be waiting for it.
+  private var whenWoken: (@Sendable () -> Void)?
   private var isStopped = false
 
   init(_ coordination: Coordination, watchesFile: Bool) {
@@ -59,6 +61,19 @@ package final class CommitListeners: @unchecked Sendable {
     withExtendedLifetime(removed) {}
   }
 
+  /// Has `call` made, on the watching thread, whenever another handle has published a version or waits for
+  /// this one's commits; after the first such call, later ones change nothing.
+  ///
+  /// - Returns: false when there is no thread to be had.
+  func watch(_ call: @escaping @Sendable () -> Void) -> Bool {
+    lock.withLock {
+      if whenWoken == nil { whenWoken = call }
+      if watcher == nil, !isStopped { startWatching() }
+      // In private memory there is nobody to be woken by.
+      return watcher != nil || coordination.descriptor == nil
+    }
+  }
+
   /// With the lock held.
   private func startWatching() {
     // What is visible already is no news to whoever takes a snapshot after adding its listener.
@@ -66,7 +81,9 @@ package final class CommitListeners: @unchecked Sendable {
     // Where no thread is to be had, this process's own commits are told all the same, and the next
     // listener tries again.
     watcher = try? VersionWatcher(coordination, watchesFile: watchesFile) { [weak self] version in
-      self?.tell(of: version)
+      guard let self else { return }
+      tell(of: version)
+      lock.withLock { whenWoken }?()
     }
   }
 

@@ -177,7 +177,7 @@ public final class Connection: Sendable {
   @discardableResult
   public func beginLongLivedRead() throws -> Bool {
     try inTurn {
-      let snapshot = try database.snapshotOfOwnWrites()
+      let snapshot = try database.snapshot()
       let before = pinned.exchange(snapshot)
       return before?.version != snapshot.version
     }
@@ -197,7 +197,7 @@ public final class Connection: Sendable {
   public var longLivedVersion: UInt64? { pinned.snapshot?.version }
 
   private func snapshot() throws -> Snapshot {
-    try pinned.snapshot ?? database.snapshotOfOwnWrites()
+    try pinned.snapshot ?? database.snapshot()
   }
 
   private func inTurn<Output>(_ body: () throws -> Output) throws -> Output {

@@ -179,26 +179,16 @@ public final class Database: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// The newest version, held until the snapshot is released.
+  /// The newest version, held until the snapshot is released: what this handle has committed with any
+  /// durability, and what others' commits have brought to the disk.
   ///
-  /// Never waits, whatever a writer is doing. Cost: a few atomic stores. Snapshots of one version share one of
-  /// the 2,048 places that all processes have for held versions.
+  /// Never waits, whatever a writer is doing. Cost: a few atomic stores; some system calls where the lock file
+  /// cannot be written. After a failed flush it may be of a version that is gone once the file is opened anew.
+  /// Snapshots of one version share one of the 2,048 places that all processes have for held versions.
   ///
   /// - Throws: `EngineError.closed`, `.busy` when all places are taken, `.damaged`.
   public func snapshot() throws -> Snapshot {
-    try snapshot { $0.visible() }
-  }
-
-  /// The newest version that this handle has committed or can see, durable or not: a session that has
-  /// written with `Durability.group` reads its own commit at once.
-  ///
-  /// As safe from the reuse of pages as `snapshot()`. After a failed flush it may be of a version that
-  /// is gone once the file is opened anew.
-  ///
-  /// - Parameter usesSpare: also when as many snapshots are held as there may be.
-  /// - Throws: what `snapshot()` throws.
-  package func snapshotOfOwnWrites(usesSpare: Bool = false) throws -> Snapshot {
-    try snapshot(usesSpare: usesSpare) { $0.newestComplete() }
+    try snapshot(usesSpare: false)
   }
 
   /// The number of the version that `snapshot()` would give just now. Cost: a few atomic loads.
@@ -219,25 +209,23 @@ public final class Database: @unchecked Sendable {
   ///
   /// - Throws: what `snapshot()` throws.
   package func snapshotForLooking() throws -> Snapshot {
-    try snapshot(usesSpare: true) { $0.visible() }
+    try snapshot(usesSpare: true)
   }
 
-  private func snapshot(
-    usesSpare: Bool = false, _ newest: (CommitPipeline) -> VersionRecord
-  ) throws -> Snapshot {
+  private func snapshot(usesSpare: Bool) throws -> Snapshot {
     try translatingErrors(path) {
       while true {
         let parts = try parts
         let locked = try parts.locks?.holdNewest()
         // Who is about to look at all slots has one of its own.
         if !usesSpare,
-          let known = sharedSnapshots.find(locked?.record ?? newest(parts.pipeline), parts.blocks),
+          let known = sharedSnapshots.find(locked?.record ?? parts.pipeline.visible(), parts.blocks),
           parts === (try self.parts)
         {
           return known
         }
         let (slot, record) = try coordination.hold(usesSpare: usesSpare) {
-          locked?.record ?? newest(parts.pipeline)
+          locked?.record ?? parts.pipeline.visible()
         }
         let hold = VersionHold(
           record: record, slot: slot, coordination: coordination, lock: locked)
@@ -374,5 +362,16 @@ public final class Database: @unchecked Sendable {
     _ = try parts
     try coordination.checkLockFile()
     return try queue.enter { try parts.pipeline.makeDurable() }
+  }
+
+  /// Has the commits that are not durable made so when a writer of another handle asks for its turn.
+  ///
+  /// - Returns: false when there is no thread to be had for it.
+  func isAskedToMakeWay() -> Bool {
+    listeners.watch { [weak self] in
+      guard let self, queue.othersWait, let parts = try? self.parts else { return }
+      // A failure is kept by the pipeline: the next commit, flush or close throws it.
+      try? parts.pipeline.makeDurable()
+    }
   }
 }

@@ -208,11 +208,15 @@ final class TransactionState {
         if let completion { parts.pipeline.onDurable(isUrgent: isUrgent, completion) }
         switch durability {
         case .full: try parts.pipeline.makeDurable()
-        case .group: parts.pipeline.requestDurability()
+        case .group:
+          parts.pipeline.showComplete()
+          parts.pipeline.requestDurability()
         case .none:
           parts.pipeline.showComplete()
           // Others cannot write before this commit is durable: they shall not wait for ever.
-          if database.queue.othersWait { try parts.pipeline.makeDurable() }
+          if database.queue.othersWait || !database.isAskedToMakeWay() {
+            try parts.pipeline.makeDurable()
+          }
         }
         return version
       }

@@ -83,18 +83,6 @@ package final class CommitPipeline: @unchecked Sendable {
     return own
   }
 
-  /// The newest version that is complete, durable or not: what this process has committed last, or
-  /// what another has.
-  ///
-  /// It may be held by readers of this process like a visible one. Its pages are kept as long as it is the
-  /// newest (`keptVersions`); a reader publishes it and then looks again, so that the next writer sees
-  /// either the reader or is seen. And no other process writes before it is durable, failed or not.
-  package func newestComplete() -> VersionRecord {
-    let visible = visible()
-    let complete = lock.withLock { state.complete }
-    return complete.version > visible.version ? complete : visible
-  }
-
   /// Versions whose pages must not be written, readers' aside.
   package func keptVersions() -> [VersionRecord] {
     lock.withLock {
@@ -119,7 +107,11 @@ package final class CommitPipeline: @unchecked Sendable {
     }
     if held { return (lock.withLock { state.complete }, false) }
     do {
-      _ = try coordination.beginWriting(wait: true)
+      if try !coordination.beginWriting(wait: false) {
+        // Another handle has commits that are not durable. It makes them so when it is woken and sees who waits.
+        coordination.announce()
+        _ = try coordination.beginWriting(wait: true)
+      }
       lock.withLock { state.holdsWriting = true }
       let recovered = try Recovery.run(storage)
       let (known, hasBegun) = lock.withLock { (state.complete, state.hasBegun) }
@@ -128,7 +120,9 @@ package final class CommitPipeline: @unchecked Sendable {
       if let shown = coordination.visible.load(), shown.version > recovered.record.version {
         throw EngineError.damaged(
           path: storage.path, where: "the commit slots",
-          reason: "version \(shown.version), which has been read, is in neither; close the file everywhere")
+          reason:
+            "version \(shown.version), which has been read, is in neither; close the file everywhere"
+        )
       }
       // Another process went on from here, or left this file. If it was killed, or its last flush
       // failed, its slot may be in memory only. Before a page of the version before it may be
