@@ -219,7 +219,8 @@ public final class Database: @unchecked Sendable {
         let locked = try parts.locks?.holdNewest()
         // Who is about to look at all slots has one of its own.
         if !usesSpare,
-          let known = sharedSnapshots.find(locked?.record ?? parts.pipeline.visible(), parts.blocks),
+          let known = sharedSnapshots.find(
+            locked?.record ?? parts.pipeline.visible(), parts.blocks),
           parts === (try self.parts)
         {
           return known

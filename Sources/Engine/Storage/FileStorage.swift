@@ -66,7 +66,9 @@ package final class FileStorage: Storage, @unchecked Sendable {
   // MARK: Locks on bytes behind the end
 
   /// How many names the file has.
-  package func links() throws(SystemError) -> Int { try System.status(descriptor, path: path).links }
+  package func links() throws(SystemError) -> Int {
+    try System.status(descriptor, path: path).links
+  }
 
   /// Takes a shared lock on a byte; false when somebody has it for himself alone.
   package func shareLock(_ byte: Int) throws(SystemError) -> Bool {
