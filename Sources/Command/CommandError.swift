@@ -39,10 +39,25 @@ extension CommandError {
         "\(error); choose another path, or look after the folder and its permissions")
   }
 
+  /// An output that would replace a database unasked.
+  static func replacesDatabase(_ path: String) -> CommandError {
+    CommandError(
+      .cannotCreate,
+      "\(path) is a Sheaf database; name another file, or have it replaced with --force")
+  }
+
   /// A write, read or flush that failed on a file already open.
   static func transfer(_ error: SystemError) -> CommandError {
-    let advice = error.isNoSpace ? "; free some space and run the command again" : ""
+    let advice = error.isNoSpace ? againAdvice : ""
     return CommandError(.inputOutput, error.description + advice)
+  }
+
+  private static let againAdvice = "; free some space and run the command again"
+
+  /// The message of a failure after which the command must not be run again.
+  var messageWithoutAdvice: String {
+    message.hasSuffix(Self.againAdvice)
+      ? String(message.dropLast(Self.againAdvice.count)) : message
   }
 
   /// What to report for an error that no command has turned into one of its own.
@@ -100,6 +115,7 @@ extension CommandError {
   private static func status(_ error: ImportError) -> ExitStatus {
     switch error {
     case .unreadableInput, .missingProgram: .inputMissing
+    case .cannotCreate: .cannotCreate
     case .busy: .busy
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,

@@ -1,3 +1,5 @@
+import Engine
+
 /// How `sheaf` ends: the numbers scripts and scheduled jobs rely on (those of BSD's `sysexits.h`,
 /// and 128 + the signal's number).
 enum ExitStatus: Int32, Sendable, CaseIterable {
@@ -16,10 +18,21 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
   case inputOutput = 74
   /// The database is busy.
   case busy = 75
+  /// Ended by SIGHUP, the current batch committed.
+  case hungUp = 129
   /// Ended by SIGINT, the current batch committed.
   case interrupted = 130
   /// Ended by SIGTERM, the current batch committed.
   case terminated = 143
+
+  /// That of a signal that asks for the end.
+  init(signal number: Int32) {
+    switch number {
+    case System.terminationSignal: self = .terminated
+    case System.hangupSignal: self = .hungUp
+    default: self = .interrupted
+    }
+  }
 
   /// For the manual, without a full stop.
   var meaning: String {
@@ -33,9 +46,10 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case .cannotCreate: "The output cannot be created"
     case .inputOutput: "An input/output error, a full disk included; what was committed stays"
     case .busy: "The database is busy: another process has it; try again later"
+    case .hungUp: "Ended by SIGHUP, because its terminal went away, in the same way as by SIGINT"
     case .interrupted:
       "Ended by SIGINT. An import finishes and commits its batch and reports how to go on; a "
-        + "compaction leaves the file as it was; a second signal stops at once"
+        + "compaction leaves the file as it was; a second signal, a second later or more, stops at once"
     case .terminated: "Ended by SIGTERM, in the same way"
     }
   }

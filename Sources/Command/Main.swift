@@ -5,6 +5,7 @@ enum Main {
   static func main() {
     System.openStandardDescriptors()
     System.ignoreClosedPipes()
+    System.ignoreFileSizeLimit()
     System.keepEndingsOfChildren()
     let status = Shell.run(Array(CommandLine.arguments.dropFirst()))
     System.exit(status.rawValue)

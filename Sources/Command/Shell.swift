@@ -50,15 +50,21 @@ enum Shell {
       throw CommandError.usage(
         "unknown option \"\(first)\"; a command comes first (see sheaf --help)")
     }
-    let definition = try CommandTable.command(named: first)
+    let words = Array(arguments.dropFirst())
+    let definition: CommandDefinition
+    do throws(CommandError) {
+      definition = try CommandTable.command(named: first)
+    } catch {
+      RunLog.noteWrongUsage(error, first, of: nil, words: words)
+      throw error
+    }
     prefix = "\(Version.program) \(definition.name)"
     let parser = ArgumentParser(definition: definition)
-    let words = Array(arguments.dropFirst())
     let outcome: ArgumentParser.Outcome
     do throws(CommandError) {
       outcome = try parser.parse(words)
     } catch {
-      RunLog.noteWrongUsage(error, of: definition, words: words)
+      RunLog.noteWrongUsage(error, first, of: definition, words: words)
       throw error
     }
     switch outcome {

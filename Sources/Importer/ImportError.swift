@@ -43,6 +43,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case damagedArchive(path: String, byteOffset: Int, reason: String)
   /// The input is not the one that was imported, so that nobody can tell which records are new.
   case inputChanged(path: String, reason: String)
+  /// A file that the import is to write cannot be created.
+  case cannotCreate(path: String, reason: String)
   /// Another import or compaction has the database, and had it for as long as was to be waited.
   case busy(database: String, seconds: Double)
   /// The input was opened, but reading it failed on the way.
@@ -124,6 +126,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(path): the archive is damaged or cut off behind byte \(offset) of its contents: \(reason); "
         + "get the file again; what was committed stays, --resume goes on from there"
     case .inputChanged(let path, let reason): "\(path): cannot resume: \(reason)"
+    case .cannotCreate(let path, let reason): "\(path): \(reason); name another file with --rejects"
     case .busy(let database, let seconds):
       "\(database): another import or compaction is using it"
         + (seconds > 0 ? ", and was for \(Self.text(seconds)) seconds" : "")

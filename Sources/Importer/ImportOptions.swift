@@ -102,9 +102,12 @@ public struct ImportOptions: Sendable {
   public var key: String?
   /// What becomes of records whose key is there already. Needs a table with a key.
   public var conflictPolicy = ConflictPolicy.error
-  /// Parser threads.
+  /// Neither more parsers nor more waiting chunks than this make sense.
+  package static let mostThreads = 1024
+
+  /// Parser threads, from 1 to 1,024.
   public var parsers = max(1, System.processorCount - 1)
-  /// Chunks that may wait between the parsers and the writer.
+  /// Chunks that may wait between the parsers and the writer, from 1 to 1,024.
   public var queue = 8
   /// When batches survive a power cut. All are durable when the import returns.
   public var durability = Durability.group

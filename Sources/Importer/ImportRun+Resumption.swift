@@ -16,13 +16,13 @@ extension ImportRun {
   /// Nil when the input was imported completely before.
   mutating func start(
     _ file: InputFile, _ opened: inout InputPlanner.Opened, _ digest: UInt64, _ table: Table?,
-    _ rejectsPath: String, isFirst: Bool
+    _ rejects: RejectFiles.Choice, isFirst: Bool
   ) throws -> Start? {
     let own: Checkpoint
     switch try find(file, &opened, table, isFirst: isFirst) {
     case .complete(let checkpoint):
       resumed(file, checkpoint, isComplete: true)
-      rejectFiles.wrote(rejectsPath, checkpoint)
+      rejectFiles.add(checkpoint, to: rejects)
       return nil
     case .goesOn(let checkpoint):
       resumed(file, checkpoint, isComplete: false)

@@ -28,6 +28,10 @@ struct ImportRun {
     guard !options.inputs.isEmpty else {
       throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
     }
+    for (number, what) in [(options.parsers, "parsers"), (options.queue, "queue")]
+    where !(1...ImportOptions.mostThreads).contains(number) {
+      throw ImportError.invalidOption("\(what) must be from 1 to \(ImportOptions.mostThreads)")
+    }
     if case .records(let size) = options.batchSize, size < 1 {
       throw ImportError.invalidOption("the batch size must be at least 1")
     }
@@ -91,6 +95,7 @@ struct ImportRun {
   }
 
   mutating func run() throws -> ImportReport {
+    defer { report.seconds = Double(System.monotonicNanoseconds - started) / 1e9 }
     if options.dryRun {
       let database = try openForDryRun()
       defer {
@@ -105,15 +110,16 @@ struct ImportRun {
       defer { withExtendedLifetime(job) {} }
       report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
       let database = try Database.open(options.database)
-      report.objectsBefore = try existingTable(database)?.count ?? 0
       if let note = database.recoveryNote {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }
       do {
+        report.objectsBefore = try existingTable(database)?.count ?? 0
         if !options.resume { try forget(database) }
         try importAll(database)
         try finish(database)
       } catch {
+        report.bytesWritten = database.bytesWritten
         // What was committed is made durable. When that fails too, both have to be told.
         do {
           try database.close()
@@ -126,7 +132,6 @@ struct ImportRun {
       }
       try database.close()
     }
-    report.seconds = Double(System.monotonicNanoseconds - started) / 1e9
     return report
   }
 
@@ -136,13 +141,22 @@ struct ImportRun {
     if (try? System.status(path: options.database)) != nil {
       database = try Database.open(options.database, options: .init(access: .readOnly))
     }
-    let table = try existingTable(database)
+    do {
+      if try lookUp(existingTable(database)) { return database }
+    } catch {
+      // What is thrown is what is told; the lock file must not stay behind.
+      try? database?.close()
+      throw error
+    }
+    try database?.close()
+    return nil
+  }
+
+  /// Whether a dry run is to compare keys.
+  private mutating func lookUp(_ table: Table?) throws -> Bool {
     tableSchema = table?.schema
     options.key = try key(of: table)
-    guard options.key != nil else {
-      try database?.close()
-      return nil
-    }
+    guard options.key != nil else { return false }
     if let table, table.keyColumn == nil, !options.truncate {
       report.notes.append(
         "table '\(tableName)' has no key yet: a dry run does not tell whether its objects allow one"
@@ -150,7 +164,7 @@ struct ImportRun {
     }
     dryRunKeys = try DryRunKeys(
       present: options.truncate || table?.keyColumn == nil ? nil : table)
-    return database
+    return true
   }
 
   private func lockJob() throws -> JobLock {
@@ -210,9 +224,9 @@ struct ImportRun {
     note(opened.notes + opened.header.notes.map(\.description), file)
     let key = try key(of: table)
     let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, key: key)
-    let rejectsPath = try rejectFiles.path(
+    let rejects = rejectFiles.choice(
       of: file.path, header: opened.headerLine, encoding: opened.encoding)
-    guard let start = try start(file, &opened, digest, table, rejectsPath, isFirst: index == 0)
+    guard let start = try start(file, &opened, digest, table, rejects, isFirst: index == 0)
     else {
       describe(opened)
       return
@@ -224,8 +238,7 @@ struct ImportRun {
     note(start.match.notes, file)
     let plan = makePlan(file.name, opened, start.match)
     let log = try rejectFiles.log(
-      rejectsPath, header: opened.headerLine, encoding: opened.encoding,
-      goingOnFrom: start.resumes ? start.checkpoint : nil)
+      rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
     let destination: any Destination =
       database.map {
         DatabaseDestination(
@@ -241,20 +254,31 @@ struct ImportRun {
       options: options, plan: plan, destination: destination, log: log, types: start.types,
       checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
       isLastInput: index == files.count - 1)
-    try Pipeline.run(opened.splitter, plan, options, writer: writer)
+    do {
+      try Pipeline.run(opened.splitter, plan, options, writer: writer)
+    } catch {
+      add(writer, plan, file, start)
+      describe(opened)
+      noteRejects(log, writer, file)
+      throw error
+    }
     note(writer.tolerances.notes, file)
     add(writer, plan, file, start)
     describe(opened)
-    rejectFiles.wrote(log)
-    if log.isUsed, writer.checkpoint.rejected > 0, !options.dryRun {
-      let paths = ImportReport.RejectFiles(path: log.path, reasonsPath: log.reasonsPath)
-      report.files[report.files.count - 1].rejects = paths
-      if let first = report.rejects, first != paths {
-        report.notes.append(
-          "rejected records of \(file.name): \(log.path), reasons in \(log.reasonsPath)")
-      } else {
-        report.rejects = paths
-      }
+    noteRejects(log, writer, file)
+    log.close()
+  }
+
+  /// Tells where the rejects of an input are.
+  private mutating func noteRejects(_ log: RejectLog, _ writer: BatchWriter, _ file: InputFile) {
+    guard log.isUsed, writer.hasRejects, !options.dryRun else { return }
+    let paths = ImportReport.RejectFiles(path: log.path, reasonsPath: log.reasonsPath)
+    report.files[report.files.count - 1].rejects = paths
+    if let first = report.rejects, first != paths {
+      report.notes.append(
+        "rejected records of \(file.name): \(log.path), reasons in \(log.reasonsPath)")
+    } else {
+      report.rejects = paths
     }
   }
 

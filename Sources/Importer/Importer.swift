@@ -14,7 +14,19 @@ public enum Importer {
   /// - Throws: `ImportError` for what is wrong with an input or the options, `EngineError` for the
   ///   database, `SystemError` for the rejects files.
   public static func run(_ options: ImportOptions) throws -> ImportReport {
+    var report = ImportReport()
+    try run(options, report: &report)
+    return report
+  }
+
+  /// The same, with a report of imports that fail too.
+  ///
+  /// - Parameter report: set to what the import did, as far as it went: after a failure, to what is committed.
+  ///   What is not known then is as in a report of nothing.
+  /// - Throws: as `run`.
+  public static func run(_ options: ImportOptions, report: inout ImportReport) throws {
     var run = try ImportRun(options)
-    return try run.run()
+    defer { report = run.report }
+    _ = try run.run()
   }
 }

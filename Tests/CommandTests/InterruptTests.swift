@@ -24,8 +24,42 @@ import Testing
       unblockSignals()
       Interrupt.install()
       raise(SIGINT)
+      usleep(1_100_000)
       raise(SIGTERM)
       exit(1)
+    }
+  }
+
+  /// `timeout` sends its signal to the process and to its group.
+  @Test func signalsWithinASecondAreOne() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      unblockSignals()
+      Interrupt.install()
+      for number in [SIGTERM, SIGTERM, SIGINT, SIGHUP] { raise(number) }
+      exit(Interrupt.status == .terminated ? 7 : 1)
+    }
+  }
+
+  @Test func aLostTerminal() async {
+    await #expect(processExitsWith: .exitCode(129)) {
+      unblockSignals()
+      Interrupt.install()
+      raise(SIGHUP)
+      exit(Interrupt.status?.rawValue ?? 1)
+    }
+    await #expect(processExitsWith: .exitCode(129)) {
+      unblockSignals()
+      Interrupt.installImmediate()
+      raise(SIGHUP)
+      exit(1)
+    }
+    // `nohup` has the program ignore it.
+    await #expect(processExitsWith: .exitCode(7)) {
+      unblockSignals()
+      signal(SIGHUP, SIG_IGN)
+      Interrupt.install()
+      raise(SIGHUP)
+      exit(Interrupt.signal == nil ? 7 : 1)
     }
   }
 }

@@ -51,6 +51,13 @@ extension ValueKind where Value == Int {
     }
   }
 
+  /// From 1 to a number beyond which only a slip of the finger goes.
+  static func positiveCount(upTo most: Int) -> ValueKind {
+    ValueKind(placeholder: "N", allowed: "a whole number from 1 to \(most)") { text in
+      wholeNumber(text).flatMap { (1...most).contains($0) ? $0 : nil }
+    }
+  }
+
   /// Bytes: `70MB`, `512KiB`, `1.5GB`, or a plain number.
   static var size: ValueKind {
     ValueKind(

@@ -8,7 +8,11 @@ enum CompactCommand {
   static let ifUsedBelow = Option<Percent>(
     "if-used-below", .percent, help: "Only when less than this share of the file is used")
   static let into = Option<String>(
-    "into", .path, help: "Write a compact copy and leave the file as it is")
+    "into", .path,
+    help: "Write a compact copy and leave the file as it is; the copy is there when it is complete")
+  static let force = Flag(
+    "force",
+    help: "Let --into replace a Sheaf database that nobody has open, such as an earlier copy")
 
   static let definition = CommandDefinition(
     name: "compact",
@@ -16,7 +20,7 @@ enum CompactCommand {
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
     options: [
-      ifAbove, ifUsedBelow, into, CommonOptions.wait, CommonOptions.jobReport,
+      ifAbove, ifUsedBelow, into, force, CommonOptions.wait, CommonOptions.jobReport,
       CommonOptions.reportFile, CommonOptions.quiet,
     ],
     examples: [
@@ -30,6 +34,9 @@ enum CompactCommand {
       .init(
         command: "sheaf compact apps.sheaf --into copy.sheaf",
         meaning: "A compact copy, at any time, while others read and write the file."),
+      .init(
+        command: "sheaf compact apps.sheaf --into weekly.sheaf --force",
+        meaning: "The same in place of last week's."),
       .init(
         command: "sheaf compact apps.sheaf --wait 600",
         meaning: "Wait up to ten minutes, also for readers who have the file open; without --wait "
@@ -61,6 +68,10 @@ enum CompactCommand {
       policy.usedBelow = try arguments.value(ifUsedBelow).map { $0.value / 100 } ?? .infinity
     }
     let copy = try arguments.value(into)
+    if let copy, DatabaseFile.areTheSame(copy, path) {
+      throw CommandError.usage("--into is the database itself; choose another file")
+    }
+    let force = arguments.isSet(Self.force)
     let wait = Double(try arguments.required(CommonOptions.wait))
     // A reader may stay for days: it is waited for only when somebody asks for it.
     let patience = arguments.isGiven(CommonOptions.wait) ? wait : 0
@@ -72,7 +83,7 @@ enum CompactCommand {
         let job = copy == nil ? try lockJob(path, wait, since: began) : nil
         result = try withExtendedLifetime(job) {
           try DatabaseFile.use(path, copy == nil ? .existing : .readOnly) {
-            try compact($0, policy, into: copy)
+            try compact($0, policy, into: copy, force: force)
           }
         }
         let waited = Double(System.monotonicNanoseconds - began) / 1e9
@@ -86,6 +97,9 @@ enum CompactCommand {
     }
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9
     log.report = json(result, path, seconds)
+    if result.decision == .compacted {
+      log.done = copy == nil ? "the file is compacted" : "the copy is complete"
+    }
     if !arguments.isSet(CommonOptions.quiet) {
       switch try arguments.required(CommonOptions.jobReport) {
       case .text: try output.write(text(result, path, seconds))
@@ -99,6 +113,7 @@ enum CompactCommand {
       throw CommandError(.busy, reason + "; run the command again when nobody uses the file")
     case .skippedNoSpace:
       throw CommandError(.inputOutput, reason + "; free some space and run the command again")
+    case .skippedNotOwner: throw CommandError(.cannotCreate, reason)
     case .compacted, .notNeeded, .disabled: return .done
     }
   }
@@ -115,21 +130,29 @@ enum CompactCommand {
     }
   }
 
-  private static func compact(_ database: Database, _ policy: CompactionPolicy, into copy: String?)
-    throws -> CompactionResult
-  {
+  private static func compact(
+    _ database: Database, _ policy: CompactionPolicy, into copy: String?, force: Bool
+  ) throws -> CompactionResult {
     let use = try database.fileUse()
     guard policy.shouldCompact(total: use.total, used: use.used) else {
       return CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
     }
     let shouldStop = { Interrupt.signal != nil }
     guard let copy else { return try database.compact(shouldStop: shouldStop) }
+    if !force, Database.isDatabase(at: copy) { throw CommandError.replacesDatabase(copy) }
     do {
-      try database.writeCopy(to: copy, shouldStop: shouldStop)
+      if force, try System.linkStatus(path: copy)?.isRegular == true {
+        // What the user may not write to is not to be replaced either.
+        System.close(try System.openRegular(copy, writable: true))
+      }
+      try database.writeCopy(to: copy, replacing: force, shouldStop: shouldStop)
       return CompactionResult(
         decision: .compacted, before: use.total, after: try System.status(path: copy).size)
     } catch EngineError.cancelled {
       throw EngineError.cancelled
+    } catch EngineError.system(let error) where error.isExisting {
+      throw CommandError(
+        .cannotCreate, "\(copy) is there already and is no Sheaf database; name another file")
     } catch {
       throw CommandError(writing: error)
     }
@@ -158,7 +181,7 @@ enum CompactCommand {
       return "\(path): compacted: \(sizes(result)), in \(HumanFormat.duration(seconds: seconds))\n"
     case .notNeeded, .disabled:
       return "\(path): not needed: \(HumanFormat.size(result.before))\n"
-    case .skippedInUse, .skippedNoSpace: return ""
+    case .skippedInUse, .skippedNoSpace, .skippedNotOwner: return ""
     }
   }
 

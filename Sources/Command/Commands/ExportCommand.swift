@@ -13,7 +13,11 @@ enum ExportCommand {
     help: "Write only the objects that match, see sheaf help query")
   static let limit = Option<Int>("limit", .count, help: "Write at most N objects")
   static let output = Option<String>(
-    "output", .path, defaultNote: "standard output", help: "Where to write")
+    "output", .path, defaultNote: "standard output",
+    help:
+      "Where to write; a file takes its place when it is complete, an earlier one stays until then")
+  static let force = Flag(
+    "force", help: "Let --output replace a Sheaf database that nobody has open")
   static let noHeader = Flag("no-header", help: "Leave out the names of the columns (CSV)")
 
   static let definition = CommandDefinition(
@@ -21,7 +25,7 @@ enum ExportCommand {
     summary: "Write a table as CSV or JSON Lines",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [CommonOptions.table, format, columns, filter, limit, output, noHeader],
+    options: [CommonOptions.table, format, columns, filter, limit, output, force, noHeader],
     examples: [
       .init(
         command: "sheaf export apps.sheaf --columns App,Rating --limit 10",
@@ -56,7 +60,8 @@ enum ExportCommand {
         try exporter.run(table) { try output.write($0) }
         return .done
       }
-      let file = try BufferedOutput.file(destination)
+      let file = try BufferedOutput.file(
+        destination, replacesDatabases: arguments.isSet(force))
       try exporter.run(table) { try file.write($0) }
       try file.close()
       return .done

@@ -117,7 +117,8 @@ enum ImportCommand {
   static let rejects = Option<String>(
     "rejects", .path, defaultNote: "CSV.rejects.csv beside the database", group: rejectsGroup,
     help: "Where rejected records go, byte for byte; the reasons go to FILE.reasons.jsonl beside "
-      + "it; both are created only once there is a reject")
+      + "it; both are created only once there is a reject; those of earlier imports stay, and the new "
+      + "ones get a number in the name")
   static let maxRejects = Option<Tolerance>(
     "max-rejects", .tolerance, default: "0", group: rejectsGroup,
     help: "More than this ends the import")
@@ -144,10 +145,11 @@ enum ImportCommand {
   private static let threadsGroup = "Threads"
 
   static let parsers = Option<Int>(
-    "parsers", .positiveCount, defaultNote: "cores - 1, at least 1", group: threadsGroup,
+    "parsers", .positiveCount(upTo: ImportOptions.mostThreads),
+    defaultNote: "cores - 1, at least 1", group: threadsGroup,
     help: "Parser threads")
   static let queue = Option<Int>(
-    "queue", .positiveCount, default: "8", group: threadsGroup,
+    "queue", .positiveCount(upTo: ImportOptions.mostThreads), default: "8", group: threadsGroup,
     help: "Chunks that may wait between the parsers and the writer")
 
   // MARK: Reports
@@ -228,12 +230,15 @@ enum ImportCommand {
     }
     Interrupt.install()
     options.shouldStop = { Interrupt.signal != nil }
-    let report: ImportReport
+    var report = ImportReport()
     do {
-      report = try Importer.run(options)
+      try Importer.run(options, report: &report)
       line.end()
     } catch {
       line.end()
+      if !report.inputs.isEmpty {
+        log.report = ImportReportPrinter(report: report, options: options).jsonOfFailure
+      }
       if case ImportError.interrupted = error, let status = Interrupt.status {
         throw CommandError(status, "\(error)")
       }
@@ -241,6 +246,12 @@ enum ImportCommand {
     }
     let printer = ImportReportPrinter(report: report, options: options)
     log.report = printer.json
+    if !report.isDryRun {
+      log.done =
+        report.isInterrupted
+        ? "the import was " + printer.interruption
+        : "everything is committed: do not run the import again"
+    }
     if !isQuiet {
       switch try arguments.required(CommonOptions.jobReport) {
       case .text: try output.write(printer.text)

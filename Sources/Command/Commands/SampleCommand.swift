@@ -8,13 +8,17 @@ enum SampleCommand {
     help: "apps: 13 columns like those of a well-known list of Android apps; numbers: 20 columns "
       + "of whole and decimal numbers; text: a number and about 1 kB of prose")
   static let output = Option<String>(
-    "output", .path, defaultNote: "standard output", help: "Where to write")
+    "output", .path, defaultNote: "standard output",
+    help:
+      "Where to write; a file takes its place when it is complete, an earlier one stays until then")
+  static let force = Flag(
+    "force", help: "Let --output replace a Sheaf database that nobody has open")
 
   static let definition = CommandDefinition(
     name: "sample",
     summary: "Write synthetic CSV, any number of rows, from a seed",
     usage: "[OPTIONS]",
-    options: [rows, seed, shape, output],
+    options: [rows, seed, shape, output, force],
     examples: [
       .init(
         command: "sheaf sample --rows 1000000 --output million.csv",
@@ -33,7 +37,7 @@ enum SampleCommand {
       try generator.write(rows: count, to: output)
       return .done
     }
-    let file = try BufferedOutput.file(path)
+    let file = try BufferedOutput.file(path, replacesDatabases: arguments.isSet(force))
     try generator.write(rows: count, to: file)
     try file.close()
     return .done

@@ -13,14 +13,14 @@ enum TuneCommand {
     "durability", .durabilities, default: "full,group,none", group: experimentGroup,
     help: "Each batch size is measured with each of these; see sheaf help import")
   static let repeats = Option<Int>(
-    "repeat", .positiveCount, default: "3", group: experimentGroup,
+    "repeat", .positiveCount(upTo: 1000), default: "3", group: experimentGroup,
     help: "Rounds; in each, every combination has its turn once. Reports give the median and the "
       + "range")
   static let limit = Option<Int>(
     "limit", .positiveCount, group: experimentGroup,
     help: "Import at most the first N records, in every run")
   static let maxSeconds = Option<Int>(
-    "max-seconds", .positiveCount, default: "30", group: experimentGroup,
+    "max-seconds", .positiveCount(upTo: 1_000_000), default: "30", group: experimentGroup,
     help: "A combination that would take longer for one run, by an estimate from its first 100 "
       + "transactions, is measured on as many records as fit; its times, sizes and bytes are "
       + "multiplied to stand for all, and marked as such")

@@ -109,7 +109,13 @@ struct ManPage {
     ("FILE-temporary", "What a compaction writes before it takes the place of the database."),
     (
       "NAME.rejects.csv, NAME.rejects.csv.reasons.jsonl",
-      "The records that an import rejected, byte for byte, and why."
+      "The records that an import rejected, byte for byte, and why; NAME.rejects.2.csv and so on where "
+        + "there are some already."
+    ),
+    (
+      ".sheaf-output-*",
+      "What export, sample, tune and compact --into write until it takes its place; one that a killed "
+        + "process has left is removed by the next."
     ),
   ]
 

@@ -48,6 +48,13 @@ struct ImportReportPrinter {
     ]
   }
 
+  /// The same of an import that failed: what is committed, without what is only known at the end.
+  var jsonOfFailure: JSONValue {
+    guard case .object(let members) = json else { return json }
+    let unknown: Set<String> = ["objects", "file", "compaction", "resume"]
+    return .object(members.filter { !unknown.contains($0.key) })
+  }
+
   private func resumePoint(_ point: ImportReport.ResumePoint) -> JSONValue {
     [
       "record": .int(point.record), "byteOffset": .int(point.byteOffset),
@@ -167,6 +174,12 @@ struct ImportReportPrinter {
           ("skipped", report.skipped), ("unchanged", report.unchanged),
           ("rejected", report.rejected),
         ].map { "\($0.0) \(HumanFormat.count($0.1))" }.joined(separator: ", "))
+    }
+    if let rejects = report.rejects {
+      let others = Set(report.files.compactMap { $0.rejects?.path }).count - 1
+      parts.append(
+        "rejected records in \(rejects.path)"
+          + (others > 0 ? " and \(HumanFormat.count(others, "other", "others"))" : ""))
     }
     if let file = report.file {
       parts.append(
@@ -307,7 +320,7 @@ struct ImportReportPrinter {
         + HumanFormat.duration(seconds: report.compactionSeconds)
     case .notNeeded: return "not needed"
     case .disabled: return result.reason.map { "left out: \($0)" } ?? "turned off"
-    case .skippedInUse, .skippedNoSpace: return "skipped: \(result.reason ?? "")"
+    case .skippedInUse, .skippedNoSpace, .skippedNotOwner: return "skipped: \(result.reason ?? "")"
     }
   }
 

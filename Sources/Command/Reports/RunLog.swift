@@ -13,6 +13,8 @@ final class RunLog {
   var report: JSONValue?
   /// Why the run is no success though the command throws nothing.
   var problem: String?
+  /// What a person must know when the work is done and nobody can be told: nil before it is.
+  var done: String?
 
   private let command: String
   private let subject: [JSONValue.Member]
@@ -26,7 +28,7 @@ final class RunLog {
   ///   - files: what the command reads and writes, none of which the report file may be.
   ///   - subject: what a report says of a run that failed early: its inputs and its database.
   /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws; a creation or input/output error about the report file.
+  /// - Throws: what `body` throws; a creation error about a report that could not be written.
   static func keep(
     _ arguments: ParsedArguments, _ output: BufferedOutput, command: String, files: [String],
     subject: [JSONValue.Member], _ body: (RunLog) throws -> ExitStatus
@@ -39,22 +41,37 @@ final class RunLog {
       // A report that nobody could be told is a failure, which the line has to say.
       try output.flush()
     } catch {
-      let failure = CommandError(unexpected: error)
+      let failure = log.told(CommandError(unexpected: error))
       // What ended the run is worse than that it cannot be told of.
       try? log.append(failure.status, failure.status == .done ? nil : failure.message)
-      throw error
+      throw failure
     }
-    try log.append(status, log.problem)
+    do {
+      try log.append(status, log.problem)
+    } catch {
+      throw log.told(CommandError(unexpected: error))
+    }
     return status
   }
 
+  /// A failure to tell of what is done is not one of the work: whoever repeats it does it twice.
+  private func told(_ failure: CommandError) -> CommandError {
+    guard let done, failure.status == .inputOutput || failure.status == .cannotCreate else {
+      return failure
+    }
+    return CommandError(
+      .cannotCreate, "\(failure.messageWithoutAdvice): the report is lost, but \(done)")
+  }
+
   /// Appends the line of a run whose arguments were wrong, if a report file can be made out among them.
+  ///
+  /// - Parameter definition: of the command; nil: there is none of that name.
   static func noteWrongUsage(
-    _ failure: CommandError, of definition: CommandDefinition, words: [String]
+    _ failure: CommandError, _ command: String, of definition: CommandDefinition?, words: [String]
   ) {
     let name = "--" + CommonOptions.reportFile.name
     let options = words.prefix { $0 != "--" }
-    guard definition.option(named: CommonOptions.reportFile.name) != nil,
+    guard definition.map({ $0.option(named: CommonOptions.reportFile.name) != nil }) ?? true,
       let index = options.firstIndex(where: { $0 == name || $0.hasPrefix(name + "=") })
     else { return }
     let isAttached = options[index] != name
@@ -67,7 +84,7 @@ final class RunLog {
         position != (isAttached ? index : index + 1)
           && (word == path || word.hasSuffix("=" + path) && position != index)
       }),
-      let log = try? RunLog(definition.name, path, files: [], [])
+      let log = try? RunLog(command, path, files: [], [])
     else { return }
     try? log.append(failure.status, failure.message)
   }

@@ -11,32 +11,105 @@ final class BufferedOutput {
   private let descriptor: Int32
   private let path: String
   private let isStandard: Bool
+  /// Of a file that is put in its place when it is complete.
+  private let replacement: ReplacementFile?
+  private var replacesDatabase = false
   private var buffer: [UInt8] = []
   private var isOpen = true
 
-  private init(descriptor: Int32, path: String, isStandard: Bool) {
+  private init(
+    descriptor: Int32, path: String, isStandard: Bool, replacement: ReplacementFile? = nil
+  ) {
     self.descriptor = descriptor
     self.path = path
     self.isStandard = isStandard
+    self.replacement = replacement
     buffer.reserveCapacity(Self.capacity)
   }
 
   deinit {
-    if isOpen, !isStandard { System.close(descriptor) }
+    if replacement != nil {
+      Interrupt.leavesUnfinished(nil)
+    } else if isOpen, !isStandard {
+      System.close(descriptor)
+    }
   }
 
   static func standard() -> BufferedOutput {
     BufferedOutput(descriptor: 1, path: "standard output", isStandard: true)
   }
 
-  /// Creates a file, or empties an existing one.
-  static func file(_ path: String) throws(CommandError) -> BufferedOutput {
-    do {
-      let descriptor = try System.open(path, .truncate)
-      return BufferedOutput(descriptor: descriptor, path: path, isStandard: false)
+  /// A file that takes its place as a whole when it is closed; until then, and for good when anything fails,
+  /// what is there stays. A pipe or a device is written as it is.
+  ///
+  /// - Parameter replacesDatabases: whether a Sheaf database may be replaced that nobody has open.
+  /// - Throws: a `CommandError` with status 73 when it is a symbolic link or a database, or cannot be created.
+  static func file(_ path: String, replacesDatabases: Bool = false) throws(CommandError)
+    -> BufferedOutput
+  {
+    do throws(SystemError) {
+      switch try Target(path) {
+      case .standardOutput: return .standard()
+      case .written:
+        return BufferedOutput(
+          descriptor: try System.open(path, .append), path: path, isStandard: false)
+      case .new: return try replacement(path, like: nil)
+      case .replaced:
+        // What the user may not write to is not to be replaced either.
+        let model = try System.openRegular(path, writable: true)
+        defer { System.close(model) }
+        return try replacement(path, like: model)
+      case .link: break
+      case .database where replacesDatabases:
+        let output = try replacement(path, like: nil)
+        output.replacesDatabase = true
+        return output
+      case .database: break
+      }
     } catch {
       throw .creation(error)
     }
+    if System.isLink(path) {
+      throw CommandError(
+        .cannotCreate,
+        "\(path) is a symbolic link, and what it leads to is not written over; name that file itself"
+      )
+    }
+    throw .replacesDatabase(path)
+  }
+
+  /// What writing to a path means.
+  private enum Target {
+    case standardOutput, written, new, replaced, link, database
+
+    init(_ path: String) throws(SystemError) {
+      try System.checkPath(path)
+      if path == "/dev/stdout" || path == "/dev/stderr" || path.hasPrefix("/dev/fd/")
+        || path.hasPrefix("/proc/")
+      {
+        // Where it goes on from is the business of whoever opened it.
+        self = DatabaseFile.areTheSame(path, "/dev/stdout") ? .standardOutput : .written
+        return
+      }
+      guard let status = try System.linkStatus(path: path) else {
+        self = .new
+        return
+      }
+      if status.isDirectory { throw SystemError.isADirectory(path) }
+      self =
+        System.isLink(path)
+        ? .link
+        : !status.isRegular ? .written : Database.isDatabase(at: path) ? .database : .replaced
+    }
+  }
+
+  private static func replacement(_ path: String, like model: Int32?) throws(SystemError)
+    -> BufferedOutput
+  {
+    let file = try ReplacementFile(for: path, like: model)
+    Interrupt.leavesUnfinished(file.temporary)
+    return BufferedOutput(
+      descriptor: file.descriptor, path: path, isStandard: false, replacement: file)
   }
 
   func write(_ text: String) throws(CommandError) {
@@ -87,11 +160,22 @@ final class BufferedOutput {
     throw failure.isClosedPipe && isStandard ? .closedPipe : .transfer(failure)
   }
 
-  /// Flushes and closes; standard output stays open.
+  /// Flushes and closes; standard output stays open. A file takes its place.
   func close() throws(CommandError) {
     try flush()
     guard isOpen, !isStandard else { return }
     isOpen = false
-    System.close(descriptor)
+    guard let replacement else { return System.close(descriptor) }
+    do {
+      if replacesDatabase {
+        try Database.whileUnused(path) { try replacement.putInPlace(replacing: true) }
+      } else {
+        try replacement.putInPlace(replacing: true)
+      }
+    } catch let error as SystemError {
+      throw error.operation == "rename" ? .creation(error) : .transfer(error)
+    } catch {
+      throw CommandError(unexpected: error)
+    }
   }
 }

@@ -4,8 +4,8 @@ import Importer
 /// What a child process of `sheaf tune` does: one import or one compaction, so that its time and its
 /// memory are its own.
 ///
-/// `sheaf tune-run` is no command of a person's: it is in no help, and its output may change. It prints
-/// a line for each number, or one line `failure STATUS MESSAGE`.
+/// `sheaf tune-run PARENT` is no command of a person's: it is in no help, and its output may change. It ends
+/// with the process of that number, and prints a line for each number, or one line `failure STATUS MESSAGE`.
 enum TuneChild {
   static let word = "tune-run"
 
@@ -16,6 +16,12 @@ enum TuneChild {
 
   static func run(_ words: [String], _ output: BufferedOutput) throws -> ExitStatus {
     do {
+      guard let parent = words.first.flatMap({ Int32($0) }) else {
+        throw CommandError.usage("this is for sheaf tune; see sheaf help tune")
+      }
+      // Nobody is there who would want its numbers.
+      guard System.endWithParent(parent) else { return .done }
+      let words = words.dropFirst()
       let facts =
         switch words.first {
         case "import": try importing(Array(words.dropFirst()))

@@ -87,7 +87,7 @@ struct TuneFolder {
   private static func checkForeign(_ path: String) throws {
     for (name, mark) in marks.sorted(by: { $0.key < $1.key }) {
       let file = "\(path)/\(name)"
-      guard let status = try? System.status(path: file) else { continue }
+      guard let status = try System.linkStatus(path: file) else { continue }
       if status.isRegular, try begins(file, with: Array(mark.utf8)) { continue }
       throw CommandError(
         .cannotCreate,
@@ -96,7 +96,7 @@ struct TuneFolder {
   }
 
   private static func begins(_ path: String, with mark: [UInt8]) throws -> Bool {
-    let descriptor = try System.open(path, .readOnly)
+    let descriptor = try System.openRegular(path, writable: false)
     defer { System.close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: mark.count)
     let count = try bytes.withUnsafeMutableBytes {
@@ -138,16 +138,8 @@ struct TuneFolder {
 
   /// Puts a file in place as a whole.
   func write(_ name: String, _ bytes: [UInt8]) throws {
-    let path = "\(path)/\(name)"
-    let temporary = "\(self.path)/\(Self.workPrefix)\(System.processIdentifier)-\(name)"
-    do {
-      let file = try BufferedOutput.file(temporary)
-      try file.write(bytes)
-      try file.close()
-      try System.rename(temporary, to: path)
-    } catch {
-      try? System.remove(temporary)
-      throw (error as? SystemError).map { CommandError.creation($0) } ?? error
-    }
+    let file = try BufferedOutput.file("\(path)/\(name)")
+    try file.write(bytes)
+    try file.close()
   }
 }

@@ -25,7 +25,8 @@ enum TuneProcess {
     }
     if Interrupt.signal != nil { throw Interrupted() }
     let began = System.monotonicNanoseconds
-    let child = try System.start(program, [TuneChild.word] + words)
+    let child = try System.start(
+      program, [TuneChild.word, "\(System.processIdentifier)"] + words)
     let text: String
     do {
       text = try output(of: child)

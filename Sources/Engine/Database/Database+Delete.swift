@@ -36,6 +36,30 @@ extension Database {
     }
   }
 
+  /// Runs `body` while nobody has the database open, nor can open it: for what puts another file in its place.
+  ///
+  /// - Throws: `EngineError.busy` when somebody has; what `body` throws.
+  package static func whileUnused(_ given: String, _ body: () throws -> Void) throws {
+    let path = System.resolved(given)
+    guard try Coordination.whileUnused(lockPath(path), body) else {
+      throw EngineError.busy(
+        path: path, reason: "it is open, or a snapshot of it is held; close it everywhere first")
+    }
+  }
+
+  /// Whether a file is a Sheaf database, damaged or not.
+  package static func isDatabase(at path: String) -> Bool {
+    guard let descriptor = try? System.openRegular(path, writable: false) else { return false }
+    defer { System.close(descriptor) }
+    let magic = CommitSlot.magic
+    var beginning = [UInt8](repeating: 0, count: Layout.firstBlockOffset)
+    let count = beginning.withUnsafeMutableBytes {
+      (try? System.read(descriptor, at: 0, into: $0, path: path)) ?? 0
+    }
+    return beginning[..<count].starts(with: magic)
+      || beginning[..<count].dropFirst(Layout.pageBytes).starts(with: magic)
+  }
+
   private static func exists(_ path: String) throws(SystemError) -> Bool {
     do {
       _ = try System.status(path: path)

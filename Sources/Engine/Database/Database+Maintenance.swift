@@ -14,6 +14,8 @@ public struct CompactionResult: Sendable, Equatable {
     case skippedInUse
     /// The disk has no room for the copy.
     case skippedNoSpace
+    /// The file belongs to somebody else: its copy would not.
+    case skippedNotOwner
   }
   /// What was decided.
   public let decision: Decision
@@ -126,14 +128,14 @@ extension Database {
           throw error
         }
         try parts.pipeline.endTransaction()
-        try queue.leave(turn)
+        queue.leave(turn)
         // A `close` that came in between has told nobody either.
         if result.decision == .compacted, let newest = try? newestVersion {
           listeners.tell(of: newest)
         }
         return result
       } catch {
-        try queue.leave(turn)
+        queue.leave(turn)
         throw error
       }
     }
@@ -185,9 +187,26 @@ extension Database {
       try replace(parts, record, shouldStop)
     } catch let error as SystemError where error.isNoSpace {
       return skipped(.skippedNoSpace, "\(error)")
+    } catch let error as AccessNotKept {
+      return skipped(
+        .skippedNotOwner,
+        "the copy cannot be given the file's owner, group and permissions (\(error.cause)); "
+          + "compact it as its owner or as root")
     }
     return CompactionResult(
       decision: .compacted, before: before, after: try self.parts.storage.length())
+  }
+
+  private struct AccessNotKept: Error {
+    let cause: SystemError
+  }
+
+  private static func keepAccess(of file: FileStorage, _ copy: FileStorage) throws {
+    do {
+      try System.copyAccess(from: file.descriptor, to: copy.descriptor, path: copy.path)
+    } catch {
+      throw error.isReadOnly ? AccessNotKept(cause: error) : error
+    }
   }
 
   /// The path of the file that a compaction writes.
@@ -200,8 +219,9 @@ extension Database {
     let identity = try Recovery.run(parts.storage).identity
     try System.remove(temporary)
     do {
-      let permissions = try System.status(path: path).permissions
-      let copy = try FileStorage(path: temporary, mode: .createNew, permissions: permissions)
+      // For its owner alone, until it has what the file has.
+      let copy = try FileStorage(path: temporary, mode: .createNew, permissions: 0o600)
+      if let file = parts.storage as? FileStorage { try Self.keepAccess(of: file, copy) }
       _ = try Compactor.copy(
         record, parts.blocks, to: copy, identity: identity, shouldStop: shouldStop)
       try System.rename(temporary, to: path)
@@ -229,46 +249,67 @@ extension Database {
     }
   }
 
-  /// Writes a compact copy of the newest version to a new file, flushed to disk. Others may read
-  /// and write meanwhile.
+  /// Writes a compact copy of the newest version to a file, flushed to disk. Others may read
+  /// and write meanwhile. The file is there when it is complete, and not before.
   ///
   /// - Complexity: as `compact`. The version is held until it ends.
   /// - Parameters:
-  ///   - destination: the path of a file that does not exist.
+  ///   - destination: the path of the file; it gets the owner and the permissions of the database, as far as
+  ///     the user may give them.
+  ///   - replacing: whether a Sheaf database that is there is replaced; nothing else ever is.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends the copying.
-  /// - Throws: `EngineError.system` when the destination exists or cannot be written, `.cancelled` when
-  ///   `shouldStop` said so; no file is left then.
+  /// - Throws: `EngineError.system` when something is there that is not to be replaced, or the file cannot
+  ///   be written, `.busy` when somebody has open what is to be replaced, `.cancelled` when `shouldStop`
+  ///   said so; what was there is as it was then.
   public func writeCopy(
-    to destination: String, shouldStop: @escaping () -> Bool = { false }
+    to destination: String, replacing: Bool = false, shouldStop: @escaping () -> Bool = { false }
   ) throws {
-    try snapshot().writeCopy(to: destination, shouldStop: shouldStop)
+    try snapshot().writeCopy(to: destination, replacing: replacing, shouldStop: shouldStop)
   }
 }
 
 extension Snapshot {
-  /// Writes a compact copy of this version to a new file, flushed to disk. Others may read and write the
-  /// database meanwhile. The copy's version is numbered one higher.
+  /// Writes a compact copy of this version to a file, flushed to disk. Others may read and write the
+  /// database meanwhile. The copy's version is numbered one higher. The file is there when it is complete, and
+  /// not before.
   ///
   /// Cost: reads all of the version, and encodes it anew on several threads.
   ///
   /// - Parameters:
-  ///   - destination: the path of a file that does not exist.
+  ///   - destination: the path of the file; it gets the owner and the permissions of the database, as far as
+  ///     the user may give them.
+  ///   - replacing: whether a Sheaf database that is there is replaced; nothing else ever is.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends the copying.
-  /// - Throws: `EngineError.system` when the destination exists or cannot be written, `.damaged`,
-  ///   `.cancelled` when `shouldStop` said so; no file is left then.
+  /// - Throws: `EngineError.system` when something is there that is not to be replaced, or the file cannot
+  ///   be written, `.busy` when somebody has open what is to be replaced, `.damaged`, `.cancelled` when
+  ///   `shouldStop` said so; what was there is as it was then.
   public func writeCopy(
-    to destination: String, shouldStop: @escaping () -> Bool = { false }
+    to destination: String, replacing: Bool = false, shouldStop: @escaping () -> Bool = { false }
   ) throws {
     try translatingErrors(destination) {
-      let copy = try FileStorage(path: destination, mode: .createNew)
-      do {
-        _ = try Compactor.copy(
-          record, blocks, to: copy, identity: .random(), shouldStop: shouldStop)
-        try System.flushDirectory(of: destination)
-      } catch {
-        try System.remove(destination)
-        throw error
+      try System.checkPath(destination)
+      let own = blocks.storage as? FileStorage
+      let replaces = try replacesDatabase(destination, own, replacing)
+      let file = try ReplacementFile(for: destination, like: own?.descriptor)
+      _ = try Compactor.copy(
+        record, blocks, to: try FileStorage(file), identity: .random(), shouldStop: shouldStop)
+      if replaces {
+        try Database.whileUnused(destination) { try file.putInPlace(replacing: true) }
+      } else {
+        try file.putInPlace(replacing: false)
       }
     }
+  }
+
+  /// Whether there is a database to be replaced; anything else that is there is refused.
+  private func replacesDatabase(_ path: String, _ own: FileStorage?, _ replacing: Bool) throws
+    -> Bool
+  {
+    guard let status = try System.linkStatus(path: path) else { return false }
+    let isOwn = own?.identity == FileIdentity(device: status.device, inode: status.inode)
+    guard replacing, !isOwn, Database.isDatabase(at: path) else {
+      throw SystemError.isExisting(path)
+    }
+    return true
   }
 }

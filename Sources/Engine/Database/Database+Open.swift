@@ -16,12 +16,12 @@ extension Database {
     // Through whatever links a file is reached, its lock file and its temporary are the same.
     let path = System.resolved(given)
     return try translatingErrors(path) {
-      if options.access != .create {
-        do {
-          if try System.status(path: path).isDirectory { throw SystemError.isADirectory(path) }
-        } catch let error as SystemError where error.isMissing {
-          throw EngineError.missing(path: path)
-        }
+      do {
+        let status = try System.status(path: path)
+        if status.isDirectory { throw SystemError.isADirectory(path) }
+        if !status.isRegular { throw EngineError.isNoFile(path) }
+      } catch let error as SystemError where error.isMissing {
+        if options.access != .create { throw EngineError.missing(path: path) }
       }
       var storage: FileStorage?
       var recovered: Recovery?

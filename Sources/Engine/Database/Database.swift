@@ -351,10 +351,10 @@ public final class Database: @unchecked Sendable {
       }
       try parts.pipeline.endTransaction()
     } catch {
-      try queue.leave(turn)
+      queue.leave(turn)
       throw error
     }
-    try queue.leave(turn)
+    queue.leave(turn)
   }
 
   /// Waits for the writer's turn. Commits that are not durable yet become so before it waits for

@@ -38,7 +38,7 @@ final class TransactionState {
           try Self.begin(database, parts)
         }
       } catch {
-        try? database.queue.leave(turn)
+        database.queue.leave(turn)
         throw error
       }
     } catch {
@@ -257,10 +257,10 @@ final class TransactionState {
       do {
         try parts.pipeline.endTransaction()
       } catch {
-        try database.queue.leave(turn)
+        database.queue.leave(turn)
         throw error
       }
-      try database.queue.leave(turn)
+      database.queue.leave(turn)
     }
   }
 

@@ -9,7 +9,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
   package let isWritable: Bool
   /// Which file this is, so that a replaced one is noticed.
   package let identity: FileIdentity
-  private let descriptor: Int32
+  package let descriptor: Int32
   private let lock = Lock()
   private var mappings: [(address: UnsafeMutableRawPointer, length: Int)] = []
   /// The largest mapping, so that readers take no lock: the address is stored before the length.
@@ -23,10 +23,32 @@ package final class FileStorage: Storage, @unchecked Sendable {
   {
     self.path = path
     isWritable = if case .readOnly = mode { false } else { true }
-    descriptor = try System.open(path, mode, permissions: permissions)
+    descriptor =
+      switch mode {
+      // What takes the file's place just now is neither followed nor waited for.
+      case .readOnly: try System.openRegular(path, writable: false)
+      case .readWrite: try System.openRegular(path, writable: true)
+      default: try System.open(path, mode, permissions: permissions)
+      }
     do throws(SystemError) {
       let status = try System.status(descriptor, path: path)
       if status.isDirectory { throw SystemError.isADirectory(path) }
+      identity = FileIdentity(device: status.device, inode: status.inode)
+    } catch {
+      System.close(descriptor)
+      throw error
+    }
+  }
+
+  /// A file that is being written to take the place of another.
+  ///
+  /// - Throws: `SystemError`.
+  package init(_ file: ReplacementFile) throws(SystemError) {
+    path = file.path
+    isWritable = true
+    descriptor = try System.duplicate(file.descriptor, path: file.path)
+    do throws(SystemError) {
+      let status = try System.status(descriptor, path: path)
       identity = FileIdentity(device: status.device, inode: status.inode)
     } catch {
       System.close(descriptor)

@@ -25,13 +25,16 @@ package final class JobLock: Sendable {
   ///   - creates: whether a missing file is created; else it is an error.
   ///   - seconds: for how long at most; 0: not at all.
   ///   - isCancelled: asked while it waits.
-  /// - Throws: `Refusal`, `SystemError`.
+  /// - Throws: `Refusal`, `SystemError`; `EngineError.notADatabase` for a pipe or a device.
   package init(
     _ given: String, creates: Bool, waiting seconds: Double, isCancelled: () -> Bool = { false }
   ) throws {
     let path = System.resolved(given)
     let began = System.monotonicNanoseconds
     while true {
+      if let status = try? System.status(path: path), !status.isRegular, !status.isDirectory {
+        throw EngineError.isNoFile(path)
+      }
       let descriptor = try System.open(path, creates ? .readWriteCreate : .readWrite)
       do {
         let isTaken = try System.lock(

@@ -97,6 +97,11 @@ public struct VersionHolder: Sendable, Hashable {
 }
 
 extension EngineError: CustomStringConvertible {
+  /// What is neither a file nor a folder: opening it could wait for ever.
+  static func isNoFile(_ path: String) -> EngineError {
+    .notADatabase(path: path, reason: "it is a pipe or a device, no file")
+  }
+
   /// What, where and what to do, in one line for people.
   public var description: String {
     switch self {

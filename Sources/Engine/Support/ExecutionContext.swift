@@ -22,21 +22,33 @@ package struct ExecutionContext: Sendable, Hashable {
 
   // MARK: Threads
 
-  private static let threadKey: pthread_key_t = {
+  /// Nil when the process has used up all its keys.
+  private static let threadKey: pthread_key_t? = {
     var key = pthread_key_t()
-    // It fails when a process has used up all its keys; then no thread is known again, and using a
-    // session is refused wherever it is tried.
-    pthread_key_create(&key, nil)
-    return key
+    return pthread_key_create(&key, nil) == 0 ? key : nil
   }()
+
+  /// Of a thread that cannot be given a number: the system's handle, which no other living thread has. The
+  /// highest bit keeps it apart from the numbers.
+  private static var handle: ExecutionContext {
+    #if canImport(Darwin)
+      let handle = UInt64(UInt(bitPattern: pthread_self()))
+    #else
+      let handle = UInt64(pthread_self())
+    #endif
+    return ExecutionContext(number: handle | 1 << 63)
+  }
 
   /// The calling thread.
   package static var thread: ExecutionContext {
+    guard let threadKey else { return handle }
     if let known = pthread_getspecific(threadKey) {
       return ExecutionContext(number: UInt64(UInt(bitPattern: known)))
     }
     let number = next()
-    pthread_setspecific(threadKey, UnsafeRawPointer(bitPattern: UInt(number)))
+    guard pthread_setspecific(threadKey, UnsafeRawPointer(bitPattern: UInt(number))) == 0 else {
+      return handle
+    }
     return ExecutionContext(number: number)
   }
 

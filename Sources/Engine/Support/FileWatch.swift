@@ -102,18 +102,3 @@ package final class FileWatch: Sendable {
     }
   #endif
 }
-
-extension System {
-  /// A pipe whose ends are closed when another program is started.
-  package static func pipe() throws(SystemError) -> (reading: Int32, writing: Int32) {
-    var ends: [Int32] = [-1, -1]
-    #if canImport(Darwin)
-      let failed = Darwin.pipe(&ends) != 0
-    #else
-      let failed = Glibc.pipe(&ends) != 0
-    #endif
-    if failed { throw SystemError(operation: "pipe", path: "", code: errno) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    return (ends[0], ends[1])
-  }
-}

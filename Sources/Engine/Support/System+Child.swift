@@ -42,30 +42,31 @@ extension System {
   package static func start(
     _ program: String, _ arguments: [String], input: Int32? = nil, capturesError: Bool = false
   ) throws(SystemError) -> ChildProcess {
-    let (outputRead, outputWrite) = try pipe(program)
+    // The ends are never 0, 1 or 2, see `openStandardDescriptors`: those of a child are made by copying.
+    let (outputRead, outputWrite) = try pipe(for: program)
     defer { close(outputWrite) }
-    var error: (read: Int32, write: Int32)?
+    var error: (reading: Int32, writing: Int32)?
     if capturesError {
       do throws(SystemError) {
-        error = try pipe(program)
+        error = try pipe(for: program)
       } catch let failure {
         close(outputRead)
         throw failure
       }
     }
-    defer { if let error { close(error.write) } }
+    defer { if let error { close(error.writing) } }
     if let error {
       // Its messages are read at its end only: more than the pipe holds are dropped.
-      _ = fcntl(error.write, F_SETFL, fcntl(error.write, F_GETFL) | O_NONBLOCK)
+      _ = fcntl(error.writing, F_SETFL, fcntl(error.writing, F_GETFL) | O_NONBLOCK)
     }
     var process: pid_t = 0
-    let code = spawn(&process, program, arguments, (input, outputWrite, error?.write))
+    let code = spawn(&process, program, arguments, (input, outputWrite, error?.writing))
     guard code == 0 else {
       close(outputRead)
-      if let error { close(error.read) }
+      if let error { close(error.reading) }
       throw SystemError(operation: "run", path: program, code: code)
     }
-    return ChildProcess(identifier: process, output: outputRead, error: error?.read)
+    return ChildProcess(identifier: process, output: outputRead, error: error?.reading)
   }
 
   private static func spawn(
@@ -93,7 +94,7 @@ extension System {
     // A signal that is ignored here would be ignored there.
     var defaults = sigset_t()
     sigemptyset(&defaults)
-    for number in [SIGPIPE, SIGINT, SIGTERM] { sigaddset(&defaults, number) }
+    for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { sigaddset(&defaults, number) }
     posix_spawnattr_setsigdefault(&attributes, &defaults)
     var blocked = sigset_t()
     sigemptyset(&blocked)
@@ -105,20 +106,6 @@ extension System {
     let words = ([program] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
     return posix_spawnp(&process, program, &actions, &attributes, words, environ)
-  }
-
-  /// A pipe that no child inherits by accident. Its ends are never 0, 1 or 2: those of a child are made
-  /// by copying.
-  private static func pipe(_ program: String) throws(SystemError) -> (read: Int32, write: Int32) {
-    var ends: [Int32] = [-1, -1]
-    #if canImport(Darwin)
-      let failed = Darwin.pipe(&ends) != 0
-    #else
-      let failed = Glibc.pipe(&ends) != 0
-    #endif
-    if failed { throw SystemError(operation: "pipe", path: program, code: errno) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    return (ends[0], ends[1])
   }
 
   /// Waits for a child's end, and forgets it: no zombie stays. Call once.
@@ -147,6 +134,26 @@ extension System {
 
   /// Ends a child at once. Only before `waitForEnd`: later its number may be another's.
   package static func end(_ child: ChildProcess) { kill(child.identifier, SIGKILL) }
+
+  /// Ends this process when its parent ends, however that ends. For a child's beginning, on whose behalf the
+  /// parent's thread that started it lives on.
+  ///
+  /// - Parameter parent: the process that is to be the parent; it may have ended already.
+  /// - Returns: false when it has.
+  package static func endWithParent(_ parent: Int32) -> Bool {
+    #if canImport(Darwin)
+      let watcher = try? Thread(name: "sheaf-parent") {
+        while getppid() == parent { sleep(milliseconds: 100) }
+        exitAtOnce(128 &+ SIGKILL)
+      }
+      watcher?.detach()
+    #else
+      let parentDeathSignal: Int32 = 1
+      _ = linuxPrctl(parentDeathSignal, UInt(SIGKILL), 0, 0, 0)
+    #endif
+    // It may have ended before it could be watched.
+    return getppid() == parent
+  }
 
   /// Undoes what a parent may have asked for: that the system forgets how children end. For a program's
   /// beginning.

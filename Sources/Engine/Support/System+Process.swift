@@ -13,10 +13,18 @@ extension System {
   package static let interruptSignal: Int32 = SIGINT
   /// A polite request to end.
   package static let terminationSignal: Int32 = SIGTERM
+  /// The terminal has gone away.
+  package static let hangupSignal: Int32 = SIGHUP
 
   /// Lets a write to a closed pipe fail with `EPIPE` instead of killing the process.
   package static func ignoreClosedPipes() {
     signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Lets a write beyond the limit of a file's size fail with `EFBIG`, as one to a full disk does, instead of
+  /// killing the process.
+  package static func ignoreFileSizeLimit() {
+    signal(SIGXFSZ, SIG_IGN)
   }
 
   /// Runs `handler` whenever `number` arrives. System calls it interrupts go on by themselves.
@@ -59,6 +67,15 @@ extension System {
 
   /// Ends the process with nothing run in between; safe in a signal handler.
   package static func exitAtOnce(_ status: Int32) -> Never { _exit(status) }
+
+  /// The address of a copy of a path that stays for as long as the process does, for `removeAtOnce`; 0 without
+  /// memory.
+  package static func permanentCopy(_ path: String) -> UInt { UInt(bitPattern: strdup(path)) }
+
+  /// Removes the file whose path `permanentCopy` keeps at an address; safe in a signal handler.
+  package static func removeAtOnce(_ address: UInt) {
+    if let path = UnsafePointer<CChar>(bitPattern: address) { unlink(path) }
+  }
 
   /// Columns of the terminal behind a descriptor; nil when it is no terminal or does not say.
   package static func terminalColumns(_ descriptor: Int32) -> Int? {

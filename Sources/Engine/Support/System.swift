@@ -75,6 +75,8 @@ package struct FileStatus: Sendable {
   /// Last modification, in nanoseconds since 1970.
   package let modified: Int64
   package let permissions: UInt32
+  package let owner: UInt32
+  package let group: UInt32
 }
 
 /// The operating system.
@@ -468,7 +470,7 @@ package enum System {
 }
 
 extension FileStatus {
-  fileprivate init(_ raw: stat) {
+  init(_ raw: stat) {
     size = Int(raw.st_size)
     device = UInt64(truncatingIfNeeded: raw.st_dev)
     inode = UInt64(truncatingIfNeeded: raw.st_ino)
@@ -482,5 +484,7 @@ extension FileStatus {
       modified = Int64(raw.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtim.tv_nsec)
     #endif
     permissions = UInt32(raw.st_mode) & 0o7777
+    owner = UInt32(raw.st_uid)
+    group = UInt32(raw.st_gid)
   }
 }

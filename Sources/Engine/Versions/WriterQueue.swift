@@ -9,6 +9,8 @@ package final class WriterQueue: @unchecked Sendable {
   private let lock = Lock()
   /// Descriptors whose seats are free for the next writer of this process.
   private var idle: [Int32] = []
+  /// For tests: whether the system is to fail to unlock.
+  package var refusesToUnlock: (@Sendable () -> Bool)?
   /// In private memory: the tickets given out and served.
   private var lastTicket: UInt64 = 0
   private var served: UInt64 = 0
@@ -76,7 +78,7 @@ package final class WriterQueue: @unchecked Sendable {
   }
 
   /// Lets the next writer through.
-  package func leave(_ turn: Turn) throws(SystemError) {
+  package func leave(_ turn: Turn) {
     guard let descriptor = turn.descriptor else {
       lock.withLock {
         served += 1
@@ -85,9 +87,20 @@ package final class WriterQueue: @unchecked Sendable {
       return
     }
     ticketWord(turn.seat).store(0)
-    _ = try System.lock(
-      descriptor, .none, at: Self.byte(turn.seat), length: 1, wait: true, path: path)
-    lock.withLock { idle.append(descriptor) }
+    do throws(SystemError) {
+      try release(descriptor, Self.byte(turn.seat))
+      lock.withLock { idle.append(descriptor) }
+    } catch {
+      // That gives the seat up too, and what the turn was for is done: nobody has to be told.
+      System.close(descriptor)
+    }
+  }
+
+  private func release(_ descriptor: Int32, _ byte: Int) throws(SystemError) {
+    if refusesToUnlock?() == true {
+      throw SystemError(operation: "lock", path: path, code: 0)
+    }
+    _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: true, path: path)
   }
 
   private var path: String { coordination.path }
@@ -112,11 +125,18 @@ package final class WriterQueue: @unchecked Sendable {
     let registration = Coordination.LockByte.registration
     _ = try System.lock(
       descriptor, .exclusive, at: registration, length: 1, wait: true, path: path)
-    defer {
-      // Unlocking a byte that this descriptor holds does not fail.
-      _ = try? System.lock(
-        descriptor, .none, at: registration, length: 1, wait: true, path: path)
+    // After an error whoever called closes the descriptor, which gives up all that it holds.
+    let taken = try takeSeatAlone(descriptor)
+    do throws(SystemError) {
+      try release(descriptor, registration)
+    } catch {
+      ticketWord(taken.0).store(0)
+      throw error
     }
+    return taken
+  }
+
+  private func takeSeatAlone(_ descriptor: Int32) throws -> (Int, UInt64) {
     let ticket = coordination.word(Coordination.Place.nextTicket).increment()
     let count = UInt64(Coordination.Place.seatCount)
     // Round and round: a seat that was just left is what the next writer is about to wake up from. Taken

@@ -205,6 +205,9 @@ final class BatchWriter {
     }
   }
 
+  /// Whether any record of the input is in the rejects files, committed or not.
+  var hasRejects: Bool { checkpoint.rejected > 0 || firstReject != nil }
+
   /// In this run, and in earlier ones of this input.
   private var rejectedSoFar: Int {
     before.rejected + checkpoint.rejected + pendingRejects.count
@@ -235,8 +238,7 @@ final class BatchWriter {
       // On disk before the version that says they are.
       if options.durability != .none { try log.flush() }
     }
-    checkpoint.rejectsLength = log.recordsLength
-    checkpoint.reasonsLength = log.reasonsLength
+    checkpoint.rejects = log.place
     try destination.commit(types, checkpoint)
     isOpen = false
     report.batches += 1

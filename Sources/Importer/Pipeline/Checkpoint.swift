@@ -26,9 +26,8 @@ struct Checkpoint: Sendable, Equatable {
   var updated = 0
   var skipped = 0
   var unchanged = 0
-  /// Lengths of the rejects file and of the reasons beside it.
-  var rejectsLength = 0
-  var reasonsLength = 0
+  /// Where its rejects end.
+  var rejects = RejectPlace()
   var isComplete = false
   /// Whether the last record was rejected: it may have been cut off, so that what is added to the input
   /// later goes on in its middle.
@@ -63,7 +62,7 @@ extension Checkpoint {
   static let completeNote = "imported"
   /// The newest so many of each are remembered.
   static let remembered = 10_000
-  private static let version: UInt8 = 3
+  private static let version: UInt8 = 4
 
   /// All that a table remembers, the newest last; nil: another version of Sheaf wrote it.
   static func all(_ note: (String) -> [UInt8]?) -> [Checkpoint]? {
@@ -76,8 +75,8 @@ extension Checkpoint {
   /// - version 1 · number 4 · checkpoints, the newest last: name 8 · checksum 8 · options 8 · flags 1
   ///   (1: complete, 2: ends with a reject) · then numbers of 7 bits a byte, the lowest first, the highest
   ///   bit set in all bytes but the last: size + 1 or 0 · byte offset · line · records · rejected ·
-  ///   updated · skipped · unchanged · rejects length · reasons length · number of columns · a byte of
-  ///   classes for each
+  ///   updated · skipped · unchanged · number of the rejects file · its length · length of the reasons · number of
+  ///   columns · then the checksum of both files 8 · a byte of classes for each column
   static func encode(_ checkpoints: [Checkpoint]) -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
     let kept = checkpoints.suffix(remembered)
@@ -92,9 +91,10 @@ extension Checkpoint {
       for number in [
         checkpoint.input.size.map { $0 + 1 } ?? 0, checkpoint.byteOffset, checkpoint.line,
         checkpoint.records, checkpoint.rejected, checkpoint.updated, checkpoint.skipped,
-        checkpoint.unchanged, checkpoint.rejectsLength, checkpoint.reasonsLength,
-        checkpoint.classes.count,
+        checkpoint.unchanged, checkpoint.rejects.number, checkpoint.rejects.records,
+        checkpoint.rejects.reasons, checkpoint.classes.count,
       ] { writer.append(number: number) }
+      writer.append(checkpoint.rejects.checksum)
       for classes in checkpoint.classes { writer.append(classes.rawValue) }
     }
     return writer.bytes
@@ -130,9 +130,11 @@ extension Checkpoint {
     updated = try reader.readNumber()
     skipped = try reader.readNumber()
     unchanged = try reader.readNumber()
-    rejectsLength = try reader.readNumber()
-    reasonsLength = try reader.readNumber()
+    rejects.number = try reader.readNumber()
+    rejects.records = try reader.readNumber()
+    rejects.reasons = try reader.readNumber()
     let columns = try reader.readNumber()
+    rejects.checksum = try reader.read(UInt64.self, "checksum of the rejects")
     classes = try reader.readBytes(columns, "classes").map { TypeSet(rawValue: $0) }
   }
 }

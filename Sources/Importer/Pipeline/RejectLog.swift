@@ -3,75 +3,288 @@ import Engine
 /// Where rejected records go: the original bytes to one file, the reasons, a JSON object a line, to
 /// another beside it. Both are created with the first reject.
 ///
-/// The bytes reach the files before the batch they belong to is committed, and the checkpoint holds
-/// the files' lengths: an import that goes on cuts them back to what was committed.
+/// The bytes reach the files before the batch they belong to is committed, and the checkpoint says which files
+/// they are and how long: an import that goes on cuts them back to what was committed.
 ///
 /// Thread rule: used by the writer's thread only.
 final class RejectLog {
-  let path: String
-  let reasonsPath: String
-  private var records: Int32?
-  private var reasons: Int32?
-  private(set) var recordsLength: Int
-  private(set) var reasonsLength: Int
+  let name: RejectName
+  private(set) var place = RejectPlace()
+  var path: String { name.path(place.number) }
+  var reasonsPath: String { RejectName.reasonsPath(path) }
   /// True when this run or the one it goes on from has rejected something.
-  private(set) var isUsed: Bool
+  var isUsed: Bool { place.records > 0 }
+
+  private var files: (records: Int32, reasons: Int32)?
+  /// Whether the files of `place` are there, as this run left them.
+  private var isBegun = false
+  private var sums = (records: RunningChecksum(), reasons: RunningChecksum())
   private var json = JSONWriter()
   private let encoding: TextEncoding
   /// The input's own record of column names, so that the rejected records can be imported by themselves.
   private let header: [UInt8]?
+  /// Whoever may read and write this may do so with the rejects.
+  private let database: String
+  private let isTaken: (Int) -> Bool
+
+  /// How every line of reasons begins.
+  static let mark: [UInt8] = Array("{\"file\":".utf8)
+  private static let lockByte = 1 << 60
 
   /// - Parameters:
-  ///   - recordsLength: what to keep of an existing file: what an import that goes on had written.
   ///   - header: what to begin a new file with, as it stands in the input.
   ///   - encoding: of the input. Its records are written as they are, so that a file of rejects in
   ///     UTF-16 is one, with a byte-order mark.
+  ///   - database: whose owner and permissions a new file gets.
+  ///   - isTaken: numbers of the name that it must not use.
   init(
-    path: String, recordsLength: Int, reasonsLength: Int, header: [UInt8]? = nil,
-    encoding: TextEncoding = .utf8
+    name: RejectName, header: [UInt8]? = nil, encoding: TextEncoding = .utf8, database: String,
+    isTaken: @escaping (Int) -> Bool = { _ in false }
   ) {
-    self.encoding = encoding
+    self.name = name
     self.header = header
-    self.path = path
-    reasonsPath = Self.reasonsPath(path)
-    self.recordsLength = recordsLength
-    self.reasonsLength = reasonsLength
-    isUsed = recordsLength > 0
+    self.encoding = encoding
+    self.database = database
+    self.isTaken = isTaken
   }
 
-  static func reasonsPath(_ path: String) -> String { path + ".reasons.jsonl" }
+  deinit { close() }
 
-  deinit {
-    if let records { System.close(records) }
-    if let reasons { System.close(reasons) }
+  /// Closes the files until there is more to write: an import may have thousands of them.
+  func close() {
+    if let files {
+      System.close(files.records)
+      System.close(files.reasons)
+    }
+    files = nil
   }
+
+  // MARK: Which files
+
+  /// Chooses files that are not there yet.
+  ///
+  /// - Throws: `SystemError`, `ImportError.cannotCreate`.
+  func beginAnew() throws { try beginAnew(from: 1) }
+
+  private func beginAnew(from number: Int) throws {
+    close()
+    isBegun = false
+    sums = (RunningChecksum(), RunningChecksum())
+    place = RejectPlace(number: try name.free(from: number, except: isTaken))
+    place.checksum = checksum
+  }
+
+  /// Goes on behind `place`, and cuts off what an interrupted run had written beyond its last committed
+  /// batch.
+  ///
+  /// - Parameters:
+  ///   - input: how the reasons name the input.
+  ///   - record: the last record of it that was committed.
+  /// - Returns: false when the files are not as they were left, or somebody else's rejects follow. They are not
+  ///   touched then.
+  /// - Throws: `SystemError`.
+  func goOn(at place: RejectPlace, input: String, after record: Int) throws -> Bool {
+    let (path, reasonsPath) = (
+      name.path(place.number), RejectName.reasonsPath(name.path(place.number))
+    )
+    let isThere = try System.linkStatus(path: path) != nil
+    guard try isThere == (System.linkStatus(path: reasonsPath) != nil) else { return false }
+    if !isThere {
+      if place.records > 0 || place.reasons > 0 { return false }
+      self.place = place
+      return true
+    }
+    guard let files = try reopen(path), try isAsLeft(place, files, input, record) else {
+      close()
+      return false
+    }
+    try System.resize(files.records, to: place.records, path: path)
+    try System.resize(files.reasons, to: place.reasons, path: reasonsPath)
+    self.place = place
+    isBegun = true
+    return true
+  }
+
+  /// Opens files that are there; nil when they are none, or not this user's to write.
+  private func reopen(_ path: String) throws -> (records: Int32, reasons: Int32)? {
+    let reasonsPath = RejectName.reasonsPath(path)
+    do {
+      let reasons = try System.openRegular(reasonsPath, writable: true)
+      do {
+        files = (try System.openRegular(path, writable: true), reasons)
+      } catch {
+        System.close(reasons)
+        throw error
+      }
+    } catch let error as SystemError
+      where error.isNoRegularFile || error.isReadOnly || error.isMissing
+    {
+      return nil
+    }
+    return files
+  }
+
+  private func isAsLeft(
+    _ place: RejectPlace, _ files: (records: Int32, reasons: Int32), _ input: String, _ record: Int
+  ) throws -> Bool {
+    let reasonsPath = RejectName.reasonsPath(path)
+    guard try isMine(files.records),
+      let records = try Self.checksum(files.records, place.records, path),
+      let reasons = try Self.checksum(files.reasons, place.reasons, reasonsPath)
+    else { return false }
+    sums = (records, reasons)
+    guard place.checksum == checksum else { return false }
+    var next = [UInt8](repeating: 0, count: 16 << 10)
+    let count = try next.withUnsafeMutableBytes {
+      try System.read(files.reasons, at: place.reasons, into: $0, path: reasonsPath)
+    }
+    if count > 0 { return isOwnReason(next[..<count], input, after: record) }
+    // Reasons are written first: records without them are somebody's own.
+    return try System.status(files.records, path: path).size == place.records
+  }
+
+  /// Whether a line of reasons is about a record of this input that is still to come.
+  private func isOwnReason(_ line: ArraySlice<UInt8>, _ input: String, after record: Int) -> Bool {
+    var own = JSONWriter()
+    own.beginObject()
+    own.key("file")
+    own.string(input)
+    own.key("record")
+    guard line.starts(with: own.bytes) else { return own.bytes.starts(with: line) }
+    let digits = line.dropFirst(own.bytes.count).prefix { (0x30...0x39).contains($0) }
+    return (Int(String(decoding: digits, as: UTF8.self)) ?? 0) > record
+  }
+
+  /// The checksum of a file's beginning; nil when it is shorter.
+  private static func checksum(_ descriptor: Int32, _ length: Int, _ path: String) throws
+    -> RunningChecksum?
+  {
+    var sum = RunningChecksum()
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    while sum.count < length {
+      let wanted = min(piece.count, length - sum.count)
+      let count = try piece.withUnsafeMutableBytes {
+        let part = UnsafeMutableRawBufferPointer(rebasing: $0[..<wanted])
+        let count = try System.read(descriptor, at: sum.count, into: part, path: path)
+        sum.update(UnsafeRawBufferPointer(rebasing: part[..<count]))
+        return count
+      }
+      if count < wanted { return nil }
+    }
+    return sum
+  }
+
+  private var checksum: UInt64 {
+    var writer = ByteWriter(capacity: 16)
+    writer.append(sums.records.value)
+    writer.append(sums.reasons.value)
+    return Checksum.of(writer.bytes)
+  }
+
+  /// Nobody else writes to the file, nor does for as long as it is open here.
+  private func isMine(_ descriptor: Int32) throws -> Bool {
+    try System.lock(
+      descriptor, .exclusive, at: Self.lockByte, length: 1, wait: false, path: path)
+  }
+
+  private func open() throws -> (records: Int32, reasons: Int32) {
+    if let files { return files }
+    if isBegun {
+      if let files = try reopen(path), try isMine(files.records),
+        try System.status(files.records, path: path).size == place.records,
+        try System.status(files.reasons, path: reasonsPath).size == place.reasons
+      {
+        return files
+      }
+      try beginAnew(from: place.number + 1)
+    }
+    while true {
+      if let files = try create() {
+        isBegun = true
+        return files
+      }
+      try beginAnew(from: place.number + 1)
+    }
+  }
+
+  /// Creates both files, the reasons first: they are what tells that both are ours. Nil: somebody else was
+  /// faster.
+  private func create() throws -> (records: Int32, reasons: Int32)? {
+    let reasons: Int32
+    do {
+      reasons = try create(reasonsPath)
+    } catch let error as SystemError where error.isExisting {
+      return nil
+    }
+    do {
+      let records = try createRecords()
+      files = (records, reasons)
+      if try isMine(records), try System.status(records, path: path).size == 0 { return files }
+      files = nil
+      System.close(records)
+    } catch {
+      System.close(reasons)
+      try System.remove(reasonsPath)
+      if let error = error as? SystemError, error.isExisting { return nil }
+      throw error
+    }
+    System.close(reasons)
+    try System.remove(reasonsPath)
+    return nil
+  }
+
+  private func createRecords() throws -> Int32 {
+    do {
+      return try create(path)
+    } catch let error as SystemError where error.isExisting && name.isGiven && place.number == 1 {
+      return try System.openRegular(path, writable: true)
+    }
+  }
+
+  private func create(_ path: String) throws -> Int32 {
+    let descriptor = try System.open(path, .createNew, permissions: 0o600)
+    do {
+      let source = try System.open(database, .readOnly)
+      defer { System.close(source) }
+      try System.copyAccessAsAllowed(from: source, to: descriptor, path: path)
+      return descriptor
+    } catch {
+      System.close(descriptor)
+      try System.remove(path)
+      throw error
+    }
+  }
+
+  // MARK: Writing
 
   /// Appends rejects to both files.
   ///
-  /// - Throws: `SystemError`.
+  /// - Throws: `SystemError`; `ImportError.cannotCreate`.
   func write(_ rejects: [Reject]) throws {
     guard !rejects.isEmpty else { return }
-    let (records, reasons) = try open()
-    var bytes = recordsLength == 0 ? mark : []
-    if recordsLength == 0, let header { bytes += header + Transcoder.ascii(0x0A, encoding) }
+    let files = try open()
+    var bytes = place.records == 0 ? byteOrderMark : []
+    if place.records == 0, let header { bytes += header + Transcoder.ascii(0x0A, encoding) }
     json.removeAll()
     for reject in rejects {
       bytes += reject.original
       bytes += Transcoder.ascii(0x0A, encoding)
       append(reject)
     }
-    try bytes.withUnsafeBytes {
-      try System.write(records, at: recordsLength, $0, path: path)
-    }
     try json.bytes.withUnsafeBytes {
-      try System.write(reasons, at: reasonsLength, $0, path: reasonsPath)
+      try System.write(files.reasons, at: place.reasons, $0, path: reasonsPath)
     }
-    recordsLength += bytes.count
-    reasonsLength += json.bytes.count
-    isUsed = true
+    try bytes.withUnsafeBytes {
+      try System.write(files.records, at: place.records, $0, path: path)
+    }
+    bytes.withUnsafeBytes { sums.records.update($0) }
+    json.bytes.withUnsafeBytes { sums.reasons.update($0) }
+    place.records += bytes.count
+    place.reasons += json.bytes.count
+    place.checksum = checksum
   }
 
-  private var mark: [UInt8] {
+  private var byteOrderMark: [UInt8] {
     switch encoding {
     case .utf8, .latin1, .windows1252: []
     case .utf16LE: [0xFF, 0xFE]
@@ -101,56 +314,10 @@ final class RejectLog {
     json.newline()
   }
 
-  private func open() throws -> (Int32, Int32) {
-    if let records, let reasons { return (records, reasons) }
-    let opened = try (
-      records ?? Self.open(path, keeping: recordsLength),
-      reasons ?? Self.open(reasonsPath, keeping: reasonsLength)
-    )
-    (records, reasons) = opened
-    return opened
-  }
-
-  private static func open(_ path: String, keeping length: Int) throws -> Int32 {
-    let descriptor = try System.open(path, .readWriteCreate)
-    do {
-      let present = try System.status(descriptor, path: path).size
-      if present != length { try System.resize(descriptor, to: length, path: path) }
-      return descriptor
-    } catch {
-      System.close(descriptor)
-      throw error
-    }
-  }
-
   /// Makes the rejects survive a power cut, as the batches do.
   func flush() throws {
-    if let records { try System.flush(records, path: path) }
-    if let reasons { try System.flush(reasons, path: reasonsPath) }
-  }
-
-  /// Cuts both files to the lengths given at first: what an interrupted run had written beyond its
-  /// last committed batch.
-  ///
-  /// - Throws: `SystemError`.
-  func cutBack() throws {
-    recordsLength = try Self.cut(path, to: recordsLength)
-    reasonsLength = try Self.cut(reasonsPath, to: reasonsLength)
-  }
-
-  /// The length that the file has now: less than asked for when somebody took it away.
-  private static func cut(_ path: String, to length: Int) throws -> Int {
-    let present: Int
-    do {
-      present = try System.status(path: path).size
-    } catch let error where error.isMissing {
-      return 0
-    }
-    if present > length {
-      let descriptor = try System.open(path, .readWrite)
-      defer { System.close(descriptor) }
-      try System.resize(descriptor, to: length, path: path)
-    }
-    return min(present, length)
+    guard let files else { return }
+    try System.flush(files.records, path: path)
+    try System.flush(files.reasons, path: reasonsPath)
   }
 }

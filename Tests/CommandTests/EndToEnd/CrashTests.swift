@@ -66,8 +66,9 @@ import TestSupport
 
     init(_ bench: Workbench) throws {
       table = try bench.run(["export", bench.database]).output
-      rejects = try bench.read("in.rejects.csv")
-      reasons = try bench.read("in.rejects.csv.reasons.jsonl")
+      let name = bench.lastRejects("in.rejects")
+      rejects = try bench.read(name)
+      reasons = try bench.read(name + ".reasons.jsonl")
     }
   }
 
@@ -161,7 +162,9 @@ import TestSupport
 
   // MARK: Interrupted
 
-  @Test(arguments: [(SIGINT, Command.ExitStatus.interrupted), (SIGTERM, .terminated)])
+  @Test(arguments: [
+    (SIGINT, Command.ExitStatus.interrupted), (SIGTERM, .terminated), (SIGHUP, .hungUp),
+  ])
   func interrupted(signal: Int32, status: Command.ExitStatus) throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.input(records: 12_000, seed: 2))
@@ -209,6 +212,25 @@ import TestSupport
     #expect(try Outputs(bench) == Outputs(whole))
   }
 
+  #if os(Linux)
+    /// `timeout` sends its signal to the child, and to the group that both are in.
+    @Test func endedByTimeout() throws {
+      guard (try? System.status(path: "/usr/bin/timeout")) != nil else {
+        print("skipped: there is no timeout")
+        return
+      }
+      let bench = try Workbench()
+      let process = try SheafProcess(
+        ["2", try SheafProcess.program(), "import", "-", "--into", bench.database],
+        program: "/usr/bin/timeout")
+      try process.send("a,b\n" + (1...5000).map { "\($0),x\n" }.joined())
+      let result = process.wait()
+      #expect(result.outputText.contains("interrupted after a whole batch; to go on"))
+      #expect(result.errorText.isEmpty && (result.status == 124 || result.status == 143))
+      bench.expectNothingLeft()
+    }
+  #endif
+
   @Test func aSecondSignalEndsAtOnce() throws {
     let bench = try Workbench()
     let process = try SheafProcess([
@@ -217,6 +239,7 @@ import TestSupport
     try process.send("a,b\n" + (1...30_000).map { "\($0),x\n" }.joined())
     System.sleep(milliseconds: 50)
     process.signal(SIGINT)
+    System.sleep(milliseconds: 1100)
     process.signal(SIGTERM)
     // Standard input is still open: only the signals can have ended it.
     let result = process.wait()

@@ -74,8 +74,9 @@ import TestSupport
 
     init(_ bench: Workbench) throws {
       table = try bench.run(["export", bench.database]).output
-      rejects = try? bench.read("all.rejects.csv")
-      reasons = try? bench.read("all.rejects.csv.reasons.jsonl")
+      let name = bench.lastRejects("all.rejects")
+      rejects = try? bench.read(name)
+      reasons = try? bench.read(name + ".reasons.jsonl")
     }
   }
 

@@ -103,6 +103,135 @@ import Testing
       #expect(try bench.text("r.csv") == "k,v\n1\n3\n")
       #expect(try bench.text("r.2.csv") == "v,k\n2\n")
     }
+    #expect(try bench.text("r.3.csv") == "k,v\n1\n3\n")
+    #expect(try bench.text("r.4.csv") == "v,k\n2\n")
+    #expect(!bench.names().contains("r.5.csv"))
+  }
+
+  // MARK: Nothing is written over
+
+  /// Every night's rejects are kept, and every form of the report says where they are.
+  @Test(arguments: [false, true])
+  func everyNightHasItsOwn(isNamed: Bool) throws {
+    let bench = try Workbench()
+    let stem = isNamed ? "r" : "in.rejects"
+    let words =
+      ["import", bench.path("in.csv"), "--into", bench.database, "--max-rejects", "5"]
+      + (isNamed ? ["--rejects", bench.path("r.csv")] : [])
+    for (night, name) in ["\(stem).csv", "\(stem).2.csv", "\(stem).3.csv"].enumerated() {
+      try bench.write("in.csv", "a,b\nnight \(night)\n1,2\n")
+      switch night {
+      case 0:
+        let report = try bench.report(words)
+        #expect(report["rejects"]["file"].text == bench.path(name))
+        #expect(report["rejects"]["reasons"].text == bench.path(name) + ".reasons.jsonl")
+      case 1: #expect(try bench.run(words).outputText.contains(": \(bench.path(name)), reasons in"))
+      default:
+        let line = try bench.run(words + ["--report", "line"]).outputText
+        #expect(line.contains("; rejected records in \(bench.path(name)); "), "\(line)")
+      }
+      for earlier in 0...night {
+        let name = earlier == 0 ? "\(stem).csv" : "\(stem).\(earlier + 1).csv"
+        #expect(try bench.text(name) == "a,b\nnight \(earlier)\n")
+        #expect(try bench.text(name + ".reasons.jsonl").split(separator: "\n").count == 1)
+      }
+    }
+    let stopped = try bench.run(
+      words.map { $0 == "5" ? "0" : $0 } + ["--truncate"], status: .dataRefused)
+    #expect(stopped.errorText.contains("the rejected records are in \(bench.path(stem)).4.csv"))
+  }
+
+  /// What is no rejects file of an import stays as it is, whatever it is.
+  @Test func othersFiles() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n1\n")
+    try bench.write("mine.txt", "precious\n")
+    let words = ["import", bench.path("in.csv"), "--into", bench.database, "--max-rejects", "1"]
+    func refuse(_ name: String, _ what: String) throws {
+      let result = try bench.run(words + ["--rejects", bench.path(name)], status: .cannotCreate)
+      #expect(result.errorText.contains(what), "\(result.errorText)")
+      #expect(try bench.text("mine.txt") == "precious\n")
+      #expect(!bench.names().contains("t.sheaf"), "nothing is imported")
+    }
+    try refuse("mine.txt", "it is there already, and holds no rejected records")
+    try bench.write("mine.txt.reasons.jsonl", "my reasons\n")
+    try refuse("mine.txt", "it is there already, and holds no rejected records")
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.path("link.csv"), withDestinationPath: bench.path("mine.txt"))
+    try refuse("link.csv", "rejected records go to a file, and this is none")
+    let null = try bench.run(words + ["--rejects", "/dev/null"], status: .cannotCreate)
+    #expect(null.errorText.contains("this is none"))
+    // By default another name is taken; a link in its place leads nowhere.
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.path("in.rejects.csv"), withDestinationPath: bench.path("mine.txt"))
+    try bench.write("in.rejects.2.csv", "mended, not yet imported\n")
+    try bench.write("in.rejects.3.csv.reasons.jsonl", "why\n")
+    let report = try bench.report(words)
+    #expect(report["rejects"]["file"].text == bench.path("in.rejects.4.csv"))
+    #expect(try bench.text("in.rejects.2.csv") == "mended, not yet imported\n")
+    #expect(try bench.text("in.rejects.3.csv.reasons.jsonl") == "why\n")
+    #expect(try bench.text("mine.txt") == "precious\n")
+    // An empty file was made to be filled.
+    try bench.write("empty.csv", "")
+    let filled = try bench.report(words + ["--rejects", bench.path("empty.csv")])
+    #expect(filled["rejects"]["file"].text == bench.path("empty.csv"))
+    #expect(try bench.text("empty.csv") == "a,b\n1\n")
+  }
+
+  /// `--resume` goes on with the very file of its checkpoint, while that is as it was left.
+  @Test func goingOnInItsOwnFile() throws {
+    let bench = try Workbench()
+    func words(_ limit: Int, _ more: [String] = []) -> [String] {
+      [
+        "import", bench.path("in.csv"), "--into", bench.database, "--max-rejects", "9",
+        "--batch-size", "1", "--limit", "\(limit)", "--resume",
+      ] + more
+    }
+    try bench.write("in.csv", "a,b\none\ntwo\nthree\nfour\n")
+    try bench.write("in.rejects.csv", "of another time\n")
+    try bench.run(words(1))
+    #expect(try bench.text("in.rejects.2.csv") == "a,b\none\n")
+    // Another import's rejects of the same name come between.
+    try bench.run([
+      "import", bench.path("in.csv"), "--into", bench.path("other.sheaf"), "--max-rejects", "9",
+    ])
+    #expect(try bench.text("in.rejects.3.csv") == "a,b\none\ntwo\nthree\nfour\n")
+    let second = try bench.report(words(2))
+    #expect(second["rejects"]["file"].text == bench.path("in.rejects.2.csv"))
+    #expect(second["notes"].count == 0)
+    #expect(try bench.text("in.rejects.2.csv") == "a,b\none\ntwo\n")
+    // Somebody has mended it meanwhile, to as many bytes.
+    try bench.write("in.rejects.2.csv", "a,b\none\n2,2\n")
+    let third = try bench.report(words(3))
+    #expect(third["rejects"]["file"].text == bench.path("in.rejects.4.csv"))
+    #expect(
+      third["notes"][0].text?.contains("in.rejects.2.csv is not as the import left it") == true)
+    #expect(try bench.text("in.rejects.2.csv") == "a,b\none\n2,2\n")
+    #expect(try bench.text("in.rejects.4.csv") == "a,b\nthree\n")
+    // And has put it away.
+    try System.remove(bench.path("in.rejects.4.csv"))
+    let fourth = try bench.report(words(4))
+    #expect(fourth["rejects"]["file"].text == bench.path("in.rejects.5.csv"))
+    #expect(try bench.text("in.rejects.5.csv") == "a,b\nfour\n")
+    #expect(try bench.text("in.rejects.csv") == "of another time\n")
+    #expect(try bench.text("in.rejects.3.csv") == "a,b\none\ntwo\nthree\nfour\n")
+  }
+
+  /// Two inputs share a file; the first grows: its new rejects must not cut off the second's.
+  @Test func aGrownInputBeforeAnother() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "k,v\na1\n1,1\n")
+    try bench.write("b.csv", "k,v\nb1\n2,2\n")
+    let words = [
+      "import", bench.path("a.csv"), bench.path("b.csv"), "--into", bench.database, "--table", "t",
+      "--max-rejects", "unlimited", "--rejects", bench.path("r.csv"), "--resume",
+    ]
+    try bench.run(words)
+    #expect(try bench.text("r.csv") == "k,v\na1\nb1\n")
+    try bench.write("a.csv", "k,v\na1\n1,1\na2\n")
+    try bench.run(words)
+    #expect(try bench.text("r.csv") == "k,v\na1\nb1\n")
+    #expect(try bench.text("r.2.csv") == "k,v\na2\n")
   }
 
   // MARK: Dry runs

@@ -47,6 +47,18 @@ import Testing
     #expect(last["error"].text?.contains("bad.csv:3:") == true)
     #expect(last["inputs"][0].text == bench.path("bad.csv"))
     #expect(last["database"].text == bench.database)
+    #expect(last["read"].int == 0 && last["rejected"].int == 0)
+    // What was committed before the failure.
+    try bench.write("later.csv", "id,n\n5,e\n6\n7,g\n8\n")
+    try run(
+      ["import", bench.path("later.csv"), "--max-rejects", "1", "--batch-size", "1"] + into,
+      .dataRefused)
+    last = try #require(try runs(bench).last)
+    #expect(last["read"].int == 3 && last["imported"].int == 2 && last["rejected"].int == 1)
+    #expect(last["batches"].int == 3 && last["table"].text == "t")
+    #expect(last["files"][0]["read"].int == 3)
+    #expect(last["rejects"]["file"].text == bench.path("later.rejects.csv"))
+    #expect(!last.keys.contains("objects") && (last["bytesWritten"].int ?? 0) > 0)
     try run(["import", bench.path("no.csv")] + into, .inputMissing)
     try run(["import", bench.path("in.csv"), "--into", bench.path("no/t.sheaf")], .cannotCreate)
     try run(["import", bench.path("in.csv")] + into + ["--types", "x:int"], .usage)
@@ -64,6 +76,14 @@ import Testing
     try run(["import", bench.path("in.csv")] + into + ["--nonsense"], .usage)
     try run(["compact", bench.database, "--if-above", "much"], .usage)
     try run(["import"], .usage)
+    try run(["import", bench.path("in.csv"), "--into"], .usage)
+    try run(["import", bench.path("in.csv")] + into + ["--parsers", "0"], .usage)
+    // A command that there is not, too.
+    let count = try runs(bench).count
+    #expect(try SheafProcess.run(["imprt", bench.path("in.csv")] + log).status == 64)
+    #expect(try runs(bench).count == count + 1)
+    last = try #require(try runs(bench).last)
+    #expect(last["exitStatus"].int == 64 && last["command"].text == "imprt")
   }
 
   @Test func aDryRunAndAnInterruption() throws {
@@ -146,9 +166,27 @@ import Testing
       try bench.write("in.csv", "id,n\n1,a\n")
       let result = try bench.run(
         ["import", bench.path("in.csv"), "--into", bench.database, "--report-file", "/dev/full"],
-        status: .inputOutput)
+        status: .cannotCreate)
+      let told = "the report is lost, but everything is committed: do not run the import again\n"
       #expect(result.errorText.contains("/dev/full: write: "))
+      #expect(result.errorText.hasSuffix(told))
+      #expect(!result.errorText.contains("run the command again"))
       #expect(try bench.export("--no-header") == "1,a\n")
+      // The same on standard output; the report file, where there is one, has the counts.
+      for more in ["", " --report json", " --report line"] {
+        let words =
+          "import \(bench.path("in.csv")) --into \(bench.database) --report-file "
+          + "\(bench.path("runs.jsonl"))\(more) > /dev/full"
+        let result = try Shelled.run(words)
+        #expect(result.status == 73 && result.errorText.hasSuffix(told), "\(result.errorText)")
+        let last = try #require(try runs(bench).last)
+        #expect(last["exitStatus"].int == 73 && last["imported"].int == 1)
+        #expect(last["error"].text.map { $0 + "\n" }?.hasSuffix(told) == true)
+      }
+      #expect(try bench.export("--no-header").split(separator: "\n").count == 4)
+      let compacted = try Shelled.run("compact \(bench.database) > /dev/full")
+      #expect(compacted.status == 73)
+      #expect(compacted.errorText.hasSuffix("but the file is compacted\n"))
     }
   #endif
 
@@ -174,7 +212,7 @@ import Testing
     let done = try bench.run(words + ["--max-rejects", "1"]).outputText
     let pattern = try Regex(
       #"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ sheaf import: \S+in\.csv into table "in" of \S+t\.sheaf; "#
-        + #"read 3, imported 2, updated 0, skipped 0, unchanged 0, rejected 1; 2 objects in \S+ kB; "#
+        + #"read 3, imported 2, updated 0, skipped 0, unchanged 0, rejected 1; rejected records in \S+/in\.rejects\.csv; 2 objects in \S+ kB; "#
         + #"[0-9.]+ s\n$"#)
     #expect(try pattern.wholeMatch(in: done) != nil, "\(done)")
     let again = try bench.run(words + ["--resume"]).outputText

@@ -57,6 +57,17 @@ final class Workbench {
     return result
   }
 
+  /// The newest of the numbered rejects files: an import that is killed before its first commit leaves its
+  /// own behind.
+  func lastRejects(_ stem: String) -> String {
+    let names = self.names()
+    var last = "\(stem).csv"
+    for number in 2..<100 where names.contains("\(stem).\(number).csv") {
+      last = "\(stem).\(number).csv"
+    }
+    return last
+  }
+
   /// Records an issue when a lock or temporary file is there.
   func expectNothingLeft(sourceLocation: SourceLocation = #_sourceLocation) {
     let left = names().filter { $0.contains("-lock") || $0.contains("-temporary") }

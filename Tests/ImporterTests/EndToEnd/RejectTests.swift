@@ -162,6 +162,7 @@ import Testing
     }
     let kept = (1...5).map { $0 * 100 }.filter { $0 <= committed }.map { "\($0)\n" }.joined()
     #expect(try folder.text("t.rejects.csv") == (kept.isEmpty ? "" : "a,b\n" + kept))
+    #expect(!folder.names().contains("t.rejects.2.csv"))
     let report = try folder.importCSV(csv) {
       change(&$0)
       $0.maxRejects = .unlimited
@@ -212,25 +213,27 @@ import Testing
     #expect(try folder.importCSV(csv) { $0.maxRejects = .share(0.2) }.rejected == 1)
   }
 
-  /// Several inputs may share a rejects file; an import that starts anew empties it.
+  /// Several inputs may share a rejects file; an import that starts anew gets another one.
   @Test func severalInputs() throws {
     let folder = try ImportFolder()
     for name in ["x", "y"] { try folder.write(name + ".csv", Array("a,b\n\(name)\n1,2\n".utf8)) }
-    for _ in 0..<2 {
+    for name in ["all.csv", "all.2.csv"] {
       let report = try folder.importCSV("a,b\n0\n") {
         $0.inputs += ["x", "y"].map { folder.path($0 + ".csv") }
         $0.maxRejects = .unlimited
         $0.rejects = folder.path("all.csv")
       }
       #expect((report.read, report.rejected) == (5, 3))
-      #expect(try folder.text("all.csv") == "a,b\n0\nx\ny\n")
-      #expect(try reasons(folder, "all.csv").count == 3)
+      #expect(report.rejects?.path == folder.path(name))
+      #expect(try folder.text(name) == "a,b\n0\nx\ny\n")
+      #expect(try reasons(folder, name).count == 3)
     }
     try folder.importCSV("a,b\n0\n") {
       $0.maxRejects = .unlimited
       $0.rejects = folder.path("all.csv")
     }
-    #expect(try folder.text("all.csv") == "a,b\n0\n")
+    #expect(try folder.text("all.3.csv") == "a,b\n0\n")
+    #expect(try folder.text("all.csv") == "a,b\n0\nx\ny\n")
     let separate = try folder.importCSV("a,b\n0\n") {
       $0.inputs += ["x", "y"].map { folder.path($0 + ".csv") }
       $0.maxRejects = .unlimited

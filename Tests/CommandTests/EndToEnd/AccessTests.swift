@@ -1,0 +1,146 @@
+import Engine
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@testable import Command
+
+/// Whoever may do what with a database may do that with what is made of it, and nobody else may.
+@Suite struct AccessTests {
+  private struct Access: Equatable {
+    let owner, group, permissions: UInt32
+    let list: [UInt8]?
+
+    init(_ path: String) throws {
+      let descriptor = try System.openRegular(path, writable: false)
+      defer { System.close(descriptor) }
+      let status = try System.status(descriptor, path: path)
+      (owner, group, permissions) = (status.owner, status.group, status.permissions)
+      #if os(Linux)
+        list = try System.accessList(descriptor, path: path)
+      #else
+        list = nil
+      #endif
+    }
+  }
+
+  private func filled() throws -> Workbench {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n1,2\n3\n")
+    try bench.run([
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--max-rejects",
+      "1",
+      "--rejects", bench.path("first.csv"),
+    ])
+    return bench
+  }
+
+  private func expectKept(_ bench: Workbench) throws {
+    let before = try Access(bench.database)
+    try bench.run(["compact", bench.database])
+    #expect(try Access(bench.database) == before)
+    try bench.run(["compact", bench.database, "--into", bench.path("copy.sheaf"), "--force"])
+    #expect(try Access(bench.path("copy.sheaf")) == before)
+    try bench.run([
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--max-rejects",
+      "1",
+      "--compact", "always",
+    ])
+    #expect(try Access(bench.database) == before)
+    for name in bench.names() where name.hasPrefix("in.rejects") {
+      #expect(try Access(bench.path(name)) == before, "\(name)")
+      try System.remove(bench.path(name))
+    }
+  }
+
+  @Test func permissions() throws {
+    let bench = try filled()
+    for permissions: mode_t in [0o600, 0o660, 0o640, 0o664, 0o644] {
+      #expect(chmod(bench.database, permissions) == 0)
+      try expectKept(bench)
+    }
+  }
+
+  @Test func ownerAndGroup() throws {
+    guard getuid() == 0 else {
+      print("skipped: only root can give a file away")
+      return
+    }
+    let bench = try filled()
+    #expect(chown(bench.database, 65_534, 65_534) == 0 && chmod(bench.database, 0o660) == 0)
+    try expectKept(bench)
+  }
+
+  /// Somebody who may write the file but not give a copy of it to its owner.
+  @Test func somebodyElse() throws {
+    guard getuid() == 0, (try? System.status(path: "/usr/bin/setpriv")) != nil else {
+      print("skipped: root and setpriv are needed")
+      return
+    }
+    let bench = try filled()
+    let folder = System.directory(of: bench.database)
+    #expect(chmod(folder, 0o777) == 0 && chmod(bench.database, 0o666) == 0)
+    let before = try Access(bench.database)
+    let file = try System.status(path: bench.database)
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", try SheafProcess.program()]
+    guard try SheafProcess.run(nobody + ["--version"], program: "/usr/bin/setpriv").status == 0
+    else {
+      print("skipped: the program cannot be run as somebody else")
+      return
+    }
+    let result = try SheafProcess.run(
+      nobody + ["compact", bench.database], program: "/usr/bin/setpriv")
+    #expect(result.status == 73, "\(result.errorText)")
+    #expect(result.errorText.contains("cannot be given the file's owner, group and permissions"))
+    #expect(result.errorText.contains("compact it as its owner or as root"))
+    let imported = try SheafProcess.run(
+      nobody + [
+        "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--max-rejects",
+        "1", "--compact", "always", "--report", "json",
+      ], program: "/usr/bin/setpriv")
+    #expect(imported.status == 0, "\(imported.errorText)")
+    #expect(try Report(imported.output)["compaction"]["decision"].text == "skippedNotOwner")
+    #expect(try Access(bench.database) == before)
+    #expect(try System.status(path: bench.database).inode == file.inode)
+    bench.expectNothingLeft()
+    // What the user makes belongs to the user, and to nobody who could not read the database.
+    #expect(chmod(bench.database, 0o646) == 0)
+    let copied = try SheafProcess.run(
+      nobody + ["compact", bench.database, "--into", bench.path("copy.sheaf")],
+      program: "/usr/bin/setpriv")
+    #expect(copied.status == 0, "\(copied.errorText)")
+    let copy = try System.status(path: bench.path("copy.sheaf"))
+    #expect(copy.owner == 65_534 && copy.permissions & 0o077 == 0o004)
+  }
+
+  #if os(Linux)
+    /// user::rw-, user:65534:rw-, group::---, mask::rw-, other::---
+    private static let list: [UInt8] = [
+      2, 0, 0, 0,
+      1, 0, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF,
+      2, 0, 6, 0, 0xFE, 0xFF, 0, 0,
+      4, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF,
+      0x10, 0, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF,
+      0x20, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF,
+    ]
+
+    @Test func accessLists() throws {
+      let bench = try filled()
+      let descriptor = try System.open(bench.database, .readWrite)
+      let isSet = System.setAccessList(Self.list, of: descriptor)
+      System.close(descriptor)
+      guard isSet else {
+        print("skipped: the file system has no access lists")
+        return
+      }
+      #expect(try Access(bench.database).list == Self.list)
+      try expectKept(bench)
+      #expect(try Access(bench.database).list == Self.list)
+    }
+  #endif
+}

@@ -1,0 +1,170 @@
+import Engine
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@testable import Command
+
+/// What the system limits, what is no file, and what outlives its parent.
+@Suite struct ResourceTests {
+  /// Nobody writes into the pipe: whoever opened it to read would wait for ever.
+  @Test func aPipeInPlaceOfADatabase() throws {
+    let bench = try Workbench()
+    let pipe = bench.path("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    try bench.write("in.csv", "a,b\n1,2\n")
+    try bench.run(["import", bench.path("in.csv"), "--into", bench.database])
+    let commands = [
+      ["info", pipe], ["export", pipe], ["query", pipe, "a > 0"], ["compact", pipe],
+      ["compact", pipe, "--into", bench.path("copy.sheaf")],
+      ["import", bench.path("in.csv"), "--into", pipe],
+      ["import", bench.path("in.csv"), "--into", pipe, "--dry-run", "--key", "a"],
+      ["info", "/dev/zero"],
+    ]
+    for words in commands {
+      let result = try SheafProcess(words).finish(within: 10)
+      #expect(result.status == 65, "\(words): \(result.errorText)")
+      #expect(result.errorText.contains("it is a pipe or a device, no file"))
+    }
+    let check = try SheafProcess(["check", pipe]).finish(within: 10)
+    #expect(check.status == 65 && check.outputText.contains("it is a pipe or a device, no file"))
+    let copied = try SheafProcess(
+      ["compact", bench.database, "--into", pipe, "--force"]
+    ).finish(within: 10)
+    #expect(copied.status == 73)
+    #expect(bench.names() == ["in.csv", "pipe", "t.sheaf"])
+    // As a library: what follows a link to it, too.
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.path("link"), withDestinationPath: pipe)
+    for access in [Database.Options.Access.readOnly, .existing, .create] {
+      #expect(throws: EngineError.self) {
+        try Database.open(bench.path("link"), options: .init(access: access))
+      }
+    }
+  }
+
+  /// The limit of a file's size is an error like a full disk, and what was committed stays.
+  @Test func theLimitOfAFilesSize() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n" + (1...100_000).map { "\($0),\($0 &* 7919)\n" }.joined())
+    for words in [
+      "import \(bench.path("in.csv")) --into \(bench.database)",
+      "sample --rows 10000 --output \(bench.path("out.csv"))",
+    ] {
+      // Blocks of 512 bytes.
+      let result = try SheafProcess.run(
+        ["-c", "ulimit -f 300; \"$SHEAF\" \(words)"], program: "/bin/sh",
+        environment: ["SHEAF": SheafProcess.program()])
+      #expect(result.status == 74, "\(String(describing: result.signal)) \(result.errorText)")
+      #expect(result.errorText.contains("File too large"), "\(result.errorText)")
+    }
+    #expect(!bench.names().contains("out.csv"))
+    try bench.run(["check", bench.database])
+    try bench.run(["import", bench.path("in.csv"), "--into", bench.database, "--resume"])
+    #expect(try bench.export("--no-header").split(separator: "\n").count == 100_000)
+  }
+
+  @Test func numbersBeyondReason() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n1,2\n")
+    let words = ["import", bench.path("in.csv"), "--into", bench.database]
+    for more in [
+      ["--parsers", "1025"], ["--queue", "1025"], ["--parsers", "9223372036854775807"],
+      ["--queue", "1000000000000"], ["--parsers", "0"],
+    ] {
+      let result = try bench.run(words + more, status: .usage)
+      #expect(result.errorText.contains("expected a whole number from 1 to 1024"))
+    }
+    for more in [["--repeat", "9223372036854775807"], ["--max-seconds", "1000000000000"]] {
+      try bench.run(["tune", bench.path("in.csv")] + more, status: .usage)
+    }
+    #expect(bench.names() == ["in.csv"])
+    try bench.run(words + ["--parsers", "64", "--queue", "1024", "--quiet"])
+    let most = "9223372036854775807"
+    for more in [
+      ["--batch-size", most], ["--limit", most], ["--skip-lines", "0", "--wait", most],
+    ] {
+      try bench.run(words + more + ["--quiet", "--max-rejects", most])
+    }
+    for more in [["--limit", most, "--offset", most], ["--limit", most, "--offset", "1"]] {
+      try bench.run(["query", bench.database, "a > 0", "--sort", "a"] + more)
+    }
+  }
+
+  /// A dry run that is refused leaves nothing beside the database.
+  @Test func aRefusedDryRun() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n1,2\n")
+    let words = ["import", bench.path("in.csv"), "--into", bench.database, "--table", "t"]
+    try bench.run(words + ["--key", "a"])
+    for more in [["--key", "b"], ["--key", "nope"]] {
+      try bench.run(words + ["--dry-run"] + more, status: .usage)
+      #expect(bench.names() == ["in.csv", "t.sheaf"])
+      try bench.run(words + more, status: .usage)
+      #expect(bench.names() == ["in.csv", "t.sheaf"])
+    }
+  }
+
+  #if os(Linux)
+    /// Command lines of the processes that name a path.
+    private func processes(naming path: String) -> [String] {
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+      return names.filter { Int($0) != nil }.compactMap { name in
+        guard let data = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") else {
+          return nil
+        }
+        let text = String(decoding: data, as: UTF8.self)
+        return text.contains(path) ? text : nil
+      }
+    }
+
+    @Test func aKilledTuneLeavesNoImportBehind() throws {
+      let bench = try Workbench()
+      try bench.run(["sample", "--rows", "100000", "--output", bench.path("in.csv")])
+      let process = try SheafProcess([
+        "tune", bench.path("in.csv"), "--output", bench.path("results"), "--batch-sizes", "1",
+        "--max-seconds", "600",
+      ])
+      process.waitWhile {
+        !processes(naming: bench.path("in.csv")).contains { $0.contains("tune-run") }
+      }
+      process.signal(SIGKILL)
+      #expect(process.finish().signal == SIGKILL)
+      for _ in 0..<200 where !processes(naming: bench.path("in.csv")).isEmpty {
+        System.sleep(milliseconds: 10)
+      }
+      #expect(processes(naming: bench.path("in.csv")) == [])
+    }
+
+    /// What decompresses ends with whoever reads it.
+    @Test func aKilledImportLeavesNoProgramBehind() throws {
+      guard try Tools.run("gzip", ["--version"]) != nil else { return }
+      let bench = try Workbench()
+      try bench.run(["sample", "--rows", "100000", "--output", bench.path("in.csv")])
+      #expect(try Tools.run("gzip", [bench.path("in.csv")])?.status == 0)
+      let process = try SheafProcess([
+        "import", bench.path("in.csv.gz"), "--into", bench.database, "--batch-size", "1",
+        "--durability", "full",
+      ])
+      process.waitWhile { ((try? System.status(path: bench.database).size) ?? 0) < 20_000 }
+      let children =
+        (try? System.textFile("/proc/\(process.identifier)/task/\(process.identifier)/children"))
+        ?? ""
+      process.signal(SIGKILL)
+      #expect(process.finish().signal == SIGKILL)
+      for child in children.split(separator: " ").compactMap({ Int32($0) }) {
+        for _ in 0..<200 where isGzip(child) { System.sleep(milliseconds: 10) }
+        #expect(!isGzip(child))
+      }
+    }
+
+    private func isGzip(_ process: Int32) -> Bool {
+      (try? System.textFile("/proc/\(process)/comm"))?.hasPrefix("gzip") == true
+    }
+  #endif
+}

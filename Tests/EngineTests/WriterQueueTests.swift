@@ -1,0 +1,41 @@
+import Synchronization
+import Testing
+
+@testable import Engine
+
+@Suite("The writers' queue when the system fails to unlock")
+struct WriterQueueTests {
+  @Test("A commit stays a success, and the next writer gets its turn")
+  func failingUnlock() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+    let asked = Mutex(0)
+    for failing in [1, 2] {
+      // The first unlocking of a write is that of the registration, the second that of the seat.
+      asked.withLock { $0 = 0 }
+      database.queue.refusesToUnlock = {
+        asked.withLock { count in
+          count += 1
+          return count == failing
+        }
+      }
+      let row: [Value] = [.int(Int64(failing))]
+      if failing == 1 {
+        #expect(throws: EngineError.self) {
+          try database.write { _ = try $0.table("t").insert(row) }
+        }
+      } else {
+        try database.write { _ = try $0.table("t").insert(row) }
+      }
+      database.queue.refusesToUnlock = nil
+      // In another process's place: a handle of its own.
+      let other = try Database.open(folder.path("a.sheaf"))
+      try other.write { _ = try $0.table("t").insert([.int(9)]) }
+      try other.close()
+    }
+    #expect(try database.snapshot().table("t").count == 3)
+    try database.close()
+    #expect(folder.names() == ["a.sheaf"])
+  }
+}
