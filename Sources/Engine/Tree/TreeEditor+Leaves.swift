@@ -81,12 +81,12 @@ extension TreeEditor {
         changes.append((node, children))
       }
     } catch {
-      written.forEach(clusters.drop)
+      try written.forEach(clusters.drop)
       throw error
     }
     for (node, children) in changes { node.children = children }
     markChanged(root)
-    replaced.forEach(clusters.drop)
+    try replaced.forEach(clusters.drop)
     changeCount += 1
   }
 
