@@ -91,6 +91,26 @@ package final class BlockWriter {
     }
   }
 
+  /// True when the newest version uses no more than half of the pages that a block of it lies in.
+  func isSparse(_ reference: BlockReference) -> Bool {
+    reference.pages(within: .max).map(space.isSparse) ?? false
+  }
+
+  /// Copies a block of the version that the transaction began from, damaged or not, to where it will stay.
+  /// What its reference vouches for is compared where it is read.
+  func copy(_ reference: BlockReference) throws -> BlockReference {
+    var bytes = [UInt8](repeating: 0, count: Int(reference.length))
+    let count = try bytes.withUnsafeMutableBytes {
+      try storage.read(into: $0, at: Int(reference.offset))
+    }
+    guard count == bytes.count else {
+      throw surplus(reference.offset, reference.length, "the file ends before it does")
+    }
+    var copy = try append(cluster: bytes, checksum: reference.checksum)
+    copy.isOverlay = reference.isOverlay
+    return copy
+  }
+
   /// Hands everything buffered to the storage; nothing is durable before a flush.
   package func writeOut() throws {
     try write(&clusters)

@@ -229,6 +229,19 @@ package final class SpaceMap {
     taken.removeAll(keepingCapacity: true)
   }
 
+  /// True when the newest version uses no more than half of the pages that a block of it lies in.
+  ///
+  /// Blocks of the open transaction lie in pages that are not counted yet: in none that is sparse.
+  func isSparse(_ pages: Range<Int>) -> Bool {
+    guard pages.upperBound <= pageCount else { return false }
+    var sum = 0
+    for page in pages {
+      if filled[page] == 0 { return false }
+      sum += Int(filled[page])
+    }
+    return sum * 2 <= pages.count * Layout.pageBytes
+  }
+
   /// The end of the last page that the newest version uses, in pages.
   package var liveEnd: Int {
     var end = pageCount

@@ -257,6 +257,7 @@ final class TransactionState {
       guard let index = catalogue.tables.firstIndex(where: { $0.name == name }) else { continue }
       catalogue.tables[index] = try editor.seal()
     }
+    try gatherRoots()
     let root = try writer.append(node: catalogue.encode())
     try writer.drop(base.root)
     try writer.writeOut()
@@ -268,6 +269,26 @@ final class TransactionState {
     database.bytesWritten(writer.bytesWritten)
     return VersionRecord(
       version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes))
+  }
+
+  /// Moves what the catalogue refers to together, where it is left in sparse pages: tables may be many and
+  /// small. Runs of indexes stay, as what is kept in memory knows them by their places.
+  private func gatherRoots() throws {
+    var references: [BlockReference] = []
+    references.reserveCapacity(catalogue.tables.count * 2)
+    for table in catalogue.tables {
+      references.append(table.schema)
+      references.append(table.root.entry.reference)
+    }
+    let left = try Gatherer(writer: writer).gather(&references)
+    if left.isEmpty { return }
+    for index in catalogue.tables.indices {
+      catalogue.tables[index].schema = references[2 * index]
+      if catalogue.tables[index].root.level > 0 {
+        catalogue.tables[index].root.entry.reference = references[2 * index + 1]
+      }
+    }
+    try left.forEach(writer.drop)
   }
 
   private func end() throws {

@@ -193,7 +193,7 @@ package final class KeyIndex {
       try output.written.forEach(writer.drop)
       throw error
     }
-    try merger.replaced.forEach(writer.drop)
+    try (merger.replaced + output.left).forEach(writer.drop)
     pending.removeAll(keepingCapacity: true)
     isChanged = true
     guard recentIsReady else { return }

@@ -144,7 +144,7 @@ package final class ValueIndex {
       try output.written.forEach(writer.drop)
       throw error
     }
-    try merger.replaced.forEach(writer.drop)
+    try (merger.replaced + output.left).forEach(writer.drop)
     pending.removeAll(keepingCapacity: true)
     isChanged = true
   }

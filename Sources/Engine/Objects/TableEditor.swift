@@ -87,6 +87,7 @@ package final class TableEditor {
   /// Runs a query, which reads leaves by itself: what it cannot read ends the transaction. What its
   /// caller's own closure throws does not.
   func query<Result>(_ body: () throws -> Result) throws -> Result {
+    try use {}
     do {
       return try body()
     } catch let error as EngineError {

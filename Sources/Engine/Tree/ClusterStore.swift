@@ -148,6 +148,11 @@ package final class ClusterStore {
 
   package func drop(_ reference: BlockReference) throws(BlockError) { try writer.drop(reference) }
 
+  /// Moves blocks of a node's first children together that are left in sparse pages: see `Gatherer`.
+  func gather(_ entries: inout [NodeEntry], upTo end: Int) throws {
+    try writer.gather(&entries, upTo: end).forEach(drop)
+  }
+
   /// Drops a leaf: its cluster, and its overlay if it has one.
   package func dropLeaf(_ entry: NodeEntry) throws { try references(of: entry).forEach(drop) }
 

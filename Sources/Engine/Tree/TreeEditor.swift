@@ -461,8 +461,12 @@ package final class TreeEditor {
   }
 
   /// Writes nodes for the entries: full ones at the right edge, where appends go on, else even ones.
-  private func write(_ entries: [NodeEntry], level: Int, isLast: Bool) throws -> [NodeEntry] {
+  private func write(_ children: [NodeEntry], level: Int, isLast: Bool) throws -> [NodeEntry] {
     let capacity = limits.nodeCapacity
+    var entries = children
+    if level == 1 { try joinSmall(&entries, isLast: isLast) }
+    // The last leaf is likely to be replaced next anyway.
+    try clusters.gather(&entries, upTo: entries.count - (isLast && level == 1 ? 1 : 0))
     let pieces = (entries.count + capacity - 1) / capacity
     let size = isLast ? capacity : (entries.count + pieces - 1) / max(pieces, 1)
     return try stride(from: 0, to: entries.count, by: max(size, 1)).map { start in
