@@ -105,7 +105,7 @@ package final class SpaceMap {
       heldRanges = [:]
       for page in Layout.slotCount..<pageCount {
         birth[page] = 0
-        if blocks[page] > 0 { continue }
+        if filled[page] > 0 { continue }
         free.remove(page)
         retired.append(Retired(page: page, birth: 0, death: version))
       }
