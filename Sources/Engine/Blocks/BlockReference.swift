@@ -45,6 +45,11 @@ package struct BlockReference: Sendable, Hashable {
     else { return nil }
     return Int(offset) / Layout.pageBytes..<(Int(last) + Layout.pageBytes - 1) / Layout.pageBytes
   }
+
+  /// The bytes of the block; nil when it does not lie between the slots and `end`.
+  package func bytes(within end: UInt64) -> Range<Int>? {
+    pages(within: end).map { _ in Int(offset)..<Int(offset) + Int(length) }
+  }
 }
 
 /// The fixed measures of the file; everything else is derived from them.

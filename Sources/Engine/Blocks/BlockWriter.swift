@@ -26,8 +26,11 @@ package final class BlockWriter {
   private var nodes = Run()
   /// The storage's length; every block placed so far and written lies before it.
   private(set) package var length: Int
-  private(set) package var added: [Range<Int>] = []
-  private(set) package var dropped: [Range<Int>] = []
+  /// The bytes of the blocks placed and dropped so far.
+  private var added: [Range<Int>] = []
+  private var dropped: [Range<Int>] = []
+  /// Where the dropped ones begin: no page is used twice in a transaction, so an offset is one block's.
+  private var droppedOffsets: Set<UInt64> = []
   /// Bytes handed to the storage so far.
   private(set) package var bytesWritten = 0
 
@@ -58,8 +61,54 @@ package final class BlockWriter {
   }
 
   /// A block that the transaction no longer refers to, its own or an older version's.
-  package func drop(_ reference: BlockReference) {
-    if let pages = reference.pages(within: .max) { dropped.append(pages) }
+  ///
+  /// - Throws: `BlockError` for one that is no block or was dropped before: its bytes would be counted off
+  ///   those of living blocks in the same page, which would be written over.
+  package func drop(_ reference: BlockReference) throws(BlockError) {
+    guard let bytes = reference.bytes(within: .max) else {
+      throw surplus(reference.offset, reference.length, "it is to be freed, and it is no block")
+    }
+    guard droppedOffsets.insert(reference.offset).inserted else {
+      throw surplus(reference.offset, reference.length, "it is to be freed twice")
+    }
+    dropped.append(bytes)
+  }
+
+  private func surplus(_ offset: UInt64, _ length: UInt32, _ what: String) -> BlockError {
+    BlockError(path: storage.path, offset: offset, length: length, what: what)
+  }
+
+  /// Makes the blocks placed and dropped so far those of a version.
+  ///
+  /// - Throws: `BlockError` when more was dropped than there is; the map is worth nothing then.
+  package func commit(version: UInt64) throws(BlockError) {
+    do {
+      try space.commit(version: version, added: added, dropped: dropped)
+    } catch {
+      throw surplus(
+        UInt64(error.bytes.lowerBound), UInt32(clamping: error.bytes.count),
+        "it is to be freed, and page \(error.page) holds fewer bytes")
+    }
+  }
+
+  /// True when the newest version uses no more than half of the pages that a block of it lies in.
+  func isSparse(_ reference: BlockReference) -> Bool {
+    reference.pages(within: .max).map(space.isSparse) ?? false
+  }
+
+  /// Copies a block of the version that the transaction began from, damaged or not, to where it will stay.
+  /// What its reference vouches for is compared where it is read.
+  func copy(_ reference: BlockReference) throws -> BlockReference {
+    var bytes = [UInt8](repeating: 0, count: Int(reference.length))
+    let count = try bytes.withUnsafeMutableBytes {
+      try storage.read(into: $0, at: Int(reference.offset))
+    }
+    guard count == bytes.count else {
+      throw surplus(reference.offset, reference.length, "the file ends before it does")
+    }
+    var copy = try append(cluster: bytes, checksum: reference.checksum)
+    copy.isOverlay = reference.isOverlay
+    return copy
   }
 
   /// Hands everything buffered to the storage; nothing is durable before a flush.
@@ -72,7 +121,7 @@ package final class BlockWriter {
     let reference = BlockReference(
       offset: UInt64(run.cursor), length: UInt32(bytes.count), checksum: checksum)
     run.buffer.append(contentsOf: bytes)
-    if let pages = reference.pages(within: .max) { added.append(pages) }
+    if let bytes = reference.bytes(within: .max) { added.append(bytes) }
     return reference
   }
 

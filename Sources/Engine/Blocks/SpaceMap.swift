@@ -18,8 +18,8 @@ package final class SpaceMap {
 
   /// The newest version that the map knows; it is worth nothing for another one.
   package private(set) var version: UInt64
-  /// Blocks of the newest version that touch the page.
-  private var blocks: [UInt32] = []
+  /// Bytes of the page that blocks of the newest version fill.
+  private var filled: [UInt32] = []
   private var birth: [UInt64] = []
   private var free = PageSet()
   /// Pages that died and have not been compared with the held versions yet.
@@ -32,7 +32,7 @@ package final class SpaceMap {
   private var taken: [Range<Int>] = []
 
   /// Pages under management; the two slots' pages are never free.
-  package var pageCount: Int { blocks.count }
+  package var pageCount: Int { filled.count }
   package var freePageCount: Int { free.count }
   /// Pages kept only for versions older than the newest.
   package var pinnedPageCount: Int {
@@ -43,18 +43,36 @@ package final class SpaceMap {
   package init(version: UInt64) {
     self.version = version
     extend(to: Layout.slotCount)
-    for page in 0..<Layout.slotCount { blocks[page] = 1 }
+    for page in 0..<Layout.slotCount { filled[page] = UInt32(Layout.pageBytes) }
     free = PageSet()
   }
 
   /// Rebuilding from a file: counts a block of the newest version.
-  package func countLive(_ pages: Range<Int>) {
+  package func countLive(_ bytes: Range<Int>) {
+    let pages = Self.pages(bytes)
     extend(to: pages.upperBound)
     for page in pages {
-      blocks[page] &+= 1
+      fill(page, bytes)
       birth[page] = version
       free.remove(page)
     }
+  }
+
+  private static func pages(_ bytes: Range<Int>) -> Range<Int> {
+    bytes.lowerBound / Layout.pageBytes..<Layout.pages(holding: bytes.upperBound)
+  }
+
+  /// How many of the bytes lie in a page.
+  private static func share(_ bytes: Range<Int>, of page: Int) -> UInt32 {
+    let start = page * Layout.pageBytes
+    return UInt32(
+      min(bytes.upperBound, start + Layout.pageBytes) - max(bytes.lowerBound, start))
+  }
+
+  private func fill(_ page: Int, _ bytes: Range<Int>) {
+    // Blocks of a forged file may lie over each other: such a page counts as used all the more.
+    let (sum, overflow) = filled[page].addingReportingOverflow(Self.share(bytes, of: page))
+    filled[page] = overflow ? .max : sum
   }
 
   /// Rebuilding from a file, after all `countLive`: a block that an older version, which somebody
@@ -62,10 +80,11 @@ package final class SpaceMap {
   ///
   /// When a page was born and when it died cannot be read from the file, but which of the versions that count
   /// reach it can: as these are neighbours in a page's life, the first and the last of them will do.
-  package func countHeld(_ pages: Range<Int>, version held: UInt64) {
+  package func countHeld(_ bytes: Range<Int>, version held: UInt64) {
+    let pages = Self.pages(bytes)
     extend(to: pages.upperBound)
     for page in pages {
-      if blocks[page] > 0 {
+      if filled[page] > 0 {
         birth[page] = min(birth[page], held)
       } else {
         free.remove(page)
@@ -86,7 +105,7 @@ package final class SpaceMap {
       heldRanges = [:]
       for page in Layout.slotCount..<pageCount {
         birth[page] = 0
-        if blocks[page] > 0 { continue }
+        if filled[page] > 0 { continue }
         free.remove(page)
         retired.append(Retired(page: page, birth: 0, death: version))
       }
@@ -110,7 +129,7 @@ package final class SpaceMap {
       let version = position < held.count ? max(held[position].lowerBound, page.birth) : .max
       if version < page.death {
         blocked[version, default: []].append(page)
-      } else if blocks[page.page] == 0 {
+      } else if filled[page.page] == 0 {
         free.insert(page.page)
       }
     }
@@ -159,20 +178,37 @@ package final class SpaceMap {
     return pages
   }
 
+  /// Bytes that were to be freed where there are fewer.
+  package struct Surplus: Error {
+    let bytes: Range<Int>
+    let page: Int
+  }
+
   /// The open transaction became `version`: its new blocks count, what it dropped retires, and what
   /// it took and did not fill is free.
-  package func commit(version: UInt64, added: [Range<Int>], dropped: [Range<Int>]) {
+  ///
+  /// - Parameters:
+  ///   - added: the bytes of the new blocks.
+  ///   - dropped: those of the blocks that are gone.
+  /// - Throws: `Surplus` when more is dropped than there is; the map is worth nothing then.
+  package func commit(
+    version: UInt64, added: [Range<Int>], dropped: [Range<Int>]
+  ) throws(Surplus) {
     self.version = version
-    for pages in added {
-      for page in pages {
-        if blocks[page] == 0 { birth[page] = version }
-        blocks[page] &+= 1
+    for bytes in added {
+      for page in Self.pages(bytes) {
+        if filled[page] == 0 { birth[page] = version }
+        fill(page, bytes)
       }
     }
-    for pages in dropped {
-      for page in pages where blocks[page] > 0 {
-        blocks[page] -= 1
-        guard blocks[page] == 0 else { continue }
+    for bytes in dropped {
+      for page in Self.pages(bytes) {
+        let share = Self.share(bytes, of: page)
+        guard page < pageCount, filled[page] >= share else {
+          throw Surplus(bytes: bytes, page: page)
+        }
+        filled[page] -= share
+        guard filled[page] == 0 else { continue }
         if birth[page] == version {
           free.insert(page)
         } else {
@@ -188,15 +224,28 @@ package final class SpaceMap {
 
   private func giveBackTaken() {
     for pages in taken {
-      for page in pages where blocks[page] == 0 { free.insert(page) }
+      for page in pages where filled[page] == 0 { free.insert(page) }
     }
     taken.removeAll(keepingCapacity: true)
+  }
+
+  /// True when the newest version uses no more than half of the pages that a block of it lies in.
+  ///
+  /// Blocks of the open transaction lie in pages that are not counted yet: in none that is sparse.
+  func isSparse(_ pages: Range<Int>) -> Bool {
+    guard pages.upperBound <= pageCount else { return false }
+    var sum = 0
+    for page in pages {
+      if filled[page] == 0 { return false }
+      sum += Int(filled[page])
+    }
+    return sum * 2 <= pages.count * Layout.pageBytes
   }
 
   /// The end of the last page that the newest version uses, in pages.
   package var liveEnd: Int {
     var end = pageCount
-    while end > 0, blocks[end - 1] == 0 { end -= 1 }
+    while end > 0, filled[end - 1] == 0 { end -= 1 }
     return end
   }
 
@@ -207,7 +256,7 @@ package final class SpaceMap {
       end -= 1
       free.remove(end)
     }
-    blocks.removeLast(pageCount - end)
+    filled.removeLast(pageCount - end)
     birth.removeLast(birth.count - end)
     return end
   }
@@ -215,7 +264,7 @@ package final class SpaceMap {
   private func extend(to count: Int) {
     let old = pageCount
     guard count > old else { return }
-    blocks.append(contentsOf: repeatElement(0, count: count - old))
+    filled.append(contentsOf: repeatElement(0, count: count - old))
     birth.append(contentsOf: repeatElement(0, count: count - old))
     for page in old..<count { free.insert(page) }
   }

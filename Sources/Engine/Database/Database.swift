@@ -128,7 +128,7 @@ public final class Database: @unchecked Sendable {
   /// The rows that the last transaction wrote last, and the table's number; the writer's too.
   var tail: (table: UInt32, rows: ClusterStore.Tail)?
   /// Kept from transaction to transaction: making its tables would cost a small one more than its rows.
-  let builder = ClusterBuilder()
+  private(set) var builder = ClusterBuilder()
   /// The newest entries of the index that was used last, and the table's number; the writer's too.
   var recentKeys: (table: UInt32, keys: RecentKeys)?
 
@@ -355,6 +355,14 @@ public final class Database: @unchecked Sendable {
       throw error
     }
     queue.leave(turn)
+  }
+
+  /// Forgets all that is kept from one transaction to the next. For whoever has the writers' turn.
+  func forgetWriting() {
+    space = nil
+    tail = nil
+    recentKeys = nil
+    builder = ClusterBuilder()
   }
 
   /// Waits for the writer's turn. Commits that are not durable yet become so before it waits for

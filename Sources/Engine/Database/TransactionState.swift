@@ -15,6 +15,7 @@ final class TransactionState {
   var deletedEditors: [TableEditor] = []
   var catalogueIsChanged = false
   private(set) var isEnded = false
+  private let health = TransactionHealth()
   private let nesting: NestingGuard.Entry
   private let owner = ExecutionContext.here
 
@@ -80,14 +81,33 @@ final class TransactionState {
 
   deinit { abandon() }
 
+  /// - Throws: `EngineError.transactionEnded`; `.transactionFailed` when only rolling back is left.
   func checkOpen() throws {
     if isEnded { throw EngineError.transactionEnded }
+    try health.check()
+  }
+
+  /// What every operation on the tables goes through, as `TableEditor.use` is for their objects. What it
+  /// refuses it refuses before it changes anything.
+  func use<Result>(_ body: () throws -> Result) throws -> Result {
+    try checkOpen()
+    do {
+      return try translatingErrors(database.path, body)
+    } catch {
+      health.note(error, afterChange: false)
+      throw error
+    }
   }
 
   // MARK: Tables
 
   func createTable(_ name: String, _ columns: [Column], key: String?, indexes: [String]) throws {
-    try checkOpen()
+    try use { try create(name, columns, key: key, indexes: indexes) }
+  }
+
+  private func create(
+    _ name: String, _ columns: [Column], key: String?, indexes: [String]
+  ) throws {
     guard !name.isEmpty else {
       throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
     }
@@ -124,19 +144,18 @@ final class TransactionState {
   }
 
   func editor(_ name: String) throws -> TableEditor {
-    try checkOpen()
-    if let editor = editors[name] { return editor }
-    guard var table = catalogue.tables.first(where: { $0.name == name }) else {
-      throw EngineError.noSuchTable(name: name, known: catalogue.tables.map(\.name))
-    }
-    let editor = try translatingErrors(database.path) {
+    try use {
+      if let editor = editors[name] { return editor }
+      guard var table = catalogue.tables.first(where: { $0.name == name }) else {
+        throw EngineError.noSuchTable(name: name, known: catalogue.tables.map(\.name))
+      }
       let bytes = try parts.blocks.block(table.schema, end: base.end)
       let schema = try TableSchema(decoding: bytes)
       try table.checkIndexes(schema)
-      return try makeEditor(table, schema, isNew: false)
+      let editor = try makeEditor(table, schema, isNew: false)
+      editors[name] = editor
+      return editor
     }
-    editors[name] = editor
-    return editor
   }
 
   /// The table with a number, which it keeps whatever it is called; nil when it is gone.
@@ -167,7 +186,8 @@ final class TransactionState {
       limits: database.options.indexLimits, recent: recent)
     let limits = database.options.indexLimits
     let editor = TableEditor(
-      table, schema, isNew: isNew, store: store, tree: tree, index: index, path: database.path
+      table, schema, isNew: isNew, store: store, tree: tree, index: index, path: database.path,
+      health: health
     ) { [writer, parts, base] stored, isNew in
       ValueIndex(
         column: stored.column, stored.code, runs: stored.runs, writer: writer,
@@ -186,9 +206,10 @@ final class TransactionState {
     _ durability: Durability?, isUrgent: Bool = true, newest: ((Snapshot) -> Void)? = nil,
     _ completion: (@Sendable (String?) -> Void)?
   ) throws -> UInt64 {
-    try checkOpen()
+    if isEnded { throw EngineError.transactionEnded }
     let durability = durability ?? database.options.durability
     do {
+      try health.check()
       let version = try translatingErrors(database.path) {
         if completion != nil || durability == .group { try parts.pipeline.startFlusher() }
         var version = base.version
@@ -224,26 +245,50 @@ final class TransactionState {
       try end()
       return version
     } catch {
+      health.note(error, afterChange: false)
       abandon()
       throw error
     }
   }
 
-  /// Phase one: everything but the slot. After an error the pages taken are free again.
+  /// Phase one: everything but the slot.
   private func writeBlocks() throws -> VersionRecord {
     for (name, editor) in editors where editor.isChanged {
       guard let index = catalogue.tables.firstIndex(where: { $0.name == name }) else { continue }
       catalogue.tables[index] = try editor.seal()
-      if let tail = editor.tail { database.tail = (editor.number, tail) }
     }
+    try gatherRoots()
     let root = try writer.append(node: catalogue.encode())
-    writer.drop(base.root)
+    try writer.drop(base.root)
     try writer.writeOut()
     let version = base.version + 1
-    space.commit(version: version, added: writer.added, dropped: writer.dropped)
+    try writer.commit(version: version)
+    for editor in editors.values where editor.isChanged {
+      if let tail = editor.tail { database.tail = (editor.number, tail) }
+    }
     database.bytesWritten(writer.bytesWritten)
     return VersionRecord(
       version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes))
+  }
+
+  /// Moves what the catalogue refers to together, where it is left in sparse pages: tables may be many and
+  /// small. Runs of indexes stay, as what is kept in memory knows them by their places.
+  private func gatherRoots() throws {
+    var references: [BlockReference] = []
+    references.reserveCapacity(catalogue.tables.count * 2)
+    for table in catalogue.tables {
+      references.append(table.schema)
+      references.append(table.root.entry.reference)
+    }
+    let left = try Gatherer(writer: writer).gather(&references)
+    if left.isEmpty { return }
+    for index in catalogue.tables.indices {
+      catalogue.tables[index].schema = references[2 * index]
+      if catalogue.tables[index].root.level > 0 {
+        catalogue.tables[index].root.entry.reference = references[2 * index + 1]
+      }
+    }
+    try left.forEach(writer.drop)
   }
 
   private func end() throws {
@@ -274,8 +319,14 @@ final class TransactionState {
   /// Rolls back unless the transaction has ended already.
   func abandon() {
     if isEnded { return }
-    space.rollBack()
-    keepKeys { !$0.isChanged }
+    if health.failure == nil {
+      space.rollBack()
+      keepKeys { !$0.isChanged }
+    } else {
+      // Nothing that a failure may have left half done reaches the next transaction: free pages are
+      // found by a walk again.
+      database.forgetWriting()
+    }
     do {
       try end()
     } catch {

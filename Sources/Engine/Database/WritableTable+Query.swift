@@ -4,13 +4,15 @@ extension Query {
   /// How many objects there are, with the transaction's changes.
   ///
   /// - Throws: `QueryError`; `EngineError.transactionEnded`, `.noSuchColumn`, `.damaged`.
-  public func count(in table: WritableTable) throws -> Int { try count(of: table.editor) }
+  public func count(in table: WritableTable) throws -> Int {
+    try table.editor.query { try count(of: table.editor) }
+  }
 
   /// How the query finds its objects, in one line for people: see `explain(in:)` for tables of a version.
   ///
   /// - Throws: as `count`.
   public func explain(in table: WritableTable) throws -> String {
-    try explanation(of: table.editor)
+    try table.editor.query { try explanation(of: table.editor) }
   }
 
   /// Calls `body` with every object, in order. Its values are those of `columns`.
@@ -19,7 +21,7 @@ extension Query {
   ///   columns, and `.transactionEnded` when it has ended the transaction: no other object is given then; what
   ///   `body` throws, which ends it.
   public func forEachRow(in table: WritableTable, _ body: (Row) throws -> Void) throws {
-    try forEachRow(of: table.editor, body)
+    try table.editor.query { try forEachRow(of: table.editor, body) }
   }
 
   /// The objects, in order; their values are those of `columns`.
@@ -27,20 +29,22 @@ extension Query {
   /// - Throws: as `count`.
   public func rows(in table: WritableTable) throws -> [Row] {
     var rows: [Row] = []
-    try forEachRow(of: table.editor) { rows.append($0) }
+    try table.editor.query { try forEachRow(of: table.editor) { rows.append($0) } }
     return rows
   }
 
   /// The keys of the objects, in order.
   ///
   /// - Throws: as `count`.
-  public func keys(in table: WritableTable) throws -> [Int64] { try keys(of: table.editor) }
+  public func keys(in table: WritableTable) throws -> [Int64] {
+    try table.editor.query { try keys(of: table.editor) }
+  }
 
   /// Sums up the objects that the filter selects: see `aggregates(_:in:)` for tables of a version.
   ///
   /// - Throws: as `count`; `EngineError.invalidArgument` for a sum or average of what is no number.
   public func aggregates(_ aggregates: [Aggregate], in table: WritableTable) throws -> [Value] {
-    try groups(by: [], aggregates, of: table.editor)[0].aggregates
+    try table.editor.query { try groups(by: [], aggregates, of: table.editor)[0].aggregates }
   }
 
   /// Groups the objects that the filter selects: see `groups(by:_:in:)` for tables of a version.
@@ -49,6 +53,6 @@ extension Query {
   public func groups(
     by columns: [String], _ aggregates: [Aggregate] = [], in table: WritableTable
   ) throws -> [Group] {
-    try groups(by: columns, aggregates, of: table.editor)
+    try table.editor.query { try groups(by: columns, aggregates, of: table.editor) }
   }
 }

@@ -134,7 +134,7 @@ package final class KeyIndex {
     var dropped: [BlockReference] = []
     for run in runs { try readable.walk(run) { entry, _ in dropped.append(entry.reference) } }
     // Not before all were read: what an unreadable one leaves in use must not count as free.
-    dropped.forEach(writer.drop)
+    try dropped.forEach(writer.drop)
     runs = []
     pending = []
     recent.removeAll()
@@ -190,10 +190,10 @@ package final class KeyIndex {
       keepFilter(output.filter)
     } catch {
       // The index stays as it was.
-      output.written.forEach(writer.drop)
+      try output.written.forEach(writer.drop)
       throw error
     }
-    merger.replaced.forEach(writer.drop)
+    try (merger.replaced + output.left).forEach(writer.drop)
     pending.removeAll(keepingCapacity: true)
     isChanged = true
     guard recentIsReady else { return }

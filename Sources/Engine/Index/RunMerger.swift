@@ -1,7 +1,7 @@
 /// Merges runs and new entries into one run, in one pass.
 ///
-/// A leaf whose codes lie between those of all others is taken as it is: runs of ascending keys are put
-/// in a row. Of entries with one code those that the caller finds to be out of date are left out, as are
+/// A leaf whose codes lie between those of all others is taken as it is, unless it is a small one: runs of
+/// ascending keys are put in a row. Of entries with one code those that the caller finds to be out of date are left out, as are
 /// repetitions; where codes are shared by design (`RunWriter.sharesCodes`), repetitions only, unless all
 /// are filtered.
 ///
@@ -83,7 +83,7 @@ package struct RunMerger {
     }
     while let (_, index) = heads.lowest {
       if movesLeaves, !filtersAll, output.takesLeaf, group.isEmpty,
-        let leaf = sources[index].wholeLeaf(output.sharesCodes),
+        let leaf = sources[index].wholeLeaf(output.sharesCodes), output.keeps(leaf.entry),
         heads.second.map({ leaf.lastCode < $0.code }) ?? true
       {
         sources[index].next += 1

@@ -10,6 +10,8 @@ final class RunWriter {
   private(set) var count: UInt64 = 0
   /// The blocks written so far.
   private(set) var written: [BlockReference] = []
+  /// Where leaves lay that were taken over and have been moved since.
+  private(set) var left: [BlockReference] = []
   private var lastCode = Int64.min
   private var lastObject = Int64.min
   /// Entries of one code may go on in the next leaf: many objects have one value, but few have one
@@ -50,6 +52,9 @@ final class RunWriter {
   /// True when a leaf may be added without leaving a small one behind.
   var takesLeaf: Bool { buffer.isEmpty || buffer.count * 4 >= limits.leafEntries }
 
+  /// True when a leaf is large enough to stay: those of small transactions are merged.
+  func keeps(_ leaf: NodeEntry) -> Bool { leaf.count * 4 >= UInt64(limits.leafEntries) }
+
   /// Adds a leaf that is there already, all of whose entries are above those added so far.
   func append(leaf: NodeEntry, lastCode: Int64) throws {
     guard leaf.firstKey > self.lastCode || (sharesCodes && leaf.firstKey == self.lastCode),
@@ -83,6 +88,7 @@ final class RunWriter {
   /// Writes what is left; nil when there was no entry.
   func finish() throws -> IndexRun? {
     try writeLeaf()
+    left = try writer.gather(&leaves, upTo: leaves.count)
     var entries = leaves
     var level = 0
     while entries.count > 1 || level == 0 {

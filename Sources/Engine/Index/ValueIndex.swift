@@ -80,7 +80,10 @@ package final class ValueIndex {
   package func removeAll() throws {
     if !runs.isEmpty {
       let readable = try readable()
-      for run in runs { try readable.walk(run) { entry, _ in writer.drop(entry.reference) } }
+      var dropped: [BlockReference] = []
+      for run in runs { try readable.walk(run) { entry, _ in dropped.append(entry.reference) } }
+      // Not before all were read: what an unreadable one leaves in use must not count as free.
+      try dropped.forEach(writer.drop)
     }
     runs = []
     pending = []
@@ -138,10 +141,10 @@ package final class ValueIndex {
       if let merged { runs.append(merged) }
     } catch {
       // The index stays as it was.
-      output.written.forEach(writer.drop)
+      try output.written.forEach(writer.drop)
       throw error
     }
-    merger.replaced.forEach(writer.drop)
+    try (merger.replaced + output.left).forEach(writer.drop)
     pending.removeAll(keepingCapacity: true)
     isChanged = true
   }

@@ -119,8 +119,14 @@ extension TableEditor {
   }
 
   /// Adds the primary key that an object is about to get in place of its present one.
+  ///
+  /// - Throws: `EngineError.noSuchObject`: the index must not name what was never there; `.duplicateKey`.
   func changeKey(of object: Int64, to spelling: [UInt8]) throws {
     if try find(spelling) == object { return }
+    var objects = ObjectReader(self)
+    guard try objects.go(to: object) else {
+      throw EngineError.noSuchObject(table: name, key: object)
+    }
     try addKey(spelling, of: object)
   }
 

@@ -195,7 +195,7 @@ extension TableEditor {
       try tree.removeAll()
       try index.removeAll()
       for index in valueIndexes { try index.removeAll() }
-      if table.schema.length > 0 { store.drop(table.schema) }
+      if table.schema.length > 0 { try store.drop(table.schema) }
       isDeleted = true
     }
   }

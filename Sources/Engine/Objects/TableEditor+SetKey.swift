@@ -17,9 +17,10 @@ extension TableEditor {
         try addAllKeys(column)
         try index.mergeAll(removeOutdated)
       } catch {
-        // What was written of the new index is not referred to.
-        try index.removeAll()
+        let unfinished = index
         (schema, index) = (oldSchema, oldIndex)
+        // What was written of the new index is not referred to.
+        try unfinished.removeAll()
         throw error
       }
       try oldIndex.removeAll()

@@ -29,6 +29,8 @@ package final class TableEditor {
   var leafCopies = LeafCopies(changes: 0)
   /// The only thread or queue that may use it; nil: nobody checks.
   var owner: ExecutionContext?
+  /// Shared by all tables of the transaction: whether it may go on.
+  let health: TransactionHealth
   /// Set when the transaction has ended; every further use throws.
   package var isEnded = false
   /// Set when the table was deleted; every further use throws.
@@ -38,7 +40,7 @@ package final class TableEditor {
 
   package init(
     _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
-    tree: TreeEditor, index: KeyIndex, path: String,
+    tree: TreeEditor, index: KeyIndex, path: String, health: TransactionHealth,
     makeIndex: @escaping (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   ) {
     self.table = table
@@ -47,6 +49,7 @@ package final class TableEditor {
     self.tree = tree
     self.index = index
     self.path = path
+    self.health = health
     self.makeIndex = makeIndex
     valueIndexes = table.valueIndexes.map { makeIndex($0, false) }
     schemaIsChanged = isNew
@@ -62,14 +65,38 @@ package final class TableEditor {
       || valueIndexes.contains(where: \.isChanged)
   }
 
+  /// What every operation goes through: it is refused where there is nothing to be used any more, and its
+  /// failure ends the transaction.
   func use<Result>(_ body: () throws -> Result) throws -> Result {
     // Asked first: a transaction that is going on elsewhere may be ending just now.
     if let owner, !owner.isHere {
       throw EngineError.wrongThread(what: "a table of a write transaction")
     }
     if isEnded { throw EngineError.transactionEnded }
+    try health.check()
     if isDeleted { throw EngineError.noSuchTable(name: name, known: []) }
-    return try translatingErrors(path, body)
+    let (changes, nextKey) = (tree.changeCount, table.nextKey)
+    do {
+      return try translatingErrors(path, body)
+    } catch {
+      health.note(error, afterChange: tree.changeCount != changes || table.nextKey != nextKey)
+      throw error
+    }
+  }
+
+  /// Runs a query, which reads leaves by itself: what it cannot read ends the transaction. What its
+  /// caller's own closure throws does not.
+  func query<Result>(_ body: () throws -> Result) throws -> Result {
+    try use {}
+    do {
+      return try body()
+    } catch let error as EngineError {
+      switch error {
+      case .damaged, .system: health.note(error, afterChange: false)
+      default: break
+      }
+      throw error
+    }
   }
 
   // MARK: Reading
@@ -317,7 +344,7 @@ package final class TableEditor {
     table.valueIndexes = try sealValueIndexes()
     table.root = try tree.seal()
     if schemaIsChanged {
-      if table.schema.length > 0 { store.drop(table.schema) }
+      if table.schema.length > 0 { try store.drop(table.schema) }
       table.schema = try store.write(node: schema.encode())
     }
     return table

@@ -53,7 +53,7 @@ extension SpaceMap {
   ) throws -> SpaceMap {
     let space = SpaceMap(version: newest.version)
     try VersionRoots(newest, blocks).forEachBlock(blocks) { reference, _, _ in
-      if let pages = reference.pages(within: newest.end) { space.countLive(pages) }
+      if let bytes = reference.bytes(within: newest.end) { space.countLive(bytes) }
     }
     let length = try blocks.storage.length()
     var walked: Set<UInt64> = [newest.version]
@@ -67,8 +67,8 @@ extension SpaceMap {
       }
       do {
         try VersionRoots(version, blocks).forEachBlock(blocks) { reference, _, _ in
-          if let pages = reference.pages(within: version.end) {
-            space.countHeld(pages, version: version.version)
+          if let bytes = reference.bytes(within: version.end) {
+            space.countHeld(bytes, version: version.version)
           }
         }
       } catch let error as DecodingFailure {

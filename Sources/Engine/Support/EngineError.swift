@@ -33,6 +33,9 @@ public enum EngineError: Error, Sendable, Equatable {
   case tooManyVersions(path: String, active: Int, limit: Int, oldest: VersionHolder)
   /// A transaction was used after it had ended.
   case transactionEnded
+  /// Something in the transaction has failed that was no refusal of a value or name: how much of it was
+  /// done is unknown, and nothing of the transaction can be kept.
+  case transactionFailed(cause: String)
   /// A session, or what it gave, was used on another thread or queue than its own.
   case wrongThread(what: String)
   /// Something that a session cannot do while it is in a write transaction.
@@ -141,6 +144,10 @@ extension EngineError: CustomStringConvertible {
         + "release its snapshot and write again"
     case .transactionEnded:
       return "the transaction has been committed or rolled back; begin a new one"
+    case .transactionFailed(let cause):
+      return
+        "something in this transaction has failed (\(cause)), so that nothing of it can be kept; roll "
+        + "it back and begin a new one"
     case .wrongThread(let what):
       return "\(what) belongs to the thread or queue that it was made on, and this is another; "
         + "take a ThreadSafeReference or a frozen copy across, or ask that thread to do the work"

@@ -47,19 +47,19 @@ package final class ClusterStore {
 
   /// A leaf's rows, all of them, for changing.
   package func openRows(_ entry: NodeEntry) throws -> OpenCluster {
-    if let rows = takeTail(entry) { return rows }
+    if let rows = try takeTail(entry) { return rows }
     var rows = RowBuffer(columnIDs: columnIDs)
     try rows.append(try leaf(entry))
     try dropLeaf(entry)
     return OpenCluster(rows)
   }
 
-  private func takeTail(_ entry: NodeEntry) -> OpenCluster? {
+  private func takeTail(_ entry: NodeEntry) throws(BlockError) -> OpenCluster? {
     guard let tail, tail.reference == entry.reference, tail.rows.keys.first == entry.firstKey,
       tail.rows.columnIDs == columnIDs
     else { return nil }
     self.tail = nil
-    drop(entry.reference)
+    try drop(entry.reference)
     return OpenCluster(tail.rows)
   }
 
@@ -77,14 +77,14 @@ package final class ClusterStore {
       return .rows(try openRows(entry))
     }
     let overlay = try OpenOverlay(leaf, columnIDs: columnIDs)
-    if entry.reference.isOverlay { drop(entry.reference) }
+    if entry.reference.isOverlay { try drop(entry.reference) }
     return .overlay(overlay)
   }
 
   /// The rows of a leaf whose overlay is open already.
   func openRows(_ overlay: OpenOverlay) throws -> OpenCluster {
     let rows = try overlay.rows()
-    drop(overlay.base.reference)
+    try drop(overlay.base.reference)
     return OpenCluster(rows)
   }
 
@@ -96,7 +96,7 @@ package final class ClusterStore {
     case .rows(let cluster): return try close(cluster, limits: limits)
     case .overlay(let overlay):
       if overlay.count == 0 {
-        drop(overlay.base.reference)
+        try drop(overlay.base.reference)
         return []
       }
       if overlay.isEmpty { return [overlay.base] }
@@ -146,7 +146,12 @@ package final class ClusterStore {
     try writer.append(node: bytes)
   }
 
-  package func drop(_ reference: BlockReference) { writer.drop(reference) }
+  package func drop(_ reference: BlockReference) throws(BlockError) { try writer.drop(reference) }
+
+  /// Moves blocks of a node's first children together that are left in sparse pages: see `Gatherer`.
+  func gather(_ entries: inout [NodeEntry], upTo end: Int) throws {
+    try writer.gather(&entries, upTo: end).forEach(drop)
+  }
 
   /// Drops a leaf: its cluster, and its overlay if it has one.
   package func dropLeaf(_ entry: NodeEntry) throws { try references(of: entry).forEach(drop) }

@@ -81,12 +81,12 @@ extension TreeEditor {
         changes.append((node, children))
       }
     } catch {
-      written.forEach(clusters.drop)
+      try written.forEach(clusters.drop)
       throw error
     }
     for (node, children) in changes { node.children = children }
     markChanged(root)
-    replaced.forEach(clusters.drop)
+    try replaced.forEach(clusters.drop)
     changeCount += 1
   }
 
@@ -114,6 +114,47 @@ extension TreeEditor {
         try forEachLeafNode(inner, &budget, body)
       }
     }
+  }
+
+  /// Joins neighbouring leaves that have few rows together, as deleting leaves them.
+  ///
+  /// Those that came by appending are left alone: `joinTail` makes them as large as this would. So are leaves
+  /// with an overlay, which is small beside its cluster.
+  func joinSmall(_ entries: inout [NodeEntry], isLast: Bool) throws {
+    let end = entries.count - (isLast ? 1 : 0)
+    let most = UInt64(limits.tailRows)
+    func isShort(_ index: Int, after count: UInt64) -> Bool {
+      count + entries[index].count <= most && !entries[index].reference.isOverlay
+    }
+    guard
+      (1..<max(end, 1)).contains(where: {
+        isShort($0 - 1, after: 0) && isShort($0, after: entries[$0 - 1].count)
+      })
+    else { return }
+    var joined: [NodeEntry] = []
+    var first = 0
+    while first < end {
+      var last = first + 1
+      var (count, bytes) = (entries[first].count, try clusters.byteCount(ofLeaf: entries[first]))
+      while last < end, isShort(first, after: 0), isShort(last, after: count) {
+        bytes += try clusters.byteCount(ofLeaf: entries[last])
+        // Decoded, a cluster is a few times its size in the file.
+        guard bytes < limits.clusterBytes / 4 else { break }
+        count += entries[last].count
+        last += 1
+      }
+      if last == first + 1 {
+        joined.append(entries[first])
+      } else {
+        let rows = try clusters.openRows(entries[first])
+        for entry in entries[first + 1..<last] {
+          try rows.rows.append(clusters.openRows(entry).rows)
+        }
+        joined += try clusters.close(rows, limits: limits)
+      }
+      first = last
+    }
+    entries.replaceSubrange(..<end, with: joined)
   }
 
   private func markChanged(_ node: EditNode) {

@@ -185,7 +185,9 @@ package final class TreeEditor {
     let child = last.node.children[last.index]
     switch child.content {
     case .node: return false
-    case .open(let leaf): return try change(path, leaf, body)
+    case .open(let leaf):
+      // What is asked in vain is no change.
+      return try leaf.row(ofKey: key) != nil && change(path, leaf, body)
     case .stored(let reference):
       let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
       guard let leaf = try clusters.open(entry, holding: key, limits: limits) else { return false }
@@ -230,6 +232,8 @@ package final class TreeEditor {
     guard count <= UInt64(limits.tailRows), try hasRoom(path, limit: .max),
       try hasRoom([(node, index - 1)], limit: .max)
     else { return }
+    // Before anything is opened: a node with an open leaf has to be written anew.
+    for step in path { step.node.isChanged = true }
     let before = try openRows(at: node, index - 1)
     let tail = try openRows(at: node, index)
     try before.rows.append(tail.rows)
@@ -237,7 +241,6 @@ package final class TreeEditor {
     node.children.remove(at: index)
     openCount -= 1
     changeCount += 1
-    for step in path { step.node.isChanged = true }
   }
 
   private func hasRoom(_ path: Path, limit: Int) throws -> Bool {
@@ -314,7 +317,7 @@ package final class TreeEditor {
     count += child.count
     guard let path = try pathToLast() else {
       // Nothing is there, or nothing is left of a tree that may have had many levels.
-      if let origin = root?.origin { clusters.drop(origin.reference) }
+      if let origin = root?.origin { try clusters.drop(origin.reference) }
       root = EditNode(level: 1, children: [child], origin: nil)
       return
     }
@@ -342,9 +345,13 @@ package final class TreeEditor {
   }
 
   private func closeClusters(below node: EditNode) throws {
+    let old = node.children
     var children: [Child] = []
-    children.reserveCapacity(node.children.count)
-    for child in node.children {
+    children.reserveCapacity(old.count)
+    var done = 0
+    // Also when one of them fails: those before it are written and no longer open.
+    defer { node.children = children + old[done...] }
+    for child in old {
       switch child.content {
       case .stored: children.append(child)
       case .node(let inner):
@@ -353,7 +360,7 @@ package final class TreeEditor {
           children.append(child)
         } else if let origin = inner.origin {
           // An empty node would be the end of every way that leads to it.
-          clusters.drop(origin.reference)
+          try clusters.drop(origin.reference)
         }
       case .open(let leaf):
         for entry in try close(leaf) {
@@ -362,17 +369,18 @@ package final class TreeEditor {
               firstKey: entry.firstKey, count: entry.count, content: .stored(entry.reference)))
         }
       }
+      done += 1
     }
-    node.children = children
   }
 
   private func close(_ leaf: OpenLeaf) throws -> [NodeEntry] {
+    let entries = try clusters.close(leaf, limits: limits)
     switch leaf {
     case .rows: openCount -= 1
     // A share of what `memory` said when it was opened is lost: all are closed at a time.
     case .overlay: overlayMemory = 0
     }
-    return try clusters.close(leaf, limits: limits)
+    return entries
   }
 
   /// Removes everything.
@@ -382,7 +390,7 @@ package final class TreeEditor {
     var dropped: [BlockReference] = []
     if let root { try forEachBlock(below: root) { dropped.append($0) } }
     // Not before all were read: what an unreadable node leaves in use must not count as free.
-    dropped.forEach(clusters.drop)
+    try dropped.forEach(clusters.drop)
     root = nil
     openCount = 0
     overlayMemory = 0
@@ -396,7 +404,7 @@ package final class TreeEditor {
   package func seal() throws -> TreeRoot {
     guard isChanged else { return reader.root }
     guard let root else { return .empty }
-    if let origin = root.origin { clusters.drop(origin.reference) }
+    if let origin = root.origin { try clusters.drop(origin.reference) }
     var level = root.level
     var entries = try sealedChildren(of: root, isLast: true)
     while true {
@@ -426,7 +434,7 @@ package final class TreeEditor {
       switch child.content {
       case .open(let leaf): entries += try close(leaf)
       case .node(let inner) where inner.isChanged:
-        if let origin = inner.origin { clusters.drop(origin.reference) }
+        if let origin = inner.origin { try clusters.drop(origin.reference) }
         merging += try sealedChildren(of: inner, isLast: isLastChild)
       case .node(let inner):
         if let origin = inner.origin { try keep(origin) }
@@ -440,7 +448,7 @@ package final class TreeEditor {
       if !merging.isEmpty, merging.count < limits.nodeCapacity / 4 {
         let neighbour = try reader.entries(entry, level: node.level - 1)
         if neighbour.count + merging.count <= limits.nodeCapacity {
-          clusters.drop(entry.reference)
+          try clusters.drop(entry.reference)
           merging += neighbour
           return
         }
@@ -453,8 +461,12 @@ package final class TreeEditor {
   }
 
   /// Writes nodes for the entries: full ones at the right edge, where appends go on, else even ones.
-  private func write(_ entries: [NodeEntry], level: Int, isLast: Bool) throws -> [NodeEntry] {
+  private func write(_ children: [NodeEntry], level: Int, isLast: Bool) throws -> [NodeEntry] {
     let capacity = limits.nodeCapacity
+    var entries = children
+    if level == 1 { try joinSmall(&entries, isLast: isLast) }
+    // The last leaf is likely to be replaced next anyway.
+    try clusters.gather(&entries, upTo: entries.count - (isLast && level == 1 ? 1 : 0))
     let pieces = (entries.count + capacity - 1) / capacity
     let size = isLast ? capacity : (entries.count + pieces - 1) / max(pieces, 1)
     return try stride(from: 0, to: entries.count, by: max(size, 1)).map { start in

@@ -6,7 +6,7 @@
 final class FailingStorage: Storage, @unchecked Sendable {
   // @unchecked: what changes is guarded by `lock`.
 
-  enum Kind: String, Sendable, CaseIterable { case write, resize, flush }
+  enum Kind: String, Sendable, CaseIterable { case write, resize, flush, read }
 
   let inner: any Storage
   private let lock = Lock()
@@ -14,6 +14,7 @@ final class FailingStorage: Storage, @unchecked Sendable {
   private var failAt = Int.max
   private var code: Int32 = 5
   private var failed: Kind?
+  private var failsReads = false
 
   var path: String { inner.path }
 
@@ -26,13 +27,19 @@ final class FailingStorage: Storage, @unchecked Sendable {
   var failure: Kind? { lock.withLock { failed } }
 
   /// Makes the `number`-th operation from now on (counted from 0) fail, once.
-  func fail(after number: Int, code: Int32) {
+  ///
+  /// - Parameter reads: reading counts, too; a view that fails is not there.
+  func fail(after number: Int, code: Int32, reads: Bool = false) {
     lock.withLock {
       failAt = count + number
       failed = nil
+      failsReads = reads
       self.code = code
     }
   }
+
+  /// Nothing fails any more.
+  func recover() { lock.withLock { failAt = .max } }
 
   private func step(_ kind: Kind) throws(SystemError) {
     let fails = lock.withLock {
@@ -63,7 +70,10 @@ final class FailingStorage: Storage, @unchecked Sendable {
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int)
     throws(SystemError) -> Int
-  { try inner.read(into: buffer, at: offset) }
+  {
+    if lock.withLock({ failsReads }) { try step(.read) }
+    return try inner.read(into: buffer, at: offset)
+  }
 
   func flush() throws(SystemError) {
     try step(.flush)
@@ -71,6 +81,9 @@ final class FailingStorage: Storage, @unchecked Sendable {
   }
 
   func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
-    inner.view(at: offset, count: count)
+    if lock.withLock({ failsReads }) {
+      do { try step(.read) } catch { return nil }
+    }
+    return inner.view(at: offset, count: count)
   }
 }

@@ -1,0 +1,40 @@
+/// Whether a transaction may go on; shared by all that belongs to it.
+///
+/// What is refused before anything has changed (a value, a name, a key) leaves a transaction as it was. After
+/// any other error nobody knows how far an operation came: the transaction has failed, every later use of it
+/// throws, and only rolling back is left.
+///
+/// Thread rule: used by the transaction's thread only.
+package final class TransactionHealth {
+  /// What has failed first; nil while all is well.
+  private(set) package var failure: String?
+
+  package init() {}
+
+  /// - Throws: `EngineError.transactionFailed`.
+  package func check() throws(EngineError) {
+    if let failure { throw .transactionFailed(cause: failure) }
+  }
+
+  /// Takes down that an operation has thrown an error.
+  ///
+  /// - Parameter afterChange: something had changed by then, so that it is no refusal, whatever it is.
+  package func note(_ error: any Error, afterChange: Bool) {
+    if failure == nil, afterChange || !Self.isRefusal(error) { failure = "\(error)" }
+  }
+
+  private static func isRefusal(_ error: any Error) -> Bool {
+    guard let error = error as? EngineError else { return false }
+    return switch error {
+    case .noSuchTable, .tableExists, .noSuchColumn, .noSuchObject, .invalidSchema, .invalidValue,
+      .duplicateKey, .invalidKey, .invalidProperty, .invalidArgument, .wrongThread,
+      .tooManyVersions, .transactionEnded:
+      true
+    case .system, .notADatabase, .newerFormat, .damaged, .missing, .busy, .poisoned, .closed,
+      .readOnly, .nestedTransaction, .cancelled, .nestedConnection, .transactionFailed,
+      .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
+      .foreign, .schemaMismatch, .newerSchema, .tooLarge:
+      false
+    }
+  }
+}

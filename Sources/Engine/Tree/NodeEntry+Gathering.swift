@@ -1,0 +1,17 @@
+extension BlockWriter {
+  /// Moves the blocks of the first of some entries together, where they are left in sparse pages: see
+  /// `Gatherer`.
+  ///
+  /// - Returns: the places that were left; the caller drops them.
+  func gather(_ entries: inout [NodeEntry], upTo end: Int) throws -> [BlockReference] {
+    let gatherer = Gatherer(writer: self)
+    // Most nodes have nothing to be moved: that is found out without a copy.
+    guard entries[..<end].contains(where: { gatherer.isCandidate($0.reference) }) else { return [] }
+    var references = entries[..<end].map(\.reference)
+    let left = try gatherer.gather(&references)
+    if !left.isEmpty {
+      for index in 0..<end { entries[index].reference = references[index] }
+    }
+    return left
+  }
+}

@@ -1,0 +1,175 @@
+import TestSupport
+import Testing
+
+@testable import Engine
+
+/// However small transactions are, and in whatever order they come, a file takes little more than what is in it.
+@Suite("Pages used")
+struct DensityTests {
+  private static let isLong = System.environment("SHEAF_LONG") == "1"
+
+  /// What the newest version takes, and what it consists of.
+  private struct Use: CustomStringConvertible {
+    var pages = 0
+    /// Bytes of all blocks, and of those that are no part of an index.
+    var bytes = 0
+    var ownBytes = 0
+    var nodes = 0
+    var runs = 0
+
+    init(_ database: Database) throws {
+      let snapshot = try database.snapshot()
+      pages = try database.fileUse().used / Layout.pageBytes
+      let roots = try VersionRoots(snapshot.record, snapshot.blocks)
+      try roots.forEachBlock(snapshot.blocks) { reference, kind, _ in
+        bytes += Int(reference.length)
+        if kind != .index { ownBytes += Int(reference.length) }
+        if kind == .node { nodes += 1 }
+      }
+      runs = roots.catalogue.tables.reduce(0) { $0 + $1.allRuns.count }
+    }
+
+    /// As `docs/design.md` has it.
+    var mostPages: Int { 2 * Layout.pages(holding: bytes) + 3 * nodes + 2 * runs + 10 }
+
+    var description: String {
+      "\(pages) pages (at most \(mostPages)), \(bytes) bytes, \(nodes) nodes, \(runs) runs"
+    }
+  }
+
+  private static let columns = [
+    Column("k", .int, nullable: false), Column("a", .int), Column("b", .text),
+  ]
+
+  @Test("Objects added one by one", arguments: ["ascending", "descending", "random", "indexed"])
+  func singleInserts(order: String) throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false))
+    try database.write {
+      try $0.createTable(
+        "t", columns: Self.columns, key: order == "indexed" ? nil : "k",
+        indexes: order == "indexed" ? ["k"] : [])
+    }
+    var random = SplitMix64(seed: 1)
+    let count = Self.isLong ? 20_000 : 2000
+    for number in 0..<Int64(count) {
+      let key =
+        switch order {
+        case "descending": -number
+        case "random": Int64.random(in: 0...Int64.max, using: &random)
+        default: number
+        }
+      try database.write(durability: Durability.none) {
+        _ = try $0.table("t").insert([.int(key), .int(5), .text("some text")])
+      }
+    }
+    let use = try Use(database)
+    #expect(use.pages <= use.mostPages, "\(use)")
+    #expect(use.pages < 120, "\(use)")
+    #expect(try database.check().problems == [])
+  }
+
+  @Test("Many batches of few constant rows", arguments: [10, 300])
+  func constantRows(size: Int) throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false))
+    try database.write { try $0.createTable("t", columns: Self.columns) }
+    var rows = RowBuffer(columnIDs: [1, 2, 3])
+    for row in 0..<size {
+      try rows.append(key: Int64(row), values: [.int(1), .int(5), .text("some text")])
+    }
+    for _ in 0..<1500 {
+      try database.write(durability: Durability.none) { transaction in
+        let table = try transaction.table("t")
+        if size < 256 {
+          for _ in 0..<size { try table.insert([.int(1), .int(5), .text("some text")]) }
+        } else {
+          try table.editor.append(try rows.encode(with: ClusterBuilder()))
+        }
+      }
+    }
+    let use = try Use(database)
+    #expect(use.pages <= use.mostPages, "\(use)")
+    #expect(use.pages < 400, "\(use)")
+    #expect(try database.check().problems == [])
+  }
+
+  @Test("Any history", arguments: 0..<6 as Range<UInt64>)
+  func anyHistory(seed: UInt64) throws {
+    for seed in seed * 1000..<seed * 1000 + (Self.isLong ? 30 : 1) { try history(seed) }
+  }
+
+  private func history(_ seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let database = try Database.open(storage: RecordingStorage(isRecording: false))
+    try database.write {
+      try $0.createTable("t", columns: Self.columns, key: "k", indexes: ["a"])
+    }
+    var model: [Int64: [Value]] = [:]
+    var next: Int64 = 0
+    func row() -> [Value] {
+      next += 1
+      let key = seed % 2 == 0 ? next : Int64.random(in: 0...Int64.max, using: &random)
+      return [
+        .int(key), .int(.random(in: 0..<1000, using: &random)),
+        .text(String(random.next(), radix: 36)),
+      ]
+    }
+    for round in 0..<(Self.isLong ? 400 : 150) {
+      let kind = Int.random(in: 0..<8, using: &random)
+      try database.write(durability: Durability.none) { transaction in
+        let table = try transaction.table("t")
+        switch kind {
+        case 0..<2:
+          for _ in 0..<Int.random(in: 1...6, using: &random) {
+            let row = row()
+            model[try table.insert(row)] = row
+          }
+        case 2:
+          for _ in 0..<Int.random(in: 100...1500, using: &random) {
+            let row = row()
+            model[try table.insert(row)] = row
+          }
+        case 3..<6:
+          let keys = model.keys.sorted()
+          for _ in 0..<Int.random(in: 1...3, using: &random) {
+            guard let key = keys.randomElement(using: &random) else { continue }
+            let value = Value.int(.random(in: 0..<1000, using: &random))
+            try table.update(key, ["a": value])
+            model[key]?[1] = value
+          }
+        case 6:
+          // All but a few of a stretch, as old objects go.
+          let keys = model.keys.sorted()
+          let start = Int.random(in: 0...keys.count, using: &random)
+          for key in keys[start..<min(start + 700, keys.count)]
+          where Int.random(in: 0..<50, using: &random) > 0 {
+            try table.delete(key)
+            model[key] = nil
+          }
+        default:
+          guard let key = model.keys.min() else { return }
+          try table.delete(key)
+          model[key] = nil
+        }
+      }
+      if round % 25 == 24 {
+        let use = try Use(database)
+        #expect(use.pages <= use.mostPages, "seed \(seed), round \(round): \(use)")
+      }
+    }
+    #expect(try database.check().problems == [], "seed \(seed)")
+    let table = try database.snapshot().table("t")
+    #expect(table.count == model.count)
+    try table.forEachRow { row in
+      #expect(Model.isSame(model[row.key], row.values), "seed \(seed), key \(row.key)")
+    }
+    let fresh = try Database.open(storage: RecordingStorage(isRecording: false))
+    try fresh.write { transaction in
+      try transaction.createTable("t", columns: Self.columns, key: "k", indexes: ["a"])
+      let table = try transaction.table("t")
+      for key in model.keys.sorted() { try table.insert(model[key] ?? []) }
+    }
+    let (use, least) = (try Use(database), try Use(fresh))
+    #expect(
+      use.ownBytes <= 2 * least.ownBytes + 40 * use.nodes + 8192, "seed \(seed): \(use), \(least)")
+  }
+}

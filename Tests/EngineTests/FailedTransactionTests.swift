@@ -1,0 +1,379 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Engine
+
+/// A transaction in which something has failed is failed for good, whatever the program makes of the error;
+/// what was refused leaves it as it was.
+@Suite("Failed transactions")
+struct FailedTransactionTests {
+  private static let isLong = System.environment("SHEAF_LONG") == "1"
+  private static let noSpace: Int32 = 28
+
+  private static func isFailed(_ body: () throws -> Void) -> Bool {
+    do {
+      try body()
+      return false
+    } catch EngineError.transactionFailed(let cause) {
+      return !cause.isEmpty
+    } catch {
+      return false
+    }
+  }
+
+  // MARK: Going on after an error
+
+  @Test("The disk is full in the middle of a change of columns, and the program goes on")
+  func fullDisk() throws {
+    let storage = FailingStorage(RecordingStorage(isRecording: false))
+    let database = try Database.open(storage: storage)
+    var random = SplitMix64(seed: 1)
+    func word() -> Value {
+      .text(String(random.next(), radix: 36) + String(random.next(), radix: 36))
+    }
+    try database.write { transaction in
+      try transaction.createTable("t", columns: [Column("s", .text), Column("u", .text)])
+      let table = try transaction.table("t")
+      for _ in 0..<12_000 { try table.insert([word(), word()]) }
+    }
+    let isRolledBack = Self.isFailed {
+      try database.write { transaction in
+        let table = try transaction.table("t")
+        for cluster in stride(from: 0, to: 11, by: 2) {
+          for row in 0..<500 {
+            try table.update(Int64(cluster * 1024 + row * 2 + 1), ["s": word()])
+          }
+        }
+        storage.fail(after: 0, code: Self.noSpace)
+        do {
+          try table.addColumn(Column("more", .int, default: .int(1)))
+          Issue.record("there was room")
+        } catch EngineError.system {}
+        // The program has made room, and goes on.
+        #expect(storage.failure != nil)
+        #expect(Self.isFailed { try table.update(1, ["s": .text("done")]) })
+        #expect(Self.isFailed { _ = try table.row(forKey: 1) })
+      }
+    }
+    #expect(isRolledBack)
+    #expect(try database.check().problems == [])
+    for _ in 0..<6 {
+      try database.write { transaction in
+        let table = try transaction.table("t")
+        for _ in 0..<1000 { try table.insert([word(), word()]) }
+      }
+    }
+    #expect(try database.check().problems == [])
+    #expect(try database.snapshot().table("t").count == 18_000)
+  }
+
+  @Test(
+    "Any operation fails at any moment, the program tries to go on, and others follow",
+    arguments: 0..<24 as Range<UInt64>)
+  func random(seed: UInt64) throws {
+    for seed in seed * 1000..<seed * 1000 + (Self.isLong ? 200 : 1) { try history(seed) }
+  }
+
+  private func history(_ seed: UInt64) throws {
+    var storage = FailingStorage(RecordingStorage(isRecording: false))
+    var options = Database.Options.tiny
+    options.limits.openClusters = 1
+    var database = try Database.open(storage: storage, options: options)
+    var changes = RandomChanges(seed: seed)
+    var model = Model()
+    try database.write { transaction in
+      try changes.createTable("all", RandomChanges.columns, transaction, &model)
+      try changes.createTable("few", RandomChanges.fewColumns, transaction, &model)
+      try changes.createTable("keyed", RandomChanges.keyedColumns, transaction, &model)
+      for name in ["all", "few", "keyed"] {
+        try changes.insert(30, into: name, transaction, &model)
+      }
+    }
+    for round in 0..<30 {
+      let what = "seed \(seed), round \(round)"
+      var next = model
+      storage.fail(
+        after: Int.random(in: 0..<60, using: &changes.random), code: Self.noSpace,
+        reads: Bool.random(using: &changes.random))
+      do {
+        let transaction = try database.beginWrite()
+        var hasFailed = false
+        for _ in 0..<8 {
+          var attempt = next
+          do {
+            try changes.any(transaction, &attempt)
+            // What finds nothing to do asks for nothing.
+            if !hasFailed { next = attempt }
+          } catch is EngineError {
+            #expect(storage.failure != nil, "\(what)")
+            hasFailed = true
+          }
+        }
+        if hasFailed {
+          #expect(Self.isFailed { _ = try transaction.table("all") }, "\(what)")
+        }
+        if hasFailed, Bool.random(using: &changes.random) {
+          transaction.rollBack()
+        } else if hasFailed {
+          do {
+            try transaction.commit(durability: .full)
+            Issue.record("\(what): a failed transaction was committed")
+          } catch EngineError.transactionFailed {}
+        } else {
+          try transaction.commit(durability: .full)
+          model = next
+        }
+      } catch EngineError.poisoned {
+        // The slot may be on the disk or not: whoever opens the file finds out.
+        let copy = RecordingStorage(
+          (storage.inner as? RecordingStorage)?.content ?? [], isRecording: false)
+        storage = FailingStorage(copy)
+        database = try Database.open(storage: storage, options: options)
+        if try next.difference(database.snapshot()) == nil { model = next }
+      } catch is EngineError {
+        #expect(storage.failure != nil, "\(what)")
+      }
+      storage.recover()
+      try #require(try database.check().problems == [], "\(what)")
+      try #require(try model.difference(database.snapshot()) == nil, "\(what)")
+    }
+  }
+
+  // MARK: Every operation
+
+  /// All public operations of a transaction, by what they are called in the sources.
+  private static func operations(_ transaction: borrowing WriteTransaction, _ table: WritableTable)
+    -> [(name: String, isFailed: Bool)]
+  {
+    struct Model: Codable { var s: String? }
+    let query = Query()
+    return [
+      ("createTable", isFailed { try transaction.createTable("n", columns: [Column("a", .int)]) }),
+      (
+        "createTable",
+        isFailed { try transaction.createTable(TableDefinition("n", columns: [Column("a", .int)])) }
+      ),
+      ("table", isFailed { _ = try transaction.table("t") }),
+      ("renameTable", isFailed { try transaction.renameTable("t", to: "n") }),
+      ("deleteTable", isFailed { try transaction.deleteTable("t") }),
+      ("deleteAll", isFailed { try transaction.deleteAll() }),
+      ("count", isFailed { _ = try table.count }),
+      ("row", isFailed { _ = try table.row(forKey: 1) }),
+      ("row", isFailed { _ = try table.row(at: 0) }),
+      ("row", isFailed { _ = try table.row(forPrimaryKey: .text("a")) }),
+      ("setKey", isFailed { try table.setKey("n") }),
+      ("addIndex", isFailed { try table.addIndex("s") }),
+      ("removeIndex", isFailed { try table.removeIndex("i") }),
+      ("upsert", isFailed { try table.upsert(["id": .text("a")]) }),
+      ("insert", isFailed { try table.insert([.text("b"), .null, .null, .int(1)]) }),
+      ("insert", isFailed { try table.insert(["id": .text("b"), "n": .int(1)]) }),
+      ("update", isFailed { try table.update(1, ["s": .text("x")]) }),
+      ("delete", isFailed { try table.delete(1) }),
+      ("deleteAll", isFailed { try table.deleteAll() }),
+      ("insert", isFailed { try table.insert(Model(s: "x")) }),
+      ("upsert", isFailed { try table.upsert(["id": .text("a"), "s": .text("y")]) }),
+      ("update", isFailed { try table.update(1, Model(s: "x")) }),
+      ("addColumn", isFailed { try table.addColumn(Column("new", .int)) }),
+      ("renameColumn", isFailed { try table.renameColumn("s", to: "z") }),
+      ("removeColumn", isFailed { try table.removeColumn("s") }),
+      ("widenColumn", isFailed { try table.widenColumn("n", to: .text) }),
+      ("setNullable", isFailed { try table.setNullable("s", false) }),
+      ("setDefault", isFailed { try table.setDefault("s", .text("d")) }),
+      ("removeKey", isFailed { try table.removeKey() }),
+      ("forEachRow", isFailed { try table.forEachRow { _ in } }),
+      ("count", isFailed { _ = try query.count(in: table) }),
+      ("explain", isFailed { _ = try query.explain(in: table) }),
+      ("forEachRow", isFailed { try query.forEachRow(in: table) { _ in } }),
+      ("rows", isFailed { _ = try query.rows(in: table) }),
+      ("keys", isFailed { _ = try query.keys(in: table) }),
+      ("aggregates", isFailed { _ = try query.aggregates([.count("s")], in: table) }),
+      ("groups", isFailed { _ = try query.groups(by: ["s"], in: table) }),
+    ]
+  }
+
+  @Test("Every operation throws after one has failed")
+  func everyOperation() throws {
+    let storage = FailingStorage(RecordingStorage(isRecording: false))
+    let database = try Database.open(storage: storage)
+    try database.write { transaction in
+      try transaction.createTable(
+        "t",
+        columns: [
+          Column("id", .text), Column("s", .text), Column("i", .int),
+          Column("n", .int, nullable: false),
+        ], key: "id", indexes: ["i"])
+      try transaction.table("t").insert([.text("a"), .text("s"), .int(1), .int(2)])
+    }
+    let transaction = try database.beginWrite()
+    let table = try transaction.table("t")
+    storage.fail(after: 0, code: Self.noSpace)
+    #expect(throws: EngineError.self) {
+      // Written to be read, and there is no space for it.
+      try table.insert([.text("new"), .null, .null, .int(1)])
+      try table.addColumn(Column("filled", .int, default: .int(1)))
+      try table.addIndex("s")
+    }
+    try #require(storage.failure != nil)
+    let operations = Self.operations(transaction, table)
+    for operation in operations {
+      #expect(operation.isFailed, "\(operation.name) does not look at the transaction's failure")
+    }
+    do {
+      try transaction.commit()
+      Issue.record("it was committed")
+    } catch EngineError.transactionFailed(let cause) {
+      #expect(cause.contains("memory.sheaf"))
+    }
+    // A new operation has to be added above.
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Sources/Engine/Database")
+    var inSources: Set<String> = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    where name.hasPrefix("WritableTable") || name.hasPrefix("WriteTransaction") {
+      let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+      for line in text.split(separator: "\n") {
+        guard let start = line.range(of: "public func ") else { continue }
+        inSources.insert(String(line[start.upperBound...].prefix { $0.isLetter }))
+      }
+    }
+    #expect(inSources.subtracting(["beginWrite", "write"]) == Set(operations.map(\.name)))
+  }
+
+  // MARK: What was refused
+
+  @Test("What is refused leaves the transaction as it was")
+  func refusals() throws {
+    let storage = RecordingStorage(isRecording: false)
+    let database = try Database.open(storage: storage, options: .tiny)
+    try database.write { transaction in
+      try transaction.createTable(
+        "t", columns: [Column("id", .text), Column("n", .int, nullable: false)], key: "id",
+        indexes: ["n"])
+      let table = try transaction.table("t")
+      for number in 0..<20 { try table.insert([.text("\(number)"), .int(Int64(number))]) }
+    }
+    try database.write { transaction in
+      let table = try transaction.table("t")
+      try table.update(3, ["n": .int(33)])
+      try table.delete(5)
+      func refused(_ body: () throws -> Void) {
+        #expect(throws: EngineError.self) { try body() }
+        #expect(throws: Never.self) { _ = try table.count }
+      }
+      refused { try table.insert([.text("7"), .int(1)]) }
+      refused { try table.insert([.text("new"), .null]) }
+      refused { try table.insert([.text("new"), .text("x")]) }
+      refused { try table.insert([.text("new")]) }
+      refused { try table.insert(["nothing": .int(1)]) }
+      refused { try table.update(5, ["n": .int(1)]) }
+      refused { try table.update(3, ["id": .text("9")]) }
+      // None of these is there, and the index of the key must not name them.
+      refused { try table.update(5, ["id": .text("deleted")]) }
+      refused { try table.update(400, ["id": .text("none")]) }
+      refused { try table.update(-4, ["id": .text("negative")]) }
+      #expect(try table.row(forPrimaryKey: .text("none")) == nil)
+      #expect(try table.row(forPrimaryKey: .text("negative")) == nil)
+      refused { try table.addColumn(Column("n", .int)) }
+      refused { try table.addColumn(Column("must", .int, nullable: false)) }
+      refused { try table.setKey("nothing") }
+      refused { try table.widenColumn("id", to: .int) }
+      refused { try table.setNullable("id", true) }
+      refused { try transaction.createTable("t", columns: [Column("a", .int)]) }
+      refused { try transaction.createTable("u", columns: [Column("a", .int)], indexes: ["b"]) }
+      refused { _ = try transaction.table("none") }
+      refused { try transaction.renameTable("t", to: "") }
+      try table.update(4, ["n": .int(33)])
+      refused { try table.setKey("n") }
+      #expect(table.keyColumn == "id")
+      try table.insert([.text("last"), .int(1)])
+    }
+    #expect(try database.check().problems == [])
+    #expect(try database.snapshot().table("t").count == 20)
+    #expect(try database.snapshot().table("t").row(forPrimaryKey: .text("none")) == nil)
+  }
+
+  // MARK: Freeing what is not held
+
+  @Test("A block that is freed twice, or was never there, is an error")
+  func surplus() throws {
+    let storage = RecordingStorage(isRecording: false)
+    let space = SpaceMap(version: 1)
+    let writer = BlockWriter(storage: storage, space: space, length: 0)
+    let first = try writer.append(node: [UInt8](repeating: 1, count: 100))
+    _ = try writer.append(node: [UInt8](repeating: 2, count: 100))
+    try writer.drop(first)
+    // The page is the other block's, too.
+    #expect(throws: BlockError.self) { try writer.drop(first) }
+    #expect(throws: BlockError.self) {
+      try writer.drop(BlockReference(offset: 0, length: 10, checksum: 0))
+    }
+    try writer.commit(version: 2)
+    let next = BlockWriter(storage: storage, space: space, length: storage.length())
+    try next.drop(BlockReference(offset: first.offset, length: 101, checksum: 0))
+    #expect(throws: BlockError.self) { try next.commit(version: 3) }
+    let beyond = BlockWriter(storage: storage, space: SpaceMap(version: 1), length: 0)
+    try beyond.drop(BlockReference(offset: 1 << 30, length: 10, checksum: 0))
+    #expect(throws: BlockError.self) { try beyond.commit(version: 2) }
+  }
+
+  @Test("A second attempt after a failure in the middle frees nothing twice")
+  func secondAttempt() throws {
+    for number in 0..<40 {
+      let storage = FailingStorage(RecordingStorage(isRecording: false))
+      let space = SpaceMap(version: 1)
+      let blocks = try BlockReader(storage: storage)
+      var limits = TreeEditor.Limits()
+      (limits.nodeCapacity, limits.clusterRows, limits.tailRows) = (4, 4, 4)
+      func transaction(_ version: UInt64, _ root: TreeRoot, _ runs: [IndexRun]) throws
+        -> (BlockWriter, TreeEditor, ValueIndex)
+      {
+        let writer = BlockWriter(storage: storage, space: space, length: try storage.length())
+        let end = UInt64(try storage.length())
+        let store = ClusterStore(
+          writer: writer, blocks: blocks, baseEnd: end, builder: ClusterBuilder())
+        store.columnIDs = [1]
+        let tree = try TreeEditor(
+          reader: TreeReader(blocks: blocks, root: root, end: end), clusters: store, limits: limits)
+        let code = ValueCode(Reading(.int), secret: KeyCode(low: 1, high: 2, bits: 0))
+        var indexLimits = IndexLimits()
+        (indexLimits.leafEntries, indexLimits.nodeCapacity) = (2, 2)
+        let index = ValueIndex(
+          column: 1, code, runs: runs, writer: writer, blocks: blocks, baseEnd: end,
+          limits: indexLimits, isNew: false)
+        return (writer, tree, index)
+      }
+      var (writer, tree, index) = try transaction(2, .empty, [])
+      for key in 1...60 as ClosedRange<Int64> {
+        try tree.withTail(nextKey: key, appended: 1000) {
+          try $0.rows.append(key: key, values: [.text("row \(key)")])
+        }
+        index.add(key * 3, of: key)
+      }
+      let root = try tree.seal()
+      let runs = try index.seal(objects: 60) { _ in }
+      try writer.writeOut()
+      try writer.commit(version: 2)
+      (writer, tree, index) = try transaction(3, root, runs)
+      func attempt() throws {
+        for key in stride(from: 2 as Int64, to: 60, by: 5) {
+          _ = try tree.update(key, [(0, .text("changed"))])
+        }
+        try tree.closeAll()
+        try index.removeAll()
+      }
+      storage.fail(after: number, code: 5, reads: true)
+      do {
+        try attempt()
+      } catch {
+        #expect(throws: Never.self, "operation \(number)") { try attempt() }
+      }
+      storage.recover()
+      _ = try tree.seal()
+      try writer.writeOut()
+      #expect(throws: Never.self, "operation \(number)") { try writer.commit(version: 3) }
+      if storage.failure == nil { break }
+    }
+  }
+}
