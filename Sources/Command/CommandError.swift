@@ -90,7 +90,8 @@ extension CommandError {
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
       .noSuchObject, .invalidProperty:
       .usage
-    case .closed, .nestedTransaction, .nestedConnection, .transactionEnded, .wrongThread,
+    case .closed, .nestedTransaction, .nestedConnection, .nestedPerform, .transactionEnded,
+      .wrongThread,
       .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
       .foreign:
       .bug
