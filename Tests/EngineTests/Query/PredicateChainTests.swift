@@ -69,9 +69,9 @@ struct PredicateChainTests {
   @Test("As text, with parentheses and without")
   func text() throws {
     let (_, table) = try table(50)
-    let terms = (0..<terms).map { "n == \($0 % 7 == 0 ? 3 : -1)" }
-    #expect(try Query(Predicate(terms.joined(separator: " or "))).keys(in: table) == [4])
-    let wrapped = terms.map { "not (\($0))" }.joined(separator: " and ")
+    let tests = (0..<terms).map { "n == \($0 % 7 == 0 ? 3 : -1)" }
+    #expect(try Query(Predicate(tests.joined(separator: " or "))).keys(in: table) == [4])
+    let wrapped = tests.map { "not (\($0))" }.joined(separator: " and ")
     #expect(try Query(Predicate(wrapped)).count(in: table) == 49)
     let deep =
       String(repeating: "(", count: 100_000) + "n == 1" + String(repeating: ")", count: 100_000)
