@@ -105,9 +105,8 @@ extension CommandError {
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
       .noSuchObject, .invalidProperty:
       .usage
-    case .closed, .nestedTransaction, .nestedConnection, .transactionEnded, .transactionFailed,
-      .wrongThread,
-      .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
+    case .closed, .nestedTransaction, .nestedConnection, .nestedPerform, .transactionEnded,
+      .transactionFailed, .wrongThread, .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
       .foreign:
       .bug
     }

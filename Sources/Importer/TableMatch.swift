@@ -38,13 +38,18 @@ struct TableMatch {
     var states: [ColumnTypes.State] = []
     var notes: [String] = []
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
-    let guessed = table?.note(GuessedColumns.note).map(GuessedColumns.decode) ?? []
+    let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
+    let declared = try Self.declared(table, options)
     let sample = opened.sample
     for (position, name) in names.enumerated() {
       let index = schema?.index(of: name)
       let values = sample.columns[choice.fields?[position] ?? position]
+      var own = options
+      if let schema, let index, declared.contains(schema.columnIDs[index]) {
+        try own.keepType(of: schema.columns[index])
+      }
       let reader = try ColumnNotation(
-        name, options, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
+        name, own, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
         sample: values)
       var state = ColumnTypes.State(strictType: reader.strictType)
       state.strictNotation = reader.strictNotation
@@ -117,6 +122,19 @@ struct TableMatch {
       : .missingColumn(path: opened.source.name, name: name, known: names)
   }
 
+  /// The numbers of the columns that a program has declared; none when it has declared no table.
+  private static func declared(
+    _ table: Table?, _ options: ImportOptions
+  ) throws -> Set<UInt32> {
+    guard let table, let note = table.note(DeclaredColumns.note) else { return [] }
+    if let key = options.key, table.keyColumn == nil {
+      throw ImportError.invalidOption(
+        "a program has declared table '\(table.name)' without a key, and would not open the file with the "
+          + "key '\(key)': leave --key out, or name another table with --table")
+    }
+    return ColumnNumbers.decode(note)
+  }
+
   private static func extras(_ names: [String], _ schema: TableSchema?, _ next: UInt32)
     -> ExtraColumns
   {
@@ -130,5 +148,17 @@ struct TableMatch {
     }
     let taken = Set(names).union(schema?.columns.map(\.name) ?? [])
     return ExtraColumns(existing: existing, nextIdentifier: next, taken: taken)
+  }
+}
+
+extension ImportOptions {
+  /// Has a column that a program has declared keep its type: the program would not open the file with another.
+  fileprivate mutating func keepType(of column: Column) throws {
+    if case .named(let types) = types, let told = types[column.name], told != column.type {
+      throw ImportError.invalidOption(
+        "a program has declared column '\(column.name)' of the table as \(column.type.name), not "
+          + "\(told.name): leave it out of --types")
+    }
+    types = .named([column.name: column.type])
   }
 }

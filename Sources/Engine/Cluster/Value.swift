@@ -157,6 +157,9 @@ public enum Value: Sendable {
 extension Value: Equatable {
   /// True for the same case with the same value, whatever its spelling: null equals null, NaN equals
   /// NaN, and `.int(5)` is not `.double(5)`. Queries compare numbers across types; see `Predicate`.
+  ///
+  /// Texts are equal byte for byte, as keys, groups and queries have it: an `é` that is one scalar is not the
+  /// one that is two, though Swift's own texts are equal then.
   public static func == (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -165,7 +168,7 @@ extension Value: Equatable {
     case (.bool(let left), .bool(let right)): left == right
     case (.date(let left), .date(let right)): left == right
     case (.dateTime(let left), .dateTime(let right)): left == right
-    case (.text(let left), .text(let right)): left == right
+    case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
     case (.data(let left), .data(let right)): left == right
     default: false
     }
@@ -195,10 +198,26 @@ extension Value: Hashable {
       hasher.combine(moment)
     case .text(let text):
       hasher.combine(6 as UInt8)
-      hasher.combine(text)
+      text.hashBytes(into: &hasher)
     case .data(let data):
       hasher.combine(7 as UInt8)
       hasher.combine(data)
     }
+  }
+}
+
+extension String {
+  /// True for the same UTF-8; `==` compares what the texts look like.
+  package func hasSameBytes(as other: String) -> Bool {
+    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+  }
+
+  fileprivate func hashBytes(into hasher: inout Hasher) {
+    let isDone: Void? = utf8.withContiguousStorageIfAvailable {
+      hasher.combine(bytes: UnsafeRawBufferPointer($0))
+    }
+    // Texts of other runtimes.
+    if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
+    hasher.combine(0xFF as UInt8)
   }
 }

@@ -11,6 +11,9 @@
 package final class CommitListeners: @unchecked Sendable {
   // @unchecked: what changes is guarded by `lock`; the words are atomics.
   private let lock = Lock()
+  /// Made anew with every change, so that who goes through it has a list that nobody writes to. An array that was
+  /// shared and is not any more would be changed in place: rightly, but by the count of its references alone,
+  /// which ThreadSanitizer does not see.
   private var calls: [(id: Int, call: @Sendable () -> Void)] = []
   private var lastID = 0
   private let count = AtomicWord.allocate()
@@ -42,7 +45,7 @@ package final class CommitListeners: @unchecked Sendable {
   package func add(_ call: @escaping @Sendable () -> Void) -> Int {
     lock.withLock {
       lastID += 1
-      calls.append((lastID, call))
+      calls = calls + [(lastID, call)]
       count.store(UInt64(calls.count))
       if watcher == nil, !isStopped { startWatching() }
       return lastID
@@ -54,7 +57,7 @@ package final class CommitListeners: @unchecked Sendable {
     // Released without the lock: it may hold the last reference to something that comes back here.
     let removed = lock.withLock {
       let removed = calls.filter { $0.id == id }
-      calls.removeAll { $0.id == id }
+      calls = calls.filter { $0.id != id }
       count.store(UInt64(calls.count))
       return removed
     }

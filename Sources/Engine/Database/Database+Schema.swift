@@ -18,10 +18,16 @@ extension Database {
   private func isAdopted(_ declared: Schema) throws -> Bool {
     let snapshot = try snapshot()
     let version = snapshot.schemaVersion
-    let tables = try snapshot.tableNames.map { try snapshot.table($0).definition }
-    if try isDone(declared, tables: tables, version: version) { return true }
-    guard options.access == .readOnly else { return false }
-    let comparison = try SchemaComparison(declared: declared.tables, file: tables)
+    let tables = try snapshot.tableNames.map { name in
+      let table = try snapshot.table(name)
+      return FoundTable(table.definition, table.schema, note: table.note(DeclaredColumns.note))
+    }
+    let isReadOnly = options.access == .readOnly
+    if try isDone(declared, tables: tables, version: version) {
+      return isReadOnly || declared.isMarked(in: tables)
+    }
+    guard isReadOnly else { return false }
+    let comparison = try SchemaComparison(declared, file: tables)
     throw mismatch(
       declared, version,
       comparison.differences + ["it has to be opened for writing once, to be made so"])
@@ -31,15 +37,15 @@ extension Database {
   ///
   /// - Throws: when nothing can be done.
   private func isDone(
-    _ declared: Schema, tables: [TableDefinition], version: UInt64
+    _ declared: Schema, tables: [FoundTable], version: UInt64
   ) throws -> Bool {
-    let differences = try SchemaComparison(declared: declared.tables, file: tables).differences
+    let differences = try SchemaComparison(declared, file: tables).differences
     if version > declared.version {
       throw EngineError.newerSchema(
         path: path, fileVersion: version, declaredVersion: declared.version)
     }
     if version < declared.version { return false }
-    if tables.isEmpty { return differences.isEmpty }
+    if declared.isNew(to: tables) { return differences.isEmpty }
     guard differences.isEmpty else { throw mismatch(declared, version, differences) }
     return true
   }
@@ -57,10 +63,13 @@ extension Database {
     let old = transaction.schemaVersion
     let tables = try transaction.definitions()
     // Another process may have come first.
-    if try isDone(declared, tables: tables, version: old) { return }
-    if !tables.isEmpty, let migration = options.migration { try migration(transaction, old) }
-    let comparison = try SchemaComparison(
-      declared: declared.tables, file: transaction.definitions())
+    if try isDone(declared, tables: tables, version: old) {
+      return try transaction.mark(declared)
+    }
+    if !declared.isNew(to: tables), let migration = options.migration {
+      try migration(transaction, old)
+    }
+    let comparison = try SchemaComparison(declared, file: transaction.definitions())
     for table in comparison.missingTables {
       try transaction.createTable(table)
     }
@@ -70,16 +79,48 @@ extension Database {
         try table.addColumn(column)
       }
     }
-    let indexes = try SchemaComparison(
-      declared: declared.tables, file: transaction.definitions())
+    let indexes = try SchemaComparison(declared, file: transaction.definitions())
     for (name, column) in indexes.surplusIndexes {
       try transaction.table(name).removeIndex(column)
     }
     for (name, column) in indexes.missingIndexes where try transaction.has(column, in: name) {
       try transaction.table(name).addIndex(column)
     }
-    let left = try SchemaComparison(declared: declared.tables, file: transaction.definitions())
+    let left = try SchemaComparison(declared, file: transaction.definitions())
     guard left.differences.isEmpty else { throw mismatch(declared, old, left.differences) }
+    try transaction.mark(declared)
     try transaction.setSchemaVersion(declared.version)
+  }
+}
+
+extension Schema {
+  /// True when no program has declared a table of the file, nor this one does: an import has made what is there.
+  fileprivate func isNew(to file: [FoundTable]) -> Bool {
+    if !allowsOthers { return file.isEmpty }
+    let names = Set(tables.map(\.name))
+    return !file.contains { $0.declared != nil || names.contains($0.definition.name) }
+  }
+
+  /// True when every table of the file knows which of its columns are declared.
+  fileprivate func isMarked(in file: [FoundTable]) -> Bool {
+    tables.allSatisfy { wanted in
+      file.contains { $0.definition.name == wanted.name && $0.isMarked(as: wanted) }
+    }
+  }
+}
+
+extension WriteTransaction {
+  /// Has each declared table know which of its columns are.
+  fileprivate func mark(_ schema: Schema) throws {
+    for wanted in schema.tables {
+      let editor = try table(wanted.name).editor
+      let names = Set(wanted.columns.map(\.name))
+      let numbers = zip(editor.schema.columnIDs, editor.schema.columns)
+        .filter { names.contains($0.1.name) }.map(\.0)
+      let note = ColumnNumbers.encode(Set(numbers))
+      if editor.note(DeclaredColumns.note) != note {
+        try editor.setNote(DeclaredColumns.note, note)
+      }
+    }
   }
 }

@@ -95,6 +95,8 @@ public final class Database: @unchecked Sendable {
     /// Asynchronous writes that were asked for and are neither made nor cancelled.
     var asyncWritesDue = 0
     var refusesAsyncWrites = false
+    /// Transactions that were begun, or wait for their turn, and have not ended.
+    var transactionsDue = 0
     /// Threads inside a closure of a connection.
     var threadsInTurns: [ExecutionContext: Int] = [:]
     var hasWritten = false
@@ -273,9 +275,12 @@ public final class Database: @unchecked Sendable {
     try translatingErrors(path) { try parts.pipeline.makeDurable() }
   }
 
-  /// Makes the asynchronous writes that were asked for, makes all commits durable, gives free pages at
+  /// Makes the asynchronous writes that were asked for, waits for the end of transactions that other threads are
+  /// inside or wait for (none can begin any more), makes all commits durable, gives free pages at
   /// the end of the file back, writes the newest version into both slots, and lets go of the file.
   /// Snapshots taken before stay readable. Closing twice does nothing.
+  ///
+  /// So a thread that is inside a transaction must not wait for another that closes the database.
   ///
   /// - Throws: what `flush` throws; the handle is closed all the same. `EngineError.nestedTransaction`
   ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection;
@@ -293,6 +298,7 @@ public final class Database: @unchecked Sendable {
         return shared.isClosed
       }
       if wasClosed { return }
+      lock.withLock { while shared.transactionsDue > 0 { lock.wait() } }
       asyncWrites.finish()
       // Tidying up takes a turn in the writers' queue.
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
@@ -309,6 +315,23 @@ public final class Database: @unchecked Sendable {
       AtomicWord(current).store(0)
       try coordination.leave()
       if let failure { throw failure }
+    }
+  }
+
+  /// Has `close` wait for a transaction.
+  ///
+  /// - Throws: `EngineError.closed`.
+  func addTransaction() throws {
+    try lock.withLock {
+      if shared.isClosed { throw EngineError.closed(path: path) }
+      shared.transactionsDue += 1
+    }
+  }
+
+  func removeTransaction() {
+    lock.withLock {
+      shared.transactionsDue -= 1
+      if shared.isClosed { lock.wakeAll() }
     }
   }
 

@@ -27,6 +27,12 @@ final class TransactionState {
     let path = database.path
     nesting = try NestingGuard.enter(database.coordination.identity, path: path)
     do {
+      try database.addTransaction()
+    } catch {
+      NestingGuard.leave(nesting)
+      throw error
+    }
+    do {
       let turn = try translatingErrors(path) { try database.enterQueue() }
       self.turn = turn
       do {
@@ -44,6 +50,7 @@ final class TransactionState {
       }
     } catch {
       NestingGuard.leave(nesting)
+      database.removeTransaction()
       throw error
     }
   }
@@ -297,7 +304,10 @@ final class TransactionState {
     for editor in deletedEditors { editor.isEnded = true }
     editors = [:]
     deletedEditors = []
-    defer { NestingGuard.leave(nesting) }
+    defer {
+      NestingGuard.leave(nesting)
+      database.removeTransaction()
+    }
     try translatingErrors(database.path) {
       do {
         try parts.pipeline.endTransaction()

@@ -6,8 +6,12 @@ extension WriteTransaction {
   func setSchemaVersion(_ version: UInt64) throws { try state.setSchemaVersion(version) }
 
   /// Every table as a program would declare it, oldest first.
-  func definitions() throws -> [TableDefinition] {
-    try tableNames.map { try table($0).definition }
+  func definitions() throws -> [FoundTable] {
+    try tableNames.map { name in
+      let table = try table(name)
+      return FoundTable(
+        table.definition, table.editor.schema, note: table.editor.note(DeclaredColumns.note))
+    }
   }
 
   func has(_ column: String, in name: String) throws -> Bool {

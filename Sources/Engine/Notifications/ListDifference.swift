@@ -42,6 +42,33 @@ struct ListDifference {
     findChanges(end: newEnd)
   }
 
+  /// One key alone came, went, or is at another place; the others keep their order.
+  ///
+  /// - Parameters:
+  ///   - old: its old position; nil when it was not there.
+  ///   - new: its new position; nil when it is gone.
+  ///   - count: how many keys the old list has.
+  /// - Complexity: O(|old - new|).
+  init(moving old: Int?, to new: Int?, count: Int) {
+    switch (old, new) {
+    case (nil, nil): (prefix, suffix, shift) = (count, count, 0)
+    case (nil, let new?): (prefix, suffix, shift) = (new, new, 1)
+    case (let old?, nil):
+      (prefix, suffix, shift) = (old, old + 1, -1)
+      middle = [-1]
+    case (let old?, let new?) where old == new: (prefix, suffix, shift) = (count, count, 0)
+    case (let old?, let new?) where old < new:
+      (prefix, suffix, shift) = (old, new + 1, 0)
+      middle = [-1] + (old..<new)
+    case (let old?, let new?):
+      (prefix, suffix, shift) = (new, old + 1, 0)
+      middle = Array(new + 1..<old + 1) + [-1]
+    }
+    if old == new { return }
+    deletions = old.map { [$0] } ?? []
+    insertions = new.map { [$0] } ?? []
+  }
+
   /// - Parameters:
   ///   - newPlaces: the new position of each old key; negative for those that are gone.
   ///   - count: how many keys the new list has; all positions are below.

@@ -235,8 +235,9 @@ package final class ResultsTracker {
     if !difference.modified.isEmpty {
       var columnSets: [Int64: Int] = [:]
       for object in difference.modified { columnSets[object.key] = object.columnSet }
-      for (position, key) in keys.enumerated() {
-        guard let columnSet = columnSets[key], let place = list.newPosition(ofOld: position)
+      for position in SortedList.places(of: difference.modified.map(\.key), in: keys) {
+        guard let columnSet = columnSets[keys[position]],
+          let place = list.newPosition(ofOld: position)
         else { continue }
         modifications.append(
           .init(oldPosition: position, newPosition: place, columnSet: columnSet))

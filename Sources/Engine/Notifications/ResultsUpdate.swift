@@ -40,10 +40,3 @@ package struct ResultsUpdate: Sendable {
 
   var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
 }
-
-extension TableSchema {
-  /// The names of those columns that the schema has.
-  func names(of ids: [UInt32]) -> Set<String> {
-    Set(zip(columnIDs, columns).filter { ids.contains($0.0) }.map(\.1.name))
-  }
-}

@@ -17,12 +17,15 @@ struct SortedList {
   init(
     _ old: [Int64], leaving: Set<Int64>, coming: [Int64], _ sort: [SortOrder], _ table: Table
   ) throws {
-    var left: [Int] = []
+    let left = Self.places(of: leaving, in: old)
     var rest: [Int64] = []
     rest.reserveCapacity(old.count)
-    for (position, key) in old.enumerated() {
-      if leaving.contains(key) { left.append(position) } else { rest.append(key) }
+    var next = 0
+    for position in left {
+      rest += old[next..<position]
+      next = position + 1
     }
+    rest += old[next...]
     let reader = try SortKeyReader(sort, table)
     var additions: [(place: Int, bytes: [UInt8], key: Int64)] = []
     for key in coming {
@@ -36,6 +39,17 @@ struct SortedList {
     (keys, difference) = Self.merge(
       old, left, rest, additions.map { (min(max($0.place, 0), rest.count), $0.key) })
   }
+
+  /// Where some keys are in a list that is not in their order, ascending; those that are not there are left out.
+  ///
+  /// - Complexity: O(n), and much less than a look into a set for each key where few are asked for.
+  static func places(of wanted: some Collection<Int64>, in list: [Int64]) -> [Int] {
+    if wanted.count <= fewKeys { return wanted.compactMap { list.firstIndex(of: $0) }.sorted() }
+    let wanted = Set(wanted)
+    return list.indices.filter { wanted.contains(list[$0]) }
+  }
+
+  private static let fewKeys = 16
 
   /// How many objects of a sorted list come before one.
   private static func place(
@@ -72,6 +86,14 @@ struct SortedList {
       keys.append(addition.key)
     }
     keys += rest[next...]
+    if left.count <= 1, additions.count <= 1 {
+      // Nearly always. When it is one that came and another that went, the list below tells.
+      let (one, other) = (left.first, additions.first)
+      if one == nil || other == nil || one.map({ old[$0] }) == other?.key {
+        let place = other.flatMap { added[$0.key] }
+        return (keys, ListDifference(moving: one, to: place, count: old.count))
+      }
+    }
     var places: [Int] = []
     places.reserveCapacity(old.count)
     var (nextLeft, nextAdded, inRest) = (0, 0, 0)

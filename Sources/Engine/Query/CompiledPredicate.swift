@@ -36,9 +36,8 @@ indirect enum CompiledPredicate: Sendable {
         compiled.append(try compile(part, schema, isNegated: isNegated, depth: depth + 1))
       }
       // Cheap ones first: what they leave out need not be looked at by the others.
-      let ordered = compiled.enumerated().sorted {
-        ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset)
-      }.map(\.element)
+      let ordered = compiled.enumerated().map { ($0.element.cost, $0.offset) }.sorted { $0 < $1 }
+        .map { compiled[$0.1] }
       if case .all = predicate { return isNegated ? .any(ordered) : .all(ordered) }
       return isNegated ? .all(ordered) : .any(ordered)
     }

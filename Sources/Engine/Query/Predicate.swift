@@ -99,10 +99,30 @@ public struct ColumnTest: Sendable, Equatable {
     self.ignoresCase = ignoringCase
   }
 
-  /// Where a test came from does not matter.
+  /// Where a test came from does not matter. Texts are the same byte for byte.
   public static func == (left: ColumnTest, right: ColumnTest) -> Bool {
     left.column == right.column && left.question == right.question
       && left.ignoresCase == right.ignoresCase
+  }
+}
+
+extension ColumnTest.Question {
+  /// True for the same question; texts are the same byte for byte, as they are compared.
+  public static func == (left: Self, right: Self) -> Bool {
+    switch (left, right) {
+    case (.compare(let one, let value), .compare(let other, let second)):
+      one == other && value == second
+    case (.isIn(let values), .isIn(let others)): values == others
+    case (.isBetween(let low, let high), .isBetween(let otherLow, let otherHigh)):
+      low == otherLow && high == otherHigh
+    case (.contains(let text), .contains(let other)),
+      (.beginsWith(let text), .beginsWith(let other)), (.endsWith(let text), .endsWith(let other)):
+      text.hasSameBytes(as: other)
+    case (.isLike(let pattern, let escape), .isLike(let other, let otherEscape)):
+      pattern.hasSameBytes(as: other) && escape == otherEscape
+    case (.isNull, .isNull), (.isNaN, .isNaN), (.isTrue, .isTrue): true
+    default: false
+    }
   }
 }
 
@@ -133,17 +153,25 @@ extension Predicate {
   public static let everything = Predicate.all([])
 
   /// True when both are.
+  ///
+  /// - Complexity: O(1) for one more behind a long chain, so that a chain may be made in a loop.
   public static func && (left: Predicate, right: Predicate) -> Predicate {
-    .all(left.conjuncts + right.conjuncts)
+    .all(joined(left.conjuncts + right.conjuncts) { .all($0) })
   }
 
   /// True when one of them is.
+  ///
+  /// - Complexity: as `&&`.
   public static func || (left: Predicate, right: Predicate) -> Predicate {
-    .any(left.disjuncts + right.disjuncts)
+    .any(joined(left.disjuncts + right.disjuncts) { .any($0) })
   }
 
   /// True when the predicate is false; unknown stays unknown.
-  public static prefix func ! (predicate: Predicate) -> Predicate { .not(predicate) }
+  public static prefix func ! (predicate: Predicate) -> Predicate {
+    // What is unknown is unknown also when it is negated twice.
+    if case .not(let part) = predicate { return part }
+    return .not(predicate)
+  }
 
   // Kept flat, so that a long chain is no deep tree.
   private var conjuncts: [Predicate] {
@@ -154,5 +182,49 @@ extension Predicate {
   private var disjuncts: [Predicate] {
     if case .any(let parts) = self { return parts }
     return [self]
+  }
+
+  /// A flat list is copied with every term that joins it.
+  private static let longestChain = 256
+
+  /// The parts of a chain, with equally high ones put together where they have become many: a tree that is
+  /// logarithmically deep, as a number's digits are.
+  private static func joined(
+    _ parts: [Predicate], _ group: ([Predicate]) -> Predicate
+  ) -> [Predicate] {
+    if parts.count <= longestChain { return parts }
+    var joined: [Predicate] = []
+    var run: [Predicate] = []
+    var height = 0
+    for part in parts {
+      let next = part.height
+      if next != height || run.count == longestChain {
+        joined += run.count == longestChain ? [group(run)] : run
+        run = []
+      }
+      height = next
+      run.append(part)
+    }
+    joined += run.count == longestChain ? [group(run)] : run
+    if joined.count <= 4 * longestChain { return joined }
+    // Heights that alternate.
+    return stride(from: 0, to: joined.count, by: longestChain).map {
+      group(Array(joined[$0..<min($0 + longestChain, joined.count)]))
+    }
+  }
+
+  /// How often chains are nested in its first part.
+  private var height: Int {
+    var height = 0
+    var part = self
+    while true {
+      switch part {
+      case .all(let parts), .any(let parts):
+        guard let first = parts.first else { return height }
+        height += 1
+        part = first
+      case .test, .not: return height
+      }
+    }
   }
 }

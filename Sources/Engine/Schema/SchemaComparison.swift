@@ -9,23 +9,28 @@ struct SchemaComparison {
   private(set) var missingIndexes: [(table: String, column: String)] = []
   private(set) var surplusIndexes: [(table: String, column: String)] = []
 
+  /// Which of what is found and not declared does no harm.
+  private let allowsOthers: Bool
+
   /// - Throws: `EngineError.invalidSchema` when what is declared cannot be.
-  init(declared: [TableDefinition], file: [TableDefinition]) throws(EngineError) {
+  init(_ schema: Schema, file: [FoundTable]) throws(EngineError) {
+    allowsOthers = schema.allowsOthers
     var names: Set<String> = []
-    for definition in declared {
+    for definition in schema.tables {
       let wanted = try Self.normal(definition)
       guard names.insert(wanted.name).inserted else {
         throw EngineError.invalidSchema(table: wanted.name, reason: "it is declared twice")
       }
-      guard let found = file.first(where: { $0.name == wanted.name }) else {
+      guard let found = file.first(where: { $0.definition.name == wanted.name }) else {
         missingTables.append(wanted)
         differences.append("table '\(wanted.name)' is missing from the file")
         continue
       }
       compare(wanted, found)
     }
-    for table in file where !names.contains(table.name) {
-      differences.append("table '\(table.name)' is in the file and not declared")
+    for table in file
+    where !names.contains(table.definition.name) && (!allowsOthers || table.declared != nil) {
+      differences.append("table '\(table.definition.name)' is in the file and not declared")
     }
   }
 
@@ -47,7 +52,8 @@ struct SchemaComparison {
       indexes: definition.indexes)
   }
 
-  private mutating func compare(_ wanted: TableDefinition, _ found: TableDefinition) {
+  private mutating func compare(_ wanted: TableDefinition, _ table: FoundTable) {
+    let found = table.definition
     for column in wanted.columns {
       guard let other = found.columns.first(where: { $0.name == column.name }) else {
         missingColumns.append((wanted.name, column))
@@ -68,7 +74,14 @@ struct SchemaComparison {
       }
     }
     for column in found.columns where !wanted.columns.contains(where: { $0.name == column.name }) {
-      add(wanted, "column '\(column.name)' is in the file and not declared")
+      if !allowsOthers || table.declared?.contains(column.name) ?? false {
+        add(wanted, "column '\(column.name)' is in the file and not declared")
+      } else if !column.isNullable, column.default == nil {
+        add(
+          wanted,
+          "column '\(column.name)' is in the file and not declared, and may not be null: give it a "
+            + "default, or declare it")
+      }
     }
     if wanted.key != found.key {
       func described(_ key: String?) -> String { key.map { "the key '\($0)'" } ?? "no key" }
@@ -78,7 +91,9 @@ struct SchemaComparison {
       missingIndexes.append((wanted.name, index))
       add(wanted, "column '\(index)' is declared as indexed, and is not in the file")
     }
-    for index in Set(found.indexes).subtracting(wanted.indexes).sorted() {
+    let columns = Set(wanted.columns.map(\.name))
+    for index in Set(found.indexes).subtracting(wanted.indexes).sorted()
+    where !allowsOthers || columns.contains(index) {
       surplusIndexes.append((wanted.name, index))
       add(wanted, "column '\(index)' is indexed in the file, and not declared so")
     }

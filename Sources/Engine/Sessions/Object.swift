@@ -29,7 +29,7 @@ public struct Object {
   public var isInvalidated: Bool {
     get throws {
       try session.check()
-      if mark?.hasCancelled(key, table) ?? false { return true }
+      if wasCancelled { return true }
       return try !(session.viewIfAny(table)?.contains(key: key) ?? false)
     }
   }
@@ -62,9 +62,12 @@ public struct Object {
     .invalidated(what: "object \(key) of table '\(table.name)', which was deleted,")
   }
 
+  /// Added by a transaction that was cancelled.
+  var wasCancelled: Bool { mark?.hasCancelled(key, table) ?? false }
+
   private func view() throws -> TableView {
     try session.check()
-    if mark?.hasCancelled(key, table) ?? false {
+    if wasCancelled {
       throw EngineError.invalidated(
         what: "object \(key) of table '\(table.name)', which a cancelled transaction had added,")
     }
@@ -111,10 +114,11 @@ public struct Object {
 extension Object: Sendable {}
 
 extension Object: Hashable {
-  /// True for the same object of the same session, whatever its values.
+  /// True for the same object of the same session, whatever its values. One that a cancelled transaction had
+  /// added is not the one that got its key later.
   public static func == (left: Object, right: Object) -> Bool {
     left.session === right.session && left.table.number == right.table.number
-      && left.key == right.key
+      && left.key == right.key && left.wasCancelled == right.wasCancelled
   }
 
   /// Hashes what `==` compares.

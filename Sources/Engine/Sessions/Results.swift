@@ -219,7 +219,8 @@ public struct Results {
     guard object.session === session else {
       throw EngineError.foreign(what: "an object", expected: "session")
     }
-    return object.table.number == table.number ? try keys().firstIndex(of: object.key) : nil
+    guard object.table.number == table.number, !object.wasCancelled else { return nil }
+    return try keys().firstIndex(of: object.key)
   }
 
   /// The objects as they are now, to go through with `for … in`: a list that stays the same while its

@@ -39,7 +39,8 @@ public final class SessionThread: Sendable {
   /// Runs `body` on the thread and waits for it. On the thread itself it runs at once.
   ///
   /// - Throws: what `body` throws, `EngineError.nestedTransaction` among it where the caller is inside a
-  ///   write transaction and `body` begins another; `.closed` after `stop`.
+  ///   write transaction and `body` begins another; `.nestedPerform` on a thread that this one waits for, directly
+  ///   or through others, and which would wait for itself; `.closed` after `stop`.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @escaping @Sendable (Session) throws -> Result
@@ -47,11 +48,13 @@ public final class SessionThread: Sendable {
     if let session = loop.sessionIfHere { return try body(session) }
     let answer = Answer<Result>()
     let files = NestingGuard.openFiles
-    try loop.add { session in
-      answer.give(
-        Swift.Result { try NestingGuard.working(forOneInside: files) { try body(session) } })
+    return try loop.waiting {
+      try loop.add { session in
+        answer.give(
+          Swift.Result { try NestingGuard.working(forOneInside: files) { try body(session) } })
+      }
+      return try answer.wait()
     }
-    return try answer.wait()
   }
 
   /// Runs `body` on the thread; awaits it without blocking a thread.
@@ -79,7 +82,8 @@ public final class SessionThread: Sendable {
   public func async(_ body: @escaping @Sendable (Session) -> Void) throws { try loop.add(body) }
 
   /// Does what was given before, releases the session with its observers, and ends the thread. Stopping
-  /// twice does nothing. On the thread itself it returns at once, and the thread ends a little later.
+  /// twice does nothing. On the thread itself, and where the thread waits for the caller, it returns at once, and
+  /// the thread ends a little later.
   public func stop() {
     loop.stop()
     loop.waitForEnd()
@@ -168,10 +172,16 @@ private final class WorkLoop: @unchecked Sendable {
   }
 
   func waitForEnd() {
-    lock.withLock {
-      if state.context == .thread { return }
-      while !state.hasEnded { lock.wait() }
-    }
+    let context = lock.withLock { state.context }
+    guard let context, context != .thread, !ThreadWaits.isWaitingForCaller(context) else { return }
+    lock.withLock { while !state.hasEnded { lock.wait() } }
+  }
+
+  /// Runs `body`, which waits for work that it gives to the thread.
+  func waiting<Output>(_ body: () throws -> Output) throws -> Output {
+    // It is known from the start on.
+    guard let context = lock.withLock({ state.context }) else { return try body() }
+    return try ThreadWaits.waiting(for: context, path: database.path, body)
   }
 }
 

@@ -22,10 +22,12 @@ public enum EngineError: Error, Sendable, Equatable {
   case readOnly(path: String)
   /// A transaction was begun on a thread that is inside one already.
   case nestedTransaction(path: String)
-  /// An asynchronous write was cancelled before it began.
+  /// An asynchronous write was cancelled before it began, or a compaction or copy by its `shouldStop`.
   case cancelled
   /// A connection was used inside a read or write of its own, which would wait for itself.
   case nestedConnection(path: String)
+  /// A session thread was asked to do something while it waits for the one that asks.
+  case nestedPerform(path: String)
   /// A commit would have kept more versions alive than `Database.Options.maximumActiveVersions`.
   ///
   /// - `active`: how many there would be, the new one included.
@@ -134,10 +136,14 @@ extension EngineError: CustomStringConvertible {
       return "\(path): this thread is inside a write transaction already; pass that transaction "
         + "on instead of beginning another"
     case .cancelled:
-      return "the write was cancelled before it began; nothing was changed"
+      return "it was cancelled as was asked for; nothing was changed"
     case .nestedConnection(let path):
       return "\(path): this thread is inside a read or write of this connection already; use the "
         + "snapshot or transaction it was given, or an asynchronous one, which comes after it"
+    case .nestedPerform(let path):
+      return
+        "\(path): this session thread waits for the caller, so that each would wait for the other; "
+        + "use async, or do it where perform was called first"
     case .tooManyVersions(let path, let active, let limit, let oldest):
       return "\(path): the commit would make \(active) versions alive (at most \(limit)); nothing "
         + "was changed. The oldest, version \(oldest.version), is held by process \(oldest.process): "

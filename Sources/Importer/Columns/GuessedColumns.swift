@@ -8,28 +8,13 @@ import Engine
 enum GuessedColumns {
   /// The name under which a table keeps them.
   static let note = "guessed columns"
-
-  static func encode(_ columns: Set<UInt32>) -> [UInt8] {
-    var writer = ByteWriter()
-    for column in columns.sorted() { writer.append(column) }
-    return writer.bytes
-  }
-
-  static func decode(_ bytes: [UInt8]) -> Set<UInt32> {
-    bytes.withUnsafeBytes { buffer in
-      var reader = ByteReader(buffer)
-      var columns: Set<UInt32> = []
-      while let column = try? reader.read(UInt32.self, "column") { columns.insert(column) }
-      return columns
-    }
-  }
 }
 
 extension TableEditor {
   /// Notes that the types of these columns are guessed.
   func addGuessed(_ columns: [UInt32]) throws {
-    let known = note(GuessedColumns.note).map(GuessedColumns.decode) ?? []
+    let known = note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
     let all = known.union(columns).intersection(schema.columnIDs)
-    if all != known { try setNote(GuessedColumns.note, GuessedColumns.encode(all)) }
+    if all != known { try setNote(GuessedColumns.note, ColumnNumbers.encode(all)) }
   }
 }

@@ -34,6 +34,28 @@ struct ListDifferenceTests {
     }
   }
 
+  @Test("One key that came, went or moved")
+  func one() {
+    for count in 0...5 {
+      let old = (0..<Int64(count)).map { $0 }
+      for from in [nil] + (0..<count).map(Optional.some) {
+        let rest = old.filter { $0 != from.map(Int64.init) }
+        for to in [nil] + (0...rest.count).map(Optional.some) {
+          var new = rest
+          if let to { new.insert(from.map(Int64.init) ?? 99, at: to) }
+          let list = ListDifference(moving: from, to: to, count: count)
+          let stayed = old.indices.filter { list.newPosition(ofOld: $0) != nil }
+          let changes = ChangeSet(
+            deletions: list.deletions, insertions: list.insertions, modifications: stayed,
+            newModifications: stayed.compactMap { list.newPosition(ofOld: $0) })
+          let problem = SlowDifference.problem(changes, old, new) { _ in true }
+          #expect(
+            problem == nil, "\(String(describing: from)) to \(String(describing: to)) of \(count)")
+        }
+      }
+    }
+  }
+
   @Test("A key that stands twice in damaged lists is no end of the program")
   func twice() {
     let list = ListDifference(from: [1, 1, 2, 2], to: [2, 1, 1, 3, 3])

@@ -38,7 +38,7 @@ struct RealmThreadTests {
     _ = insert("app 1")  // a key that is there
     let all = told.wait(4)
     #expect(all.filter { !$0.hasPrefix("b") }.map { $0.prefix(5) } == ["a", "c!", "app 1"])
-    #expect(all.contains { $0.hasPrefix("b: the write was cancelled") })
+    #expect(all.contains { $0.hasPrefix("b: it was cancelled") })
     try session.refresh()
     let names = try session.objects("apps").objects.suffix(3).map { try $0["App"] }
     #expect(names == [.text("first"), .text("a"), .text("c!")])

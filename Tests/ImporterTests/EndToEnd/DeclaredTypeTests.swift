@@ -3,8 +3,8 @@ import Testing
 
 @testable import Importer
 
-/// Types that somebody has chosen stay when objects are imported, also into an empty table; they are
-/// widened where values need it, and the report says so. Types that an import has guessed may be guessed anew.
+/// Types that a program has declared stay when objects are imported, also into an empty table; what does not fit is
+/// rejected. Types that an import has guessed may be guessed anew.
 @Suite("Imports into tables with declared types")
 struct DeclaredTypeTests {
   private static let schema = Schema(
@@ -51,15 +51,87 @@ struct DeclaredTypeTests {
     try folder.expectSound()
   }
 
-  @Test func areWidenedAndTheReportSaysSo() throws {
+  /// The program could not open the file with other types than it has declared.
+  @Test(arguments: [false, true])
+  func areNeverWidened(truncate: Bool) throws {
     let folder = try ImportFolder()
     try open(folder).close()
-    let report = try folder.importCSV("n,day,stars\n1,2018-08-03,1\n0.5,soon,2\n")
-    #expect(try folder.types() == "zip text, stars double, raw data, day text, n double")
-    #expect(
-      report.columns.map(\.widened) == [
-        .init(from: .int, to: .double, line: 3), .init(from: .date, to: .text, line: 3), nil,
+    let report = try folder.importCSV("n,day,stars\n1,2018-08-03,1\n0.5,soon,2\n7,,0.5\n2,soon,1\n")
+    {
+      $0.truncate = truncate
+      $0.maxRejects = .unlimited
+    }
+    #expect(report.imported == 2 && report.rejected == 2)
+    #expect(report.columns.allSatisfy { $0.widened == nil })
+    #expect(try folder.types() == declared)
+    // Nor by a table that has values already, nor with everything as text.
+    let again = try folder.importCSV("n,day,stars\nx,2018-08-04,3\n8,2018-08-04,3\n") {
+      $0.types = .text
+      $0.maxRejects = .unlimited
+    }
+    #expect(again.imported == 1 && again.rejected == 1)
+    try open(folder).close()
+    #expect(throws: ImportError.self) {
+      try folder.importCSV("n\n1\n") { $0.types = .named(["n": .text]) }
+    }
+    #expect(throws: ImportError.self) { try folder.importCSV("n\n1\n") { $0.key = "n" } }
+    try open(folder).close()
+  }
+
+  /// What an import adds is none of the program's business, and does not keep it out.
+  @Test func othersAreAllowed() throws {
+    let folder = try ImportFolder()
+    try open(folder).close()
+    try folder.importCSV("n,note,more\n1,a,b\n")
+    try folder.importCSV("a,b\n1,2\n") { $0.table = "another" }
+    #expect(try folder.types() == declared + ", note text, more text")
+    for _ in 0..<2 {
+      let database = try open(folder)
+      try database.write { try $0.table("t").insert(["n": .int(2)]) }
+      #expect(try database.snapshot().tableNames == ["t", "another"])
+      try database.close()
+    }
+    // Columns that an import has added may be widened by the next.
+    try folder.importCSV("n,note\n3,5\n") { _ in }
+    var options = Database.Options()
+    options.schema = Self.schema
+    options.schema?.allowsOthers = false
+    #expect(throws: EngineError.self) { try Database.open(folder.database, options: options) }
+    try open(folder).close()
+    try folder.expectSound()
+  }
+
+  /// A program finds a file that imports have made before it was first started.
+  @Test(arguments: [0, 1] as [UInt64])
+  func importCameFirst(version: UInt64) throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a,b\n1,2\n") { $0.table = "another" }
+    var options = Database.Options()
+    options.schema = Self.schema
+    options.schema?.version = version
+    options.migration = { _, _ in Issue.record("there is nothing to migrate") }
+    for _ in 0..<2 {
+      let database = try Database.open(folder.database, options: options)
+      #expect(try database.snapshot().tableNames == ["another", "t"])
+      try database.close()
+    }
+    // A table that the import has made, and the program declares as it is, is its own from then on.
+    let made = Schema(
+      version: version,
+      tables: Self.schema.tables + [
+        TableDefinition("another", columns: [Column("a", .int), Column("b", .int)])
       ])
+    options.schema = made
+    try Database.open(folder.database, options: options).close()
+    #expect(throws: ImportError.self) {
+      try folder.importCSV("a,b\nx,2\n3,4\n") { $0.table = "another" }
+    }
+    let report = try folder.importCSV("a,b\nx,2\n3,4\n") {
+      $0.table = "another"
+      $0.maxRejects = .unlimited
+    }
+    #expect(report.rejected == 1 && report.imported == 1)
+    try Database.open(folder.database, options: options).close()
   }
 
   /// Bytes that are no text stay what they are, whatever is imported beside them.

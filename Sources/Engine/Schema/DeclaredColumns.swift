@@ -1,0 +1,52 @@
+/// The columns of a table that a program has declared by its `Schema`: imports leave their types and the key as they are,
+/// and a later declaration must say what became of them. Others may be added by anybody.
+///
+/// Kept with the table as a note, as the columns' numbers: four bytes each.
+package enum DeclaredColumns {
+  /// The name under which a table keeps them.
+  package static let note = "declared columns"
+}
+
+/// Some columns' numbers as bytes.
+package enum ColumnNumbers {
+  package static func encode(_ columns: Set<UInt32>) -> [UInt8] {
+    var writer = ByteWriter()
+    for column in columns.sorted() { writer.append(column) }
+    return writer.bytes
+  }
+
+  package static func decode(_ bytes: [UInt8]) -> Set<UInt32> {
+    bytes.withUnsafeBytes { buffer in
+      var reader = ByteReader(buffer)
+      var columns: Set<UInt32> = []
+      while let column = try? reader.read(UInt32.self, "column") { columns.insert(column) }
+      return columns
+    }
+  }
+}
+
+/// A table of the file, for comparison with what a program declares.
+struct FoundTable {
+  let definition: TableDefinition
+  /// The names of the columns that a program has declared before; nil when none has declared the table.
+  let declared: Set<String>?
+
+  /// - Parameter note: what the table keeps under `DeclaredColumns.note`.
+  init(_ definition: TableDefinition, _ schema: TableSchema, note: [UInt8]?) {
+    self.definition = definition
+    declared = note.map { schema.names(of: ColumnNumbers.decode($0)) }
+  }
+
+  /// True when the program has declared just these columns before.
+  func isMarked(as wanted: TableDefinition) -> Bool {
+    declared == Set(wanted.columns.map(\.name))
+  }
+}
+
+extension TableSchema {
+  /// The names of those columns that the schema has.
+  func names(of ids: some Sequence<UInt32>) -> Set<String> {
+    let ids = Set(ids)
+    return Set(zip(columnIDs, columns).filter { ids.contains($0.0) }.map(\.1.name))
+  }
+}

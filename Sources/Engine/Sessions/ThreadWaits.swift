@@ -1,0 +1,40 @@
+/// Who waits for the work of which session thread: who asked a thread that, through others, waits for the one
+/// that asks, would wait for ever.
+///
+/// Thread rule: any thread.
+enum ThreadWaits {
+  private static let lock = Lock()
+  /// A thread waits for one at most. Guarded by `lock`.
+  nonisolated(unsafe) private static var awaited: [ExecutionContext: ExecutionContext] = [:]
+
+  /// Runs `body`, which waits for what a thread does.
+  ///
+  /// - Throws: `EngineError.nestedPerform` when that thread waits for the caller; what `body` throws.
+  static func waiting<Result>(
+    for thread: ExecutionContext, path: String, _ body: () throws -> Result
+  ) throws -> Result {
+    let here = ExecutionContext.thread
+    try lock.withLock {
+      if leads(from: thread, to: here) { throw EngineError.nestedPerform(path: path) }
+      awaited[here] = thread
+    }
+    defer { lock.withLock { awaited[here] = nil } }
+    return try body()
+  }
+
+  /// True when a thread waits for the caller, directly or through others.
+  static func isWaitingForCaller(_ thread: ExecutionContext) -> Bool {
+    let here = ExecutionContext.thread
+    return lock.withLock { leads(from: thread, to: here) }
+  }
+
+  /// With the lock held. A ring would have been refused.
+  private static func leads(from thread: ExecutionContext, to end: ExecutionContext) -> Bool {
+    var next = awaited[thread]
+    while let thread = next {
+      if thread == end { return true }
+      next = awaited[thread]
+    }
+    return false
+  }
+}

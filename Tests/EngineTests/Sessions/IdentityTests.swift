@@ -1,0 +1,175 @@
+import Dispatch
+import Testing
+import TestSupport
+
+@testable import Engine
+
+/// What is the same: values, objects, keys that were given, threads that wait for each other.
+@Suite("What is the same", .timeLimit(.minutes(1)))
+struct IdentityTests {
+  let folder = TemporaryFolder()
+  let database: Database
+
+  init() throws {
+    database = try Database.open(folder.path("a.sheaf"))
+    try database.write {
+      try $0.createTable("t", columns: [Column("a", .int), Column("k", .text)])
+    }
+  }
+
+  @Test("Texts are equal byte for byte, as keys and groups are")
+  func values() throws {
+    let (one, two) = (Value.text("\u{E9}"), Value.text("e\u{301}"))
+    #expect(one != two && one == .text("\u{E9}"))
+    #expect(Set([one, two, .text("\u{E9}"), .text("")]).count == 3)
+    // Long ones, which no short cut compares.
+    let long = String(repeating: "x", count: 100)
+    #expect(Value.text(long + "\u{E9}") != .text(long + "e\u{301}"))
+    #expect(Value.text(long) == .text(String(repeating: "x", count: 99) + "x"))
+    var random = SplitMix64(seed: 7)
+    let pieces = [
+      "\u{E9}", "e\u{301}", "a", "\u{1F468}\u{200D}\u{1F469}", "\r\n", "\u{0}", "\u{AC00}",
+    ]
+    for _ in 0..<2000 {
+      let texts = (0..<2).map { _ in
+        (0..<Int.random(in: 0...3, using: &random)).map { _ in
+          pieces[Int.random(in: 0..<pieces.count, using: &random)]
+        }.joined()
+      }
+      let isSame = Array(texts[0].utf8) == Array(texts[1].utf8)
+      #expect((Value.text(texts[0]) == .text(texts[1])) == isSame)
+      if isSame { #expect(Value.text(texts[0]).hashValue == Value.text(texts[1]).hashValue) }
+    }
+    try database.write {
+      for text in ["\u{E9}", "e\u{301}", "\u{E9}"] { try $0.table("t").insert(["k": .text(text)]) }
+    }
+    let table = try database.snapshot().table("t")
+    let groups = try Query().groups(by: ["k"], in: table)
+    let counts = Dictionary(uniqueKeysWithValues: groups.map { ($0.values[0], $0.count) })
+    #expect(counts == [one: 2, two: 1])
+    #expect(try table.row(at: 0) != table.row(at: 1))
+  }
+
+  @Test("Distinct results keep their other columns")
+  func distinct() throws {
+    struct App: Codable, Equatable { var a: Int, k: String }
+    try database.write {
+      for number in 0..<6 { try $0.table("t").insert(App(a: number, k: "k\(number % 2)")) }
+    }
+    let session = try database.session()
+    let kinds = try session.objects("t").distinct(by: "k")
+    let expected = [App(a: 0, k: "k0"), App(a: 1, k: "k1")]
+    #expect(try kinds.decode(App.self) == expected)
+    #expect(try kinds.objects.map { try $0.decode(App.self) } == expected)
+    #expect(try kinds.rows()[1]["a"] == .int(1) && kinds.count == 2)
+    #expect(try kinds.freeze().rows().map(\.columnNames) == [["a", "k"], ["a", "k"]])
+    #expect(try kinds.sorted(by: .descending("k")).keys() == [2, 1])
+    #expect(throws: EngineError.self) { try kinds.sorted(by: .descending("a")) }
+    // A query names what it wants, as before.
+    var query = Query()
+    (query.isDistinct, query.columns) = (true, ["k"])
+    #expect(
+      try query.rows(in: database.snapshot().table("t")).map(\.values) == [
+        [.text("k0")], [.text("k1")],
+      ])
+  }
+
+  @Test("An object of a cancelled transaction is not the one that gets its key later")
+  func cancelled() throws {
+    let session = try database.session()
+    try session.write { _ in try session.insert(["a": .int(0)], into: "t") }
+    try session.beginWrite()
+    let draft = try session.insert(["a": .int(1)], into: "t")
+    try session.cancelWrite()
+    let other = try session.write { _ in try session.insert(["a": .int(2)], into: "t") }
+    #expect(draft != other && other == other && Set([draft, other]).count == 2)
+    #expect(try draft.isInvalidated && !other.isInvalidated)
+    #expect(try session.objects("t").firstIndex(of: draft) == nil)
+    #expect(try session.objects("t").firstIndex(of: other) == 1)
+    #expect(try database.check().isSound)
+    // Another handle may give it: the draft is no other object all the same.
+    try session.beginWrite()
+    let second = try session.insert(["a": .int(5)], into: "t")
+    try session.cancelWrite()
+    try database.flush()
+    let elsewhere = try Database.open(folder.path("a.sheaf"))
+    let given = try elsewhere.write { try $0.table("t").insert(["a": .int(6)]) }
+    try elsewhere.close()
+    try session.refresh()
+    #expect(given == second.key)
+    let found = try #require(try session.object(in: "t", key: given))
+    #expect(try second != found && second.isInvalidated && !found.isInvalidated)
+    #expect(try session.objects("t").firstIndex(of: second) == nil)
+  }
+
+  @Test("A thread that waits for the caller is not waited for")
+  func ring() throws {
+    let (x, y, z) = (
+      try SessionThread(database), try SessionThread(database), try SessionThread(database)
+    )
+    #expect(throws: EngineError.nestedPerform(path: database.path)) {
+      try x.perform { _ in try y.perform { _ in try x.perform { _ in 1 } } }
+    }
+    #expect(throws: EngineError.nestedPerform(path: database.path)) {
+      try x.perform { _ in try y.perform { _ in try z.perform { _ in try x.perform { _ in 1 } } } }
+    }
+    // No ring: itself, one behind the other, and the same again.
+    #expect(try x.perform { _ in try x.perform { _ in try y.perform { _ in 2 } } } == 2)
+    #expect(try x.perform { _ in try y.perform { _ in try z.perform { _ in 3 } } } == 3)
+    #expect(try y.perform { _ in try x.perform { _ in 4 } } == 4)
+    // Stopping one that waits does not wait either.
+    try x.perform { _ in try y.perform { _ in x.stop() } }
+    #expect(throws: EngineError.closed(path: database.path)) { try x.perform { _ in 5 } }
+    // Two that ask each other at once: whoever comes second is told.
+    for _ in 0..<200 {
+      let answers = Shared<Bool>()
+      let threads = try [(y, z), (z, y)].map { one, other in
+        try Background {
+          do {
+            _ = try one.perform { _ in try other.perform { _ in 6 } }
+            answers.append(true)
+          } catch EngineError.nestedPerform { answers.append(false) }
+        }
+      }
+      for thread in threads { try thread.join() }
+      #expect(answers.list.count == 2 && answers.list.contains(true))
+    }
+    y.stop()
+    z.stop()
+  }
+
+  @Test(
+    "Closing waits for the transactions of other threads, and lets none begin",
+    arguments: [false, true])
+  func closing(hasWritten: Bool) throws {
+    if hasWritten { try database.write { _ = try $0.table("t").insert(["a": .int(9)]) } }
+    let path = folder.path("b.sheaf")
+    try Database.open(path).close()
+    let database = hasWritten ? database : try Database.open(path)
+    let (begun, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let order = Shared<String>()
+    let writer = try Background {
+      try database.write {
+        begun.signal()
+        end.wait()
+        try $0.createTable("late", columns: [Column("x", .int)])
+        order.append("written")
+      }
+    }
+    begun.wait()
+    let closer = try Background {
+      try database.close()
+      order.append("closed")
+    }
+    System.sleep(milliseconds: 30)
+    #expect(order.list.isEmpty)
+    #expect(throws: EngineError.closed(path: database.path)) { try database.write { _ in } }
+    end.signal()
+    try writer.join()
+    try closer.join()
+    #expect(order.list == ["written", "closed"])
+    let again = try Database.open(database.path)
+    #expect(try again.snapshot().tableNames.contains("late") && again.check().isSound)
+    try again.close()
+  }
+}
