@@ -6,7 +6,7 @@ enum Main {
     System.openStandardDescriptors()
     System.ignoreClosedPipes()
     System.keepEndingsOfChildren()
-    let status = Shell.run(Array(CommandLine.arguments.dropFirst()))
+    let status = Shell.run(Array(System.arguments.dropFirst()))
     System.exit(status.rawValue)
   }
 }
