@@ -106,8 +106,8 @@ extension CommandError {
       .noSuchObject, .invalidProperty:
       .usage
     case .closed, .nestedTransaction, .nestedConnection, .nestedPerform, .transactionEnded,
-      .transactionFailed, .wrongThread, .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
-      .foreign:
+      .transactionFailed, .wrongThread, .insideTransaction, .noTransaction, .invalidated,
+      .cannotObserve, .referenceResolved, .foreign:
       .bug
     }
   }
@@ -119,7 +119,7 @@ extension CommandError {
     case .busy: .busy
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
-      .damagedArchive, .inputChanged, .unlikeTable, .missingColumn:
+      .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .unfinished, .otherFormat:
       .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

@@ -7,7 +7,7 @@ enum Main {
     System.ignoreClosedPipes()
     System.ignoreFileSizeLimit()
     System.keepEndingsOfChildren()
-    let status = Shell.run(Array(CommandLine.arguments.dropFirst()))
+    let status = Shell.run(Array(System.arguments.dropFirst()))
     System.exit(status.rawValue)
   }
 }

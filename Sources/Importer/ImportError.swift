@@ -70,6 +70,10 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case cannotResume(path: String, reason: String)
   /// The input's columns are not those of the table it is to go into.
   case unlikeTable(path: String, table: String, reason: String)
+  /// The last record has no line end, which was asked for.
+  case unfinished(position: SourcePosition)
+  /// The input is in a format that is no CSV.
+  case otherFormat(path: String, format: String, advice: String)
   /// A column named in the options is not in the input.
   case noSuchColumn(name: String, known: [String])
   /// A column that the table has, and that options or the table need, is not in the input.
@@ -112,6 +116,11 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(path): the input has no column '\(name)', which the table needs; it has: "
         + known.prefix(20).joined(separator: ", ") + (known.count > 20 ? ", ..." : "")
         + "; get the right file, or name one of its columns so with --rename"
+    case .unfinished(let position):
+      "\(position): the last record has no line end, so the input may have been cut off; get it again, or "
+        + "leave --require-final-newline out; what was committed stays, --resume goes on from there"
+    case .otherFormat(let path, let format, let advice):
+      "\(path): the input is no CSV but \(format): \(advice)"
     case .unlikeTable(let path, let table, let reason):
       "\(path): the input does not go with table '\(table)': \(reason)"
     case .invalidOption(let reason): reason
@@ -129,7 +138,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .cannotCreate(let path, let reason): "\(path): \(reason); name another file with --rejects"
     case .busy(let database, let seconds):
       "\(database): another import or compaction is using it"
-        + (seconds > 0 ? ", and was for \(Self.text(seconds)) seconds" : "")
+        + (seconds > 0
+          ? ", and was for \(Self.text(seconds)) second\(seconds == 1 ? "" : "s")" : "")
         + "; run the command again later, or let it wait longer with --wait"
     case .unreadableInput(let path, let reason):
       "\(path): cannot read the input: \(reason); check the path and its permissions"

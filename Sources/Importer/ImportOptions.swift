@@ -155,6 +155,9 @@ public struct ImportOptions: Sendable {
   /// Take an input that has no column of the table's, or no names and another width, and add its columns: such
   /// an input is refused otherwise.
   public var newColumns = false
+  /// Refuse an input whose last record has no line end, before that record is committed; otherwise it is noted,
+  /// where there are others.
+  public var requiresFinalNewline = false
   /// Read at most so many records of each input.
   public var limit: Int?
   /// How many seconds to wait while another import or compaction has the database; 0: not at all.

@@ -89,6 +89,7 @@ struct ImportRun {
   /// The file's name without its extensions.
   private static func tableName(_ path: String) -> String {
     if path == "-" { return "stdin" }
+    let path = PathText.shown(path)
     let name = path.split(separator: "/").last.map(String.init) ?? path
     let stem = name.drop { $0 == "." }.prefix { $0 != "." }
     return stem.isEmpty ? name : String(stem)
@@ -262,7 +263,9 @@ struct ImportRun {
       noteRejects(log, writer, file)
       throw error
     }
-    note(writer.tolerances.notes, file)
+    note(
+      writer.tolerances.notes + [opened.source.change, writer.unfinishedNote].compactMap(\.self),
+      file)
     add(writer, plan, file, start)
     describe(opened)
     noteRejects(log, writer, file)

@@ -175,15 +175,17 @@ struct InputPlanner {
       path: name, reason: "\(nuls.count) of its first \(head.count) bytes are NUL; \(advice)")
   }
 
-  /// What is compressed in a way that was not seen before it was read, as a pipe's contents.
+  /// What is compressed in a way that was not seen before it was read, as a pipe's contents, and what is no
+  /// CSV at all.
   private func checkPlain(_ sample: [UInt8]) throws(ImportError) {
     if let compression = Compression.of(path: "", beginning: sample) {
-      throw .unreadableInput(
-        path: name,
-        reason: "it is compressed: send it through \(compression.program) -dc, or name the file")
+      throw .otherFormat(
+        path: name, format: "compressed by \(compression.program)",
+        advice: "send it through \(compression.program) -dc, or name the file")
     }
-    if sample.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
-      throw .unreadableInput(path: name, reason: "it is a ZIP archive: unpack it first")
+    let isTold = options.delimiter != nil
+    if let other = OtherFormat.of(sample), !(isTold && other.mayBeText) {
+      throw .otherFormat(path: name, format: other.name, advice: other.advice)
     }
   }
 
@@ -266,6 +268,11 @@ struct InputPlanner {
       // Comments and blank lines before it may fill a chunk.
       while let chunk = try splitter.next(recordLimit: 1) {
         if chunk.recordCount > 0 {
+          if chunk.isUnfinished, options.requiresFinalNewline {
+            throw ImportError.unfinished(
+              position: SourcePosition(
+                file: name, line: chunk.firstLine, column: 1, byteOffset: chunk.byteOffset))
+          }
           let parsed = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend).parse(chunk)
           defer { parsed.release() }
           let header = try Header(

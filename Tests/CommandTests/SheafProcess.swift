@@ -97,7 +97,10 @@ final class SheafProcess {
     posix_spawnattr_setflags(
       &attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
 
-    let words = ([program] + arguments).map { strdup($0) } + [nil]
+    let words =
+      ([program] + arguments).map { word in
+        strdup(PathText.bytes(word).map { CChar(bitPattern: $0) } + [0])
+      } + [nil]
     let variables = Self.variables(adding: environment).map { strdup($0) } + [nil]
     defer { for pointer in words + variables { free(pointer) } }
     var started: pid_t = 0

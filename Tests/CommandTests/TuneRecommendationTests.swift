@@ -104,6 +104,12 @@ import Testing
     }
     let summary = try #require(TuneSummary(combination, runs, total: 1000))
     #expect(summary.isScaled && summary.runs == 3 && summary.records == 250)
+    // What an import costs at all is not multiplied.
+    let fixed = TuneEstimate((100, 1.1), (400, 1.4))
+    #expect(abs(fixed.value(10_000) - 11) < 1e-9 && fixed.count(for: 11) == 10_000)
+    #expect(TuneEstimate(nil, (100, 2)).value(1000) == 20)
+    #expect(TuneEstimate((100, 2), (100, 2)).value(1000) == 20)
+    #expect(TuneEstimate((100, 3), (400, 2)).value(1000) == 2)
     #expect(summary.seconds.median == 8 && summary.seconds.minimum == 4)
     #expect(summary.seconds.maximum == 16 && summary.compactSeconds.median == 2)
     #expect(summary.fileBytes.median == 4004 && summary.compactedBytes.median == 2000)

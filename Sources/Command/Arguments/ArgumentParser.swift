@@ -1,3 +1,5 @@
+import Engine
+
 /// Checks the words after a command's name against its definition.
 ///
 /// `--name value` and `--name=value` are the same; `--` ends the options; `-` is an argument like
@@ -73,14 +75,24 @@ struct ArgumentParser {
       text = next
       rest.removeFirst()
     }
+    if option.completion != .files { try checkText(text, "--" + option.name) }
     guard option.accepts(text) else { throw .wrongValue(text, of: option) }
     return text
+  }
+
+  /// Only paths may be bytes that are no text.
+  private func checkText(_ text: String, _ name: String) throws(CommandError) {
+    if PathText.hasBytes(text) { throw .usage("\(name): \"\(text)\" is not UTF-8") }
   }
 
   private func checkComplete(
     _ positionals: [String], _ given: [String: [String]]
   ) throws(CommandError) {
     let expected = definition.positionals
+    for (index, text) in positionals.enumerated() {
+      guard let own = index < expected.count ? expected[index] : expected.last else { break }
+      if own.completion != .files { try checkText(text, own.name) }
+    }
     if positionals.count < expected.count, expected[positionals.count].isRequired {
       let missing = expected[positionals.count]
       throw .usage(

@@ -55,8 +55,11 @@ extension CommandError {
   }
 
   static func wrongValue(_ text: String, of option: some OptionEntry) -> CommandError {
-    .usage(
-      "--\(option.name): \"\(text)\" is not allowed; expected \(option.allowed)"
+    // Of the right form, were its number smaller.
+    let digits = text.prefix { $0 >= "0" && $0 <= "9" }
+    let isTooLarge = digits.count > 6 && option.accepts("1" + text.dropFirst(digits.count))
+    return .usage(
+      "--\(option.name): \"\(text)\" is \(isTooLarge ? "too large" : "not allowed"); expected \(option.allowed)"
         + Suggestion.phrase(for: text, among: option.completion.words))
   }
 }

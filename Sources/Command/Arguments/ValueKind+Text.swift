@@ -166,7 +166,7 @@ extension ValueKind where Value == HeaderChoice {
       placeholder: "yes|no|NAME,...", allowed: "yes, no, or names separated by commas",
       completion: .words(["yes", "no"])
     ) { text in
-      switch text {
+      switch text.lowercased() {
       case "yes": .firstRecord
       case "no": .absent
       default: parseNames(text).map { .names($0) }

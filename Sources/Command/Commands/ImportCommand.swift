@@ -103,6 +103,11 @@ enum ImportCommand {
   static let null = Option<String>(
     "null", .text, repeatable: true, group: inputGroup,
     help: "A further spelling of null; an empty field without quotes always is one")
+  static let requireFinalNewline = Flag(
+    "require-final-newline", group: inputGroup,
+    help:
+      "Refuse an input whose last record has no line end, as one that was cut off may not have, before "
+      + "that record is committed; otherwise it is noted")
   static let limit = Option<Int>(
     "limit", .count, group: inputGroup, help: "Read at most N records")
 
@@ -172,7 +177,7 @@ enum ImportCommand {
     options: [
       into, table, key, onConflict, truncate, batchSize, durability, resume, CommonOptions.wait,
       delimiter, quote, escape, comment, skipLines, header, encoding, types, dateFormat, decimal,
-      thousands, null, columns, rename, newColumns, limit,
+      thousands, null, columns, rename, newColumns, requireFinalNewline, limit,
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
       parsers, queue,
@@ -268,6 +273,17 @@ enum ImportCommand {
     return .dataRefused
   }
 
+  /// The names, each of which may be there once.
+  private static func unrepeated(_ names: [String], _ option: some OptionEntry)
+    throws(CommandError) -> [String]
+  {
+    var seen = Set<String>()
+    for name in names where !seen.insert(name).inserted {
+      throw .usage("--\(option.name) names '\(name)' twice")
+    }
+    return names
+  }
+
   /// What was asked for, as the library takes it.
   static func options(_ arguments: ParsedArguments) throws -> ImportOptions {
     var options = ImportOptions(
@@ -294,14 +310,17 @@ enum ImportCommand {
       case nil: .sniffed
       case .firstRecord: .firstRecord
       case .absent: .absent
-      case .names(let names): .names(names)
+      case .names(let names): .names(try unrepeated(names, header))
       }
     options.types =
       switch try arguments.required(types) {
       case .infer: .infer
       case .text: .text
       case .named(let types):
-        .named(Dictionary(types.map { ($0.column, $0.type) }) { _, last in last })
+        .named(
+          Dictionary(
+            uniqueKeysWithValues: zip(
+              try unrepeated(types.map(\.column), Self.types), types.map(\.type))))
       }
     options.nulls = try arguments.values(null)
     options.dateFormats = try arguments.values(dateFormat)
@@ -314,6 +333,7 @@ enum ImportCommand {
       }
     }
     options.newColumns = arguments.isSet(newColumns)
+    options.requiresFinalNewline = arguments.isSet(requireFinalNewline)
     options.limit = try arguments.value(limit)
     options.ragged = try arguments.required(ragged)
     options.rejects = try arguments.value(rejects)

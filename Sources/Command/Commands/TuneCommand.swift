@@ -125,7 +125,7 @@ enum TuneCommand {
       }
       System.close(try System.open(path, .readOnly))
     } catch let error as SystemError {
-      throw CommandError.input(error)
+      throw ImportError.unreadableInput(path: path, reason: error.reason)
     }
   }
 

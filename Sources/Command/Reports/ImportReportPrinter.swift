@@ -340,8 +340,19 @@ struct ImportReportPrinter {
 
   /// The command that goes on with this import.
   private var resumeCommand: String {
-    let words = CommandLine.arguments.dropFirst().filter { $0 != "--resume" }
+    let words = System.arguments.dropFirst().filter { $0 != "--resume" }
     return (["sheaf"] + words.map(Self.quoted) + ["--resume"]).joined(separator: " ")
+  }
+
+  /// The same for a word with bytes that are no text.
+  private static func quotedBytes(_ word: String) -> String {
+    let parts = word.unicodeScalars.map { scalar in
+      if let byte = PathText.byte(scalar) {
+        return "\\x" + String(byte, radix: 16, uppercase: true)
+      }
+      return scalar == "'" || scalar == "\\" ? "\\\(scalar)" : String(scalar)
+    }
+    return "$'" + parts.joined() + "'"
   }
 
   /// The word as a shell takes it.
@@ -351,6 +362,7 @@ struct ImportReportPrinter {
         || "-_./,:=%+@".utf8.contains(byte)
     }
     if plain, !word.isEmpty { return word }
+    if PathText.hasBytes(word) { return quotedBytes(word) }
     return "'"
       + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
       + "'"

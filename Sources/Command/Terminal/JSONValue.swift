@@ -28,7 +28,7 @@ enum JSONValue: Sendable, Equatable {
     case .bool(let value): writer.bool(value)
     case .int(let number): writer.integer(number)
     case .double(let number): writer.double(number)
-    case .string(let text): writer.string(text)
+    case .string(let text): writer.string(PathText.shown(text))
     case .array(let elements):
       writer.beginArray()
       for element in elements { element.write(to: &writer) }
@@ -46,6 +46,7 @@ enum JSONValue: Sendable, Equatable {
   /// The value on one line, with its newline.
   var line: [UInt8] {
     var writer = JSONWriter()
+    writer.escapes = StandardError.commandsTerminal
     write(to: &writer)
     writer.newline()
     return writer.bytes

@@ -19,14 +19,28 @@ enum StandardError {
     }
   }
 
+  /// Whether a character commands the terminal or the eye rather than being seen: controls, marks and
+  /// overrides of the direction of writing, separators of lines, the byte-order mark.
+  @Sendable static func commandsTerminal(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x2069,
+      0xFEFF, 0xFFF9...0xFFFB:
+      true
+    default: false
+    }
+  }
+
+  /// The text with everything escaped that it must not do to a terminal, and bytes of paths that are no
+  /// text as `\xE9`.
   static func escaped(_ message: String) -> String {
+    let message = PathText.shown(message)
     var result = ""
     for scalar in message.unicodeScalars {
       switch scalar {
       case "\n": result += "\\n"
       case "\r": result += "\\r"
       case "\t": result += "\\t"
-      case _ where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value):
+      case _ where commandsTerminal(scalar):
         result += "\\u{\(String(scalar.value, radix: 16))}"
       default: result.unicodeScalars.append(scalar)
       }

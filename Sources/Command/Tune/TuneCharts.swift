@@ -145,8 +145,14 @@ struct TuneCharts {
         + "<g class=\"point s\(one.style)\">"
         + TuneChart.marker(one.style, "13", "6") + "</g></svg>\(Markup.escaped(one.name))</li>"
     }.joined()
+    // What nobody has measured is told from what somebody has.
+    let estimated =
+      series.contains { $0.points.contains(where: \.isScaled) }
+      ? "<li><svg viewBox=\"0 0 26 12\" aria-hidden=\"true\"><g class=\"point s1 hollow\">"
+        + TuneChart.marker(1, "13", "6") + "</g></svg>≈ estimated from a part</li>"
+      : ""
     return "<figure>\n<figcaption>\(Markup.escaped(title))</figcaption>\n"
-      + "<ul class=\"legend\">\(legend)</ul>\n" + chart.svg + "</figure>\n"
+      + "<ul class=\"legend\">\(legend)\(estimated)</ul>\n" + chart.svg + "</figure>\n"
   }
 
   private func description(

@@ -3,14 +3,16 @@ import Engine
 /// Imports the same input again and again, and collects what was measured.
 ///
 /// Before anything counts there is one import of the whole input, which also counts its records, and
-/// one of the first transactions of each combination that has many, from which its time is estimated.
+/// two of the first transactions of each combination that has many, from which its time is estimated. One
+/// that would take too long is measured on a part of the input, and once on a part of that, so that the
+/// whole can be estimated from two points.
 /// Then come rounds in which every combination has its turn, every other round in the opposite order:
 /// what drifts meanwhile, such as the machine's temperature, hits all alike.
 struct TuneExperiment {
   /// Combinations with fewer transactions are not estimated by themselves.
   private static let manyTransactions = 200
-  /// The transactions of an estimate.
-  private static let pilotTransactions = 100
+  /// The transactions of the two imports of an estimate.
+  private static let pilotTransactions = (short: 40, long: 200)
 
   let settings: TuneSettings
   let folder: TuneFolder
@@ -86,29 +88,40 @@ struct TuneExperiment {
   {
     let total = results.records
     let size = combination.records(of: total)
-    var perRecord = warmUpSeconds / Double(total)
+    var estimate = TuneEstimate(nil, (total, warmUpSeconds))
     if total / size >= Self.manyTransactions {
       progress.show("estimate: \(combination.phrase)")
-      let records = size * Self.pilotTransactions
-      let pilot = try importing(combination, limit: records)
+      let pilots = try [Self.pilotTransactions.short, Self.pilotTransactions.long].map {
+        try (records: size * $0, value: importing(combination, limit: size * $0).seconds)
+      }
       folder.empty()
-      perRecord = pilot.seconds / Double(records)
+      // Five times the transactions in hardly more time: what they cost is lost in the noise, and rather too
+      // much of it is expected.
+      let isClear = pilots[1].value > 1.2 * pilots[0].value
+      estimate = TuneEstimate(isClear ? pilots[0] : nil, pilots[1])
     }
-    let seconds = perRecord * Double(total)
+    let seconds = estimate.value(total)
     guard seconds > Double(settings.maxSeconds) else {
       expected.append(seconds)
       return settings.limit
     }
-    var records = Self.rounded(Int(Double(settings.maxSeconds) / perRecord))
+    var records = Self.rounded(estimate.count(for: Double(settings.maxSeconds)))
     if case .count = combination.batchSize { records = max(size, records / size * size) }
     records = min(max(1, records), total)
-    expected.append(perRecord * Double(records))
+    expected.append(min(seconds, Double(settings.maxSeconds)))
     guard records < total else { return settings.limit }
+    let part = records / 4 / size * size
+    if part > 0 {
+      progress.show("estimate: \(combination.phrase)")
+      results.parts.append(try run(0, combination, limit: part))
+    }
     results.notes.append(
       "\(combination.phrase): measured on the first \(HumanFormat.count(records)) of "
         + "\(HumanFormat.count(total)) records, because all would take about "
         + "\(TuneFormat.seconds(seconds)) a run (--max-seconds \(settings.maxSeconds)). Its times, "
-        + "sizes and bytes are multiplied to stand for all, and marked with ≈.")
+        + "sizes and bytes are estimated for all"
+        + (part > 0 ? ", from how they grew behind the first \(HumanFormat.count(part))," : "")
+        + " and marked with ≈; nobody has measured them.")
     return records
   }
 

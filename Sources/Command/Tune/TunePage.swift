@@ -73,8 +73,8 @@ struct TunePage {
     "<h2>What was measured</h2>\n<div class=\"charts\">\n"
       + TuneCharts(results, summaries, recommendation).figures + "</div>\n"
       + (summaries.contains(where: \.isScaled)
-        ? "<p class=\"note\">Hollow markers: measured on a part of the input and multiplied to stand "
-          + "for all.</p>\n" : "")
+        ? "<p class=\"note\">Hollow markers: measured on a part of the input and estimated for "
+          + "all.</p>\n" : "")
   }
 
   // MARK: Tables
@@ -140,11 +140,12 @@ struct TunePage {
 
   private func range(_ index: Int, _ summary: TuneSummary) -> String {
     let ends = [("min", summary.seconds.minimum), ("max", summary.seconds.maximum)]
+    let mark = summary.isScaled ? "≈ " : ""
     return ends.map { name, value in
       Markup.element(
         "span",
         "data-key=\"summary.\(index).seconds.\(name)\" data-value=\"\(Self.text(.double(value)))\"",
-        TuneFormat.seconds(value))
+        mark + TuneFormat.seconds(value))
     }.joined(separator: " – ")
   }
 

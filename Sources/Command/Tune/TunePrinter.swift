@@ -48,7 +48,7 @@ struct TunePrinter {
     return [
       summary.combination.batchSize.shown, summary.combination.durability.rawValue,
       mark + TuneFormat.seconds(summary.seconds.median),
-      TuneFormat.seconds(summary.seconds.minimum) + " – "
+      mark + TuneFormat.seconds(summary.seconds.minimum) + " – "
         + TuneFormat.seconds(summary.seconds.maximum),
       mark + HumanFormat.size(summary.fileBytes.median),
       mark + HumanFormat.size(summary.compactedBytes.median),

@@ -13,6 +13,8 @@ struct TuneResults: Sendable {
   var records = 0
   var rejected = 0
   var runs: [TuneRun] = []
+  /// Runs on a small part of the input, from which, and the runs on a larger one, the whole is estimated.
+  var parts: [TuneRun] = []
   var notes: [String] = []
   /// False when a signal or an error ended the experiment early.
   var isComplete = false
@@ -24,7 +26,7 @@ struct TuneResults: Sendable {
 
   /// Combinations that have been measured at least once, from the smallest batch to the largest.
   var summaries: [TuneSummary] {
-    settings.combinations.compactMap { TuneSummary($0, runs, total: records) }
+    settings.combinations.compactMap { TuneSummary($0, runs, total: records, parts: parts) }
   }
 
   var date: String {
@@ -35,7 +37,7 @@ struct TuneResults: Sendable {
 
   /// The command that does it again.
   var command: String {
-    (["sheaf"] + CommandLine.arguments.dropFirst().map(ImportReportPrinter.quoted))
+    (["sheaf"] + System.arguments.dropFirst().map(ImportReportPrinter.quoted))
       .joined(separator: " ")
   }
 

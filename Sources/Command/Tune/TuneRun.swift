@@ -79,14 +79,16 @@ struct Spread<Value: Measured>: Sendable {
 
 /// The runs of one combination together.
 ///
-/// Where they read a part of the input only, times, sizes and bytes are multiplied to stand for all
-/// of it; memory is not.
+/// Where they read a part of the input only, times, sizes and bytes are estimated for all of it; memory is
+/// not.
 struct TuneSummary: Sendable {
   let combination: TuneCombination
   let runs: Int
   /// That each run read.
   let records: Int
   let isScaled: Bool
+  /// A run on fewer records, which the estimate goes by; nil without one.
+  let part: TuneRun?
   let seconds: Spread<Double>
   let bytesWritten: Spread<Int>
   let fileBytes: Spread<Int>
@@ -96,28 +98,43 @@ struct TuneSummary: Sendable {
 
   /// Nil without runs.
   ///
-  /// - Parameter total: the records of the whole input.
-  init?(_ combination: TuneCombination, _ all: [TuneRun], total: Int) {
+  /// - Parameters:
+  ///   - total: the records of the whole input.
+  ///   - parts: runs on fewer records than the others; without one, all is multiplied.
+  init?(_ combination: TuneCombination, _ all: [TuneRun], total: Int, parts: [TuneRun] = []) {
     let runs = all.filter { $0.combination == combination }
     let records = runs.first?.records ?? 0
-    let scale = records > 0 ? Double(total) / Double(records) : 1
-    func scaled(_ bytes: Int) -> Int {
-      records == total ? bytes : Int(min(Double(bytes) * scale, 1e18).rounded())
+    let part = records == total ? nil : parts.first { $0.combination == combination }
+    func estimate(_ own: Double, _ short: Double?) -> Double {
+      TuneEstimate(short.map { (part?.records ?? 0, $0) }, (records, own)).value(total)
     }
-    func scaled(_ seconds: Double) -> Double {
-      records == total ? seconds : (seconds * scale * 1e6).rounded() / 1e6
+    func sizes(_ path: KeyPath<TuneRun, Int>) -> Spread<Int>? {
+      Spread(
+        runs.map { run in
+          let own = run[keyPath: path]
+          if records == total { return own }
+          let all = estimate(Double(own), part.map { Double($0[keyPath: path]) })
+          return Int(min(all, 1e18).rounded())
+        })
     }
-    guard let seconds = Spread(runs.map { scaled($0.seconds) }),
-      let bytesWritten = Spread(runs.map { scaled($0.bytesWritten) }),
-      let fileBytes = Spread(runs.map { scaled($0.fileBytes) }),
-      let compactedBytes = Spread(runs.map { scaled($0.compactedBytes) }),
-      let compactSeconds = Spread(runs.map { scaled($0.compactSeconds) }),
+    func times(_ path: KeyPath<TuneRun, Double>) -> Spread<Double>? {
+      Spread(
+        runs.map { run in
+          let own = run[keyPath: path]
+          return records == total
+            ? own : (estimate(own, part?[keyPath: path]) * 1e6).rounded() / 1e6
+        })
+    }
+    guard let seconds = times(\.seconds), let bytesWritten = sizes(\.bytesWritten),
+      let fileBytes = sizes(\.fileBytes), let compactedBytes = sizes(\.compactedBytes),
+      let compactSeconds = times(\.compactSeconds),
       let peakMemory = Spread(runs.map(\.peakMemory))
     else { return nil }
     self.combination = combination
     self.runs = runs.count
     self.records = records
     isScaled = records != total
+    self.part = part
     self.seconds = seconds
     self.bytesWritten = bytesWritten
     self.fileBytes = fileBytes
@@ -130,7 +147,7 @@ struct TuneSummary: Sendable {
     [
       "batchSize": combination.batchSize.json,
       "durability": .string(combination.durability.rawValue), "runs": .int(runs),
-      "records": .int(records), "scaled": .bool(isScaled),
+      "records": .int(records), "scaled": .bool(isScaled), "part": .optional(part, \.json),
       "seconds": seconds.json { .double($0) },
       "bytesWritten": bytesWritten.json { .int($0) },
       "fileBytes": fileBytes.json { .int($0) },

@@ -7,6 +7,8 @@ package struct JSONWriter {
   /// For every open object or array: its closing byte, and whether it has an element yet.
   private var open: [(close: UInt8, hasElement: Bool)] = []
   private var followsKey = false
+  /// Characters beyond ASCII that are written as escapes in values, though JSON does not want it.
+  package var escapes: (@Sendable (Unicode.Scalar) -> Bool)?
 
   package init() {}
 
@@ -44,7 +46,24 @@ package struct JSONWriter {
 
   package mutating func string(_ text: String) {
     separate()
-    appendQuoted(text.utf8)
+    appendQuoted(escaped(text).utf8, isEscaped: escapes != nil)
+  }
+
+  /// The text with what `escapes` says, and all that JSON wants escaped, escaped.
+  private func escaped(_ text: String) -> String {
+    guard let escapes else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      if scalar.value > 0x7F, scalar.value < 0x1_0000, escapes(scalar) {
+        let digits = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      } else if scalar == "\\" {
+        result += "\\\\"
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
   }
 
   /// A string from bytes that are valid UTF-8.
@@ -89,10 +108,12 @@ package struct JSONWriter {
     open[last].hasElement = true
   }
 
-  private mutating func appendQuoted(_ text: some Collection<UInt8>) {
+  /// - Parameter isEscaped: whether backslashes are escapes already.
+  private mutating func appendQuoted(_ text: some Collection<UInt8>, isEscaped: Bool = false) {
     bytes.append(UInt8(ascii: "\""))
     for byte in text {
       switch byte {
+      case UInt8(ascii: "\\") where isEscaped: bytes.append(byte)
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
         bytes.append(UInt8(ascii: "\\"))
         bytes.append(byte)

@@ -103,7 +103,7 @@ extension System {
     posix_spawnattr_setflags(
       &attributes,
       Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
-    let words = ([program] + arguments).map { strdup($0) } + [nil]
+    let words = ([program] + arguments).map { strdup(native($0)) } + [nil]
     defer { for word in words { free(word) } }
     return posix_spawnp(&process, program, &actions, &attributes, words, environ)
   }

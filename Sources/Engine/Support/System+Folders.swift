@@ -10,21 +10,21 @@ extension System {
   ///
   /// - Returns: false when something of that name is there already.
   package static func makeFolder(_ path: String) throws(SystemError) -> Bool {
-    if mkdir(path, 0o777) == 0 { return true }
+    if mkdir(native(path), 0o777) == 0 { return true }
     if errno == EEXIST { return false }
     throw SystemError(operation: "create folder", path: path, code: errno)
   }
 
   /// Removes an empty folder; one that is not there is no error.
   package static func removeFolder(_ path: String) throws(SystemError) {
-    if rmdir(path) != 0 && errno != ENOENT {
+    if rmdir(native(path)) != 0 && errno != ENOENT {
       throw SystemError(operation: "remove folder", path: path, code: errno)
     }
   }
 
   /// The names in a folder, sorted, without `.` and `..`.
   package static func names(in path: String) throws(SystemError) -> [String] {
-    guard let folder = opendir(path) else {
+    guard let folder = opendir(native(path)) else {
       throw SystemError(operation: "read folder", path: path, code: errno)
     }
     defer { closedir(folder) }
@@ -38,7 +38,7 @@ extension System {
       let name = withUnsafePointer(to: &entry.pointee.d_name) { field in
         field.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: field.pointee))
         {
-          String(cString: $0)
+          PathText.text($0)
         }
       }
       if name != ".", name != ".." { names.append(name) }
@@ -75,6 +75,6 @@ extension System {
   /// Whether a path names a symbolic link.
   package static func isLink(_ path: String) -> Bool {
     var raw = stat()
-    return lstat(path, &raw) == 0 && raw.st_mode & S_IFMT == S_IFLNK
+    return lstat(native(path), &raw) == 0 && raw.st_mode & S_IFMT == S_IFLNK
   }
 }

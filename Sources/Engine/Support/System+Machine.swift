@@ -59,7 +59,7 @@ extension System {
   package static func fileSystem(at path: String) -> String? {
     #if canImport(Darwin)
       var raw = statfs()
-      guard statfs(path, &raw) == 0 else { return nil }
+      guard statfs(native(path), &raw) == 0 else { return nil }
       return withUnsafeBytes(of: raw.f_fstypename) {
         String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }

@@ -6,6 +6,11 @@
 
 /// Signals, the end of the process, the terminal.
 extension System {
+  /// The words that the program was started with, its own name first; see `PathText`.
+  package static var arguments: [String] {
+    (0..<Int(CommandLine.argc)).map { CommandLine.unsafeArgv[$0].map { PathText.text($0) } ?? "" }
+  }
+
   /// What `handle` runs: a plain function, because only async-signal-safe code may run there.
   package typealias SignalHandler = @convention(c) (Int32) -> Void
 

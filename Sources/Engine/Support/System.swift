@@ -114,9 +114,9 @@ package enum System {
       }
     while true {
       #if canImport(Darwin)
-        let descriptor = Darwin.open(path, flags | O_CLOEXEC, mode_t(permissions))
+        let descriptor = Darwin.open(native(path), flags | O_CLOEXEC, mode_t(permissions))
       #else
-        let descriptor = Glibc.open(path, flags | O_CLOEXEC, mode_t(permissions))
+        let descriptor = Glibc.open(native(path), flags | O_CLOEXEC, mode_t(permissions))
       #endif
       if descriptor >= 0 { return descriptor }
       if errno != EINTR { throw SystemError(operation: "open", path: path, code: errno) }
@@ -141,7 +141,7 @@ package enum System {
 
   package static func status(path: String) throws(SystemError) -> FileStatus {
     var raw = stat()
-    guard stat(path, &raw) == 0 else {
+    guard stat(native(path), &raw) == 0 else {
       throw SystemError(operation: "stat", path: path, code: errno)
     }
     return FileStatus(raw)
@@ -273,16 +273,16 @@ package enum System {
 
   package static func rename(_ from: String, to: String) throws(SystemError) {
     #if canImport(Darwin)
-      let failed = Darwin.rename(from, to) != 0
+      let failed = Darwin.rename(native(from), native(to)) != 0
     #else
-      let failed = Glibc.rename(from, to) != 0
+      let failed = Glibc.rename(native(from), native(to)) != 0
     #endif
     if failed { throw SystemError(operation: "rename", path: from, code: errno) }
   }
 
   /// Removes a file; a file that is not there is no error.
   package static func remove(_ path: String) throws(SystemError) {
-    if unlink(path) != 0 && errno != ENOENT {
+    if unlink(native(path)) != 0 && errno != ENOENT {
       throw SystemError(operation: "remove", path: path, code: errno)
     }
   }
@@ -440,7 +440,7 @@ package enum System {
   /// Bytes an unprivileged user may still write on the file system that holds `path`.
   package static func freeSpace(at path: String) throws(SystemError) -> Int {
     var raw = statvfs()
-    guard statvfs(path, &raw) == 0 else {
+    guard statvfs(native(path), &raw) == 0 else {
       throw SystemError(operation: "statvfs", path: path, code: errno)
     }
     let (bytes, overflow) = Int(clamping: raw.f_bavail).multipliedReportingOverflow(
@@ -457,9 +457,9 @@ package enum System {
 
   /// The path with all symbolic links followed; the path itself when it names nothing yet.
   package static func resolved(_ path: String) -> String {
-    guard let buffer = realpath(path, nil) else { return path }
+    guard let buffer = realpath(native(path), nil) else { return path }
     defer { free(buffer) }
-    return String(cString: buffer)
+    return PathText.text(buffer)
   }
 
   /// The folder part of a path; `.` when it has none.

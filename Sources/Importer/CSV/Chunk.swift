@@ -23,6 +23,8 @@ package final class Chunk: @unchecked Sendable {
   package let lineBreaks: Int
   /// True when the input ends with this chunk.
   package let isLast: Bool
+  /// True when the last record has no end but that of the input.
+  package let isUnfinished: Bool
   package let blankLinesAreRecords: Bool
   /// Of the input; the chunk itself is UTF-8.
   package let encoding: TextEncoding
@@ -54,6 +56,7 @@ package final class Chunk: @unchecked Sendable {
     recordCount = summary.recordCount
     lineBreaks = summary.lineBreaks
     isLast = summary.isLast
+    isUnfinished = summary.isUnfinished
     blankLinesAreRecords = summary.blankLinesAreRecords
     encoding = summary.encoding
     inputByteCount = summary.inputByteCount
@@ -70,6 +73,7 @@ package final class Chunk: @unchecked Sendable {
     let recordCount: Int
     let lineBreaks: Int
     let isLast: Bool
+    let isUnfinished: Bool
     let blankLinesAreRecords: Bool
     let encoding: TextEncoding
     let inputByteCount: Int

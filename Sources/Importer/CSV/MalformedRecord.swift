@@ -42,6 +42,29 @@ package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
+extension MalformedReason {
+  /// What may help with a record of other bytes than text.
+  func advice(_ record: [UInt8]) -> String {
+    guard self == .invalidUTF8 else { return "" }
+    let isLikely = Self.isWindows1252(record)
+    return "; name the encoding of the input with --encoding"
+      + (isLikely ? ", which is likely windows-1252" : "")
+  }
+
+  /// Whether all bytes beyond ASCII are characters of Windows-1252, and no two of them one of UTF-8.
+  private static func isWindows1252(_ bytes: [UInt8]) -> Bool {
+    var parser = Unicode.UTF8.ForwardParser()
+    var input = bytes.makeIterator()
+    while true {
+      switch parser.parseScalar(from: &input) {
+      case .emptyInput: return !bytes.contains(where: Transcoder.undefined.contains)
+      case .valid(let scalar): if scalar.count > 1 { return false }
+      case .error: break
+      }
+    }
+  }
+}
+
 /// A record that is not a row, and where it goes wrong.
 ///
 /// The place is that of the record for too few fields, of the first surplus field for too many, of

@@ -132,7 +132,7 @@ package final class RecordSplitter: @unchecked Sendable {
         let isUnfinished = scan.isInRecord(count: filled - start)
         return try chunk(
           filled - start, records: scan.records + (isUnfinished ? 1 : 0),
-          lineBreaks: scan.lineBreaks)
+          lineBreaks: scan.lineBreaks, isUnfinished: isUnfinished)
       }
     }
   }
@@ -260,7 +260,9 @@ package final class RecordSplitter: @unchecked Sendable {
 
   // MARK: Cutting
 
-  private func chunk(_ cut: Int, records: Int, lineBreaks: Int) throws(ImportError) -> Chunk? {
+  private func chunk(
+    _ cut: Int, records: Int, lineBreaks: Int, isUnfinished: Bool = false
+  ) throws(ImportError) -> Chunk? {
     var end = cut
     // Whether a line feed completes the record end, and whether this is the last chunk, takes one
     // more byte to know.
@@ -278,6 +280,7 @@ package final class RecordSplitter: @unchecked Sendable {
       summary: Chunk.Summary(
         index: nextIndex, byteOffset: byteOffset, firstRecord: nextRecord, firstLine: line,
         recordCount: records, lineBreaks: lineBreaks, isLast: atEnd && start + end == filled,
+        isUnfinished: isUnfinished,
         blankLinesAreRecords: blankLinesAreRecords, encoding: encoding,
         inputByteCount: inputByteCount, checksumBefore: before, checksumAfter: checksum.value))
     start += end

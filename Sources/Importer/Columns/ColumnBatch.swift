@@ -85,6 +85,8 @@ struct ColumnBatch: Sendable {
   let byteCount: Int
   /// True for the input's last chunk.
   let isLast: Bool
+  /// Where the input's last record begins, if it has no line end.
+  let unfinished: SourcePosition?
 }
 
 /// Rows as spellings, for batches too small to have clusters of their own.

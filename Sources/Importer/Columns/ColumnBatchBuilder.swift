@@ -52,7 +52,8 @@ final class ColumnBatchBuilder {
       rows: try rows(encoded, matrix, parsed, chunk), rowCount: matrix.rowCount,
       columns: summaries(encoded, matrix, parsed, chunk), rejects: rejects,
       tolerances: parsed.tolerances,
-      boundaries: boundaries(parsed, chunk), byteCount: chunk.byteCount, isLast: chunk.isLast)
+      boundaries: boundaries(parsed, chunk), byteCount: chunk.byteCount, isLast: chunk.isLast,
+      unfinished: unfinished(parsed, chunk))
   }
 
   // MARK: Encoding
@@ -331,16 +332,26 @@ final class ColumnBatchBuilder {
     return (text, MisfitReason(type, column.strictNotation, bytes, column: column.name).description)
   }
 
+  private func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {
+    guard chunk.isUnfinished, parsed.recordCount > 0 else { return nil }
+    let last = parsed.recordCount - 1
+    return SourcePosition(
+      file: plan.file, line: parsed.line(ofRecord: last), column: 1,
+      byteOffset: parsed.byteOffset(ofRecord: last))
+  }
+
   // MARK: Rejects
 
   private func reject(_ malformed: MalformedRecord, _ parsed: ParsedChunk) -> Reject {
-    Reject(
+    let original = parsed.originalBytes(ofRecord: malformed.record)
+    return Reject(
       record: (parsed.chunk?.firstRecord ?? 1) + malformed.record,
       position: SourcePosition(
         file: plan.file, line: malformed.line, column: malformed.column,
         byteOffset: malformed.byteOffset),
-      column: nil, value: nil, reason: malformed.reason.description,
-      original: parsed.originalBytes(ofRecord: malformed.record))
+      column: nil, value: nil,
+      reason: malformed.reason.description + malformed.reason.advice(original),
+      original: original)
   }
 
   private func reject(

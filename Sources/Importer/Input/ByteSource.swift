@@ -9,6 +9,9 @@ package protocol ByteSource: AnyObject, Sendable {
   /// What tells this input from another or a changed one; nil for pipes.
   var identity: InputIdentity? { get }
 
+  /// What has become of the file since it was opened, for a note; nil when it is the same, or no file.
+  var change: String? { get }
+
   /// Asked while a pipe has nothing to read: true ends the wait with `ImportError.interrupted`. Set
   /// before the source is read.
   var isCancelled: @Sendable () -> Bool { get set }
@@ -26,6 +29,8 @@ package protocol ByteSource: AnyObject, Sendable {
 }
 
 extension ByteSource {
+  package var change: String? { nil }
+
   /// Bytes in the whole input; nil when only its end will tell.
   package var size: Int? { identity?.size }
 }

@@ -10,6 +10,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   // @unchecked: everything that changes is touched by the one thread that reads; see `ByteSource`.
   package var name: String { source.name }
   package var identity: InputIdentity? { source.identity }
+  package var change: String? { source.change }
   package var isCancelled: @Sendable () -> Bool {
     get { source.isCancelled }
     set { source.isCancelled = newValue }

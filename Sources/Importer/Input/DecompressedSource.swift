@@ -11,19 +11,23 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
   package let name: String
   package var identity: InputIdentity? { nil }
   package var isCancelled: @Sendable () -> Bool = { false }
+  package var change: String? { file.change }
+  private let file: FileSource
   private let program: String
   private let child: ChildProcess
   private var position = 0
   private var hasEnded = false
 
-  /// - Parameter descriptor: the compressed file, from its first byte; may be closed afterwards.
+  /// - Parameter file: the compressed file, from its first byte.
   /// - Throws: `ImportError.missingProgram`, `.unreadableInput`.
-  init(_ descriptor: Int32, name: String, _ compression: Compression) throws(ImportError) {
+  init(_ file: FileSource, _ compression: Compression) throws(ImportError) {
+    let name = file.name
     self.name = name
+    self.file = file
     program = compression.program
     do {
       child = try System.start(
-        program, compression.arguments, input: descriptor, capturesError: true)
+        program, compression.arguments, input: file.descriptor, capturesError: true)
     } catch  where error.isMissing {
       throw ImportError.missingProgram(
         path: name, program: compression.program, advice: compression.advice)

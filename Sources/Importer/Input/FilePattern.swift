@@ -20,7 +20,11 @@ package enum FilePattern {
     let parts = pattern.split(separator: "/").map(String.init)
     var found: [String] = []
     try collect(pattern.hasPrefix("/") ? "/" : "", parts[...], depth: 0, into: &found)
-    return Set(found).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    // By bytes, too, two names are the same or not: texts are equal that only look the same.
+    let paths = found.map { (text: $0, bytes: PathText.bytes($0)) }
+      .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    return paths.indices.filter { $0 == 0 || paths[$0 - 1].bytes != paths[$0].bytes }
+      .map { paths[$0].text }
   }
 
   private static func collect(

@@ -7,7 +7,7 @@ package final class FileSource: ByteSource, @unchecked Sendable {
   // @unchecked: `position` is touched by the one thread that reads; see `ByteSource`.
   package let name: String
   package let identity: InputIdentity?
-  private let descriptor: Int32
+  let descriptor: Int32
   private let closesDescriptor: Bool
   private var position = 0
   package var isCancelled: @Sendable () -> Bool = { false }
@@ -65,7 +65,7 @@ package final class FileSource: ByteSource, @unchecked Sendable {
     guard let compression = Compression.of(path: path, beginning: source.beginning()) else {
       return source
     }
-    return try DecompressedSource(source.descriptor, name: path, compression)
+    return try DecompressedSource(source, compression)
   }
 
   /// The first bytes of a file; none of a pipe, which could not be read again.
@@ -121,6 +121,18 @@ package final class FileSource: ByteSource, @unchecked Sendable {
     } catch {
       throw ImportError.notSeekable(path: name)
     }
+  }
+
+  package var change: String? {
+    guard let identity, let status = try? System.status(descriptor, path: name),
+      let now = Self.identity(status),
+      now.size != identity.size || now.modified != identity.modified
+    else { return nil }
+    let sizes =
+      now.size == identity.size ? "" : ": it had \(identity.size) bytes, and has \(now.size) now"
+    return
+      "the file was written to while it was read\(sizes); what was imported may be part of both, so "
+      + "see that it is complete first, or move it into place"
   }
 
   private static func identity(_ status: FileStatus) -> InputIdentity? {

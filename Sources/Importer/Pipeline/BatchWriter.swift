@@ -29,6 +29,8 @@ final class BatchWriter {
   /// The number of the record that was rejected last.
   private var lastReject = 0
   private var lastIsComplete = false
+  /// Where the input's last record begins, if it has no line end.
+  private var unfinished: SourcePosition?
 
   init(
     options: ImportOptions, plan: ImportPlan, destination: any Destination, log: RejectLog,
@@ -71,6 +73,16 @@ final class BatchWriter {
     try destination.finish()
   }
 
+  /// What is to be said of an input that may have been cut off: nothing where there is no other line.
+  var unfinishedNote: String? {
+    unfinished.flatMap {
+      $0.line < 2
+        ? nil
+        : "the last record, at line \($0.line), has no line end as the others do: the input may have been cut "
+          + "off; --require-final-newline refuses such an input"
+    }
+  }
+
   /// False when the import is to stop here.
   private func write(_ batch: ColumnBatch) throws -> Bool {
     try begin()
@@ -93,7 +105,13 @@ final class BatchWriter {
       checkpoint.line = boundary.line
       checkpoint.checksum = boundary.checksum
       let isEnd = batch.isLast && done == batch.recordCount
-      if isEnd { lastIsComplete = true }
+      if isEnd {
+        lastIsComplete = true
+        unfinished = batch.unfinished
+        if let unfinished, options.requiresFinalNewline {
+          throw ImportError.unfinished(position: unfinished)
+        }
+      }
       if batchIsFull(boundary, batch) {
         try commit()
         if options.shouldStop() && !isEnd { return false }

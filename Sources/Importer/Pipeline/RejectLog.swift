@@ -295,7 +295,7 @@ final class RejectLog {
   private func append(_ reject: Reject) {
     json.beginObject()
     json.key("file")
-    json.string(reject.position.file)
+    json.string(PathText.shown(reject.position.file))
     json.key("record")
     json.integer(reject.record)
     json.key("line")

@@ -68,7 +68,9 @@ import Testing
     let text = try bench.run(["import", bench.path("in.csv"), "--into", bench.database]).outputText
     #expect(text.hasPrefix("imported 1,500 objects into table \"in\" of "))
     #expect(text.contains("  read        1,500 records, "))
-    #expect(text.contains(": column 'n' was int and is text now, because of a value at line 1401\n"))
+    #expect(
+      text.contains(
+        ": column 'n' was int and is text now, because of a value at line 1401\n"))
     #expect(text.contains("  columns     n text, b text\n"))
     #expect(text.contains("  compaction  not needed\n"))
     #expect(!text.contains("rejected"))

@@ -1,0 +1,93 @@
+/// Paths as text. A path is bytes; those of it that are no UTF-8 stand in the text as characters from the end
+/// of Unicode, U+10FF00 and the byte, so that a file of any name can be named, opened and told of.
+///
+/// Thread rule: plain functions.
+package enum PathText {
+  private static let plane: UInt32 = 0x10_FF00
+  private static let stands: ClosedRange<UInt32> = 0x10_FF80...0x10_FFFF
+
+  /// The text of a path as the system has it. Characters that stand for bytes themselves are taken apart into
+  /// theirs, so that nothing is lost.
+  package static func text(_ bytes: some Collection<UInt8>) -> String {
+    var text = ""
+    var parser = Unicode.UTF8.ForwardParser()
+    var input = bytes.makeIterator()
+    var place = bytes.startIndex
+    while true {
+      let count: Int
+      switch parser.parseScalar(from: &input) {
+      case .emptyInput: return text
+      case .valid(let encoded):
+        let scalar = Unicode.UTF8.decode(encoded)
+        count = encoded.count
+        if !stands.contains(scalar.value) {
+          text.unicodeScalars.append(scalar)
+          bytes.formIndex(&place, offsetBy: count)
+          continue
+        }
+      case .error(let length): count = length
+      }
+      for _ in 0..<count {
+        if let scalar = Unicode.Scalar(plane + UInt32(bytes[place])) {
+          text.unicodeScalars.append(scalar)
+        }
+        bytes.formIndex(after: &place)
+      }
+    }
+  }
+
+  /// The text of a path that ends with a zero byte.
+  static func text(_ pointer: UnsafePointer<CChar>) -> String {
+    var count = 0
+    while pointer[count] != 0 { count += 1 }
+    return pointer.withMemoryRebound(to: UInt8.self, capacity: count) {
+      text(UnsafeBufferPointer(start: $0, count: count))
+    }
+  }
+
+  /// The path's own bytes.
+  package static func bytes(_ text: String) -> [UInt8] {
+    guard hasBytes(text) else { return Array(text.utf8) }
+    var bytes: [UInt8] = []
+    for scalar in text.unicodeScalars {
+      if stands.contains(scalar.value) {
+        bytes.append(UInt8(truncatingIfNeeded: scalar.value))
+      } else {
+        bytes += UTF8.encode(scalar).map { Array($0) } ?? []
+      }
+    }
+    return bytes
+  }
+
+  /// Whether some characters stand for bytes that are no text.
+  package static func hasBytes(_ text: String) -> Bool {
+    // All of them begin with it.
+    text.utf8.contains(0xF4) && text.unicodeScalars.contains { stands.contains($0.value) }
+  }
+
+  /// The byte that a character stands for; nil for any other.
+  package static func byte(_ scalar: Unicode.Scalar) -> UInt8? {
+    stands.contains(scalar.value) ? UInt8(truncatingIfNeeded: scalar.value) : nil
+  }
+
+  /// The path for people: `caf\xE9.csv`.
+  package static func shown(_ text: String) -> String {
+    guard hasBytes(text) else { return text }
+    var shown = ""
+    for scalar in text.unicodeScalars {
+      if let byte = byte(scalar) {
+        shown += "\\x" + String(byte, radix: 16, uppercase: true)
+      } else {
+        shown.unicodeScalars.append(scalar)
+      }
+    }
+    return shown
+  }
+}
+
+extension System {
+  /// A path as the system's functions take it.
+  static func native(_ path: String) -> [CChar] {
+    PathText.bytes(path).map { CChar(bitPattern: $0) } + [0]
+  }
+}
