@@ -15,6 +15,11 @@ enum GuessedColumns {
     return writer.bytes
   }
 
+  /// True when these are whole numbers, ascending.
+  static func areValid(_ bytes: [UInt8]) -> Bool {
+    bytes.count % 4 == 0 && encode(decode(bytes)) == bytes
+  }
+
   static func decode(_ bytes: [UInt8]) -> Set<UInt32> {
     bytes.withUnsafeBytes { buffer in
       var reader = ByteReader(buffer)
