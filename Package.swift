@@ -42,7 +42,9 @@ let package = Package(
       name: "Crowd", dependencies: ["Engine", "TestSupport"], path: "Tests/Crowd",
       swiftSettings: settings),
     // What all tests use; no product.
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .target(
+      name: "TestSupport", dependencies: ["Engine"], path: "Tests/TestSupport",
+      swiftSettings: settings),
     .testTarget(
       name: "EngineTests", dependencies: ["Engine", "Crowd", "TestSupport"],
       swiftSettings: settings),

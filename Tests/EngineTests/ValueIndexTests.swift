@@ -239,7 +239,7 @@ struct ValueIndexTests {
         }
         // As an import does: what does not fit comes first, then the type is widened.
         try editor.append(try rows.encode(with: ClusterBuilder()))
-        if let type { try editor.widen(column: 0, to: Reading(type)) }
+        if let type { try editor.widen([(0, Reading(type))]) }
       }
       #expect(try database.check().problems == [])
     }

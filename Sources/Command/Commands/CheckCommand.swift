@@ -1,4 +1,5 @@
 import Engine
+import Importer
 
 /// `sheaf check`: verifies a whole file.
 enum CheckCommand {
@@ -26,9 +27,12 @@ enum CheckCommand {
     var report: CheckReport?
     var problems: [String]
     do {
-      let found = try DatabaseFile.use(path, .readOnly) { try $0.check() }
-      report = found
-      problems = found.problems
+      (report, problems) = try DatabaseFile.use(path, .readOnly) { database in
+        let found = try database.check()
+        // What imports have noted is theirs, and nothing that the engine knows of.
+        let notes = (try? database.snapshot()).map(ImportNotes.problems)
+        return (found, found.problems + (notes ?? []))
+      }
     } catch let error as EngineError {
       // A file that cannot even be opened because of what is in it is a finding, not a failure.
       let failure = CommandError(unexpected: error)
@@ -62,7 +66,7 @@ enum CheckCommand {
     if !problems.isEmpty {
       StandardError.line(
         "sheaf check: \(path): \(HumanFormat.count(problems.count, "problem", "problems")) found; "
-          + "restore a copy, or export what can still be read")
+          + "restore a copy, or save what can still be read with sheaf export --salvage")
     }
     return problems.isEmpty ? .done : .dataRefused
   }

@@ -19,13 +19,21 @@ enum ExportCommand {
   static let force = Flag(
     "force", help: "Let --output replace a Sheaf database that nobody has open")
   static let noHeader = Flag("no-header", help: "Leave out the names of the columns (CSV)")
+  static let salvage = Flag(
+    "salvage",
+    help:
+      "Write what can still be read of a damaged file, tell by ranges of keys what is left out, and "
+      + "end with status 65 if anything is. An object is left out when its block is damaged, or one of "
+      + "the columns asked for: choose others with --columns to get the rest of it")
 
   static let definition = CommandDefinition(
     name: "export",
     summary: "Write a table as CSV or JSON Lines",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [CommonOptions.table, format, columns, filter, limit, output, force, noHeader],
+    options: [
+      CommonOptions.table, format, columns, filter, limit, output, force, noHeader, salvage,
+    ],
     examples: [
       .init(
         command: "sheaf export apps.sheaf --columns App,Rating --limit 10",
@@ -36,6 +44,9 @@ enum ExportCommand {
       .init(
         command: "sheaf export apps.sheaf --where 'Rating >= 4.5' --output good.csv",
         meaning: "The objects that match, as CSV."),
+      .init(
+        command: "sheaf export damaged.sheaf --salvage --output saved.csv",
+        meaning: "Every object whose block is sound; what is left out is told."),
     ],
     run: run)
 
@@ -52,8 +63,20 @@ enum ExportCommand {
         StandardError.line("sheaf export: \(path): opened in spite of damage: \(note)")
       }
       let snapshot = try database.snapshot()
-      let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))
       let exporter = try exporter(arguments)
+      if arguments.isSet(salvage) {
+        let salvage = Salvage(
+          path: path, table: try CommonOptions.tableName(arguments, snapshot),
+          isOlder: database.recoveryNote != nil)
+        guard let destination else {
+          return try salvage.run(snapshot, exporter) { try output.write($0) }
+        }
+        let file = try BufferedOutput.file(destination)
+        let status = try salvage.run(snapshot, exporter) { try file.write($0) }
+        try file.close()
+        return status
+      }
+      let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))
       // Before a file is emptied for the output.
       try exporter.check(table)
       guard let destination else {

@@ -38,7 +38,8 @@ struct DatabaseInfo {
     readers = try database.activeVersions().flatMap { version in
       version.holders.filter { !$0.isThisProcess }.map { Reader(version: version, holder: $0) }
     }
-    tables = try snapshot.tableNames.map { try database.tableUse($0) }
+    // Of one snapshot: each would read the catalogue of all tables anew.
+    tables = try snapshot.tableNames.indices.map { try TableUse(snapshot.table(at: $0)) }
     let began = System.monotonicNanoseconds
     do {
       estimate = estimates ? try database.compactionEstimate() : nil

@@ -89,9 +89,10 @@ struct CanonicalCode {
 struct CodeTable: ~Copyable {
   private static let bits = 11
   /// `symbol << 8 | length`; 0 for longer codes.
-  private var entries = Scratch<UInt32>(capacity: 1 << bits)
+  private var entries = Scratch<UInt32>(capacity: 0)
 
   mutating func load(_ limits: CanonicalCode.Limits) {
+    let entries = entries.reserve(1 << Self.bits)
     var entry = 0
     while entry < 1 << Self.bits {
       let window = UInt64(truncatingIfNeeded: entry) &<< UInt64(64 - Self.bits)
@@ -100,7 +101,7 @@ struct CodeTable: ~Copyable {
       let value = isShort ? UInt32(truncatingIfNeeded: symbol &<< 8 | length) : 0
       // All entries that begin with this code, or this one alone.
       let span = isShort ? 1 << (Self.bits - length) : 1
-      for same in entry..<min(entry + span, 1 << Self.bits) { entries.pointer[same] = value }
+      for same in entry..<min(entry + span, 1 << Self.bits) { entries[same] = value }
       entry += span
     }
   }

@@ -5,7 +5,7 @@ extension ClusterReader {
   /// - Throws: `ClusterError` for the first problem.
   /// - Complexity: O(bytes + rows * columns).
   package func validate() throws(ClusterError) {
-    if let problem = try keys().inconsistency() { throw .damagedKeys(problem) }
+    try validateKeys()
     let decoded = DecodedColumn()
     var previous: Column?
     for position in 0..<columnCount {
@@ -19,11 +19,25 @@ extension ClusterReader {
         }
       }
       previous = column
-      let reader = try open(column)
-      decoded.decode(reader, rows: 0..<rowCount)
-      if let problem = reader.inconsistency(decoded) {
-        throw .damagedColumn(id: column.id, problem)
-      }
+      try validate(column, decoded)
+    }
+  }
+
+  /// The same for the keys alone.
+  package func validateKeys() throws(ClusterError) {
+    if let problem = try keys().inconsistency() { throw .damagedKeys(problem) }
+  }
+
+  /// The same for one column alone, which may be sound beside damaged ones.
+  package func validate(id: UInt32) throws(ClusterError) {
+    if let column = try column(id: id) { try validate(column, DecodedColumn()) }
+  }
+
+  private func validate(_ column: Column, _ decoded: DecodedColumn) throws(ClusterError) {
+    let reader = try open(column)
+    decoded.decode(reader, rows: 0..<rowCount)
+    if let problem = reader.inconsistency(decoded) {
+      throw .damagedColumn(id: column.id, problem)
     }
   }
 }

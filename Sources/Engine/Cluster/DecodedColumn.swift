@@ -5,13 +5,15 @@
 ///
 /// Thread rule: confined.
 package final class DecodedColumn {
+  // No room before it is needed: a reader of a wide table has one of these for each column.
+  //
   // Unchecked: what changes anything calls nothing of a caller's that comes back here, so
   // no access can overlap; the checks would cost more than reading a span.
-  @exclusivity(unchecked) private var arena = OutputBuffer()
-  @exclusivity(unchecked) private var room = Scratch<TextSpan>()
-  @exclusivity(unchecked) private var entryRoom = Scratch<TextSpan>()
-  @exclusivity(unchecked) private var indexRoom = Scratch<UInt32>()
-  @exclusivity(unchecked) private var numberRoom = Scratch<Int64>()
+  @exclusivity(unchecked) private var arena = OutputBuffer(capacity: 0)
+  @exclusivity(unchecked) private var room = Scratch<TextSpan>(capacity: 0)
+  @exclusivity(unchecked) private var entryRoom = Scratch<TextSpan>(capacity: 0)
+  @exclusivity(unchecked) private var indexRoom = Scratch<UInt32>(capacity: 0)
+  @exclusivity(unchecked) private var numberRoom = Scratch<Int64>(capacity: 0)
   @exclusivity(unchecked) private var decoder = SymbolDecoder()
   @exclusivity(unchecked) private var codes = CodeTable()
   @exclusivity(unchecked) private var stored: UnsafeRawPointer?

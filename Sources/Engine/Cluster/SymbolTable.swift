@@ -161,17 +161,19 @@ struct SymbolTable {
 struct SymbolDecoder: ~Copyable {
   private static let capacity = 4096
 
-  private var words = Scratch<UInt64>(capacity: capacity)
-  private var lengths = Scratch<UInt8>(capacity: capacity)
+  private var words = Scratch<UInt64>(capacity: 0)
+  private var lengths = Scratch<UInt8>(capacity: 0)
   private var isWide = false
 
   mutating func load(_ table: SymbolTable) {
     isWide = table.width == .wide
     let count = isWide ? Self.capacity : 256
+    let words = words.reserve(count)
+    let lengths = lengths.reserve(count)
     for code in 0..<count {
       let (word, length) = code < table.end ? table.symbol(code) : (0, 0)
-      words.pointer[code] = word.littleEndian
-      lengths.pointer[code] = UInt8(truncatingIfNeeded: length)
+      words[code] = word.littleEndian
+      lengths[code] = UInt8(truncatingIfNeeded: length)
     }
   }
 

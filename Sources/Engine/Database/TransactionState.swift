@@ -123,9 +123,14 @@ final class TransactionState {
     }
     let schema = try TableSchema(
       columns, table: name, key: key, keyCode: database.options.indexLimits.keyCode)
+    let next = catalogue.nextTableNumber &+ 1
+    // The last number is what a catalogue says that has none left.
+    guard next > 0, next < .max else {
+      throw EngineError.tooLarge(what: "a table's number", limit: "2^32")
+    }
     var table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
     table.valueIndexes = try newIndexes(indexes, schema, table: name)
-    catalogue.nextTableNumber &+= 1
+    catalogue.nextTableNumber = next
     catalogue.tables.append(table)
     catalogueIsChanged = true
     editors[name] = try makeEditor(table, schema, isNew: true)
@@ -268,7 +273,7 @@ final class TransactionState {
     let root = try writer.append(node: catalogue.encode())
     try writer.drop(base.root)
     try writer.writeOut()
-    let version = base.version + 1
+    let version = try base.nextVersion
     try writer.commit(version: version)
     for editor in editors.values where editor.isChanged {
       if let tail = editor.tail { database.tail = (editor.number, tail) }

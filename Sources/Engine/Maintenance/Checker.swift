@@ -107,15 +107,24 @@ package struct Checker {
         note(table.schema, "the schema of table '\(table.name)'")
         let bytes = try blocks.block(table.schema, end: record.end)
         let schema = try TableSchema(decoding: bytes)
+        if schema.nextColumnID == .max {
+          report.problems.append("table '\(table.name)': it has no number left for another column")
+        }
         let before = report.problems.count
         try checkTree(table, schema)
         checkIndexes(table, schema, problemsBefore: before)
       } catch {
         report.problems.append(Self.describe(error, "table '\(table.name)'"))
       }
-      if table.number >= roots.catalogue.nextTableNumber {
-        report.problems.append("table '\(table.name)': its number is out of range")
+      if table.nextKey == .max {
+        report.problems.append("table '\(table.name)': it has no key left for another object")
       }
+    }
+    if roots.catalogue.nextTableNumber == .max {
+      report.problems.append("the catalogue: it has no number left for another table")
+    }
+    if record.version >= VersionRecord.lastVersion {
+      report.problems.append("version \(record.version) is the last that there can be")
     }
   }
 
@@ -191,8 +200,8 @@ package struct Checker {
       if !column.isNullable, try leaf.statistics(id: identifier).nullCount > 0 {
         problem("column '\(column.name)' may not be null, and is")
       }
-      // Text reads any bytes that were let in; other types must parse.
-      guard column.type != .text, column.type != .data else { continue }
+      // Only data reads any bytes.
+      guard column.type != .data else { continue }
       if let stored = values.unchanged {
         try stored.validate(as: column.reading)
       } else {

@@ -70,7 +70,7 @@ package struct Compactor {
     }
     let root = try writer.append(node: catalogue.encode())
     try writer.writeOut()
-    let version = source.record.version + 1
+    let version = try source.record.nextVersion
     try writer.commit(version: version)
     return VersionRecord(
       version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes))

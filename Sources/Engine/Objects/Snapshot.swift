@@ -39,6 +39,16 @@ public final class Snapshot: Sendable {
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
+  /// The table at a place among `tableNames`: going through all tables by name would look each one up.
+  ///
+  /// - Precondition: there is one.
+  /// - Throws: `EngineError.damaged`.
+  package func table(at place: Int) throws -> Table {
+    try translatingErrors(blocks.storage.path) {
+      try Table(snapshot: self, entry: catalogue.tables[place])
+    }
+  }
+
   /// The table of a number; nil when there is none in this version.
   ///
   /// - Throws: `EngineError.damaged`.

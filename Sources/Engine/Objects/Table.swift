@@ -35,6 +35,9 @@ public struct Table: Sendable {
   /// How many objects the table has. Cost: none, the number is kept.
   public var count: Int { Int(clamping: tree.root.count) }
 
+  /// No object of the version has this key or a higher one.
+  package var nextKey: Int64 { entry.nextKey }
+
   /// A small value that was stored with the table, such as an import's checkpoint.
   package func note(_ name: String) -> [UInt8]? { entry.notes[name] }
 

@@ -93,15 +93,17 @@ extension TableEditor {
 
   // MARK: Types
 
-  /// Has a column read otherwise; stored spellings stay as they are.
+  /// Has columns read otherwise; stored spellings stay as they are.
   ///
   /// The caller has made sure that every stored spelling is read.
-  package func widen(column index: Int, to reading: Reading) throws {
+  ///
+  /// - Complexity: O(columns), however many change; indexes of changed columns are made anew.
+  package func widen(_ changes: [(column: Int, reading: Reading)]) throws {
     try use {
       var next = schema
-      next.setReading(reading, at: index)
+      for change in changes { next.setReading(change.reading, at: change.column) }
       take(next)
-      try remakeIndex(ofColumn: index)
+      for change in changes { try remakeIndex(ofColumn: change.column) }
     }
   }
 

@@ -4,7 +4,7 @@
 package final class ResultReader {
   private let query: Query
   let table: any LeafSource
-  let schema: TableSchema
+  package let schema: TableSchema
   let filter: CompiledPredicate?
   private let indexUse: IndexUse
   /// The places, among the table's, of the columns asked for.

@@ -105,6 +105,9 @@ package struct Catalogue: Sendable, Equatable {
   package var schemaVersion: UInt64 = 0
   package var tables: [Table] = []
 
+  /// All tables have at most so many objects: counts and places among them stay far from overflow.
+  package static let mostObjects: UInt64 = 1 << 48
+
   package init() {}
 
   package func encode() -> [UInt8] {
@@ -144,13 +147,28 @@ package struct Catalogue: Sendable, Equatable {
     }
     _ = try reader.readBytes(3, "catalogue")
     nextTableNumber = try reader.read(UInt32.self, "next table number")
+    guard nextTableNumber > 0 else {
+      throw DecodingFailure(what: "the number that the next table gets is 0", offset: 4)
+    }
     let count = try reader.read(UInt32.self, "number of tables")
     schemaVersion = try reader.read(UInt64.self, "schema version")
     var names: Set<String> = []
+    var numbers: Set<UInt32> = []
+    var objects: UInt64 = 0
     for _ in 0..<count {
       let table = try Self.readTable(&reader)
       guard names.insert(table.name).inserted else {
         throw DecodingFailure(what: "a table name stands twice", offset: reader.offset)
+      }
+      guard table.number < nextTableNumber, numbers.insert(table.number).inserted else {
+        throw DecodingFailure(
+          what: "the number of table '\(table.name)' is out of range, or another table's",
+          offset: reader.offset)
+      }
+      // Each table has no more than the limit: the sum does not overflow before it is looked at.
+      objects += table.root.count
+      guard objects <= Self.mostObjects else {
+        throw DecodingFailure(what: "the tables have too many objects", offset: reader.offset)
       }
       tables.append(table)
     }
@@ -173,10 +191,23 @@ package struct Catalogue: Sendable, Equatable {
     table.root = TreeRoot(
       level: Int(level),
       entry: NodeEntry(firstKey: firstKey, count: objects, reference: reference))
-    guard level > 0 || table.root == .empty, objects <= UInt64(Int64.max) else {
+    guard level > 0 || table.root == .empty else {
       throw DecodingFailure(what: "an empty tree has objects", offset: reader.offset)
     }
     table.nextKey = Int64(bitPattern: try reader.read(UInt64.self, "next key"))
+    guard table.nextKey > 0 else {
+      throw DecodingFailure(what: "the next key is \(table.nextKey)", offset: reader.offset)
+    }
+    // Keys are given from 1 on, each once.
+    guard
+      level == 0
+        || (firstKey > 0 && firstKey < table.nextKey && objects > 0 && objects <= mostObjects
+          && objects <= UInt64(table.nextKey - firstKey))
+    else {
+      throw DecodingFailure(
+        what: "\(objects) objects from key \(firstKey) to the next key, \(table.nextKey), "
+          + "are impossible", offset: reader.offset)
+    }
     for _ in 0..<(try reader.read(UInt32.self, "number of runs")) {
       table.index.append(try IndexRun(from: &reader))
     }

@@ -124,7 +124,10 @@ public struct TableSchema: Sendable, Equatable {
       throw EngineError.invalidSchema(table: table, reason: problem)
     }
     let (next, overflow) = nextColumnID.addingReportingOverflow(1)
-    guard !overflow else { throw EngineError.tooLarge(what: "a column's number", limit: "2^32") }
+    // The last number is what a schema says that has none left.
+    guard !overflow, next < .max else {
+      throw EngineError.tooLarge(what: "a column's number", limit: "2^32")
+    }
     indices[column.name] = columns.count
     columns.append(column.normal)
     columnIDs.append(nextColumnID)

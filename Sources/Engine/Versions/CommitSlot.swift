@@ -4,7 +4,7 @@
 ///     0   8  magic "SheafDB\n"
 ///     8   4  format (1)
 ///     12  4  page size (4096)
-///     16  8  version
+///     16  8  version, 1 to 2^62
 ///     24  8  end: no block of the version lies at or beyond it
 ///     32  24 root reference: offset 8, length 4, zero 4, checksum 8
 ///     56  16 identity of the database, random, the same in both slots
@@ -68,7 +68,10 @@ package struct CommitSlot: Sendable, Equatable {
         return .damaged("the checksum does not fit")
       }
       guard format == Self.format else { return .otherFormat(format) }
-      guard pageBytes == UInt32(Layout.pageBytes), version > 0,
+      guard version > 0, version <= VersionRecord.lastVersion else {
+        return .damaged("its version is \(version), which no file can have")
+      }
+      guard pageBytes == UInt32(Layout.pageBytes),
         end % UInt64(Layout.pageBytes) == 0, root.pages(within: end) != nil
       else { return .damaged("the values contradict each other") }
       return .valid(

@@ -8,6 +8,11 @@ import Engine
 enum GuessedColumns {
   /// The name under which a table keeps them.
   static let note = "guessed columns"
+
+  /// True when these are whole numbers, ascending.
+  static func areValid(_ bytes: [UInt8]) -> Bool {
+    bytes.count % 4 == 0 && ColumnNumbers.encode(ColumnNumbers.decode(bytes)) == bytes
+  }
 }
 
 extension TableEditor {

@@ -49,8 +49,16 @@ public struct TableExporter {
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
   @discardableResult
   public func run(_ table: Table, write: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
-    let reader = try ResultReader(query, table)
-    var formatter = RowFormatter(reader.columnIndices.map { table.columns[$0] }, format)
+    try run(from: table, write: write)
+  }
+
+  /// The same for any source of objects, such as what can be saved of a damaged table.
+  @discardableResult
+  package func run(
+    from source: any LeafSource, write: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> Int {
+    let reader = try ResultReader(query, source)
+    var formatter = RowFormatter(reader.columnIndices.map { reader.schema.columns[$0] }, format)
     if hasHeader { formatter.header() }
     var written = 0
     try reader.forEachWindow { window in

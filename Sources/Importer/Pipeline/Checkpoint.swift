@@ -105,9 +105,12 @@ extension Checkpoint {
       do {
         var reader = ByteReader(buffer)
         guard try reader.read(UInt8.self, "version") == version else { return nil }
-        return try (0..<(try reader.read(UInt32.self, "number"))).map { _ in
-          try Checkpoint(&reader)
+        // No room is made for what a number says: each one has to be there.
+        var checkpoints: [Checkpoint] = []
+        for _ in 0..<(try reader.read(UInt32.self, "number")) {
+          checkpoints.append(try Checkpoint(&reader))
         }
+        return reader.remaining == 0 ? checkpoints : nil
       } catch {
         return nil
       }
@@ -136,6 +139,9 @@ extension Checkpoint {
     let columns = try reader.readNumber()
     rejects.checksum = try reader.read(UInt64.self, "checksum of the rejects")
     classes = try reader.readBytes(columns, "classes").map { TypeSet(rawValue: $0) }
+    guard rejected + updated + skipped + unchanged <= records else {
+      throw DecodingFailure(what: "counts that contradict each other", offset: reader.offset)
+    }
   }
 }
 
@@ -151,13 +157,19 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+  /// More than any input has bytes, and small enough that sums of a few do not overflow.
+  private static let largestNumber: UInt64 = 1 << 56
+
   fileprivate mutating func readNumber() throws(DecodingFailure) -> Int {
     var number: UInt64 = 0
     for shift in stride(from: UInt64(0), to: 63, by: 7) {
       let byte = try read(UInt8.self, "number")
       number |= UInt64(byte & 0x7F) << shift
-      if byte < 0x80 { return Int(clamping: number) }
+      if byte < 0x80 {
+        guard number <= ByteReader.largestNumber else { break }
+        return Int(number)
+      }
     }
-    throw DecodingFailure(what: "a number that does not end", offset: offset)
+    throw DecodingFailure(what: "a number that is too large", offset: offset)
   }
 }

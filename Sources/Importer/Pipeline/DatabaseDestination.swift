@@ -153,12 +153,12 @@ final class DatabaseDestination: Destination {
   func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws {
     guard let editor = table?.editor else { return }
     try addColumns(types.states.count, editor)
-    for (index, state) in types.states.enumerated() {
-      guard let column = editor.schema.index(of: plan.name(index)) else { continue }
-      if editor.schema.columns[column].reading != state.reading {
-        try editor.widen(column: column, to: state.reading)
-      }
-    }
+    let known = editor.schema
+    let changes = types.states.enumerated().compactMap { index, state in
+      known.index(of: plan.name(index)).map { (column: $0, reading: state.reading) }
+    }.filter { known.columns[$0.column].reading != $0.reading }
+    // All at once: each change of the schema copies it.
+    if !changes.isEmpty { try editor.widen(changes) }
     let own = checkpoint.asStored
     try store(own, editor)
     let schema = editor.schema

@@ -134,7 +134,7 @@ struct DifferenceTests {
       let table = try transaction.table("apps")
       try table.update(3, ["stars": .int(2)])
       try table.update(4, ["stars": .int(9), "name": .null])
-      try table.editor.widen(column: 1, to: .double)
+      try table.editor.widen([(1, .double)])
     }
     let new = try database.snapshot().table("apps")
     let difference = try TableDifference(from: old, to: new)

@@ -252,7 +252,7 @@ struct ResultsTrackerTests {
     _ = try tracker.advance(to: table)
     try database.write { transaction in
       let editor = try transaction.table("apps").editor
-      try editor.widen(column: 1, to: .text)
+      try editor.widen([(1, .text)])
       _ = try transaction.table("apps").insert([.null, .text("5")])
     }
     let next = try database.snapshot().table("apps")

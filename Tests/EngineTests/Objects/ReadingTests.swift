@@ -219,7 +219,7 @@ struct ReadingTests {
       old.append(table)
       try database.write { transaction in
         let editor = try transaction.table("t").editor
-        if round == 0 { try editor.widen(column: 0, to: .double) }
+        if round == 0 { try editor.widen([(0, .double)]) }
         if round == 1 { try editor.addColumn(Column("late", .text)) }
         try transaction.table("t").update(8, ["b": .text("changed")])
       }
@@ -243,7 +243,7 @@ struct ReadingTests {
     try database.write { transaction in
       try transaction.table("t").update(71, ["a": .text("5")])
       // Every spelling that is left reads as an integer.
-      try transaction.table("t").editor.widen(column: 0, to: .int)
+      try transaction.table("t").editor.widen([(0, .int)])
     }
     let table = try database.snapshot().table("t")
     var overlays = 0

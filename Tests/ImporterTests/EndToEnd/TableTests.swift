@@ -114,4 +114,42 @@ import Testing
     let done = try folder.importCSV(csv) { $0.resume = true }
     #expect(done.resumedAt?.isComplete == true && done.read == 0 && done.objects == 500)
   }
+
+  /// What is done for each column must not go through all of them: this took minutes when it did.
+  @Test(.timeLimit(.minutes(2))) func aVeryWideTable() throws {
+    let folder = try ImportFolder()
+    let columns = 40_000
+    func line(_ field: (Int) -> String) -> String {
+      (0..<columns).map(field).joined(separator: ",") + "\n"
+    }
+    let csv = line { "c\($0)" } + line { "\($0 % 97)" } + line { "\($0 % 89)" }
+    try folder.importCSV(csv)
+    #expect(try folder.exportText() == csv)
+  }
+
+  /// Notes whose numbers lie: none of them may ask for memory, or be counted with.
+  @Test func damagedNotesAreRefused() throws {
+    let own = Checkpoint(
+      input: .init(name: 1, size: 5), options: 2, byteOffset: 5, checksum: 3, line: 4)
+    let sound = Checkpoint.encode([own])
+    #expect(Checkpoint.decode(sound) == [own])
+    for count in [0, 2, 0x7FFF_FFFF, UInt32.max] {
+      var bytes = sound
+      for index in 0..<4 {
+        bytes[1 + index] = UInt8(truncatingIfNeeded: count >> (8 * UInt32(index)))
+      }
+      #expect(Checkpoint.decode(bytes) == nil, "\(count) checkpoints")
+    }
+    // Numbers of 63 bits, in place of the ten small ones behind the flags.
+    let numbers = 5 + 25
+    for place in 0..<10 {
+      for largest in [[UInt8](repeating: 0xFF, count: 8) + [0x7F], [0xFF, 0xFF, 0xFF, 0xFF, 0x7F]] {
+        let bytes = Array(sound[..<(numbers + place)] + largest + sound[(numbers + place + 1)...])
+        guard let read = Checkpoint.decode(bytes)?.first else { continue }
+        // What is believed can be counted with.
+        #expect(read.rejected + read.updated + read.skipped + read.unchanged <= read.records)
+        #expect(read.line < Int.max / 4 && read.byteOffset < Int.max / 4)
+      }
+    }
+  }
 }

@@ -1,0 +1,196 @@
+/// Objects of a damaged table that cannot be read, told by what refers to them.
+package struct LostPart: Sendable, Equatable {
+  /// All of its objects have keys in this range, and no others do.
+  package let keys: ClosedRange<Int64>
+  package let objects: UInt64
+  /// The block that cannot be read.
+  package let offset: UInt64
+  package let reason: String
+}
+
+/// What can still be read of a damaged table: every object of a leaf that is sound, with all nodes above it.
+///
+/// Each block is verified before anything of it is given, its keys and those columns that are asked for down
+/// to the last value: what is given is what was stored. A leaf that fails is left out whole, and so
+/// is all that lies below a damaged node. Indexes are not used.
+///
+/// Thread rule: one thread at a time, while the version is held.
+package final class SalvagedTable: LeafSource {
+  private let table: Table
+  private let columns: [(name: String, id: UInt32, reading: Reading)]
+  private let lost: (LostPart) -> Void
+
+  /// - Parameters:
+  ///   - query: what is about to be asked; other columns than its own may be damaged.
+  ///   - lost: told of each part that is left out, in the order of keys.
+  /// - Throws: `EngineError.noSuchColumn`.
+  fileprivate init(_ table: Table, for query: Query, lost: @escaping (LostPart) -> Void) throws {
+    self.table = table
+    self.lost = lost
+    let schema = table.schema
+    var needed = Set(try query.columns.map(table.indices) ?? Array(schema.columns.indices))
+    needed.formUnion(try table.indices(of: query.sort.map(\.column)))
+    // A name that no column has is told by the query itself.
+    if let filter = query.filter { needed.formUnion(filter.columns.compactMap(schema.index)) }
+    columns = needed.sorted().map {
+      (schema.columns[$0].name, schema.columnIDs[$0], schema.columns[$0].reading)
+    }
+  }
+
+  package var name: String { table.name }
+  package var schema: TableSchema { table.schema }
+  package var path: String { table.path }
+  package var objectCount: Int { table.count }
+  package var changeCount: Int { 0 }
+  package func checkUnchanged(since changes: Int) {}
+  package func valueIndexReader(ofColumn id: UInt32) -> ValueIndexReader? { nil }
+  package func leaf(holding key: Int64) throws -> Leaf? { try table.leaf(holding: key) }
+  package func leafCount() throws -> Int { try table.leafCount() }
+
+  /// Calls `body` with every leaf that is sound.
+  ///
+  /// - Complexity: O(bytes of the columns asked for).
+  package func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
+    let tree = table.tree
+    guard tree.root.level > 0 else { return }
+    // The last key that an object below an entry can have is one less than the next entry's first.
+    var pending = [(entry: tree.root.entry, level: tree.root.level, end: table.nextKey)]
+    // A damaged tree, whose nodes refer to the same ones, must not keep it busy.
+    var budget = tree.end
+    while let (entry, level, end) = pending.popLast() {
+      let (rest, overflow) = budget.subtractingReportingOverflow(UInt64(entry.reference.length))
+      budget = overflow ? 0 : rest
+      do {
+        if overflow {
+          throw Unreadable(entry.reference, "the tree refers to more bytes than the file has")
+        }
+        if level > 0 {
+          let node = try tree.node(entry, level: level)
+          guard node.firstKey(node.entryCount - 1) < end else {
+            throw Unreadable(entry.reference, "it has keys that belong to the node behind it")
+          }
+          var end = end
+          for index in (0..<node.entryCount).reversed() {
+            pending.append((node.entry(index), level - 1, end))
+            end = node.firstKey(index)
+          }
+          continue
+        }
+        let leaf = try Leaf(entry, tree.blocks, end: tree.end)
+        try verify(leaf, end: end)
+        // What the caller throws is not the leaf's fault.
+        do { try translatingErrors(path) { try body(leaf) } } catch { throw Passed(error: error) }
+      } catch let passed as Passed {
+        throw passed.error
+      } catch {
+        let problem = Unreadable(error, entry.reference)
+        lost(
+          LostPart(
+            keys: entry.firstKey...max(entry.firstKey, end - 1), objects: entry.count,
+            offset: problem.offset, reason: problem.reason))
+      }
+    }
+  }
+
+  private struct Passed: Error { let error: any Error }
+
+  private struct Unreadable: Error {
+    let offset: UInt64
+    let reason: String
+
+    init(_ reference: BlockReference, _ reason: String) {
+      offset = reference.offset
+      self.reason = reason
+    }
+
+    init(_ error: any Error, _ reference: BlockReference) {
+      switch error {
+      case let error as Unreadable: self = error
+      case let error as BlockError:
+        offset = error.offset
+        reason = error.what
+      default:
+        offset = reference.offset
+        reason = "\(error)"
+      }
+    }
+  }
+
+  /// - Throws: `Unreadable`, or the error of what cannot be read.
+  private func verify(_ leaf: Leaf, end: Int64) throws {
+    let base = leaf.overlay?.base ?? leaf.entry
+    do {
+      try leaf.cluster.validateKeys()
+    } catch {
+      throw Unreadable(base.reference, "\(error)")
+    }
+    let (_, overflow) = base.firstKey.addingReportingOverflow(
+      try leaf.cluster.keys().offset(leaf.cluster.rowCount - 1))
+    let keys = try leaf.keys()
+    guard !overflow, keys.key(0) == leaf.entry.firstKey, keys.key(leaf.rowCount - 1) < end else {
+      throw Unreadable(base.reference, "its keys are not those that the tree says")
+    }
+    for column in columns {
+      do {
+        try leaf.cluster.validate(id: column.id)
+        let values = try leaf.column(id: column.id)
+        if column.reading.type == .data { continue }
+        if let stored = values.unchanged {
+          try stored.validate(as: column.reading)
+        } else {
+          for row in 0..<leaf.rowCount { _ = try values.value(row, as: column.reading) }
+        }
+      } catch {
+        throw Unreadable(base.reference, "column '\(column.name)': \(error)")
+      }
+    }
+  }
+}
+
+extension Snapshot {
+  /// A table for reading what can still be read of it.
+  ///
+  /// - Parameter lost: told of each part that cannot.
+  /// - Returns: nil when the table's schema cannot be read, so that nothing can; that is told too.
+  /// - Throws: `EngineError.noSuchTable`, `.noSuchColumn`.
+  package func salvage(
+    _ name: String, for query: Query, lost: @escaping (LostPart) -> Void
+  ) throws -> SalvagedTable? {
+    guard var entry = catalogue.tables.first(where: { $0.name == name }) else {
+      throw EngineError.noSuchTable(name: name, known: tableNames)
+    }
+    // Damage to an index is no reason to give anything up.
+    entry.index = []
+    entry.valueIndexes = []
+    let table: Table
+    do {
+      table = try Table(snapshot: self, entry: entry)
+    } catch {
+      let first = entry.root.level == 0 ? 1 : entry.root.entry.firstKey
+      lost(
+        LostPart(
+          keys: first...max(first, entry.nextKey - 1), objects: entry.root.count,
+          offset: entry.schema.offset,
+          reason: "the table's schema cannot be read: \((error as? BlockError)?.what ?? "\(error)")"
+        ))
+      return nil
+    }
+    return try SalvagedTable(table, for: query, lost: lost)
+  }
+}
+
+extension Predicate {
+  /// The names of the columns that it asks about.
+  fileprivate var columns: Set<String> {
+    var columns: Set<String> = []
+    var pending = [self]
+    while let part = pending.popLast() {
+      switch part {
+      case .test(let test): columns.insert(test.column)
+      case .not(let part): pending.append(part)
+      case .all(let parts), .any(let parts): pending += parts
+      }
+    }
+    return columns
+  }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Engine
+
+/// Numbers that lie, under checksums that fit: whatever a field says, every operation works or throws the
+/// engine's own error, in bounded memory and time, and what breaks one of them is found by the check.
+///
+/// Runs in processes of their own, which a trap would end.
+@Suite("Forged numbers")
+struct ForgedFieldTests {
+  @Test("Every number of a file, forged with checksums that fit", arguments: 0..<4)
+  func everyField(part: Int) async throws {
+    let folder = TemporaryFolder()
+    let log = folder.path("log")
+    let sample = folder.path("sample")
+    try Data(DamageSample().bytes).write(to: URL(fileURLWithPath: sample))
+    await #expect(processExitsWith: .success) {
+      [part = part as Int, sample = sample as String, log = log as String] in
+      try Self.forgeAll(of: sample, part: part, log: log)
+    }
+    let said = try String(contentsOf: URL(fileURLWithPath: log), encoding: .utf8)
+    let trying = try String(contentsOf: URL(fileURLWithPath: log + ".trying"), encoding: .utf8)
+    #expect(said.hasSuffix("done\n"), "it ended at \(trying.prefix { $0 != "\n" })")
+    let last = said.split(separator: "\n").suffix(40).joined(separator: "\n")
+    #expect(said == "done\n", "\(last)")
+  }
+
+  private static let isLong = System.environment("SHEAF_LONG") == "1"
+
+  private static func forgeAll(of sample: String, part: Int, log: String) throws {
+    // An allocation that a number of the file asks for must fail rather than succeed unnoticed.
+    var limit = rlimit(rlim_cur: 2 << 30, rlim_max: 2 << 30)
+    setrlimit(__rlimit_resource_t(2), &limit)
+    let descriptor = try System.open(log, .append)
+    let trying = try System.open(log + ".trying", .readWriteCreate)
+    func say(_ line: String, in file: Int32, at offset: Int?) throws {
+      try Array((line + "\n").utf8).withUnsafeBytes { bytes in
+        if let offset {
+          try System.write(file, at: offset, bytes, path: log)
+        } else {
+          try System.write(file, bytes, path: log)
+        }
+      }
+    }
+    let map = FieldMap(Array(try Data(contentsOf: URL(fileURLWithPath: sample))))
+    for (number, field) in map.fields.enumerated() where number % 4 == part {
+      let values = map.hostileValues(field)
+      let isOfCatalogue =
+        ["slot", "catalogue", "table", "schema"].contains { field.name.hasPrefix($0) }
+        && !["length", "offset", "form"].contains { field.name.contains($0) }
+      for (index, value) in values.enumerated()
+      where isLong || isOfCatalogue || index == number / 4 % values.count {
+        let label = "\(field.name) = \(value) instead of \(map.value(field))"
+        // What takes longer than this goes on for ever.
+        alarm(30)
+        try say(label, in: trying, at: 0)
+        if let problem = try Forgery(map.forged(field, value)).problem() {
+          try say("\(label): \(problem)", in: descriptor, at: nil)
+        }
+      }
+    }
+    try say("done", in: descriptor, at: nil)
+  }
+}
+
+/// One forged file, and everything that can be done with it.
+private struct Forgery {
+  let storage: RecordingStorage
+
+  init(_ bytes: [UInt8]) { storage = RecordingStorage(bytes, isRecording: false) }
+
+  /// What went wrong that may not go wrong; nil when all is well.
+  func problem() throws -> String? {
+    let database: Database
+    do {
+      database = try Database.open(storage: storage, options: .tiny)
+    } catch is EngineError {
+      return nil
+    }
+    let found = (try? database.check().problems) ?? ["the check throws"]
+    var problems: [String] = []
+    func attempt(_ what: String, _ body: () throws -> Void) {
+      do {
+        try body()
+      } catch let error as EngineError {
+        switch error {
+        case .damaged, .system:
+          if found.isEmpty { problems.append("the check is silent, and \(what): \(error)") }
+        default: break
+        }
+      } catch is QueryError {
+        // A column of another type or name.
+      } catch {
+        problems.append("\(what) threw \(error)")
+      }
+    }
+    attempt("reading") { try read(try database.snapshot()) }
+    attempt("a query") { try query(try database.snapshot()) }
+    attempt("info") {
+      for name in try database.snapshot().tableNames { _ = try database.tableUse(name) }
+      _ = try database.fileUse()
+      _ = try database.compactionEstimate()
+    }
+    attempt("a compaction") {
+      let snapshot = try database.snapshot()
+      let copy = RecordingStorage(isRecording: false)
+      try translatingErrors(storage.path) {
+        _ = try Compactor.copy(snapshot.record, snapshot.blocks, to: copy, identity: .random())
+      }
+    }
+    for name in (try? database.snapshot().tableNames) ?? [] {
+      attempt("an insert") { try database.write { try insert($0.table(name)) } }
+      attempt("an update") { try database.write { try change($0.table(name)) } }
+      attempt("a column") {
+        try database.write { transaction in
+          let table = try transaction.table(name)
+          try table.editor.addColumn(Column("another", .int, default: .int(5)))
+          for column in table.columns.prefix(2) { try? table.addIndex(column.name) }
+        }
+      }
+      attempt("emptying") { try database.write { try $0.table(name).deleteAll() } }
+    }
+    attempt("a table") {
+      try database.write {
+        try $0.createTable("another", columns: [Column("x", .int)])
+        try insert($0.table("another"))
+      }
+    }
+    if found.isEmpty, let after = try? database.check().problems, !after.isEmpty {
+      problems.append("sound before the changes, then \(after.prefix(3))")
+    }
+    if !storage.viewsOutside.isEmpty { problems.append("\(storage.viewsOutside)") }
+    return problems.isEmpty ? nil : problems.joined(separator: "; ")
+  }
+
+  private func read(_ snapshot: Snapshot) throws {
+    _ = try Model.digest(snapshot)
+    for name in snapshot.tableNames {
+      let table = try snapshot.table(name)
+      try table.forEachView { view in for column in 0..<view.count { _ = try view.value(column) } }
+      for key in [Int64.min, -1, 0, 1, 5, 24, .max] {
+        _ = try table.row(forKey: key)
+        _ = try table.position(ofKey: key)
+      }
+      for position in [0, 3, table.count - 1, .max] { _ = try table.row(at: position) }
+      if table.schema.keyColumn != nil { _ = try table.row(forPrimaryKey: .text("7")) }
+    }
+  }
+
+  private func query(_ snapshot: Snapshot) throws {
+    for name in snapshot.tableNames {
+      let table = try snapshot.table(name)
+      for predicate in [
+        column("decimals") >= 2, column("id") == "7", column("dictionary") == "games",
+      ] {
+        guard (try? Query(predicate).explain(in: table)) != nil else { continue }
+        _ = try Query(predicate).rows(in: table)
+        _ = try ResultReader(Query(predicate), table, indexUse: .always).count()
+      }
+      var sorted = Query()
+      sorted.sort = table.columns.suffix(2).map { SortOrder($0.name, descending: true) }
+      sorted.limit = 5
+      _ = try sorted.rows(in: table)
+      sorted.columns = table.columns.suffix(2).map(\.name)
+      sorted.isDistinct = true
+      _ = try sorted.rows(in: table)
+      _ = try Query().aggregates(table.columns.map { .maximum($0.name) }, in: table)
+    }
+  }
+
+  private func insert(_ table: WritableTable) throws {
+    for round in 0..<3 {
+      try table.insert(
+        table.columns.map { column -> Value in
+          switch column.type {
+          case .int: .int(Int64(round))
+          case .double: .double(0.5)
+          case .bool: .bool(true)
+          case .date: CalendarDate(daysSince1970: 1).map { .date($0) } ?? .null
+          case .dateTime: DateTime(microsecondsSince1970: 1).map { .dateTime($0) } ?? .null
+          case .text: .text("new \(round)")
+          case .data: .data([1, 2])
+          }
+        })
+    }
+  }
+
+  private func change(_ table: WritableTable) throws {
+    var keys: [Int64] = []
+    try table.editor.forEachRow { keys.append($0.key) }
+    for key in keys where key % 3 != 0 {
+      guard let column = table.columns.first(where: { $0.isNullable }) else { continue }
+      try table.update(key, [column.name: .null])
+    }
+    for key in keys where key % 3 == 0 { _ = try table.delete(key) }
+  }
+}

@@ -1,0 +1,296 @@
+import Engine
+
+/// Every number that a database file's bytes say, with its place, and the way to put right what vouches
+/// for it: so that a test can give a field any value, with checksums that fit all the same.
+///
+/// Made from `docs/file-format.md`, not with the engine's own readers; the file must be sound and closed.
+public struct FieldMap: Sendable {
+  public struct Field: Sendable {
+    public let name: String
+    /// Where it stands; both slots have theirs.
+    public let offsets: [Int]
+    public let size: Int
+    fileprivate let part: Int
+  }
+
+  /// Bytes under one checksum.
+  private struct Part {
+    let range: Range<Int>
+    /// Where the checksum stands, and the part that it stands in.
+    let sums: [(offset: Int, part: Int?)]
+  }
+
+  public let bytes: [UInt8]
+  public private(set) var fields: [Field] = []
+  private var parts: [Part] = []
+
+  public init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    for slot in 0..<2 {
+      parts.append(Part(range: slot * 4096..<slot * 4096 + 72, sums: [(slot * 4096 + 72, nil)]))
+    }
+    for (name, at, size) in [
+      ("format", 8, 4), ("page size", 12, 4), ("version", 16, 8), ("end", 24, 8),
+      ("root offset", 32, 8), ("root length", 40, 4), ("root form", 44, 4),
+    ] {
+      fields.append(Field(name: "slot \(name)", offsets: [at, at + 4096], size: size, part: 0))
+    }
+    let root = Int(number(32, 8))
+    parts.append(Part(range: root..<root + Int(number(40, 4)), sums: [(48, 0), (48 + 4096, 1)]))
+    catalogue(part: 2)
+  }
+
+  /// The value of a field in the sound file.
+  public func value(_ field: Field) -> UInt64 { number(field.offsets[0], field.size) }
+
+  /// Values that are likely to be taken for something that they are not.
+  public func hostileValues(_ field: Field) -> [UInt64] {
+    let bits = UInt64(field.size * 8)
+    let largest: UInt64 = bits == 64 ? .max : (1 << bits) - 1
+    let sign: UInt64 = 1 << (bits - 1)
+    let own = value(field)
+    var values: [UInt64] = []
+    for value in [
+      0, 1, largest, largest - 1, sign, sign - 1, own ^ sign, (own &+ 1) & largest,
+      (own &- 1) & largest,
+    ] where value != own && !values.contains(value) {
+      values.append(value)
+    }
+    return values
+  }
+
+  /// The file with another value in a field, and every checksum right.
+  public func forged(_ field: Field, _ value: UInt64) -> [UInt8] {
+    var forged = bytes
+    for offset in field.offsets { Self.put(value, field.size, at: offset, into: &forged) }
+    mend(field.part, &forged)
+    if field.part == 0 { mend(1, &forged) }
+    return forged
+  }
+
+  private func mend(_ index: Int, _ forged: inout [UInt8]) {
+    let sum = Checksum.of(Array(forged[parts[index].range]))
+    for place in parts[index].sums {
+      Self.put(sum, 8, at: place.offset, into: &forged)
+      if let parent = place.part { mend(parent, &forged) }
+    }
+  }
+
+  private static func put(_ value: UInt64, _ size: Int, at offset: Int, into bytes: inout [UInt8]) {
+    for index in 0..<size {
+      bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index))
+    }
+  }
+
+  private func number(_ offset: Int, _ size: Int) -> UInt64 {
+    (0..<size).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
+  }
+
+  // MARK: Reading along
+
+  private struct Cursor {
+    var offset: Int
+    let part: Int
+    let what: String
+  }
+
+  @discardableResult
+  private mutating func field(_ cursor: inout Cursor, _ name: String, _ size: Int) -> Int {
+    fields.append(
+      Field(name: "\(cursor.what) \(name)", offsets: [cursor.offset], size: size, part: cursor.part)
+    )
+    defer { cursor.offset += size }
+    return Int(truncatingIfNeeded: number(cursor.offset, size))
+  }
+
+  /// A length of four bytes, and what is so long.
+  private mutating func bytes(_ cursor: inout Cursor, _ name: String) -> Range<Int> {
+    let length = field(&cursor, "length of the \(name)", 4)
+    defer { cursor.offset += length }
+    return cursor.offset..<cursor.offset + length
+  }
+
+  /// A reference; what it refers to becomes a part of its own.
+  private mutating func reference(_ cursor: inout Cursor) -> (part: Int, isOverlay: Bool) {
+    let offset = field(&cursor, "offset", 8)
+    let length = field(&cursor, "length", 4)
+    let form = field(&cursor, "form", 4)
+    parts.append(Part(range: offset..<offset + length, sums: [(cursor.offset, cursor.part)]))
+    cursor.offset += 8
+    return (parts.count - 1, form == 1)
+  }
+
+  private mutating func catalogue(part: Int) {
+    var cursor = Cursor(offset: parts[part].range.lowerBound + 4, part: part, what: "catalogue's")
+    field(&cursor, "next table", 4)
+    let count = field(&cursor, "number of tables", 4)
+    field(&cursor, "schema version", 8)
+    for table in 0..<count {
+      cursor = Cursor(offset: cursor.offset, part: part, what: "table \(table)'s")
+      field(&cursor, "number", 4)
+      _ = bytes(&cursor, "name")
+      let block = reference(&cursor).part
+      schema(block, "schema \(table)'s")
+      let level = field(&cursor, "level", 4)
+      field(&cursor, "first key", 8)
+      field(&cursor, "objects", 8)
+      if level > 0 {
+        node(reference(&cursor).part, level, "tree \(table)'s", isIndex: false)
+      } else {
+        for (name, size) in [("root offset", 8), ("root length", 4), ("root form", 4)] {
+          field(&cursor, name, size)
+        }
+        cursor.offset += 8
+      }
+      field(&cursor, "next key", 8)
+      runs(&cursor, "key \(table)'s")
+      for index in 0..<field(&cursor, "number of indexes", 4) {
+        field(&cursor, "column of index \(index)", 4)
+        field(&cursor, "type of index \(index)", 1)
+        cursor.offset += 19
+        runs(&cursor, "index \(table).\(index)'s")
+      }
+      for note in 0..<field(&cursor, "number of notes", 4) {
+        let name = bytes(&cursor, "name of note \(note)")
+        let value = bytes(&cursor, "note \(note)")
+        let text = String(decoding: self.bytes[name], as: UTF8.self)
+        // What is in it belongs to who wrote it: any number of it may stand anywhere.
+        for offset in value.prefix(160) {
+          for size in [1, 4]
+          where offset + size <= value.upperBound && (size == 1 || offset < value.lowerBound + 8) {
+            fields.append(
+              Field(
+                name: "note '\(text)' byte \(offset - value.lowerBound)/\(size)", offsets: [offset],
+                size: size, part: part))
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func runs(_ cursor: inout Cursor, _ what: String) {
+    for run in 0..<field(&cursor, "number of \(what) runs", 4) {
+      let level = field(&cursor, "level of run \(run)", 4)
+      field(&cursor, "first code of run \(run)", 8)
+      field(&cursor, "entries of run \(run)", 8)
+      node(reference(&cursor).part, level, what, isIndex: true)
+      field(&cursor, "last code of run \(run)", 8)
+    }
+  }
+
+  private mutating func schema(_ part: Int, _ what: String) {
+    var cursor = Cursor(offset: parts[part].range.lowerBound + 4, part: part, what: what)
+    field(&cursor, "next column", 4)
+    let count = field(&cursor, "number of columns", 4)
+    field(&cursor, "key column", 4)
+    cursor.offset += 16
+    field(&cursor, "hash bits", 1)
+    cursor.offset += 3
+    for column in 0..<count {
+      field(&cursor, "number of column \(column)", 4)
+      field(&cursor, "type of column \(column)", 1)
+      let flags = field(&cursor, "flags of column \(column)", 1)
+      _ = bytes(&cursor, "name of column \(column)")
+      if flags & 4 != 0 {
+        for _ in 0..<field(&cursor, "patterns of column \(column)", 4) {
+          _ = bytes(&cursor, "pattern of column \(column)")
+        }
+      }
+      if flags & 2 != 0 { _ = bytes(&cursor, "default of column \(column)") }
+    }
+  }
+
+  private mutating func node(_ part: Int, _ level: Int, _ what: String, isIndex: Bool) {
+    var cursor = Cursor(
+      offset: parts[part].range.lowerBound + 1, part: part, what: "\(what) node of level \(level)")
+    field(&cursor, "level", 1)
+    let count = field(&cursor, "entries", 2)
+    cursor.offset += 4
+    for entry in 0..<count {
+      field(&cursor, "first key \(entry)", 8)
+      field(&cursor, "objects \(entry)", 8)
+      let (child, isOverlay) = reference(&cursor)
+      if level > 1 {
+        node(child, level - 1, what, isIndex: isIndex)
+      } else if isIndex {
+        indexLeaf(child, what)
+      } else if isOverlay {
+        overlay(child, what)
+      } else {
+        cluster(child, what)
+      }
+    }
+  }
+
+  private mutating func indexLeaf(_ part: Int, _ what: String) {
+    var cursor = Cursor(
+      offset: parts[part].range.lowerBound + 1, part: part, what: "\(what) index leaf's")
+    for name in ["code bits", "object bits", "steps"] { field(&cursor, name, 1) }
+    field(&cursor, "rows", 4)
+    field(&cursor, "first code", 8)
+    field(&cursor, "base", 8)
+  }
+
+  private mutating func overlay(_ part: Int, _ what: String) {
+    var cursor = Cursor(
+      offset: parts[part].range.lowerBound + 4, part: part, what: "\(what) overlay's")
+    let columns = field(&cursor, "columns", 4)
+    field(&cursor, "first key", 8)
+    field(&cursor, "base rows", 4)
+    let deleted = field(&cursor, "deleted rows", 4)
+    let changed = field(&cursor, "changed rows", 4)
+    let base = reference(&cursor).part
+    cluster(base, what)
+    for index in 0..<columns + deleted + 2 * changed { field(&cursor, "number \(index)", 4) }
+    for index in 0..<min(16, parts[part].range.upperBound - cursor.offset) {
+      field(&cursor, "record byte \(index)", 1)
+    }
+  }
+
+  private mutating func cluster(_ block: Int, _ what: String) {
+    let start = parts[block].range.lowerBound
+    let header = Int(number(start, 4))
+    // The reference's checksum covers header and directory.
+    parts[block] = Part(range: start..<start + header, sums: parts[block].sums)
+    var cursor = Cursor(offset: start, part: block, what: "\(what) cluster's")
+    field(&cursor, "header length", 4)
+    field(&cursor, "rows", 4)
+    let columns = field(&cursor, "columns", 4)
+    for name in ["key form", "key bits"] { field(&cursor, name, 1) }
+    cursor.offset += 2
+    let keys = field(&cursor, "key offset", 4)
+    let keyLength = field(&cursor, "key length", 4)
+    segment(start + keys, keyLength, cursor, "\(what) keys")
+    cursor.offset += 8
+    for _ in 0..<columns {
+      let id = field(&cursor, "column number", 4)
+      let encoding = field(&cursor, "encoding of \(id)", 1)
+      field(&cursor, "kind of \(id)", 1)
+      field(&cursor, "flags of \(id)", 2)
+      let offset = field(&cursor, "offset of \(id)", 4)
+      let length = field(&cursor, "length of \(id)", 4)
+      segment(start + offset, length, cursor, "\(what) column \(id), encoding \(encoding),")
+      cursor.offset += 8
+      field(&cursor, "nulls of \(id)", 4)
+      field(&cursor, "minimum of \(id)", 8)
+      field(&cursor, "maximum of \(id)", 8)
+    }
+  }
+
+  /// The first bytes of a segment, which have what is counted in it.
+  ///
+  /// - Parameter sum: where its checksum stands.
+  private mutating func segment(_ start: Int, _ length: Int, _ sum: Cursor, _ what: String) {
+    guard length > 0 else { return }
+    parts.append(Part(range: start..<start + length, sums: [(sum.offset, sum.part)]))
+    var cursor = Cursor(offset: start, part: parts.count - 1, what: what)
+    for index in 0..<min(length, 32) {
+      for size in [1, 4] where index + size <= length {
+        let at = cursor.offset
+        field(&cursor, "byte \(index)", size)
+        cursor.offset = at
+      }
+      cursor.offset += 1
+    }
+  }
+}
