@@ -31,7 +31,7 @@ package final class TransactionHealth {
       .tooManyVersions, .transactionEnded:
       true
     case .system, .notADatabase, .newerFormat, .damaged, .missing, .busy, .poisoned, .closed,
-      .readOnly, .nestedTransaction, .cancelled, .nestedConnection, .transactionFailed,
+      .readOnly, .nestedTransaction, .cancelled, .nestedConnection, .nestedPerform, .transactionFailed,
       .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
       .foreign, .schemaMismatch, .newerSchema, .tooLarge:
       false
