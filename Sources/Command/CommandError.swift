@@ -103,7 +103,7 @@ extension CommandError {
     case .busy: .busy
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
-      .damagedArchive, .inputChanged, .unlikeTable, .missingColumn:
+      .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .emptyReplacement:
       .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

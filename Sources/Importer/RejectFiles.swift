@@ -12,6 +12,8 @@ struct RejectFiles {
   private let inputs: [String]
   private var written: [String: (records: Int, reasons: Int)] = [:]
   private var kinds: [String: [Kind]] = [:]
+  /// Files that several inputs share.
+  private var shared: Set<String> = []
 
   /// What inputs that share a file have in common.
   private struct Kind: Equatable {
@@ -27,6 +29,8 @@ struct RejectFiles {
       taken.insert(FileIdentity(device: status.device, inode: status.inode))
     }
     self.taken = taken
+    var known: Set<String> = []
+    for path in inputs.map(base) where !known.insert(path).inserted { shared.insert(path) }
   }
 
   /// Rejects written over an input or the database would destroy it.
@@ -60,6 +64,12 @@ struct RejectFiles {
     let path = "\(base[..<point]).\(index + 1)\(base[point...])"
     try check(path)
     return path
+  }
+
+  /// The file for the rejects of an input that shares it with no other; nil when it does.
+  func path(ofSingle input: String) -> String? {
+    let base = base(input)
+    return shared.contains(base) ? nil : base
   }
 
   private func base(_ input: String) -> String {

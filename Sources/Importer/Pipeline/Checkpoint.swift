@@ -7,6 +7,8 @@ struct Checkpoint: Sendable, Equatable {
   struct InputIdentity: Sendable, Equatable {
     /// A checksum of the file's path behind all links, or of `-`.
     var name: UInt64
+    /// That path; empty where an older version of Sheaf has not kept it.
+    var path = ""
     /// Of the file as it lies on the disk; nil for a pipe.
     var size: Int?
   }
@@ -61,29 +63,20 @@ extension Checkpoint {
   static let note = "imports"
   /// The same for imports that have: a note of its own, which batches need not write.
   static let completeNote = "imported"
-  /// The newest so many of each are remembered.
-  static let remembered = 10_000
-  private static let version: UInt8 = 3
-
-  /// All that a table remembers, the newest last; nil: another version of Sheaf wrote it.
-  static func all(_ note: (String) -> [UInt8]?) -> [Checkpoint]? {
-    guard let complete = note(completeNote).map(decode) ?? [],
-      let others = note(Self.note).map(decode) ?? []
-    else { return nil }
-    return complete + others
-  }
+  private static let version: UInt8 = 4
+  /// The same without the paths.
+  private static let versionWithoutPaths: UInt8 = 3
 
   /// - version 1 · number 4 · checkpoints, the newest last: name 8 · checksum 8 · options 8 · flags 1
   ///   (1: complete, 2: ends with a reject) · then numbers of 7 bits a byte, the lowest first, the highest
   ///   bit set in all bytes but the last: size + 1 or 0 · byte offset · line · records · rejected ·
   ///   updated · skipped · unchanged · rejects length · reasons length · number of columns · a byte of
-  ///   classes for each
+  ///   classes for each · in version 4 the path's number of bytes, and they
   static func encode(_ checkpoints: [Checkpoint]) -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
-    let kept = checkpoints.suffix(remembered)
     writer.append(version)
-    writer.append(UInt32(kept.count))
-    for checkpoint in kept {
+    writer.append(UInt32(checkpoints.count))
+    for checkpoint in checkpoints {
       writer.append(checkpoint.input.name)
       writer.append(checkpoint.checksum)
       writer.append(checkpoint.options)
@@ -96,6 +89,8 @@ extension Checkpoint {
         checkpoint.classes.count,
       ] { writer.append(number: number) }
       for classes in checkpoint.classes { writer.append(classes.rawValue) }
+      writer.append(number: checkpoint.input.path.utf8.count)
+      writer.append(Array(checkpoint.input.path.utf8))
     }
     return writer.bytes
   }
@@ -104,9 +99,10 @@ extension Checkpoint {
     bytes.withUnsafeBytes { buffer in
       do {
         var reader = ByteReader(buffer)
-        guard try reader.read(UInt8.self, "version") == version else { return nil }
+        let found = try reader.read(UInt8.self, "version")
+        guard found == version || found == versionWithoutPaths else { return nil }
         return try (0..<(try reader.read(UInt32.self, "number"))).map { _ in
-          try Checkpoint(&reader)
+          try Checkpoint(&reader, hasPath: found == version)
         }
       } catch {
         return nil
@@ -114,7 +110,7 @@ extension Checkpoint {
     }
   }
 
-  private init(_ reader: inout ByteReader) throws(DecodingFailure) {
+  private init(_ reader: inout ByteReader, hasPath: Bool) throws(DecodingFailure) {
     input = InputIdentity(name: try reader.read(UInt64.self, "name"))
     checksum = try reader.read(UInt64.self, "checksum")
     options = try reader.read(UInt64.self, "options")
@@ -134,6 +130,9 @@ extension Checkpoint {
     reasonsLength = try reader.readNumber()
     let columns = try reader.readNumber()
     classes = try reader.readBytes(columns, "classes").map { TypeSet(rawValue: $0) }
+    guard hasPath else { return }
+    let length = try reader.readNumber()
+    input.path = String(decoding: try reader.readBytes(length, "path"), as: UTF8.self)
   }
 }
 

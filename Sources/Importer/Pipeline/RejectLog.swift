@@ -16,6 +16,7 @@ final class RejectLog {
   private(set) var reasonsLength: Int
   /// True when this run or the one it goes on from has rejected something.
   private(set) var isUsed: Bool
+  private var folderIsFlushed = false
   private var json = JSONWriter()
   private let encoding: TextEncoding
   /// The input's own record of column names, so that the rejected records can be imported by themselves.
@@ -123,10 +124,15 @@ final class RejectLog {
     }
   }
 
-  /// Makes the rejects survive a power cut, as the batches do.
+  /// Makes the rejects survive a power cut, as the batches do: the bytes, and the folder's entries of new
+  /// files.
   func flush() throws {
-    if let records { try System.flush(records, path: path) }
-    if let reasons { try System.flush(reasons, path: reasonsPath) }
+    guard let records, let reasons else { return }
+    try System.flush(records, path: path)
+    try System.flush(reasons, path: reasonsPath)
+    // Who made the files may have been killed before this: nobody knows, so each run does it once.
+    if !folderIsFlushed { try System.flushDirectory(of: path) }
+    folderIsFlushed = true
   }
 
   /// Cuts both files to the lengths given at first: what an interrupted run had written beyond its
