@@ -119,7 +119,8 @@ extension CommandError {
     case .busy: .busy
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
-      .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .unfinished, .otherFormat:
+      .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .unfinished, .otherFormat,
+      .emptyReplacement:
       .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

@@ -64,6 +64,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// More records were rejected than allowed.
   case tooManyRejects(
     count: Int, first: Reject?, path: String, committedBatches: Int, committedObjects: Int)
+  /// The table was to be emptied, had objects, and no record of the inputs would be in it.
+  case emptyReplacement(table: String, database: String)
   /// The input has no record at all to name columns after.
   case emptyInput(path: String)
   /// `--resume` with an input or options that do not allow it.
@@ -104,6 +106,9 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
         + "committed so far: \(batches) batch\(batches == 1 ? "" : "es"), "
         + "\(objects) object\(objects == 1 ? "" : "s"); the rejected records are in "
         + "\(path): mend the input and start anew, or go on with --resume and a higher --max-rejects"
+    case .emptyReplacement(let table, let database):
+      "no record of the input would be in table '\(table)' of \(database), which has objects: "
+        + "it is left as it is; check the input, or let --truncate empty the table with --allow-empty"
     case .emptyInput(let path):
       "\(path): the input is empty: there is no header and no record; "
         + "check that it is the right file"

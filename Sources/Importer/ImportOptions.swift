@@ -85,6 +85,16 @@ public struct ImportOptions: Sendable {
     case unlimited
   }
 
+  /// What makes an input the one that was imported before.
+  public enum SameInput: String, Sendable, CaseIterable {
+    /// The path that it is read from, behind all links: another one is another input, also with the same
+    /// bytes.
+    case path
+    /// The path, or its bytes: a file that was renamed is the one that it was, unless it has grown, too. Each
+    /// input with a new path is read twice.
+    case contents
+  }
+
   /// Paths of the inputs, in order; `-` is standard input. A path that names no file but has `*`, `?` or
   /// `[...]` in it stands for the files whose names fit, `**` for any number of folders. Files that
   /// end with .gz, .zst, .bz2 or .xz, or begin as such do, are decompressed by the system's own program.
@@ -95,8 +105,9 @@ public struct ImportOptions: Sendable {
   /// that only the input has is added; in one that only the table has, new objects get its default, or
   /// null without one. A null in the input stays null.
   public var table: String?
-  /// How many records make a transaction.
-  public var batchSize = BatchSize.records(1000)
+  /// How many records make a transaction; nil: 1,000, and with `truncate` those of all inputs, so that readers
+  /// see the old table or the new one.
+  public var batchSize: BatchSize?
   /// The column that is the table's primary key: a table that is created gets it, one without a key
   /// too, when no two of its objects have the same value there. Nil: the key that the table has.
   public var key: String?
@@ -166,8 +177,14 @@ public struct ImportOptions: Sendable {
   /// was committed; standard input and pipes have to give the same bytes again. With `truncate`, the table is emptied
   /// only when there is no such batch: the same command can be run until it succeeds.
   public var resume = false
-  /// Empty the table first, in the first batch's transaction.
+  /// What makes an input the one that was imported before, for `resume`.
+  public var sameInput = SameInput.path
+  /// Empty the table first, in the transaction of the first batch that has a record for it. Unless
+  /// `batchSize` is given, that is the only one, and whatever goes wrong leaves the table as it was. The file
+  /// then has both for a while.
   public var truncate = false
+  /// Let `truncate` leave a table empty that had objects.
+  public var allowsEmpty = false
   /// Read everything, write nothing.
   public var dryRun = false
   /// When the file is compacted afterwards.
@@ -189,6 +206,14 @@ public struct ImportOptions: Sendable {
   public init(inputs: [String], database: String) {
     self.inputs = inputs
     self.database = database
+  }
+
+  /// Whether all inputs are one transaction.
+  var isOneTransaction: Bool { truncate && batchSize == nil }
+
+  /// `batchSize` as it is meant.
+  public var effectiveBatchSize: BatchSize {
+    batchSize ?? (truncate ? .all : .records(1000))
   }
 
   var policy: RaggedPolicy {

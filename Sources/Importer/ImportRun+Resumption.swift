@@ -15,23 +15,24 @@ extension ImportRun {
 
   /// Nil when the input was imported completely before.
   mutating func start(
-    _ file: InputFile, _ opened: inout InputPlanner.Opened, _ digest: UInt64, _ table: Table?,
-    _ rejects: RejectFiles.Choice, isFirst: Bool
+    _ file: InputFile, _ opened: inout InputPlanner.Opened, _ digest: UInt64, _ state: TableState,
+    _ rejects: RejectFiles.Choice
   ) throws -> Start? {
     let own: Checkpoint
-    switch try find(file, &opened, table, isFirst: isFirst) {
+    let table = state.contents
+    switch try find(file, &opened, state) {
     case .complete(let checkpoint):
-      resumed(file, checkpoint, isComplete: true)
-      rejectFiles.add(checkpoint, to: rejects)
+      try passOver(file, checkpoint, rejects)
       return nil
     case .goesOn(let checkpoint):
       resumed(file, checkpoint, isComplete: false)
+      truncationIsDue = false
       own = checkpoint
     case .fresh, .changed:
       let match = try TableMatch(
-        opened, isFirst ? options : options.withoutTruncation, table: table)
+        opened, truncationIsDue ? options : options.withoutTruncation, table: table)
       let checkpoint = Checkpoint(
-        input: .init(name: file.key, size: file.size), options: digest,
+        input: file.inputIdentity, options: digest,
         byteOffset: opened.splitter.byteOffset, checksum: opened.splitter.checksum.value,
         line: opened.splitter.line)
       return Start(
@@ -48,12 +49,35 @@ extension ImportRun {
     let match = try TableMatch(
       opened, options.withoutTruncation, table: table, isResuming: true)
     var checkpoint = own
-    checkpoint.input = .init(name: file.key, size: file.size)
+    checkpoint.input = file.inputIdentity
     checkpoint.isComplete = false
     checkpoint.options = digest
     return Start(
       checkpoint: checkpoint, known: own, schema: table?.schema, match: match,
       types: match.types.resuming(own.classes))
+  }
+
+  /// Leaves out an input that was imported completely before.
+  ///
+  /// - Parameter rejects: where its rejects belong; nil: no other input's do.
+  mutating func passOver(
+    _ file: InputFile, _ checkpoint: Checkpoint, _ rejects: RejectFiles.Choice?
+  ) throws {
+    try confirm()
+    resumed(file, checkpoint, isComplete: true)
+    truncationIsDue = false
+    if checkpoint.input.name != file.key { noteTwin(file, checkpoint, isLeftOut: true) }
+    noteShortage(file, checkpoint.rejects)
+    if let rejects { rejectFiles.add(checkpoint, to: rejects) }
+  }
+
+  /// Makes durable what says that an input is complete: whoever wrote it may have been killed before its
+  /// last flush, and nobody reads the input again.
+  private mutating func confirm() throws {
+    guard let database = transaction?.database, !isConfirmed else { return }
+    // Taking the writers' turn flushes what others have left.
+    if transaction?.isOpen != true { try database.beginWrite().rollBack() }
+    isConfirmed = true
   }
 
   mutating func resumed(_ file: InputFile, _ checkpoint: Checkpoint, isComplete: Bool) {
@@ -64,23 +88,46 @@ extension ImportRun {
     report.files.append(.init(path: file.path, resumedAt: point))
   }
 
+  /// Tells of an input whose contents were imported under another path.
+  mutating func noteTwin(_ file: InputFile, _ twin: Checkpoint, isLeftOut: Bool) {
+    let other = twin.input.path.isEmpty ? "an input" : twin.input.path
+    note(
+      [
+        "it has the same contents as \(other), which was imported before: it was "
+          + (isLeftOut
+            ? "left out, as --same-input contents says"
+            : "imported too; --resume --same-input contents leaves such inputs out")
+      ], file)
+  }
+
+  /// Tells of rejects files that are shorter than they were.
+  mutating func noteShortage(_ file: InputFile, _ place: RejectPlace) {
+    let path = rejectFiles.path(of: file.path, place)
+    for (path, expected) in [
+      (path, place.records), (RejectName.reasonsPath(path), place.reasons),
+    ] {
+      let present = (try? System.status(path: path).size) ?? 0
+      guard present < expected else { continue }
+      note(
+        [
+          "\(path) has \(present) bytes, and \(expected) were written to it before: rejected records "
+            + "are missing there, which the input still has"
+        ], file)
+    }
+  }
+
   /// Where `options.resume` goes on. Never `changed`: that is an error, or begins anew.
   func find(
-    _ file: InputFile, _ opened: inout InputPlanner.Opened, _ table: Table?, isFirst: Bool
+    _ file: InputFile, _ opened: inout InputPlanner.Opened, _ state: TableState
   ) throws -> Resumption.Finding {
-    guard options.resume, !startsOver else { return .fresh }
-    guard let known = known(table) else {
-      throw ImportError.cannotResume(
-        path: file.name,
-        reason:
-          "what table '\(tableName)' remembers of its imports was written by another version of "
-          + "Sheaf; import it without --resume, with --truncate if its records are there already")
+    guard options.resume, !startsOver, let memory = state.memory else { return .fresh }
+    let finding = try Resumption(file: file, memory: memory, options: options).find(&opened) {
+      try alike(file, open(file))
     }
-    let finding = try resumption(file, known).find(&opened)
     guard case .changed(let reason) = finding else { return finding }
     // Its records meet the objects of the common part by their keys, or none at all.
-    let isHarmless = try options.conflictPolicy != .error && key(of: table) != nil
-    guard isHarmless || (options.truncate && isFirst) else {
+    let isHarmless = try options.conflictPolicy != .error && key(of: state.contents) != nil
+    guard isHarmless || truncationIsDue else {
       throw ImportError.inputChanged(
         path: file.name,
         reason: reason
@@ -95,31 +142,33 @@ extension ImportRun {
     return .fresh
   }
 
-  func resumption(_ file: InputFile, _ known: [Checkpoint]) -> Resumption {
-    Resumption(
-      file: file, known: known, claimed: claimed, isCancelled: options.shouldStop,
-      open: { try alike(file, open(file)) })
+  /// Whether one of several inputs has changed since it was imported, so that `truncate` means all of
+  /// them.
+  func startsOver(_ memory: InputMemory?) throws -> Bool {
+    guard options.truncate, options.resume, files.count > 1, let memory else { return false }
+    return try files.contains { file in
+      try Resumption(file: file, memory: memory, options: options).hasChanged()
+    }
   }
 
   /// Makes the table forget what was imported of these inputs before: all of them are to be imported now,
   /// and a later run with `resume` must not take an earlier one's end for this one's.
   func forget(_ database: Database) throws {
-    guard let known = try known(existingTable(database)),
-      known.contains(where: { claimed.contains($0.input.name) })
+    guard let table = try existingTable(database),
+      // What another version of Sheaf wrote is in the way of --resume only.
+      let memory = try? InputMemory(table, in: database.snapshot()),
+      try files.contains(where: { try memory.checkpoint(of: $0.key) != nil })
     else { return }
     try database.write(durability: options.durability) { transaction in
-      let editor = try transaction.table(tableName).editor
-      for note in [Checkpoint.note, Checkpoint.completeNote] {
-        let present = editor.note(note).flatMap(Checkpoint.decode) ?? []
-        let others = present.filter { !claimed.contains($0.input.name) }
-        guard others.count < present.count else { continue }
-        try editor.setNote(note, others.isEmpty ? nil : Checkpoint.encode(others))
-      }
+      let table = try transaction.table(tableName)
+      let companion = try transaction.companion(InputMemory.purpose, of: table, columns: nil)
+      try InputMemoryEditor(table) { _ in companion }.forget(Set(files.map(\.key)))
     }
   }
+}
 
-  /// What a table remembers of its imports; nil: what cannot be understood.
-  func known(_ table: Table?) -> [Checkpoint]? {
-    table.map { table in Checkpoint.all { table.note($0) } } ?? []
+extension InputFile {
+  var inputIdentity: Checkpoint.InputIdentity {
+    .init(name: key, path: location, size: size)
   }
 }

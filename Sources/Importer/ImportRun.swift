@@ -8,13 +8,22 @@ struct ImportRun {
   var report = ImportReport()
   /// Looked at, not opened: there may be thousands.
   let files: [InputFile]
-  let claimed: Set<UInt64>
   /// The first input that is not empty, looked at before the database is touched.
   private var firstOpened: (index: Int, opened: InputPlanner.Opened)?
   /// How the first input was understood, which the others are compared with.
   var first: (name: String, opened: (hasHeader: Bool, header: Header))?
   /// True when `truncate` is to begin anew with all inputs, since one of them has changed.
   var startsOver = false
+  /// True until `truncate` has been done, or an input has been found that goes on from an earlier run.
+  var truncationIsDue: Bool
+  /// What the inputs are written in; nil for a dry run.
+  var transaction: ImportTransaction?
+  /// Whether the version that `resume` asks is durable.
+  var isConfirmed = false
+  /// What the table remembers, and the version that says so.
+  private var remembered: (version: UInt64, memory: InputMemory)?
+  /// What the values of the columns look like, by the columns' numbers, as far as this run knows it.
+  private var seen: [UInt32: TypeSet] = [:]
   var rejectFiles: RejectFiles
   /// Of a dry run with a primary key.
   private var dryRunKeys: DryRunKeys?
@@ -32,22 +41,19 @@ struct ImportRun {
     where !(1...ImportOptions.mostThreads).contains(number) {
       throw ImportError.invalidOption("\(what) must be from 1 to \(ImportOptions.mostThreads)")
     }
-    if case .records(let size) = options.batchSize, size < 1 {
+    if case .records(let size)? = options.batchSize, size < 1 {
       throw ImportError.invalidOption("the batch size must be at least 1")
-    }
-    if options.resume, options.inputs.count > Checkpoint.remembered {
-      throw ImportError.invalidOption(
-        "a table remembers \(Checkpoint.remembered) inputs for --resume: import fewer at a time")
     }
     // Before the database is touched: a missing input must not leave an empty database behind.
     files = try InputFile.list(options.inputs)
-    claimed = Set(files.map(\.key))
+    bytesTotal = Self.bytesTotal(files)
+    truncationIsDue = options.truncate
     tableName = options.table ?? Self.tableName(files[0].path)
     rejectFiles = RejectFiles(options, files)
     report.inputs = files.map(\.path)
     report.database = options.database
     report.table = tableName
-    report.batchSize = options.batchSize
+    report.batchSize = options.effectiveBatchSize
     report.isDryRun = options.dryRun
     try rejectFiles.check()
     // An input without a usable header must not leave an empty database behind either.
@@ -114,12 +120,15 @@ struct ImportRun {
       if let note = database.recoveryNote {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }
+      let transaction = ImportTransaction(database, options, table: tableName)
+      self.transaction = transaction
       do {
         report.objectsBefore = try existingTable(database)?.count ?? 0
         if !options.resume { try forget(database) }
         try importAll(database)
         try finish(database)
       } catch {
+        transaction.rollBack()
         report.bytesWritten = database.bytesWritten
         // What was committed is made durable. When that fails too, both have to be told.
         do {
@@ -155,8 +164,9 @@ struct ImportRun {
 
   /// Whether a dry run is to compare keys.
   private mutating func lookUp(_ table: Table?) throws -> Bool {
+    report.objectsBefore = table?.count ?? 0
     tableSchema = table?.schema
-    options.key = try key(of: table)
+    options.key = try key(of: table.map { TableContents($0) })
     guard options.key != nil else { return false }
     if let table, table.keyColumn == nil, !options.truncate {
       report.notes.append(
@@ -182,10 +192,10 @@ struct ImportRun {
   }
 
   private mutating func importAll(_ database: Database?) throws {
-    startsOver = try startsOver(database)
+    startsOver = try startsOver(state(database).memory)
     for index in files.indices {
-      if report.batches > 0, options.shouldStop() { report.isInterrupted = true }
-      if report.isInterrupted { return }
+      if report.batches > 0 || index > 0, options.shouldStop() { report.isInterrupted = true }
+      if report.isInterrupted { break }
       do {
         try importInput(index, database)
       } catch ImportError.emptyInput(let path) where files.count > 1 {
@@ -193,26 +203,62 @@ struct ImportRun {
         report.files.append(.init(path: files[index].path))
       }
     }
+    if report.isInterrupted, options.isOneTransaction {
+      takeBack()
+    } else if try transaction?.finish() == true {
+      report.batches += 1
+    }
+    if options.dryRun, options.truncate, !options.allowsEmpty, report.objectsBefore > 0,
+      report.imported == 0
+    {
+      throw ImportError.emptyReplacement(table: tableName, database: options.database)
+    }
+    try database?.flush()
   }
 
-  /// Whether one of several inputs has changed since it was imported, so that `truncate` means all of
-  /// them.
-  private func startsOver(_ database: Database?) throws -> Bool {
-    guard options.truncate, options.resume, files.count > 1,
-      let known = try known(existingTable(database)), !known.isEmpty
-    else { return false }
-    return try files.contains { file in
-      guard file.canBeReadAgain, var opened = try? open(file) else { return false }
-      if case .changed = try resumption(file, known).find(&opened) { return true }
-      return false
+  /// Forgets what was read into a transaction that is not going to be committed.
+  private mutating func takeBack() {
+    transaction?.rollBack()
+    for index in report.files.indices where report.files[index].read > 0 {
+      report.files[index] = .init(path: report.files[index].path)
     }
+    (report.read, report.imported, report.updated, report.skipped) = (0, 0, 0, 0)
+    (report.unchanged, report.rejected, report.bytesRead, report.batches) = (0, 0, 0, 0)
+  }
+
+  /// The table as the next input finds it, and what it remembers.
+  struct TableState {
+    var contents: TableContents?
+    var memory: InputMemory?
+  }
+
+  private mutating func state(_ database: Database?) throws -> TableState {
+    if let transaction, transaction.isOpen, let table = transaction.table {
+      let contents = try TableContents(table, seen: seen)
+      // An emptied table remembers nothing.
+      let memory = transaction.isEmptied ? nil : remembered?.memory
+      return TableState(contents: contents, memory: memory)
+    }
+    guard let snapshot = try database?.snapshot(),
+      snapshot.tableNames.contains(tableName)
+    else { return TableState() }
+    let table = try snapshot.table(tableName)
+    if transaction?.version != snapshot.version || transaction?.isDisturbed == true { seen = [:] }
+    transaction?.looks(at: snapshot.version)
+    let contents = TableContents(table, seen: seen)
+    guard options.resume else { return TableState(contents: contents) }
+    if remembered?.version != snapshot.version {
+      remembered = (snapshot.version, try InputMemory(table, in: snapshot))
+    }
+    return TableState(contents: contents, memory: remembered?.memory)
   }
 
   private mutating func importInput(_ index: Int, _ database: Database?) throws {
     let file = files[index]
     fileNotes = []
-    let table = try existingTable(database)
-    if let table { tableSchema = table.schema }
+    let state = try state(database)
+    if let contents = state.contents { tableSchema = contents.schema }
+    if try isComplete(file, index, state) { return }
     var opened: InputPlanner.Opened
     if let first = firstOpened, first.index == index {
       opened = try alike(file, first.opened)
@@ -223,12 +269,11 @@ struct ImportRun {
     if first == nil { first = (file.name, (opened.hasHeader, opened.header)) }
     if report.dialect == nil { report.dialect = opened.report }
     note(opened.notes + opened.header.notes.map(\.description), file)
-    let key = try key(of: table)
+    let key = try key(of: state.contents)
     let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, key: key)
     let rejects = rejectFiles.choice(
       of: file.path, header: opened.headerLine, encoding: opened.encoding)
-    guard let start = try start(file, &opened, digest, table, rejects, isFirst: index == 0)
-    else {
+    guard let start = try start(file, &opened, digest, state, rejects) else {
       describe(opened)
       return
     }
@@ -237,37 +282,64 @@ struct ImportRun {
         try TableDrift(opened, options, tableSchema, path: file.name, table: tableName).notes, file)
     }
     note(start.match.notes, file)
-    let plan = makePlan(file.name, opened, start.match)
+    try write(file, opened, start, rejects, isLast: index == files.count - 1)
+    describe(opened)
+  }
+
+  /// Whether nothing of an input is left to do. Those that came to their end need not be understood to find it out,
+  /// but for rejects files that several inputs share: which of them it is depends on all their headers.
+  private mutating func isComplete(_ file: InputFile, _ index: Int, _ state: TableState) throws
+    -> Bool
+  {
+    guard options.resume, !startsOver, let memory = state.memory,
+      !rejectFiles.isShared(file.path),
+      let checkpoint = try Resumption(file: file, memory: memory, options: options).complete()
+    else { return false }
+    if let first = firstOpened, first.index == index, report.dialect == nil {
+      report.dialect = first.opened.report
+    }
+    try passOver(file, checkpoint, nil)
+    if let last = report.files.indices.last { report.files[last].notes = fileNotes }
+    return true
+  }
+
+  private mutating func write(
+    _ file: InputFile, _ opened: InputPlanner.Opened, _ start: Start,
+    _ rejects: RejectFiles.Choice,
+    isLast: Bool
+  ) throws {
+    let plan = makePlan(file, opened, start.match)
     let log = try rejectFiles.log(
       rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
-    let destination: any Destination =
-      database.map {
-        DatabaseDestination(
-          $0, table: tableName, durability: options.durability, plan: plan,
-          policy: options.conflictPolicy, expected: start.schema,
-          goesOnFrom: start.known,
-          truncates: options.truncate && index == 0 && !start.resumes)
-      } ?? NoDestination(dryRunKeys, options.conflictPolicy)
+    let written = transaction.map {
+      DatabaseDestination(
+        $0, plan: plan, policy: options.conflictPolicy, expected: start.schema,
+        goesOnFrom: start.known, truncates: truncationIsDue && !start.resumes,
+        keepsContents: options.sameInput == .contents)
+    }
     var before = report
     // Else each input would copy those of all before.
-    before.files = []
+    (before.files, before.notes, before.inputs) = ([], [], [])
     let writer = BatchWriter(
-      options: options, plan: plan, destination: destination, log: log, types: start.types,
-      checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
-      isLastInput: index == files.count - 1)
+      options: options, plan: plan,
+      destination: written ?? NoDestination(dryRunKeys, options.conflictPolicy), log: log,
+      types: start.types, checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
+      isLastInput: isLast)
     do {
-      try Pipeline.run(opened.splitter, plan, options, writer: writer)
+      try Pipeline.run(opened.splitter, plan, options, isSmall: file.isSmall, writer: writer)
     } catch {
       add(writer, plan, file, start)
       describe(opened)
       noteRejects(log, writer, file)
       throw error
     }
+    truncationIsDue = false
     note(
       writer.tolerances.notes + [opened.source.change, writer.unfinishedNote].compactMap(\.self),
       file)
+    if let twin = written?.twin { noteTwin(file, twin, isLeftOut: false) }
     add(writer, plan, file, start)
-    describe(opened)
+    noteSeen(writer.types, plan)
     noteRejects(log, writer, file)
     log.close()
   }
@@ -285,7 +357,7 @@ struct ImportRun {
     }
   }
 
-  private mutating func note(_ notes: [String], _ file: InputFile) {
+  mutating func note(_ notes: [String], _ file: InputFile) {
     fileNotes += notes
     report.notes += notes.map { "\(file.name): \($0)" }
   }
@@ -297,8 +369,16 @@ struct ImportRun {
     report.files[last].notes = fileNotes
   }
 
+  /// Keeps what an input's values look like for the next one.
+  private mutating func noteSeen(_ types: ColumnTypes, _ plan: ImportPlan) {
+    for (index, state) in types.states.enumerated() {
+      // Of a strict type nothing is noted but that there may be values.
+      seen[plan.identifier(index)] = state.strictType == nil ? state.classes : .text
+    }
+  }
+
   /// The primary key of the import: the one that the table has, or is to get.
-  func key(of table: Table?) throws -> String? {
+  func key(of table: TableContents?) throws -> String? {
     let key = options.key ?? table?.keyColumn
     if let key, let own = table?.keyColumn, own != key {
       throw ImportError.invalidOption(
@@ -321,22 +401,27 @@ struct ImportRun {
     return try snapshot.table(tableName)
   }
 
-  private func makePlan(_ file: String, _ opened: InputPlanner.Opened, _ match: TableMatch)
+  private func makePlan(_ file: InputFile, _ opened: InputPlanner.Opened, _ match: TableMatch)
     -> ImportPlan
   {
-    let batchRecords: Int? = if case .records(let size) = options.batchSize { size } else { nil }
+    let batchRecords: Int? =
+      if case .records(let size) = options.effectiveBatchSize { size } else { nil }
     return ImportPlan(
-      file: file, dialect: opened.dialect, ragged: options.policy, header: opened.repeatedHeader,
+      file: file.name, dialect: opened.dialect, ragged: options.policy,
+      header: opened.repeatedHeader,
       endsWithDelimiter: opened.endsWithDelimiter,
       nulls: options.nulls.map { Array($0.utf8) }, fieldCount: opened.header.names.count,
       fields: match.fields, columns: match.plannedColumns,
       keyColumn: match.keyColumn, extras: match.extras,
-      encodes: batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
+      // A small input's rows fill up shared clusters, as those of small batches do.
+      encodes: !file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
       batchRecords: batchRecords)
   }
 
   /// Bytes of all inputs; nil when one is a pipe or compressed.
-  private var bytesTotal: Int? {
+  private let bytesTotal: Int?
+
+  private static func bytesTotal(_ files: [InputFile]) -> Int? {
     files.reduce(0) { total, file in
       total.flatMap { total in file.isCompressed ? nil : file.size.map { total + $0 } }
     }

@@ -12,6 +12,8 @@ struct RejectFiles {
   private let taken: Set<FileIdentity>
   private let inputs: [String]
   private var kinds: [String: [Kind]] = [:]
+  /// Names that several inputs share.
+  private var shared: Set<String> = []
 
   /// What inputs that share a file have in common.
   private struct Kind {
@@ -39,6 +41,10 @@ struct RejectFiles {
       taken.insert(FileIdentity(device: status.device, inode: status.inode))
     }
     self.taken = taken
+    var known: Set<String> = []
+    for base in inputs.map({ name($0).base }) where !known.insert(base).inserted {
+      shared.insert(base)
+    }
   }
 
   /// Refuses what would destroy an input, the database or somebody's file.
@@ -68,6 +74,12 @@ struct RejectFiles {
       base: (folder == "." ? "" : folder == "/" ? "/" : folder + "/") + stem + ".rejects.csv",
       isGiven: false)
   }
+
+  /// Whether the rejects of another input may go to the same file.
+  func isShared(_ input: String) -> Bool { shared.contains(name(input).base) }
+
+  /// The file that a checkpoint of the input speaks of.
+  func path(of input: String, _ place: RejectPlace) -> String { name(input).path(place.number) }
 
   /// Where an input's rejects belong.
   mutating func choice(of input: String, header: [UInt8]?, encoding: TextEncoding) -> Choice {

@@ -2,8 +2,8 @@ import Engine
 
 /// Finds out how far an input has been imported into a table before.
 ///
-/// An input is known by where it is read from, or, for one whose file was moved, by the size of the file;
-/// and it is that input only if the bytes which were committed are there again, all of them.
+/// An input is known by where it is read from, or, when that is asked for, by its bytes; and it is that input
+/// only if the bytes which were committed are there again, all of them.
 struct Resumption {
   enum Finding {
     /// Nothing of it was imported.
@@ -17,23 +17,30 @@ struct Resumption {
   }
 
   let file: InputFile
-  /// What the table remembers, the newest last.
-  let known: [Checkpoint]
-  /// The keys of all inputs of this import: what belongs to one of them belongs to no other.
-  let claimed: Set<UInt64>
-  let isCancelled: @Sendable () -> Bool
-  let open: () throws -> InputPlanner.Opened
+  let memory: InputMemory
+  let options: ImportOptions
 
-  /// - Parameter opened: the input behind its header; put in place of another one where it was read
-  ///   to no avail.
-  func find(_ opened: inout InputPlanner.Opened) throws -> Finding {
-    if let own = known.last(where: { $0.input.name == file.key }) {
-      return try compare(own, opened)
+  private var goesByContents: Bool {
+    options.sameInput == .contents && file.canBeReadAgain
+  }
+
+  /// - Parameters:
+  ///   - opened: the input behind its header; put in place of another one where it was read
+  ///     to no avail.
+  ///   - open: opens it once more.
+  func find(
+    _ opened: inout InputPlanner.Opened, open: () throws -> InputPlanner.Opened
+  ) throws -> Finding {
+    if let own = try memory.checkpoint(of: file.key) {
+      let finding = try compare(own, opened.splitter)
+      guard goesByContents, case .changed = finding else { return finding }
+      opened = try open()
     }
-    guard file.canBeReadAgain else { return .fresh }
-    for moved in known.reversed()
-    where moved.input.size == file.size && !claimed.contains(moved.input.name) {
-      let finding = try compare(moved, opened)
+    guard goesByContents else { return .fresh }
+    if let complete = try completeContents() { return .complete(complete) }
+    for moved in try memory.begun().reversed()
+    where moved.input.size == file.size && moved.input.name != file.key {
+      let finding = try compare(moved, opened.splitter)
       if case .changed = finding {
         opened = try open()
         continue
@@ -43,10 +50,46 @@ struct Resumption {
     return .fresh
   }
 
-  private func compare(_ checkpoint: Checkpoint, _ opened: InputPlanner.Opened) throws -> Finding {
-    let splitter = opened.splitter
+  /// What is remembered of an input that came to its end and is as it was; nil for all others. Reads the
+  /// input, and does not look at what it says.
+  func complete() throws -> Checkpoint? {
+    guard file.canBeReadAgain else { return nil }
+    guard let own = try memory.checkpoint(of: file.key) else {
+      return goesByContents ? try completeContents() : nil
+    }
+    guard own.isComplete, case .complete(let checkpoint) = try compare(own, splitter()) else {
+      return nil
+    }
+    return checkpoint
+  }
+
+  /// Whether something of the input was imported that is not there any more.
+  func hasChanged() throws -> Bool {
+    guard file.canBeReadAgain, let own = try memory.checkpoint(of: file.key),
+      case .changed = try compare(own, splitter())
+    else { return false }
+    return true
+  }
+
+  /// The input of the same contents that came to its end.
+  private func completeContents() throws -> Checkpoint? {
+    let splitter = try splitter()
+    _ = try splitter.skip(to: .max, checksum: 0, isCancelled: options.shouldStop)
+    return try memory.complete(
+      checksum: splitter.checksum.value, byteOffset: splitter.byteOffset)
+  }
+
+  /// The input from its first byte on.
+  private func splitter() throws -> RecordSplitter {
+    let source = try FileSource.open(file.path)
+    source.isCancelled = options.shouldStop
+    let decoded = try DecodingSource(detecting: source, given: options.encoding)
+    return RecordSplitter(source: decoded, limits: options.limits, encoding: decoded.encoding)
+  }
+
+  private func compare(_ checkpoint: Checkpoint, _ splitter: RecordSplitter) throws -> Finding {
     let skipped = try splitter.skip(
-      to: checkpoint.byteOffset, checksum: checkpoint.checksum, isCancelled: isCancelled)
+      to: checkpoint.byteOffset, checksum: checkpoint.checksum, isCancelled: options.shouldStop)
     let before = checkpoint.isComplete ? "was completed" : "was begun"
     switch skipped {
     case .tooShort:

@@ -18,7 +18,8 @@ struct TableMatch {
   /// - Throws: `ImportError.noSuchColumn` for a type, format or key given to a column that is not there,
   ///   `.missingColumn` for one that the table has, `.invalidOption` when the table's own types or nulls do not allow the input.
   init(
-    _ opened: InputPlanner.Opened, _ options: ImportOptions, table: Table?, isResuming: Bool = false
+    _ opened: InputPlanner.Opened, _ options: ImportOptions, table: TableContents?,
+    isResuming: Bool = false
   ) throws {
     let choice = try Self.choice(opened, options, table)
     let names = choice.names
@@ -100,7 +101,7 @@ struct TableMatch {
   }
 
   private static func choice(
-    _ opened: InputPlanner.Opened, _ options: ImportOptions, _ table: Table?
+    _ opened: InputPlanner.Opened, _ options: ImportOptions, _ table: TableContents?
   ) throws(ImportError) -> ColumnChoice {
     do throws(ImportError) {
       return try ColumnChoice(opened.header.names, options)
@@ -115,7 +116,7 @@ struct TableMatch {
   /// What is asked for is wrong usage where nobody has heard of it, and the input's fault where the table has
   /// such a column.
   private static func missing(
-    _ name: String, _ names: [String], _ opened: InputPlanner.Opened, _ table: Table?
+    _ name: String, _ names: [String], _ opened: InputPlanner.Opened, _ table: TableContents?
   ) -> ImportError {
     table?.schema.index(of: name) == nil
       ? .noSuchColumn(name: name, known: names)
@@ -124,7 +125,7 @@ struct TableMatch {
 
   /// The numbers of the columns that a program has declared; none when it has declared no table.
   private static func declared(
-    _ table: Table?, _ options: ImportOptions
+    _ table: TableContents?, _ options: ImportOptions
   ) throws -> Set<UInt32> {
     guard let table, let note = table.note(DeclaredColumns.note) else { return [] }
     if let key = options.key, table.keyColumn == nil {

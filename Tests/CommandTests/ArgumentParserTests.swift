@@ -136,7 +136,8 @@ import Testing
   @Test func importDefaults() throws {
     let parser = ArgumentParser(definition: ImportCommand.definition)
     guard case .arguments(let parsed) = try parser.parse(["a.csv", "--into", "f"]) else { return }
-    #expect(try parsed.required(ImportCommand.batchSize) == .count(1000))
+    #expect(try parsed.value(ImportCommand.batchSize) == nil)
+    #expect(try ImportCommand.options(parsed).effectiveBatchSize == .records(1000))
     #expect(try parsed.required(ImportCommand.durability) == .group)
     #expect(try parsed.required(ImportCommand.queue) == 8)
     #expect(try parsed.required(ImportCommand.maxRejects) == .count(0))

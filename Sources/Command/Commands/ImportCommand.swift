@@ -15,8 +15,13 @@ enum ImportCommand {
     group: databaseGroup, help: "The table to import into; created where missing")
   static let truncate = Flag(
     "truncate", group: databaseGroup,
-    help: "Empty the table first, in the transaction of the first batch; with --resume, unless "
-      + "this input's import has begun")
+    help:
+      "Empty the table first, in the same transaction; with --resume, unless this input's import "
+      + "has begun. Without --batch-size all inputs are one transaction: readers see the old table or "
+      + "the new one, and whatever goes wrong leaves the old one")
+  static let allowEmpty = Flag(
+    "allow-empty", group: databaseGroup,
+    help: "Let --truncate empty a table that has objects although the inputs have no record for it")
   static let key = Option<String>(
     "key", .name, defaultNote: "the key that the table has", group: databaseGroup,
     help:
@@ -29,8 +34,9 @@ enum ImportCommand {
       + "the input does not have their default or null; update changes only the columns that the "
       + "input has")
   static let batchSize = Option<CountOrAll>(
-    "batch-size", .countOrAll, default: "1000", group: databaseGroup,
-    help: "Objects in one transaction; \"all\" puts the whole input into one")
+    "batch-size", .countOrAll, defaultNote: "1000; with --truncate all inputs in one",
+    group: databaseGroup, help: "Objects in one transaction; \"all\" puts each whole input into one"
+  )
   static let durability = Option<Durability>(
     "durability", .choice, default: "group", group: databaseGroup,
     help: "full: every batch is on disk before the next begins; group: batches become durable "
@@ -43,6 +49,13 @@ enum ImportCommand {
       "Go on after the last committed batch of each input, whose bytes up to there must be the same; "
       + "nothing to do when all are complete; standard input and pipes have to be sent again from "
       + "their start")
+
+  static let sameInput = Option<ImportOptions.SameInput>(
+    "same-input", .choice, default: "path", group: databaseGroup,
+    help:
+      "What makes an input the one that was imported before, for --resume: path: where it is read "
+      + "from; another path is another input, also with the same bytes. contents: its bytes, too: a "
+      + "file that was renamed since is left out")
 
   // MARK: Input
 
@@ -175,7 +188,8 @@ enum ImportCommand {
         completion: .files)
     ],
     options: [
-      into, table, key, onConflict, truncate, batchSize, durability, resume, CommonOptions.wait,
+      into, table, key, onConflict, truncate, allowEmpty, batchSize, durability, resume, sameInput,
+      CommonOptions.wait,
       delimiter, quote, escape, comment, skipLines, header, encoding, types, dateFormat, decimal,
       thousands, null, columns, rename, newColumns, requireFinalNewline, limit,
       ragged, rejects, maxRejects, dryRun,
@@ -292,7 +306,8 @@ enum ImportCommand {
     options.key = try arguments.value(key)
     options.conflictPolicy = try arguments.required(onConflict)
     options.batchSize =
-      switch try arguments.required(batchSize) {
+      switch try arguments.value(batchSize) {
+      case nil: nil
       case .all: .all
       case .count(let count): .records(count)
       }
@@ -345,7 +360,9 @@ enum ImportCommand {
       }
     options.resume = arguments.isSet(resume)
     options.wait = Double(try arguments.required(CommonOptions.wait))
+    options.sameInput = try arguments.required(sameInput)
     options.truncate = arguments.isSet(truncate)
+    options.allowsEmpty = arguments.isSet(allowEmpty)
     options.dryRun = arguments.isSet(dryRun)
     options.compaction.mode = try arguments.required(compact)
     options.compaction.above = try arguments.required(compactAbove)

@@ -39,7 +39,7 @@ struct DatabaseInfo {
       version.holders.filter { !$0.isThisProcess }.map { Reader(version: version, holder: $0) }
     }
     // Of one snapshot: each would read the catalogue of all tables anew.
-    tables = try snapshot.tableNames.indices.map { try TableUse(snapshot.table(at: $0)) }
+    tables = try snapshot.tablePlaces.map { try TableUse(snapshot.table(at: $0)) }
     let began = System.monotonicNanoseconds
     do {
       estimate = estimates ? try database.compactionEstimate() : nil

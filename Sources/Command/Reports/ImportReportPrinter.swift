@@ -134,7 +134,7 @@ struct ImportReportPrinter {
       lines.append("  known keys  " + knownKeysText)
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
-    if report.files.count > 1 { lines += report.files.map { "  input       " + text($0) } }
+    lines += inputLines
     if let dialect = report.dialect { lines.append("  dialect     " + text(of: dialect)) }
     if !report.columns.isEmpty {
       for (index, line) in columnsText.enumerated() {
@@ -200,9 +200,29 @@ struct ImportReportPrinter {
     return "\(Timestamp.now) sheaf import: \(text)\n"
   }
 
+  /// So many inputs have a line each.
+  private static let mostLines = 20
+
+  /// A line for each input; of many, how many there are of each kind.
+  private var inputLines: [String] {
+    guard report.files.count > 1 else { return [] }
+    if report.files.count <= Self.mostLines {
+      return report.files.map { "  input       " + text($0) }
+    }
+    let complete = report.files.count { $0.resumedAt?.isComplete == true }
+    let resumed = report.files.count { $0.resumedAt?.isComplete == false }
+    let rejecting = report.files.count { $0.rejected > 0 }
+    var parts = ["\(HumanFormat.count(report.files.count - complete)) read"]
+    if complete > 0 { parts.append("\(HumanFormat.count(complete)) complete before") }
+    if resumed > 0 { parts.append("\(HumanFormat.count(resumed)) resumed") }
+    if rejecting > 0 { parts.append("\(HumanFormat.count(rejecting)) with rejected records") }
+    return ["  inputs      \(parts.joined(separator: ", ")); --report json has each"]
+  }
+
   /// What an interrupted import says, and how it goes on.
   var interruption: String {
-    "interrupted after a whole batch; "
+    (report.batches > 0
+      ? "interrupted after a whole batch; " : "interrupted before anything was committed; ")
       + (report.inputs.contains("-") ? "to go on, send the same input again to: " : "to go on: ")
       + resumeCommand
   }

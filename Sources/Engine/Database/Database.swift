@@ -127,12 +127,12 @@ public final class Database: @unchecked Sendable {
   private let sharedSnapshots = SharedSnapshots()
   /// The map of free pages, kept between transactions while nobody else writes.
   var space: SpaceMap?
-  /// The rows that the last transaction wrote last, and the table's number; the writer's too.
-  var tail: (table: UInt32, rows: ClusterStore.Tail)?
+  /// The rows that the last transactions wrote last; the writer's too.
+  var tails = KeptByTable<ClusterStore.Tail>()
   /// Kept from transaction to transaction: making its tables would cost a small one more than its rows.
   private(set) var builder = ClusterBuilder()
-  /// The newest entries of the index that was used last, and the table's number; the writer's too.
-  var recentKeys: (table: UInt32, keys: RecentKeys)?
+  /// The newest entries of the indexes that were used last; the writer's too.
+  var recentKeys = KeptByTable<RecentKeys>()
 
   init(
     path: String, options: Options, coordination: Coordination, storage: any Storage,
@@ -383,8 +383,8 @@ public final class Database: @unchecked Sendable {
   /// Forgets all that is kept from one transaction to the next. For whoever has the writers' turn.
   func forgetWriting() {
     space = nil
-    tail = nil
-    recentKeys = nil
+    tails = KeptByTable()
+    recentKeys = KeptByTable()
     builder = ClusterBuilder()
   }
 

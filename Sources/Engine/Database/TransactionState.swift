@@ -115,12 +115,27 @@ final class TransactionState {
   private func create(
     _ name: String, _ columns: [Column], key: String?, indexes: [String]
   ) throws {
-    guard !name.isEmpty else {
-      throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
-    }
+    try checkName(name)
     guard !catalogue.tables.contains(where: { $0.name == name }) else {
       throw EngineError.tableExists(name: name)
     }
+    try makeTable(name, columns, key: key, indexes: indexes)
+  }
+
+  /// What a program may call a table.
+  func checkName(_ name: String) throws {
+    guard !name.isEmpty else {
+      throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
+    }
+    guard !Catalogue.isReserved(name) else {
+      throw EngineError.invalidSchema(
+        table: name, reason: "a table's name may not begin with a zero byte")
+    }
+  }
+
+  private func makeTable(
+    _ name: String, _ columns: [Column], key: String?, indexes: [String]
+  ) throws {
     let schema = try TableSchema(
       columns, table: name, key: key, keyCode: database.options.indexLimits.keyCode)
     let next = catalogue.nextTableNumber &+ 1
@@ -155,11 +170,32 @@ final class TransactionState {
     return indexes.sorted { $0.column < $1.column }
   }
 
+  /// A table of programs.
+  func programEditor(_ name: String) throws -> TableEditor {
+    guard !Catalogue.isReserved(name) else {
+      throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
+    }
+    return try editor(name)
+  }
+
+  func companion(
+    _ purpose: String, of table: TableEditor, columns: [Column]?
+  ) throws -> TableEditor? {
+    try use {
+      let name = Catalogue.companionName(purpose, of: table.number)
+      if !catalogue.tables.contains(where: { $0.name == name }) {
+        guard let columns else { return nil }
+        try makeTable(name, columns, key: columns.first?.name, indexes: [])
+      }
+      return try editor(name)
+    }
+  }
+
   func editor(_ name: String) throws -> TableEditor {
     try use {
       if let editor = editors[name] { return editor }
       guard var table = catalogue.tables.first(where: { $0.name == name }) else {
-        throw EngineError.noSuchTable(name: name, known: catalogue.tables.map(\.name))
+        throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
       }
       let bytes = try parts.blocks.block(table.schema, end: base.end)
       let schema = try TableSchema(decoding: bytes)
@@ -181,18 +217,11 @@ final class TransactionState {
   {
     let store = ClusterStore(
       writer: writer, blocks: parts.blocks, baseEnd: base.end, builder: database.builder)
-    if let tail = database.tail, tail.table == table.number {
-      store.tail = tail.rows
-      database.tail = nil
-    }
+    store.tail = database.tails.take(table.number)
     let reader = TreeReader(blocks: parts.blocks, root: table.root, end: base.end)
     let tree = try TreeEditor(
       reader: reader, clusters: store, limits: database.options.limits)
-    var recent: RecentKeys?
-    if let kept = database.recentKeys, kept.table == table.number {
-      recent = kept.keys
-      database.recentKeys = nil
-    }
+    let recent = database.recentKeys.take(table.number)
     let index = KeyIndex(
       runs: table.index, writer: writer, blocks: parts.blocks, baseEnd: base.end,
       limits: database.options.indexLimits, recent: recent)
@@ -276,7 +305,7 @@ final class TransactionState {
     let version = try base.nextVersion
     try writer.commit(version: version)
     for editor in editors.values where editor.isChanged {
-      if let tail = editor.tail { database.tail = (editor.number, tail) }
+      if let tail = editor.tail { database.tails.keep(tail, of: editor.number) }
     }
     database.bytesWritten(writer.bytesWritten)
     return VersionRecord(
@@ -327,7 +356,7 @@ final class TransactionState {
   /// Leaves what is known of an index to the next transaction.
   private func keepKeys(where isTrue: (KeyIndex) -> Bool) {
     for editor in editors.values where isTrue(editor.index) {
-      if let keys = editor.index.kept { database.recentKeys = (editor.number, keys) }
+      if let keys = editor.index.kept { database.recentKeys.keep(keys, of: editor.number) }
     }
   }
 

@@ -61,11 +61,9 @@ extension TransactionState {
   }
 
   func renameTable(_ name: String, to newName: String) throws {
-    let editor = try editor(name)
+    let editor = try programEditor(name)
     if name == newName { return }
-    guard !newName.isEmpty else {
-      throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
-    }
+    try checkName(newName)
     guard !catalogue.tables.contains(where: { $0.name == newName }) else {
       throw EngineError.tableExists(name: newName)
     }
@@ -79,6 +77,16 @@ extension TransactionState {
   }
 
   func deleteTable(_ name: String) throws {
+    let number = try programEditor(name).number
+    // What it has stands in the way of nobody, but its blocks would be lost.
+    let suffix = Catalogue.companionName("", of: number).dropFirst()
+    let companions = catalogue.tables.map(\.name).filter {
+      Catalogue.isReserved($0) && $0.hasSuffix(suffix)
+    }
+    for name in companions + [name] { try removeTable(name) }
+  }
+
+  private func removeTable(_ name: String) throws {
     let editor = try editor(name)
     try editor.deleteTable()
     catalogue.tables.removeAll { $0.name == name }

@@ -42,7 +42,7 @@ public struct WriteTransaction: ~Copyable {
   // MARK: Tables
 
   /// The names of the tables, oldest first, with the transaction's changes.
-  public var tableNames: [String] { state.catalogue.tables.map(\.name) }
+  public var tableNames: [String] { state.catalogue.programTables.map(\.name) }
 
   /// Creates an empty table.
   ///
@@ -64,7 +64,18 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// - Throws: `EngineError.noSuchTable`, `.transactionEnded`.
   public func table(_ name: String) throws -> WritableTable {
-    WritableTable(try state.editor(name))
+    WritableTable(try state.programEditor(name))
+  }
+
+  /// The table that keeps something for another one; nil when there is none and none is to be made.
+  ///
+  /// - Parameter columns: what one is made of where there is none, the first of them its key; nil: none is
+  ///   made.
+  /// - Throws: `EngineError.transactionEnded`, `.damaged`.
+  package func companion(
+    _ purpose: String, of table: WritableTable, columns: [Column]?
+  ) throws -> WritableTable? {
+    try state.companion(purpose, of: table.editor, columns: columns).map { WritableTable($0) }
   }
 }
 

@@ -102,7 +102,7 @@ package struct Checker {
   private mutating func checkTables() {
     guard let roots else { return }
     for table in roots.catalogue.tables {
-      report.tables += 1
+      if !table.isCompanion { report.tables += 1 }
       do {
         note(table.schema, "the schema of table '\(table.name)'")
         let bytes = try blocks.block(table.schema, end: record.end)
@@ -178,7 +178,7 @@ package struct Checker {
     let leaf = try Leaf(entry, blocks, end: record.end)
     let cluster = leaf.cluster
     report.clusters += 1
-    report.objects += leaf.rowCount
+    if !table.isCompanion { report.objects += leaf.rowCount }
     try cluster.validate()
     let base = leaf.overlay?.base ?? entry
     // No checksum covers the padding.

@@ -41,12 +41,11 @@ public struct CompactionEstimate: Sendable, Equatable {
   package init(_ snapshot: Snapshot, total: Int, samples: Int) throws {
     var sampler = Sampler(snapshot.blocks, end: snapshot.record.end, samples: max(1, samples))
     before = total
-    tables = try snapshot.catalogue.tables.indices.map {
-      try sampler.measure(try snapshot.table(at: $0))
-    }
+    tables = try snapshot.tablePlaces.map { try sampler.measure(try snapshot.table(at: $0)) }
+    let companions = try snapshot.companions().map { try sampler.measure($0) }
     // The slots, the data, and of every table a page or so of nodes, schema and notes.
-    let pages = Layout.slotCount + 1 + tables.count
-    let data = tables.reduce(0) { $0 + $1.after }
+    let pages = Layout.slotCount + 1 + tables.count + companions.count
+    let data = (tables + companions).reduce(0) { $0 + $1.after }
     let whole = (data + Layout.pageBytes - 1) / Layout.pageBytes + pages
     after = whole * Layout.pageBytes
   }

@@ -32,9 +32,9 @@ public struct TableChanges: Sendable, Equatable {
       old.catalogue.tables.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
     let after = Set(new.catalogue.tables.map(\.number))
     let isSameFile = old.blocks === new.blocks
-    deleted = old.catalogue.tables.filter { !after.contains($0.number) }.map(\.name)
-    created = new.catalogue.tables.filter { before[$0.number] == nil }.map(\.name)
-    changed = try new.catalogue.tables.compactMap { table in
+    deleted = old.catalogue.programTables.filter { !after.contains($0.number) }.map(\.name)
+    created = new.catalogue.programTables.filter { before[$0.number] == nil }.map(\.name)
+    changed = try new.catalogue.programTables.compactMap { table in
       guard let earlier = before[table.number] else { return nil }
       let isSame: Bool
       if earlier.name != table.name || earlier.root.count != table.root.count {

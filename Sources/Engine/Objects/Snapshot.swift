@@ -21,31 +21,53 @@ public final class Snapshot: Sendable {
   public var version: UInt64 { hold.record.version }
 
   /// The names of the tables, oldest first.
-  public var tableNames: [String] { catalogue.tables.map(\.name) }
+  public var tableNames: [String] { catalogue.programTables.map(\.name) }
 
   /// The number that programs have given to the tables' schema; see `Schema`.
   public var schemaVersion: UInt64 { catalogue.schemaVersion }
 
   /// True when no table has an object. Cost: O(tables).
-  public var isEmpty: Bool { catalogue.tables.allSatisfy { $0.root.count == 0 } }
+  public var isEmpty: Bool { catalogue.programTables.allSatisfy { $0.root.count == 0 } }
 
   /// A table as it is in this version.
   ///
   /// - Throws: `EngineError.noSuchTable`, `.damaged`.
   public func table(_ name: String) throws -> Table {
-    guard let entry = catalogue.tables.first(where: { $0.name == name }) else {
+    guard let entry = catalogue.programTable(name) else {
       throw EngineError.noSuchTable(name: name, known: tableNames)
     }
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
-  /// The table at a place among `tableNames`: going through all tables by name would look each one up.
+  /// The places of the tables among those of the catalogue: to look each of many up by its name would take long.
+  package var tablePlaces: [Int] {
+    catalogue.tables.indices.filter { !catalogue.tables[$0].isCompanion }
+  }
+
+  /// The table at one of `tablePlaces`.
   ///
-  /// - Precondition: there is one.
   /// - Throws: `EngineError.damaged`.
   package func table(at place: Int) throws -> Table {
     try translatingErrors(blocks.storage.path) {
       try Table(snapshot: self, entry: catalogue.tables[place])
+    }
+  }
+
+  /// The table that keeps something for another one; nil when there is none.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  package func companion(_ purpose: String, of table: Table) throws -> Table? {
+    let name = Catalogue.companionName(purpose, of: table.number)
+    guard let entry = catalogue.tables.first(where: { $0.name == name }) else { return nil }
+    return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
+  }
+
+  /// The companions of all tables, for what counts bytes.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  package func companions() throws -> [Table] {
+    try translatingErrors(blocks.storage.path) {
+      try catalogue.tables.filter(\.isCompanion).map { try Table(snapshot: self, entry: $0) }
     }
   }
 

@@ -38,6 +38,9 @@ package struct Catalogue: Sendable, Equatable {
       notes = [:]
     }
 
+    /// True for a companion: see `companionName`.
+    package var isCompanion: Bool { Catalogue.isReserved(name) }
+
     /// The runs of all indexes.
     package var allRuns: [IndexRun] { index + valueIndexes.flatMap(\.runs) }
 
@@ -109,6 +112,25 @@ package struct Catalogue: Sendable, Equatable {
   package static let mostObjects: UInt64 = 1 << 48
 
   package init() {}
+
+  // MARK: Companions
+
+  /// True for names that no table of a program has: they begin with a zero byte.
+  package static func isReserved(_ name: String) -> Bool { name.utf8.first == 0 }
+
+  /// The name of a table that keeps something for another one, by that one's number: renaming it changes
+  /// nothing here. Programs do not see it; what checks, copies and counts blocks does.
+  package static func companionName(_ purpose: String, of number: UInt32) -> String {
+    "\0\(purpose) of table \(number)"
+  }
+
+  /// The tables of programs, oldest first.
+  package var programTables: [Table] { tables.filter { !$0.isCompanion } }
+
+  /// The table of that name; nil when programs have none.
+  package func programTable(_ name: String) -> Table? {
+    Self.isReserved(name) ? nil : tables.first { $0.name == name }
+  }
 
   package func encode() -> [UInt8] {
     var writer = ByteWriter(capacity: 256)

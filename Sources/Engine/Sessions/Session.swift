@@ -158,7 +158,7 @@ public final class Session {
   public var tableNames: [String] {
     get throws {
       try check()
-      return catalogue.tables.map(\.name)
+      return catalogue.programTables.map(\.name)
     }
   }
 
@@ -204,8 +204,8 @@ public final class Session {
   /// - Throws: `EngineError.noSuchTable`, `.wrongThread`.
   func identity(of table: String) throws -> TableIdentity {
     try check()
-    guard let entry = catalogue.tables.first(where: { $0.name == table }) else {
-      throw EngineError.noSuchTable(name: table, known: catalogue.tables.map(\.name))
+    guard let entry = catalogue.programTable(table) else {
+      throw EngineError.noSuchTable(name: table, known: catalogue.programTables.map(\.name))
     }
     let isNew = mark != nil && !snapshot.catalogue.tables.contains { $0.number == entry.number }
     return TableIdentity(number: entry.number, name: table, maker: isNew ? mark : nil)

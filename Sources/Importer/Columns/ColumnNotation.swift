@@ -134,10 +134,10 @@ struct StoredColumn {
   let column: Column
   /// What its values look like.
   let classes: TypeSet
-  private let table: Table
+  private let table: TableContents
   private let id: UInt32
 
-  init(_ table: Table, _ index: Int) throws {
+  init(_ table: TableContents, _ index: Int) throws {
     self.table = table
     column = table.schema.columns[index]
     id = table.schema.columnIDs[index]
@@ -152,7 +152,7 @@ struct StoredColumn {
     if column.notation == nil, reading.type == column.type, !isNumber { return true }
     var agrees = true
     let decoded = DecodedColumn()
-    try table.forEachLeaf { leaf in
+    try table.source.forEachLeaf { leaf in
       guard agrees else { return }
       try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
       for row in 0..<leaf.rowCount where agrees {
@@ -228,7 +228,7 @@ extension ColumnTypes.State {
 
 extension Column {
   /// What its values look like, by its type.
-  fileprivate var `class`: TypeSet {
+  var `class`: TypeSet {
     if notation != nil { return .text }
     return switch type {
     case .bool: .bool
@@ -238,42 +238,5 @@ extension Column {
     case .dateTime: .dateTime
     case .text, .data: .text
     }
-  }
-}
-
-extension Table {
-  /// What a column's stored values look like, from its type and the clusters' minima and maxima.
-  fileprivate func classes(ofColumn index: Int) throws -> TypeSet {
-    let column = schema.columns[index]
-    switch column.type {
-    // Without a value in it, a column may have no type of its own yet.
-    case _ where column.notation != nil, .text:
-      return try hasValues(inColumn: index) ? .text : []
-    case .bool, .date, .dateTime, .data, .double: return column.class
-    case .int:
-      var classes: TypeSet = []
-      let limit: Int64 = 1 << 53
-      try forEachLeaf { leaf in
-        let stored = try leaf.statistics(id: schema.columnIDs[index])
-        guard stored.nullCount < leaf.rowCount else { return }
-        classes.formUnion(.int)
-        guard let bounds = stored.integers, bounds.lowerBound >= -limit,
-          bounds.upperBound <= limit
-        else {
-          classes.formUnion(.bigInt)
-          return
-        }
-      }
-      return classes
-    }
-  }
-
-  private func hasValues(inColumn index: Int) throws -> Bool {
-    var found = false
-    try forEachLeaf { leaf in
-      if found { return }
-      found = try leaf.statistics(id: schema.columnIDs[index]).nullCount < leaf.rowCount
-    }
-    return found
   }
 }

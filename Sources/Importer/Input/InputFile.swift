@@ -6,6 +6,8 @@ package struct InputFile: Sendable, Equatable {
   package let path: String
   /// Tells where it is read from: a checksum of the path behind all links, or of `-`.
   package let key: UInt64
+  /// That path.
+  package let location: String
   /// Of the file as it lies on the disk; nil for a pipe.
   package let size: Int?
   /// Whether a program of the system has to decompress it.
@@ -14,6 +16,8 @@ package struct InputFile: Sendable, Equatable {
   package let identity: FileIdentity?
   /// Whether it can be read again from the start.
   package var canBeReadAgain: Bool { size != nil && path != "-" }
+  /// Whether it is not worth several threads, nor clusters of its own.
+  package var isSmall: Bool { canBeReadAgain && !isCompressed && size ?? .max < 1 << 14 }
   /// How errors and reports name it.
   package var name: String { path == "-" ? "standard input" : path }
 
@@ -59,6 +63,7 @@ package struct InputFile: Sendable, Equatable {
   private init(_ path: String) throws {
     self.path = path
     if path == "-" {
+      location = "-"
       key = Checksum.of(Array("-".utf8))
       let status = try? System.status(0, path: "standard input")
       size = status.flatMap { $0.isRegular ? $0.size : nil }
@@ -72,7 +77,8 @@ package struct InputFile: Sendable, Equatable {
       if status.isDirectory { throw SystemError.isADirectory(path) }
       size = status.isRegular ? status.size : nil
       // A pipe's path behind its links is another one each time.
-      key = Checksum.of(Array((status.isRegular ? System.resolved(path) : path).utf8))
+      location = status.isRegular ? System.resolved(path) : path
+      key = Checksum.of(Array(location.utf8))
       isCompressed = status.isRegular ? try Self.isCompressed(path) : false
     } catch  where error == .isADirectory(path) {
       throw ImportError.isDirectory(path: path)

@@ -5,7 +5,7 @@ import Engine
 ///
 /// What is committed is always a prefix of the input.
 ///
-/// Thread rule: confined to the writer's thread.
+/// Thread rule: confined to the thread of the import.
 final class BatchWriter {
   private let options: ImportOptions
   private let plan: ImportPlan
@@ -50,27 +50,27 @@ final class BatchWriter {
   }
 
   /// Writes everything; returns when the input has ended, `shouldStop` said so, or throws.
-  func run(_ queue: OrderedQueue<Chunk, ColumnBatch>) throws {
+  ///
+  /// - Parameter next: what the parsers made of the next chunk; nil behind the last.
+  func run(_ next: () throws -> ColumnBatch?) throws {
     do {
-      while let batch = try queue.next() {
+      while let batch = try next() {
         if try !write(batch) {
           report.isInterrupted = true
-          queue.stop()
-          break
+          return
         }
       }
-      if !report.isInterrupted { try finishInput() }
+      try finishInput()
+      // They are in the version that is going to say that they are; else they were flushed before each batch.
+      if options.durability == .none { try log.flush() }
     } catch ImportError.interrupted {
       // The rest of the batch may never come.
       destination.rollBack()
-      queue.stop()
       report.isInterrupted = true
     } catch {
       destination.rollBack()
-      queue.stop()
       throw error
     }
-    try destination.finish()
   }
 
   /// What is to be said of an input that may have been cut off: nothing where there is no other line.
@@ -119,7 +119,10 @@ final class BatchWriter {
       }
     }
     // A batch may have many chunks, with "all" those of the whole input.
-    if pendingRecords > 0 { tellProgress() }
+    if pendingRecords > 0 {
+      tellProgress()
+      if plan.batchRecords == nil, options.shouldStop() { throw ImportError.interrupted }
+    }
     return true
   }
 
@@ -235,7 +238,8 @@ final class BatchWriter {
     .tooManyRejects(
       count: rejectedSoFar, first: firstReject, path: log.path,
       committedBatches: before.batches + report.batches,
-      committedObjects: before.imported + before.updated + report.imported + report.updated)
+      committedObjects: options.isOneTransaction
+        ? 0 : before.imported + before.updated + report.imported + report.updated)
   }
 
   // MARK: Committing
@@ -257,9 +261,9 @@ final class BatchWriter {
       if options.durability != .none { try log.flush() }
     }
     checkpoint.rejects = log.place
-    try destination.commit(types, checkpoint)
+    let isCommitted = try destination.commit(types, checkpoint)
     isOpen = false
-    report.batches += 1
+    if isCommitted { report.batches += 1 }
     report.read += records
     report.imported += pending.imported
     report.updated += pending.updated
@@ -287,9 +291,9 @@ final class BatchWriter {
     if !lastIsComplete || isOpen || !checkpoint.isComplete {
       try begin()
       lastIsComplete = options.limit == nil || lastIsComplete
-      let wasEmpty = pendingRecords == 0
+      let (wasEmpty, batches) = (pendingRecords == 0, report.batches)
       try commit(atEnd: true)
-      if wasEmpty { report.batches -= 1 }
+      if wasEmpty { report.batches = batches }
     }
   }
 }

@@ -7,6 +7,8 @@ struct Checkpoint: Sendable, Equatable {
   struct InputIdentity: Sendable, Equatable {
     /// A checksum of the file's path behind all links, or of `-`.
     var name: UInt64
+    /// That path; empty where an older version of Sheaf has not kept it.
+    var path = ""
     /// Of the file as it lies on the disk; nil for a pipe.
     var size: Int?
   }
@@ -60,29 +62,21 @@ extension Checkpoint {
   static let note = "imports"
   /// The same for imports that have: a note of its own, which batches need not write.
   static let completeNote = "imported"
-  /// The newest so many of each are remembered.
-  static let remembered = 10_000
   private static let version: UInt8 = 4
-
-  /// All that a table remembers, the newest last; nil: another version of Sheaf wrote it.
-  static func all(_ note: (String) -> [UInt8]?) -> [Checkpoint]? {
-    guard let complete = note(completeNote).map(decode) ?? [],
-      let others = note(Self.note).map(decode) ?? []
-    else { return nil }
-    return complete + others
-  }
+  /// The same without the paths and without the checksums of rejects files.
+  private static let earlierVersion: UInt8 = 3
 
   /// - version 1 · number 4 · checkpoints, the newest last: name 8 · checksum 8 · options 8 · flags 1
   ///   (1: complete, 2: ends with a reject) · then numbers of 7 bits a byte, the lowest first, the highest
   ///   bit set in all bytes but the last: size + 1 or 0 · byte offset · line · records · rejected ·
   ///   updated · skipped · unchanged · number of the rejects file · its length · length of the reasons · number of
-  ///   columns · then the checksum of both files 8 · a byte of classes for each column
+  ///   columns · then the checksum of both files 8 · a byte of classes for each column · the path's number of
+  ///   bytes, and they
   static func encode(_ checkpoints: [Checkpoint]) -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
-    let kept = checkpoints.suffix(remembered)
     writer.append(version)
-    writer.append(UInt32(kept.count))
-    for checkpoint in kept {
+    writer.append(UInt32(checkpoints.count))
+    for checkpoint in checkpoints {
       writer.append(checkpoint.input.name)
       writer.append(checkpoint.checksum)
       writer.append(checkpoint.options)
@@ -96,6 +90,8 @@ extension Checkpoint {
       ] { writer.append(number: number) }
       writer.append(checkpoint.rejects.checksum)
       for classes in checkpoint.classes { writer.append(classes.rawValue) }
+      writer.append(number: checkpoint.input.path.utf8.count)
+      writer.append(Array(checkpoint.input.path.utf8))
     }
     return writer.bytes
   }
@@ -104,11 +100,12 @@ extension Checkpoint {
     bytes.withUnsafeBytes { buffer in
       do {
         var reader = ByteReader(buffer)
-        guard try reader.read(UInt8.self, "version") == version else { return nil }
+        let found = try reader.read(UInt8.self, "version")
+        guard found == version || found == earlierVersion else { return nil }
         // No room is made for what a number says: each one has to be there.
         var checkpoints: [Checkpoint] = []
         for _ in 0..<(try reader.read(UInt32.self, "number")) {
-          checkpoints.append(try Checkpoint(&reader))
+          checkpoints.append(try Checkpoint(&reader, isEarlier: found == earlierVersion))
         }
         return reader.remaining == 0 ? checkpoints : nil
       } catch {
@@ -117,7 +114,7 @@ extension Checkpoint {
     }
   }
 
-  private init(_ reader: inout ByteReader) throws(DecodingFailure) {
+  private init(_ reader: inout ByteReader, isEarlier: Bool) throws(DecodingFailure) {
     input = InputIdentity(name: try reader.read(UInt64.self, "name"))
     checksum = try reader.read(UInt64.self, "checksum")
     options = try reader.read(UInt64.self, "options")
@@ -133,15 +130,23 @@ extension Checkpoint {
     updated = try reader.readNumber()
     skipped = try reader.readNumber()
     unchanged = try reader.readNumber()
-    rejects.number = try reader.readNumber()
+    if !isEarlier { rejects.number = try reader.readNumber() }
     rejects.records = try reader.readNumber()
     rejects.reasons = try reader.readNumber()
     let columns = try reader.readNumber()
-    rejects.checksum = try reader.read(UInt64.self, "checksum of the rejects")
+    if isEarlier {
+      // Without a checksum the files are never gone on in.
+      rejects.number = rejects.records > 0 ? 1 : 0
+    } else {
+      rejects.checksum = try reader.read(UInt64.self, "checksum of the rejects")
+    }
     classes = try reader.readBytes(columns, "classes").map { TypeSet(rawValue: $0) }
     guard rejected + updated + skipped + unchanged <= records else {
       throw DecodingFailure(what: "counts that contradict each other", offset: reader.offset)
     }
+    if isEarlier { return }
+    let length = try reader.readNumber()
+    input.path = String(decoding: try reader.readBytes(length, "path"), as: UTF8.self)
   }
 }
 

@@ -2,62 +2,51 @@ import Engine
 
 /// Writes batches into a table of a Sheaf database.
 final class DatabaseDestination: Destination {
-  private let database: Database
-  private let tableName: String
-  private let durability: Durability
+  private let transaction: ImportTransaction
   private let plan: ImportPlan
   private let keyed: KeyedAppender
   /// This import's checkpoint as the table has it; nil: it has none yet.
   private var stored: Checkpoint?
   private let truncates: Bool
+  private let keepsContents: Bool
   /// The table's schema when the import was planned; nil: there was no table.
   private var expected: TableSchema?
-  private var transaction: WriteTransaction?
-  private var table: WritableTable?
   private var isFirst = true
+  /// An input with the same contents under another path that came to its end before.
+  private(set) var twin: Checkpoint?
 
-  /// - Parameter goesOnFrom: the checkpoint that the import was found to have in the table.
+  /// - Parameters:
+  ///   - goesOnFrom: the checkpoint that the import was found to have in the table.
+  ///   - keepsContents: what was imported from the same path before is still to be known by its contents.
   init(
-    _ database: Database, table: String, durability: Durability, plan: ImportPlan,
-    policy: ConflictPolicy, expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool
+    _ transaction: ImportTransaction, plan: ImportPlan, policy: ConflictPolicy,
+    expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool, keepsContents: Bool
   ) {
-    self.database = database
-    tableName = table
-    self.durability = durability
+    self.transaction = transaction
     self.plan = plan
     keyed = KeyedAppender(policy, plan)
     self.expected = expected
     stored = goesOnFrom
     self.truncates = truncates
+    self.keepsContents = keepsContents
   }
 
-  var bytesWritten: Int { database.bytesWritten }
+  private var tableName: String { transaction.tableName }
+  private var table: WritableTable? { transaction.table }
+
+  var bytesWritten: Int { transaction.database.bytesWritten }
 
   func begin() throws {
-    transaction = try database.beginWrite()
-    if isFirst, expected == nil {
-      if transaction?.tableNames.contains(tableName) == true { throw changed() }
-      try transaction?.createTable(
-        tableName, columns: plan.columns.map(\.definition),
-        key: plan.keyColumn.map { plan.columns[$0].name })
-    }
-    let table = try transaction?.table(tableName)
-    self.table = table
+    let isNew = isFirst && expected == nil
+    let isThere = try transaction.begin(
+      creating: isNew ? plan.columns.map(\.definition) : nil,
+      key: plan.keyColumn.map { plan.columns[$0].name })
+    guard isThere else { throw changed() }
     guard let editor = table?.editor else { return }
-    if !isFirst || expected != nil, editor.schema != expected { throw changed() }
-    if let stored,
-      !checkpoints(editor, stored.isComplete ? Checkpoint.completeNote : Checkpoint.note)
-        .contains(stored)
-    {
-      throw changed()
-    }
+    if !isNew, editor.schema != expected { throw changed() }
+    if let stored, try transaction.memory?.contains(stored) == false { throw changed() }
     if isFirst {
-      if truncates {
-        try editor.deleteAll()
-        // What earlier imports brought is gone: none of them is complete any more.
-        try editor.setNote(Checkpoint.note, nil)
-        try editor.setNote(Checkpoint.completeNote, nil)
-      }
+      if truncates { try transaction.truncate() }
       if expected != nil {
         for column in plan.columns where column.isNew {
           try editor.addColumn(column.definition)
@@ -85,31 +74,9 @@ final class DatabaseDestination: Destination {
   /// Another process or thread has written to the table between two batches.
   private func changed() -> EngineError {
     .busy(
-      path: database.path,
+      path: transaction.database.path,
       reason: "table '\(tableName)' was changed by somebody else during the import; "
         + (isFirst && stored == nil ? "run it again" : "run it again with --resume"))
-  }
-
-  /// The checkpoints that a note of the table has, the newest last.
-  private func checkpoints(_ editor: TableEditor, _ note: String) -> [Checkpoint] {
-    editor.note(note).flatMap(Checkpoint.decode) ?? []
-  }
-
-  /// Puts the import's checkpoint in the place of what the table remembers of this input.
-  private func store(_ own: Checkpoint, _ editor: TableEditor) throws {
-    // Read in this transaction: another import into the table may have added its own meanwhile.
-    for note in [Checkpoint.note, Checkpoint.completeNote] {
-      let isOwnNote = own.isComplete == (note == Checkpoint.completeNote)
-      // A batch leaves the note of complete imports alone but for the first, which may take one back.
-      if !isOwnNote, note == Checkpoint.completeNote, !isFirst { continue }
-      let present = checkpoints(editor, note)
-      let others = present.filter { $0.input.name != own.input.name && $0 != stored }
-      if isOwnNote {
-        try editor.setNote(note, Checkpoint.encode(others + [own]))
-      } else if others.count < present.count {
-        try editor.setNote(note, others.isEmpty ? nil : Checkpoint.encode(others))
-      }
-    }
   }
 
   func append(_ rows: BatchRows) throws {
@@ -150,8 +117,8 @@ final class DatabaseDestination: Destination {
     }
   }
 
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws {
-    guard let editor = table?.editor else { return }
+  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool {
+    guard let editor = table?.editor else { return false }
     try addColumns(types.states.count, editor)
     let known = editor.schema
     let changes = types.states.enumerated().compactMap { index, state in
@@ -160,23 +127,18 @@ final class DatabaseDestination: Destination {
     // All at once: each change of the schema copies it.
     if !changes.isEmpty { try editor.widen(changes) }
     let own = checkpoint.asStored
-    try store(own, editor)
+    let memory = transaction.memory
+    if own.isComplete { twin = try memory?.twin(of: own) }
+    try memory?.store(own, replacing: stored, isFirst: isFirst, keepsContents: keepsContents)
     let schema = editor.schema
-    table = nil
-    try transaction.take()?.commit(durability: durability)
+    let isCommitted = try transaction.commitBatch()
     expected = schema
     stored = own
     isFirst = false
+    return isCommitted
   }
 
-  func rollBack() {
-    table = nil
-    transaction.take()?.rollBack()
-  }
-
-  func finish() throws {
-    try database.flush()
-  }
+  func rollBack() { transaction.rollBack() }
 }
 
 extension TableEditor {

@@ -17,11 +17,11 @@ protocol Destination: AnyObject {
   ///   went into the table.
   func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome
   /// Makes the batch and its checkpoint one version.
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws
-  /// Forgets the batch.
+  ///
+  /// - Returns: false when it becomes a version later, together with what follows.
+  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool
+  /// Forgets what is not committed.
   func rollBack()
-  /// Returns once all batches are as durable as the options ask.
-  func finish() throws
   /// Bytes written so far.
   var bytesWritten: Int { get }
 }

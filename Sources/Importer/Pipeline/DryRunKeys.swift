@@ -7,7 +7,7 @@ import Engine
 ///
 /// Thread rule: one thread at a time.
 final class DryRunKeys: @unchecked Sendable {
-  // @unchecked: used by the thread of the import, and by the writer's thread while that waits.
+  // @unchecked: used by the thread of the import only.
   private let present: Table?
   private let scratch: Database
   private var transaction: WriteTransaction?
@@ -125,7 +125,9 @@ final class NoDestination: Destination {
     return outcome
   }
 
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws { try keys?.commit() }
+  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool {
+    try keys?.commit()
+    return true
+  }
   func rollBack() { keys?.rollBack() }
-  func finish() {}
 }

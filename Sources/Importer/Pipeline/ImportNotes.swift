@@ -7,8 +7,9 @@ package enum ImportNotes {
   /// A table that cannot be opened is passed over: the engine's own check says why.
   package static func problems(_ snapshot: Snapshot) -> [String] {
     var problems: [String] = []
-    for (place, name) in snapshot.tableNames.enumerated() {
+    for place in snapshot.tablePlaces {
       guard let table = try? snapshot.table(at: place) else { continue }
+      let name = table.name
       for note in [Checkpoint.note, Checkpoint.completeNote] {
         guard let bytes = table.note(note), Checkpoint.decode(bytes) == nil else { continue }
         problems.append(

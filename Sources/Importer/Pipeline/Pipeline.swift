@@ -1,24 +1,34 @@
 import Engine
 
-/// Reader thread → parser threads → bounded queue → one writer thread, for one input.
+/// Reader thread → parser threads → bounded queue → the calling thread, which writes, for one input.
 ///
-/// Thread rule: `run` may be called on any thread; it returns when all of its threads have ended.
+/// Thread rule: `run` may be called on any thread; it returns when all of its threads have ended. The writer
+/// is used on the calling thread only, so that a transaction may go on from input to input.
 enum Pipeline {
   /// Input between the reader and the writer at most. Chunks of short records never reach it; of long
   /// ones, twelve took 30 MB more memory and no less time.
   private static let bytesInFlight = 4 << 20
 
   /// - Throws: what the reader, a parser or the writer failed with; what was committed before stays.
+  ///
+  /// - Parameter isSmall: whether the input is not worth the threads: the calling thread does it all.
   static func run(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions,
-    writer: BatchWriter
+    isSmall: Bool, writer: BatchWriter
   ) throws {
+    if isSmall {
+      let most = mostRecords(plan)
+      let builder = ColumnBatchBuilder(plan)
+      try writer.run {
+        try chunk(splitter, plan, options.limit, most: most).map(builder.build)
+      }
+      return
+    }
     let queue = OrderedQueue<Chunk, ColumnBatch>(
       window: options.parsers + options.queue, byteLimit: bytesInFlight)
     // A pipe that gives no more must not keep an import from ending that has failed.
     splitter.stopsWaiting { queue.hasStopped }
     var threads: [Thread] = []
-    let outcome = Outcome(writer)
     do {
       threads.append(
         try Thread(name: "sheaf-reader", stackBytes: 4 << 20) {
@@ -28,27 +38,15 @@ enum Pipeline {
         threads.append(
           try Thread(name: "sheaf-parser", stackBytes: 4 << 20) { parse(queue, plan) })
       }
-      threads.append(try Thread(name: "sheaf-writer", stackBytes: 4 << 20) { outcome.run(queue) })
+      try writer.run { try queue.next() }
     } catch {
       queue.stop()
       for thread in threads { thread.join() }
       throw error
     }
+    // Of no use to threads that have come to the end; those of an import that stops before wait for it.
+    queue.stop()
     for thread in threads { thread.join() }
-    if let failure = outcome.failure { throw failure }
-  }
-
-  /// The writer and what became of it: handed to the writer's thread, looked at after it has ended.
-  private final class Outcome: @unchecked Sendable {
-    // @unchecked: one thread at a time, ordered by the thread's start and `join`.
-    private let writer: BatchWriter
-    private(set) var failure: (any Error)?
-
-    init(_ writer: BatchWriter) { self.writer = writer }
-
-    func run(_ queue: OrderedQueue<Chunk, ColumnBatch>) {
-      do { try writer.run(queue) } catch { failure = error }
-    }
   }
 
   /// The reader thread: cuts chunks so that every batch ends with one, and parses when it is ahead.
@@ -56,27 +54,37 @@ enum Pipeline {
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?,
     into queue: OrderedQueue<Chunk, ColumnBatch>
   ) {
-    let most = min(
-      ImportOptions.clusterRecords,
-      RecordSplitter.maximumRecords(columnCount: plan.columns.count))
+    let most = mostRecords(plan)
     let builder = ColumnBatchBuilder(plan)
     do {
-      while true {
-        let done = splitter.nextRecord - 1
-        var wanted = chunkRecords(done, plan, most: most)
-        if let limit {
-          if done >= limit { break }
-          wanted = min(wanted, limit - done)
-        }
-        guard let chunk = try splitter.next(recordLimit: wanted),
-          queue.put(
-            chunk, size: chunk.byteCount, help: { input in Result { try builder.build(input) } })
-        else { break }
-      }
+      while let chunk = try chunk(splitter, plan, limit, most: most),
+        queue.put(
+          chunk, size: chunk.byteCount, help: { input in Result { try builder.build(input) } })
+      {}
       queue.end()
     } catch {
       queue.end(error)
     }
+  }
+
+  /// The next chunk; nil at the end, or when as many records as asked for were read.
+  private static func chunk(
+    _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?, most: Int
+  ) throws -> Chunk? {
+    let done = splitter.nextRecord - 1
+    var wanted = chunkRecords(done, plan, most: most)
+    if let limit {
+      if done >= limit { return nil }
+      wanted = min(wanted, limit - done)
+    }
+    return try splitter.next(recordLimit: wanted)
+  }
+
+  /// Records of a chunk at most.
+  private static func mostRecords(_ plan: ImportPlan) -> Int {
+    min(
+      ImportOptions.clusterRecords,
+      RecordSplitter.maximumRecords(columnCount: plan.columns.count))
   }
 
   /// Records of the next chunk, so that chunks are even and the batch ends with one.

@@ -18,6 +18,7 @@ final class RejectLog {
   private var files: (records: Int32, reasons: Int32)?
   /// Whether the files of `place` are there, as this run left them.
   private var isBegun = false
+  private var folderIsFlushed = false
   private var sums = (records: RunningChecksum(), reasons: RunningChecksum())
   private var json = JSONWriter()
   private let encoding: TextEncoding
@@ -69,6 +70,7 @@ final class RejectLog {
   private func beginAnew(from number: Int) throws {
     close()
     isBegun = false
+    folderIsFlushed = false
     sums = (RunningChecksum(), RunningChecksum())
     place = RejectPlace(number: try name.free(from: number, except: isTaken))
     place.checksum = checksum
@@ -314,10 +316,14 @@ final class RejectLog {
     json.newline()
   }
 
-  /// Makes the rejects survive a power cut, as the batches do.
+  /// Makes the rejects survive a power cut, as the batches do: the bytes, and the folder's entries of new
+  /// files.
   func flush() throws {
     guard let files else { return }
     try System.flush(files.records, path: path)
     try System.flush(files.reasons, path: reasonsPath)
+    // Who made the files may have been killed before this: nobody knows, so each run does it once.
+    if !folderIsFlushed { try System.flushDirectory(of: path) }
+    folderIsFlushed = true
   }
 }

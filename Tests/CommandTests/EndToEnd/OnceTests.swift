@@ -226,11 +226,6 @@ import TestSupport
     let anew = try bench.report(words + ["--resume", "--truncate"])
     #expect(anew["imported"].int == 1502 && anew["resumedAt"].isNull)
     #expect(try bench.export() == changed + "1502,cut off\n")
-    // The file under another name is still the file.
-    try FileManager.default.moveItem(atPath: bench.path("n.csv"), toPath: bench.path("m.csv"))
-    let moved = try bench.report(
-      ["import", bench.path("m.csv"), "--into", bench.database, "--table", "n", "--resume"])
-    #expect(moved["read"].int == 0 && moved["resumedAt"]["complete"].bool == true)
   }
 
   /// Every night a full export in several files, in place of the night before's.

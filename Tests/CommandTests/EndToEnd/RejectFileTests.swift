@@ -84,7 +84,8 @@ import Testing
     let several = try SheafProcess.run(
       [words[0], bench.path("x.csv")] + words[1...] + ["--truncate", "--max-rejects", "4"])
     #expect(several.status == 65)
-    #expect(several.errorText.contains("committed so far: 6 batches, 2 objects"))
+    // A batch that would leave the table empty is committed with the next.
+    #expect(several.errorText.contains("committed so far: 5 batches, 2 objects"))
   }
 
   /// One file for the rejects of several inputs, and another for those with other columns.

@@ -1,0 +1,82 @@
+import Engine
+
+/// What an import has to know of the table that an input goes into: as a version has it, or a transaction.
+///
+/// Thread rule: that of the source.
+struct TableContents {
+  let name: String
+  let schema: TableSchema
+  let count: Int
+  let source: any LeafSource
+  private let notes: (String) -> [UInt8]?
+  /// What values of the columns look like, by the columns' numbers, as far as an earlier input of the same import has
+  /// found it out. Looking at the table for each of many inputs would take the longer the more there are.
+  private let seen: [UInt32: TypeSet]
+
+  init(_ table: Table, seen: [UInt32: TypeSet] = [:]) {
+    name = table.name
+    schema = table.schema
+    count = table.count
+    source = table
+    notes = { table.note($0) }
+    self.seen = seen
+  }
+
+  init(_ table: WritableTable, seen: [UInt32: TypeSet] = [:]) throws {
+    let editor = table.editor
+    name = editor.name
+    schema = editor.schema
+    count = try editor.count()
+    source = editor
+    notes = { editor.note($0) }
+    self.seen = seen
+  }
+
+  var columns: [Column] { schema.columns }
+  /// The name of the primary key's column; nil when there is none.
+  var keyColumn: String? { schema.keyColumn.map { schema.columns[$0].name } }
+
+  func note(_ name: String) -> [UInt8]? { notes(name) }
+
+  /// What a column's stored values look like, from its type and the clusters' minima and maxima.
+  func classes(ofColumn index: Int) throws -> TypeSet {
+    let column = schema.columns[index]
+    let known = seen[schema.columnIDs[index]]
+    switch column.type {
+    // Without a value in it, a column may have no type of its own yet.
+    case _ where column.notation != nil, .text:
+      if let known { return known.isEmpty ? [] : .text }
+      return try hasValues(inColumn: index) ? .text : []
+    case .bool, .date, .dateTime, .data, .double: return column.class
+    case .int:
+      if let known, known.isSubset(of: [.int, .bigInt]) { return known }
+      return try classes(ofIntegers: index)
+    }
+  }
+
+  private func classes(ofIntegers index: Int) throws -> TypeSet {
+    var classes: TypeSet = []
+    let limit: Int64 = 1 << 53
+    try source.forEachLeaf { leaf in
+      let stored = try leaf.statistics(id: schema.columnIDs[index])
+      guard stored.nullCount < leaf.rowCount else { return }
+      classes.formUnion(.int)
+      guard let bounds = stored.integers, bounds.lowerBound >= -limit,
+        bounds.upperBound <= limit
+      else {
+        classes.formUnion(.bigInt)
+        return
+      }
+    }
+    return classes
+  }
+
+  private func hasValues(inColumn index: Int) throws -> Bool {
+    var found = false
+    try source.forEachLeaf { leaf in
+      if found { return }
+      found = try leaf.statistics(id: schema.columnIDs[index]).nullCount < leaf.rowCount
+    }
+    return found
+  }
+}

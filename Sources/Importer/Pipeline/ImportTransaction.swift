@@ -1,0 +1,119 @@
+import Engine
+
+/// The transaction that an import writes in: one for each batch, or, when the old table is to stay until the new
+/// one is whole, one for all inputs.
+///
+/// Thread rule: belongs to the thread of the import.
+final class ImportTransaction {
+  let database: Database
+  let tableName: String
+  private let durability: Durability
+  /// Whether it goes on from batch to batch and from input to input, until the import commits it.
+  private let spansInputs: Bool
+  private let allowsEmpty: Bool
+  private var transaction: WriteTransaction?
+  /// The table in it.
+  private(set) var table: WritableTable?
+  /// Whether it has emptied a table that had objects.
+  private var replacesObjects = false
+  /// Whether it has emptied the table.
+  private(set) var isEmptied = false
+  /// The version that the import has looked at or made last.
+  private(set) var version: UInt64?
+  /// Whether somebody else has written since the import looked.
+  private(set) var isDisturbed = false
+
+  init(_ database: Database, _ options: ImportOptions, table: String) {
+    self.database = database
+    tableName = table
+    durability = options.durability
+    spansInputs = options.isOneTransaction
+    allowsEmpty = options.allowsEmpty
+  }
+
+  var isOpen: Bool { transaction != nil }
+
+  /// The import looks at this version and knows what is in it.
+  func looks(at version: UInt64) {
+    self.version = version
+    isDisturbed = false
+  }
+
+  /// Begins, unless it is going on.
+  ///
+  /// - Parameter columns: what to make the table of; nil: it is there.
+  /// - Returns: false when there is a table where one was to be made.
+  func begin(creating columns: [Column]?, key: String?) throws -> Bool {
+    if transaction == nil {
+      transaction = try database.beginWrite()
+      if transaction?.baseVersion != version { isDisturbed = true }
+    }
+    if let columns {
+      if transaction?.tableNames.contains(tableName) == true { return false }
+      try transaction?.createTable(tableName, columns: columns, key: key)
+    }
+    table = try transaction?.table(tableName)
+    return true
+  }
+
+  /// What the table remembers of its inputs, to be changed.
+  var memory: InputMemoryEditor? {
+    guard let table else { return nil }
+    return InputMemoryEditor(table) { [unowned self] makes in
+      try transaction?.companion(
+        InputMemory.purpose, of: table, columns: makes ? InputMemory.columns : nil) ?? nil
+    }
+  }
+
+  /// Empties the table.
+  func truncate() throws {
+    guard let table else { return }
+    if try table.count > 0 { replacesObjects = true }
+    isEmptied = true
+    try table.deleteAll()
+    // What earlier imports brought is gone: none of them is complete any more.
+    try memory?.removeAll()
+  }
+
+  /// Commits a batch, unless the transaction goes on.
+  ///
+  /// - Returns: whether it did.
+  func commitBatch() throws -> Bool {
+    if try spansInputs || leavesEmpty() { return false }
+    try commit()
+    return true
+  }
+
+  /// Commits what is left when all inputs have been read.
+  ///
+  /// - Returns: whether anything was left.
+  /// - Throws: `ImportError.emptyReplacement`.
+  func finish() throws -> Bool {
+    guard isOpen else { return false }
+    if try leavesEmpty() {
+      throw ImportError.emptyReplacement(table: tableName, database: database.path)
+    }
+    try commit()
+    return true
+  }
+
+  /// Whether the commit would leave nothing of a table that had objects.
+  private func leavesEmpty() throws -> Bool {
+    try replacesObjects && !allowsEmpty && table?.count == 0
+  }
+
+  private func commit() throws {
+    end()
+    version = try transaction.take()?.commit(durability: durability)
+  }
+
+  func rollBack() {
+    end()
+    transaction.take()?.rollBack()
+  }
+
+  private func end() {
+    table = nil
+    (replacesObjects, isEmptied) = (false, false)
+  }
+}

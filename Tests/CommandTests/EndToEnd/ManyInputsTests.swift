@@ -1,0 +1,102 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// Imports of many files, and what the table remembers of them.
+@Suite(.serialized) struct ManyInputsTests {
+  private static let isLong = ProcessInfo.processInfo.environment["SHEAF_LONG"] == "1"
+
+  private func write(_ bench: Workbench, _ numbers: Range<Int>) throws {
+    for number in numbers {
+      try bench.write("f\(100_000 + number).csv", "id,name\n\(number),n\(number)\n")
+    }
+  }
+
+  private func words(_ bench: Workbench, _ more: String...) -> [String] {
+    ["import", bench.path("f*.csv"), "--into", bench.database, "--table", "t"] + more
+  }
+
+  /// None of them is forgotten, whatever the table is called, after a compaction, and by a killed import.
+  @Test func allAreRemembered() throws {
+    let bench = try Workbench()
+    let count = Self.isLong ? 25_000 : 300
+    try write(bench, 0..<count)
+    let first = try bench.report(words(bench))
+    #expect(first["read"].int == count && first["files"].count == count)
+    let rows = try bench.export("--no-header")
+    try bench.run(["check", bench.database])
+    #expect(try bench.run(words(bench, "--resume")).outputText.hasPrefix("nothing to do: all"))
+    try bench.run(["compact", bench.database])
+    try bench.run(["check", bench.database])
+    try write(bench, count..<count + 30)
+    let more = try bench.run(words(bench, "--resume")).outputText
+    #expect(more.contains("inputs      30 read, \(count) complete before") || Self.isLong)
+    #expect(more.split(separator: "\n").count < 20)
+    #expect(
+      try bench.export("--no-header")
+        == rows + (count..<count + 30).map { "\($0),n\($0)\n" }.joined())
+    // Nobody sees where they are kept.
+    let info = try bench.run(["info", bench.database]).outputText
+    #expect(!info.contains("imports of"))
+    #expect(try bench.run(["check", bench.database]).outputText.contains("1 table,"))
+    // Without --resume all of them come in once more.
+    try bench.run(words(bench))
+    #expect(
+      try bench.export("--no-header").split(separator: "\n").count == 2 * (count + 30))
+    #expect(try bench.report(words(bench, "--resume"))["read"].int == 0)
+    // An emptied table remembers nothing of before.
+    try bench.run(words(bench, "--truncate"))
+    #expect(try bench.export("--no-header").split(separator: "\n").count == count + 30)
+    #expect(try bench.report(words(bench, "--resume"))["read"].int == 0)
+    try bench.run(["check", bench.database])
+  }
+
+  /// Ten times the files take about ten times the processor time, not a hundred times.
+  @Test func timeIsLinear() throws {
+    func seconds(_ count: Int) throws -> (first: Double, again: Double) {
+      let bench = try Workbench()
+      try write(bench, 0..<count)
+      func time(_ more: String...) throws -> Double {
+        let command = try ([SheafProcess.program()] + words(bench, "--quiet") + more)
+          .map { "'\($0)'" }.joined(separator: " ")
+        let result = try SheafProcess.run(
+          ["-c", "LC_ALL=C; \(command) && times"], program: "/bin/sh")
+        #expect(result.status == 0, "\(result.errorText)")
+        return Self.childSeconds(result.outputText)
+      }
+      return try (time(), time("--resume"))
+    }
+    let (few, many) = try (seconds(100), seconds(1000))
+    #expect(many.first < 25 * few.first + 0.2, "\(few), \(many)")
+    #expect(many.again < 25 * few.again + 0.2, "\(few), \(many)")
+  }
+
+  /// The processor time of a shell's children, as its `times` says: in the second line, such as
+  /// `0m0.05s 0m0.01s`.
+  private static func childSeconds(_ times: String) -> Double {
+    let line = times.split(separator: "\n").dropFirst().first ?? ""
+    return line.split(separator: " ").reduce(0) { sum, time in
+      let parts = time.dropLast().split(separator: "m").compactMap { Double($0) }
+      return sum + (parts.count == 2 ? parts[0] * 60 + parts[1] : .infinity)
+    }
+  }
+
+  /// The types of a table that many files fill are those of one file with all of them.
+  @Test func typesAreThoseOfAllFiles() throws {
+    let bench = try Workbench()
+    let values = ["1", "", "9007199254740993", "2", "", "3.5"]
+    for (index, value) in values.enumerated() {
+      try bench.write("f\(index).csv", "a,b\n\(value),x\n")
+    }
+    let report = try bench.report(words(bench))
+    try bench.write("all.csv", "a,b\n" + values.map { "\($0),x\n" }.joined())
+    let whole = try bench.report(
+      ["import", bench.path("all.csv"), "--into", bench.path("all.sheaf"), "--table", "t"])
+    #expect(
+      report["columns"][0]["type"].text == whole["columns"][0]["type"].text)
+    let export = try bench.run(["export", bench.path("all.sheaf")]).outputText
+    #expect(try bench.export() == export)
+  }
+}

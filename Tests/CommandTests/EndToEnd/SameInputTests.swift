@@ -1,0 +1,108 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// What `--resume` takes for the input that was imported before.
+@Suite struct SameInputTests {
+  /// Words of an import of some files into table `t`.
+  private func words(_ bench: Workbench, _ names: String..., more: [String] = []) -> [String] {
+    ["import"] + names.map(bench.path) + ["--into", bench.database, "--table", "t"] + more
+  }
+
+  private func move(_ bench: Workbench, _ name: String, to other: String) throws {
+    try FileManager.default.moveItem(atPath: bench.path(name), toPath: bench.path(other))
+  }
+
+  /// A state that comes back is a new input: its bytes are those of an older file.
+  @Test func aNewFileWithTheBytesOfAnOlderOne() throws {
+    let bench = try Workbench()
+    let keyed = ["--resume", "--key", "id", "--on-conflict", "update"]
+    for (name, state) in [("1.csv", "open"), ("2.csv", "shut"), ("3.csv", "open")] {
+      try bench.write(name, "id,state\n1,\(state)\n")
+      try bench.run(words(bench, name, more: keyed))
+    }
+    #expect(try bench.export() == "id,state\n1,open\n")
+    // All of them in one run, and none a second time.
+    let again = try bench.report(words(bench, "1.csv", "2.csv", "3.csv", more: keyed))
+    #expect(again["read"].int == 0 && again["files"].count == 3)
+  }
+
+  /// The report has a note of it in every form that has notes, whatever was asked for.
+  @Test func equalContentsAreNoted() throws {
+    let bench = try Workbench()
+    try bench.write("1.csv", "a\n1\n2\n")
+    try bench.write("2.csv", "a\n1\n2\n")
+    try bench.run(words(bench, "1.csv"))
+    let text = try bench.run(words(bench, "2.csv", more: ["--resume"])).outputText
+    #expect(text.contains("2.csv: it has the same contents as "))
+    #expect(text.contains("1.csv, which was imported before: it was imported too"))
+    #expect(try bench.export("--no-header") == "1\n2\n1\n2\n")
+    try bench.write("3.csv", "a\n1\n2\n")
+    let left = try bench.report(
+      words(bench, "3.csv", more: ["--resume", "--same-input", "contents"]))
+    #expect(left["read"].int == 0 && left["resumedAt"]["complete"].bool == true)
+    #expect(left["notes"][0].text?.contains("it was left out") == true)
+    let line = try bench.run(
+      words(bench, "3.csv", more: ["--report", "line"])
+    ).outputText
+    #expect(line.contains("note"), "\(line)")
+  }
+
+  /// A file that was renamed on purpose.
+  @Test func contents() throws {
+    let bench = try Workbench()
+    let contents = ["--resume", "--same-input", "contents"]
+    try bench.write("x.log", "a\n1\n2\n")
+    try bench.run(words(bench, "x.log"))
+    try move(bench, "x.log", to: "x.log.1")
+    try bench.write("x.log", "a\n3\n")
+    // As a rotation leaves them: the new one comes first, under the old one's path.
+    let report = try bench.report(words(bench, "x.log", "x.log.1", more: contents))
+    #expect(report["read"].int == 1 && report["files"][1]["resumedAt"]["complete"].bool == true)
+    #expect(try bench.export("--no-header") == "1\n2\n3\n")
+    // And once more, with the next one.
+    try move(bench, "x.log.1", to: "x.log.2")
+    try move(bench, "x.log", to: "x.log.1")
+    try bench.write("x.log", "a\n4\n")
+    try bench.run(words(bench, "x.log", "x.log.1", "x.log.2", more: contents))
+    #expect(try bench.export("--no-header") == "1\n2\n3\n4\n")
+    // By its path alone each of them has changed.
+    let refused = try bench.run(
+      words(bench, "x.log.2", more: ["--resume"]), status: .done)
+    #expect(refused.outputText.contains("which was imported before: it was imported too"))
+  }
+
+  /// A file whose import was stopped on the way, and which was renamed then.
+  @Test func renamedInTheMiddle() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "a\n" + (1...50).map { "\($0)\n" }.joined())
+    let batches = ["--batch-size", "10"]
+    try bench.run(words(bench, "a.csv", more: batches + ["--limit", "20"]))
+    try move(bench, "a.csv", to: "b.csv")
+    let rest = try bench.report(
+      words(bench, "b.csv", more: batches + ["--resume", "--same-input", "contents"]))
+    #expect(rest["read"].int == 30 && rest["resumedAt"]["record"].int == 20)
+    #expect(try bench.export("--no-header") == (1...50).map { "\($0)\n" }.joined())
+    #expect(try bench.report(words(bench, "b.csv", more: ["--resume"]))["read"].int == 0)
+  }
+
+  /// A link is what it leads to, and a path is what it is from every folder.
+  @Test func linksAndRelativePaths() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "a\n1\n")
+    try bench.run(words(bench, "a.csv"))
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.path("link.csv"), withDestinationPath: bench.path("a.csv"))
+    #expect(try bench.report(words(bench, "link.csv", more: ["--resume"]))["read"].int == 0)
+    let script =
+      "cd '\(bench.path("."))' && '\(try SheafProcess.program())' import ./a.csv --into "
+      + "t.sheaf --table t --resume --report json"
+    let relative = try SheafProcess.run(["-c", script], program: "/bin/sh")
+    #expect(try Report(relative.output)["read"].int == 0)
+    // Given as two links it is one file, given twice.
+    let twice = try bench.run(words(bench, "a.csv", "link.csv"), status: .usage)
+    #expect(twice.errorText.contains("are the same file"))
+  }
+}

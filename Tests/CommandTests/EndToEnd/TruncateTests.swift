@@ -1,0 +1,147 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// `--truncate`: the old table or the new one, and nothing in between.
+@Suite struct TruncateTests {
+  private let old = "a\n" + (1...3000).map { "\($0)\n" }.joined()
+
+  private func bench() throws -> Workbench {
+    let bench = try Workbench()
+    try bench.write("old.csv", old)
+    try bench.run(words(bench, "old.csv"))
+    return bench
+  }
+
+  private func words(_ bench: Workbench, _ names: String..., more: [String] = []) -> [String] {
+    ["import"] + names.map(bench.path) + ["--into", bench.database, "--table", "t"] + more
+  }
+
+  private let truncate = ["--truncate"]
+
+  @Test func aBadFileLeavesTheOldTable() throws {
+    let bench = try bench()
+    // The fault is behind the first batch of the usual size, and in the second of two files.
+    let bad = "a\n" + (1...2500).map { "\(-$0)\n" }.joined() + "1,2\n"
+    try bench.write("good.csv", "a\n7\n")
+    try bench.write("bad.csv", bad)
+    for names in [["bad.csv"], ["good.csv", "bad.csv"]] {
+      let refused = try bench.run(
+        ["import"] + names.map(bench.path) + [
+          "--into", bench.database, "--table", "t", "--truncate",
+        ],
+        status: .dataRefused)
+      #expect(refused.errorText.contains("committed so far: 0 batches, 0 objects"))
+      #expect(try bench.export() == old)
+    }
+    // What is asked for is done.
+    try bench.run(
+      words(bench, "bad.csv", more: truncate + ["--batch-size", "1000"]), status: .dataRefused)
+    #expect(try bench.export("--no-header").split(separator: "\n").count == 2000)
+  }
+
+  @Test func severalFilesAreOneTransaction() throws {
+    let bench = try bench()
+    try bench.write("1.csv", "a,b\n1,x\n")
+    try bench.write("2.csv", "a,c\n2.5,y\n")
+    let report = try bench.report(words(bench, "1.csv", "2.csv", more: truncate))
+    #expect(report["batches"].int == 1 && report["batchSize"].text == "all")
+    #expect(try bench.export() == "a,b,c\n1,x,\n2.5,,y\n")
+    // The next night: one is empty, and the other still takes the place of the old ones.
+    try bench.write("1.csv", "")
+    let next = try bench.run(words(bench, "1.csv", "2.csv", more: truncate))
+    #expect(next.outputText.contains("1.csv is empty"))
+    #expect(try bench.export("--no-header") == "2.5,,y\n")
+    let again = try bench.report(words(bench, "2.csv", more: truncate + ["--resume"]))
+    #expect(again["read"].int == 0)
+  }
+
+  @Test func aFullDiskLeavesTheOldTable() throws {
+    #if os(Linux)
+      guard let disk = try SmallDisk(kilobytes: 256) else { return }
+      let bench = try Workbench(root: disk.path)
+      try bench.write("old.csv", old)
+      try bench.run(words(bench, "old.csv"))
+      let input = try Workbench()
+      try input.write(
+        "new.csv", "a,b\n" + (1...40_000).map { "\($0),\($0 &* 7_919_123 % 99_991)\n" }.joined())
+      let words = [
+        "import", input.path("new.csv"), "--into", bench.database, "--table", "t", "--truncate",
+      ]
+      let full = try SheafProcess.run(words)
+      #expect(full.status == 74, "\(full.errorText)")
+      #expect(try bench.export() == old)
+      try disk.grow(kilobytes: 8192)
+      try bench.run(words)
+      #expect(try bench.export("--no-header").split(separator: "\n").count == 40_000)
+    #endif
+  }
+
+  @Test func aKilledImportLeavesTheOldTable() throws {
+    let bench = try bench()
+    for more in [[], ["--resume"]] {
+      let process = try SheafProcess(
+        [
+          "import", "-", "--into", bench.database, "--table", "t", "--truncate",
+        ] + more)
+      try process.send("a\n" + (1...30_000).map { "\($0)\n" }.joined())
+      System.sleep(milliseconds: 300)
+      // A reader meanwhile.
+      #expect(try SheafProcess.run(["export", bench.database]).outputText == old)
+      process.signal(SIGKILL)
+      _ = process.finish()
+      #expect(try SheafProcess.run(["export", bench.database]).outputText == old)
+    }
+    // An interrupted one says that nothing was committed.
+    let process = try SheafProcess([
+      "import", "-", "--into", bench.database, "--table", "t", "--truncate", "--report", "json",
+    ])
+    try process.send("a\n" + (1...30_000).map { "\($0)\n" }.joined())
+    System.sleep(milliseconds: 300)
+    process.signal(SIGINT)
+    let result = process.finish()
+    #expect(result.status == 130)
+    #expect(try bench.export() == old)
+    try bench.run(["check", bench.database])
+  }
+
+  @Test func anEmptyInputIsRefused() throws {
+    let bench = try bench()
+    try bench.write("header.csv", "a\n")
+    try bench.write("none.csv", "")
+    for more in [[], ["--batch-size", "1000"], ["--dry-run"], ["--resume"]] {
+      let refused = try bench.run(
+        words(bench, "header.csv", more: truncate + more), status: .dataRefused)
+      #expect(refused.errorText.contains("--allow-empty"), "\(more)")
+      #expect(try bench.export() == old)
+    }
+    try bench.run(words(bench, "none.csv", more: truncate), status: .dataRefused)
+    #expect(try bench.export() == old)
+    // Among others it says nothing.
+    try bench.write("one.csv", "a\n1\n")
+    try bench.run(
+      words(bench, "header.csv", "one.csv", more: truncate + ["--batch-size", "1000"]))
+    #expect(try bench.export() == "a\n1\n")
+    try bench.run(words(bench, "header.csv", more: truncate + ["--allow-empty"]))
+    #expect(try bench.export() == "a\n")
+    // Nothing is lost of a table that is empty.
+    try bench.run(words(bench, "header.csv", more: truncate))
+  }
+
+  /// Five nights: the file holds the old table and the new one, and not more.
+  @Test func freedSpaceIsUsedAgain() throws {
+    let bench = try Workbench()
+    var sizes: [Int] = []
+    for night in 0..<5 {
+      let rows = (1...20_000).map { "\($0),\(($0 + night) &* 7_919_123 % 999_983)\n" }
+      try bench.write("t.csv", "a,b\n" + rows.joined())
+      let report = try bench.report(words(bench, "t.csv", more: truncate))
+      #expect(report["objects"].int == 20_000)
+      sizes.append(try #require(report["file"]["total"].int))
+    }
+    #expect(Double(sizes.max() ?? 0) <= 2.1 * Double(sizes[0]), "\(sizes)")
+    try bench.run(["check", bench.database])
+  }
+}
