@@ -1,6 +1,5 @@
-import Foundation
-import Testing
 import TestSupport
+import Testing
 
 @testable import Engine
 
@@ -8,8 +7,7 @@ import TestSupport
 struct PredicateChainTests {
   let folder = TemporaryFolder()
 
-  private let terms =
-    ProcessInfo.processInfo.environment["SHEAF_LONG"] == "1" ? 100_000 : 10_000
+  private let terms = System.environment("SHEAF_LONG") == "1" ? 100_000 : 10_000
 
   private func table(_ rows: Int) throws -> (Database, Table) {
     let database = try Database.open(folder.path("a"), options: .tiny)
