@@ -286,22 +286,27 @@ struct SchemaChangeTests {
       }
     }
     let before = try Model.digest(database.snapshot())
-    try database.write { transaction in
-      storage.fail(after: operation, code: 5)
-      let table = try transaction.table("a")
-      let column = Column("more", .int, default: .int(1))
-      do {
-        try table.addColumn(column)
-        if storage.failure != nil { Issue.record("operation \(operation): it was added") }
-        try table.removeColumn("more")
-      } catch EngineError.system {
-        #expect(table.columns.count == 5)
+    do {
+      try database.write { transaction in
+        storage.fail(after: operation, code: 5)
+        let (table, other) = (try transaction.table("a"), try transaction.table("b"))
+        do {
+          try table.addColumn(Column("more", .int, default: .int(1)))
+          if storage.failure != nil { Issue.record("operation \(operation): it was added") }
+          try table.removeColumn("more")
+          storage.fail(after: 1 << 30, code: 5)
+        } catch {
+          storage.fail(after: 1 << 30, code: 5)
+          // Only rolling back is left.
+          for said in [
+            message { _ = try other.insert([.int(1)]) }, message { _ = try other.count },
+            message { try table.removeColumn("more") },
+          ] { #expect(said.contains("roll it back"), "\(said)") }
+          throw error
+        }
       }
-      storage.fail(after: 1 << 30, code: 5)
-      // The transaction may go on.
-      try transaction.table("b").insert([.int(1)])
-      try transaction.deleteTable("b")
-      try transaction.createTable("b", columns: [Column("x", .int)])
+    } catch EngineError.system {
+      #expect(storage.failure != nil)
     }
     #expect(try database.check().problems == [])
     #expect(try Model.digest(database.snapshot()) == before)
@@ -335,13 +340,15 @@ struct SchemaChangeTests {
     let before = try database.check().problems
     #expect(!before.isEmpty)
     for round in 0..<8 {
+      if round == 3 {
+        let column = Column("more", .int, default: .int(1))
+        for said in [
+          message { try database.write { try $0.deleteTable("a") } },
+          message { try database.write { try $0.table("a").deleteAll() } },
+          message { try database.write { try $0.table("a").addColumn(column) } },
+        ] { #expect(said.contains("damaged"), "\(said)") }
+      }
       try database.write { transaction in
-        if round == 3 {
-          #expect(message { try transaction.deleteTable("a") }.contains("damaged"))
-          #expect(message { try transaction.table("a").deleteAll() }.contains("damaged"))
-          let column = Column("more", .int, default: .int(1))
-          #expect(message { try transaction.table("a").addColumn(column) }.contains("damaged"))
-        }
         for row in 0..<30 { try transaction.table("b").insert([.int(Int64(row))]) }
       }
       // Pages that were used again would be a problem more.
