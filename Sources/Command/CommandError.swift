@@ -39,6 +39,13 @@ extension CommandError {
         "\(error); choose another path, or look after the folder and its permissions")
   }
 
+  /// Refuses to write output where a database has files of its own.
+  static func refuseCompanion(_ path: String) throws(CommandError) {
+    if let reason = Database.refusal(ofOutput: path) {
+      throw CommandError(.cannotCreate, "\(path): nothing is written there: \(reason); choose another path")
+    }
+  }
+
   /// A write, read or flush that failed on a file already open.
   static func transfer(_ error: SystemError) -> CommandError {
     let advice = error.isNoSpace ? "; free some space and run the command again" : ""
@@ -86,6 +93,7 @@ extension CommandError {
       .invalidKey, .schemaMismatch, .newerSchema:
       .dataRefused
     case .poisoned: .inputOutput
+    case .obstructed: .cannotCreate
     case .busy, .tooManyVersions, .cancelled: .busy
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
       .noSuchObject, .invalidProperty:

@@ -40,6 +40,12 @@ struct RejectFiles {
         "rejected records would go to \(file), which is an input or the database; "
           + "name another file with --rejects")
     }
+    for file in [path, RejectLog.reasonsPath(path)] {
+      if let reason = Database.refusal(ofOutput: file, own: options.database) {
+        throw ImportError.invalidOption(
+          "rejected records would go to \(file): \(reason); name another file with --rejects")
+      }
+    }
   }
 
   private func isTaken(_ path: String) -> Bool {

@@ -61,6 +61,7 @@ enum CompactCommand {
       policy.usedBelow = try arguments.value(ifUsedBelow).map { $0.value / 100 } ?? .infinity
     }
     let copy = try arguments.value(into)
+    if let copy { try CommandError.refuseCompanion(copy) }
     let wait = Double(try arguments.required(CommonOptions.wait))
     // A reader may stay for days: it is waited for only when somebody asks for it.
     let patience = arguments.isGiven(CommonOptions.wait) ? wait : 0

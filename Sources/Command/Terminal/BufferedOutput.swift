@@ -30,7 +30,10 @@ final class BufferedOutput {
   }
 
   /// Creates a file, or empties an existing one.
+  ///
+  /// - Throws: a creation error, also where a database has its lock file.
   static func file(_ path: String) throws(CommandError) -> BufferedOutput {
+    try CommandError.refuseCompanion(path)
     do {
       let descriptor = try System.open(path, .truncate)
       return BufferedOutput(descriptor: descriptor, path: path, isStandard: false)

@@ -104,8 +104,9 @@ extension Database {
   /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back; on as many threads
   ///   as there are processors. The disk needs room for the copy.
   /// - Parameter shouldStop: asked now and then, on the caller's thread; true ends the compaction.
-  /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `EngineError` when reading or writing
-  ///   fails for other reasons. The file is unchanged then, and nothing is left beside it.
+  /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `.obstructed` when the temporary file's name
+  ///   is somebody else's; `EngineError` when reading or writing fails for other reasons. The file is
+  ///   unchanged then, and nothing is left beside it.
   public func compact(shouldStop: @escaping () -> Bool = { false }) throws -> CompactionResult {
     guard options.access != .readOnly else { throw EngineError.readOnly(path: path) }
     return try translatingErrors(path) {
@@ -189,22 +190,25 @@ extension Database {
   }
 
   /// The path of the file that a compaction writes.
-  static func temporaryPath(_ path: String) -> String { path + "-temporary" }
+  static func temporaryPath(_ path: String) -> String { CompanionFile.temporaryPath(path) }
 
   private func replace(
     _ parts: Parts, _ record: VersionRecord, _ shouldStop: @escaping () -> Bool
   ) throws {
     let temporary = Self.temporaryPath(path)
     let identity = try Recovery.run(parts.storage).identity
-    try System.remove(temporary)
+    guard try Self.removeTemporary(path) else {
+      throw ObstructionError(path: temporary, what: "is not what a compaction left")
+    }
     do {
       let permissions = try System.status(path: path).permissions
       let copy = try FileStorage(path: temporary, mode: .createNew, permissions: permissions)
       _ = try Compactor.copy(
-        record, parts.blocks, to: copy, identity: identity, shouldStop: shouldStop)
+        record, parts.blocks, to: copy, identity: identity, isMarked: true,
+        shouldStop: shouldStop)
       try System.rename(temporary, to: path)
     } catch {
-      try System.remove(temporary)
+      try Self.removeTemporary(path)
       throw error
     }
     do {
@@ -213,6 +217,8 @@ extension Database {
       let recovered = try Recovery.run(storage)
       let fresh = try Parts(
         storage: storage, coordination: coordination, recovered: recovered, listeners: listeners)
+      // In place of the temporary's mark.
+      try fresh.pipeline.mirrorSlot()
       parts.pipeline.stop()
       space = nil
       install(fresh)

@@ -29,7 +29,7 @@ extension Database {
         let opened = try FileStorage(path: path, mode: options.systemMode)
         storage = opened
         // A compaction that was killed leaves its copy behind; while others are here it may be theirs.
-        if alone, options.access != .readOnly { try System.remove(temporaryPath(path)) }
+        if alone, options.access != .readOnly { try removeTemporary(path) }
         let found = try recover(opened, options: options, alone: alone)
         recovered = found
         if alone { visible.store(found.record) }
@@ -49,7 +49,15 @@ extension Database {
   }
 
   /// The path of the file through which processes find each other.
-  static func lockPath(_ path: String) -> String { path + "-lock" }
+  static func lockPath(_ path: String) -> String { CompanionFile.lockPath(path) }
+
+  /// Removes what a killed compaction left, and nothing else of that name.
+  ///
+  /// - Returns: false when something else has it.
+  @discardableResult
+  static func removeTemporary(_ path: String) throws(SystemError) -> Bool {
+    try CompanionFile.remove(temporaryPath(path), .temporary, emptyUpTo: Layout.pageBytes)
+  }
 
   /// Opens a database on a storage of the caller's, shared with no other process.
   package static func open(storage: any Storage, options: Options = Options()) throws -> Database {

@@ -16,6 +16,8 @@ func translatingErrors<Result>(
     throw EngineError.tooLarge(what: "\(bytes) bytes of neighbouring values", limit: "4 GiB")
   } catch let error as ClusterError {
     throw EngineError.damaged(path: path(), where: "a cluster", reason: "\(error)")
+  } catch let error as ObstructionError {
+    throw EngineError.obstructed(path: path(), reason: "\(error)")
   } catch let error as CoordinationError {
     throw EngineError.busy(path: path(), reason: "\(error)")
   }

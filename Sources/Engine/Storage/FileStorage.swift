@@ -27,7 +27,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     do throws(SystemError) {
       let status = try System.status(descriptor, path: path)
       if status.isDirectory { throw SystemError.isADirectory(path) }
-      identity = FileIdentity(device: status.device, inode: status.inode)
+      identity = status.identity
     } catch {
       System.close(descriptor)
       throw error
@@ -102,4 +102,8 @@ package struct FileIdentity: Sendable, Hashable {
     self.device = device
     self.inode = inode
   }
+}
+
+extension FileStatus {
+  package var identity: FileIdentity { FileIdentity(device: device, inode: inode) }
 }

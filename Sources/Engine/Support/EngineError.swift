@@ -12,6 +12,9 @@ public enum EngineError: Error, Sendable, Equatable {
   case damaged(path: String, where: String, reason: String)
   /// The path names nothing.
   case missing(path: String)
+  /// Something that is not Sheaf's lies where the database's lock file or temporary file has to be. It was
+  /// left as it is.
+  case obstructed(path: String, reason: String)
   /// Another process or handle has the file in a way that excludes this.
   case busy(path: String, reason: String)
   /// An earlier flush failed: what the disk holds is unknown until the file is opened anew.
@@ -113,6 +116,8 @@ extension EngineError: CustomStringConvertible {
       return "\(path): damaged at \(place): \(reason); run 'sheaf check' and restore a copy"
     case .missing(let path):
       return "\(path): there is no such file"
+    case .obstructed(let path, let reason):
+      return "\(path): \(reason)"
     case .busy(let path, let reason):
       return "\(path): in use: \(reason)"
     case .poisoned(let path, let cause):

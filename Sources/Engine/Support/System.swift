@@ -40,7 +40,10 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// Path, operation and reason, in one line for people.
   public var description: String {
-    path.isEmpty ? "\(operation): \(reason)" : "\(path): \(operation): \(reason)"
+    let reason =
+      isLink
+      ? "it is a symbolic link, which is not followed here; name the file itself" : reason
+    return path.isEmpty ? "\(operation): \(reason)" : "\(path): \(operation): \(reason)"
   }
 
   /// True when the disk, the quota or the file-size limit is exhausted.
@@ -49,6 +52,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
   /// True when the file or its folder may not be written by this user, or not at all.
   public var isReadOnly: Bool { code == EACCES || code == EPERM || code == EROFS }
+  /// True when a symbolic link is where a file was to be opened for writing, or links lead in a circle.
+  package var isLink: Bool { code == ELOOP }
   /// The error of opening a folder as if it were a file.
   package static func isADirectory(_ path: String) -> SystemError {
     SystemError(operation: "open", path: path, code: EISDIR)
@@ -57,6 +62,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package static func noMemory(_ operation: String, _ path: String) -> SystemError {
     SystemError(operation: operation, path: path, code: ENOMEM)
   }
+  /// True when a folder is where a file was expected.
+  package var isDirectory: Bool { code == EISDIR }
   /// True when something of that name is there already.
   package var isExisting: Bool { code == EEXIST }
   /// True when the reader of a pipe has gone away.
@@ -95,11 +102,13 @@ package enum System {
     if path.utf8.contains(0) { throw SystemError(operation: "open", path: path, code: EINVAL) }
   }
 
-  package static func open(_ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644)
-    throws(SystemError) -> Int32
-  {
+  /// - Parameter followsLinks: false for a file that is written to and that nobody has named: a symbolic link
+  ///   in its place is an error (`SystemError.isLink`), and what it leads to is left alone.
+  package static func open(
+    _ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644, followsLinks: Bool = true
+  ) throws(SystemError) -> Int32 {
     try checkPath(path)
-    let flags: Int32 =
+    let access: Int32 =
       switch mode {
       case .readOnly: O_RDONLY
       case .readWrite: O_RDWR
@@ -108,6 +117,7 @@ package enum System {
       case .truncate: O_RDWR | O_CREAT | O_TRUNC
       case .append: O_WRONLY | O_CREAT | O_APPEND
       }
+    let flags = followsLinks ? access : access | O_NOFOLLOW
     while true {
       #if canImport(Darwin)
         let descriptor = Darwin.open(path, flags | O_CLOEXEC, mode_t(permissions))
@@ -135,9 +145,12 @@ package enum System {
     return FileStatus(raw)
   }
 
-  package static func status(path: String) throws(SystemError) -> FileStatus {
+  /// - Parameter followsLinks: false asks about a symbolic link itself.
+  package static func status(path: String, followsLinks: Bool = true) throws(SystemError)
+    -> FileStatus
+  {
     var raw = stat()
-    guard stat(path, &raw) == 0 else {
+    guard (followsLinks ? stat(path, &raw) : lstat(path, &raw)) == 0 else {
       throw SystemError(operation: "stat", path: path, code: errno)
     }
     return FileStatus(raw)
@@ -439,10 +452,29 @@ package enum System {
   }
 
   /// The path with all symbolic links followed; the path itself when it names nothing yet.
+  ///
+  /// A link to a file that is not there yet gives that file's path: who creates the file through the link, and
+  /// who opens it afterwards, have to agree on what lies beside it.
   package static func resolved(_ path: String) -> String {
-    guard let buffer = realpath(path, nil) else { return path }
-    defer { free(buffer) }
-    return String(cString: buffer)
+    var path = path
+    // As many links as systems follow.
+    for _ in 0..<40 {
+      if let buffer = realpath(path, nil) {
+        defer { free(buffer) }
+        return String(cString: buffer)
+      }
+      guard let target = target(ofLink: path) else { return path }
+      path = target.hasPrefix("/") ? target : "\(directory(of: path))/\(target)"
+    }
+    return path
+  }
+
+  /// What a symbolic link says; nil for anything else.
+  package static func target(ofLink path: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(path, &buffer, buffer.count)
+    guard count > 0 else { return nil }
+    return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   /// The folder part of a path; `.` when it has none.

@@ -58,7 +58,8 @@ package final class Coordination: @unchecked Sendable {
     static let seats = base + 4096
   }
 
-  private static let magic: UInt64 = 0x6B63_4C66_6165_6853  // "SheafLck", little-endian
+  /// `CompanionFile.Mark.lock`, little-endian.
+  private static let magic: UInt64 = 0x6B63_4C66_6165_6853
   private static let layoutVersion: UInt64 = 4
 
   /// The newest version that readers may take; durable unless the storage is private.
@@ -116,15 +117,16 @@ package final class Coordination: @unchecked Sendable {
       do {
         visible = VersionCell(memory + Place.visible)
         if alone {
-          // Nobody else is here: whatever a crash left in the file means nothing any more.
-          memory.initializeMemory(as: UInt8.self, repeating: 0, count: Place.bytes)
+          // Nobody else is here: whatever a crash left in the file means nothing any more. But for the
+          // mark, which says at every moment whose the file is.
+          Self.word(memory, 0).store(Self.magic)
+          (memory + 8).initializeMemory(as: UInt8.self, repeating: 0, count: Place.bytes - 8)
         }
         let identity = try open(alone, visible)
         if alone {
           Self.word(memory, Place.device).store(identity.device)
           Self.word(memory, Place.inode).store(identity.inode)
           Self.word(memory, 8).store(Self.layoutVersion)
-          Self.word(memory, 0).store(Self.magic)
         } else {
           try Self.verifyHeader(memory, path: path, identity: identity)
         }
@@ -139,7 +141,9 @@ package final class Coordination: @unchecked Sendable {
       }
     } catch {
       // Nobody else has seen the file, and there is nothing to coordinate.
-      if alone { try? System.remove(path) }
+      if alone, (try? CompanionFile.isNamed(path, descriptor)) == true {
+        try? System.remove(path)
+      }
       System.close(descriptor)
       throw error
     }
@@ -154,10 +158,13 @@ package final class Coordination: @unchecked Sendable {
 
   /// Opens the lock file and takes the registration and presence locks; true when nobody else has
   /// the database open.
-  private static func enter(_ path: String) throws(SystemError) -> (Int32, alone: Bool) {
+  ///
+  /// - Throws: `ObstructionError` when the name is somebody else's; `SystemError`.
+  private static func enter(_ path: String) throws -> (Int32, alone: Bool) {
     while true {
-      let descriptor = try System.open(path, .readWriteCreate)
-      do throws(SystemError) {
+      let descriptor = try CompanionFile.open(
+        path, .lock, permissions: 0o644, emptyUpTo: Place.bytes)
+      do {
         _ = try System.lock(
           descriptor, .exclusive, at: LockByte.registration, length: 1, wait: true, path: path)
         let alone = try System.lock(
@@ -167,11 +174,9 @@ package final class Coordination: @unchecked Sendable {
             descriptor, .shared, at: LockByte.presence, length: 1, wait: true, path: path)
         }
         // The last one to leave removes the file; if that happened meanwhile, begin again.
-        let held = try System.status(descriptor, path: path)
-        if let named = try? System.status(path: path), named.inode == held.inode,
-          named.device == held.device
-        {
-          if held.size < Place.bytes { try fill(descriptor, from: held.size, path: path) }
+        if try CompanionFile.isNamed(path, descriptor) {
+          let size = try System.status(descriptor, path: path).size
+          if size < Place.bytes { try fill(descriptor, from: size, path: path) }
           return (descriptor, alone)
         }
       } catch {
@@ -190,18 +195,21 @@ package final class Coordination: @unchecked Sendable {
     // Whoever waits for the locks finds the file gone then, and makes another.
     defer { System.close(descriptor) }
     guard alone else { return false }
-    defer { try? System.remove(path) }
+    defer {
+      if (try? CompanionFile.isNamed(path, descriptor)) == true { try? System.remove(path) }
+    }
     try body()
     return true
   }
 
   /// Gives the lock file its length, as bytes that are there: a hole that the disk has no room for
-  /// would end the process when the mapping is written to.
+  /// would end the process when the mapping is written to. The mark comes first.
   private static func fill(_ descriptor: Int32, from start: Int, path: String)
     throws(SystemError)
   {
-    let zeros = [UInt8](repeating: 0, count: Place.bytes - start)
-    let failure = zeros.withUnsafeBytes { bytes -> SystemError? in
+    let mark = start == 0 ? CompanionFile.Mark.lock.bytes : []
+    let bytes = mark + [UInt8](repeating: 0, count: Place.bytes - start - mark.count)
+    let failure = bytes.withUnsafeBytes { bytes -> SystemError? in
       do throws(SystemError) {
         try System.write(descriptor, at: start, bytes, path: path)
         return nil
@@ -345,7 +353,7 @@ package final class Coordination: @unchecked Sendable {
   /// True while the lock file's name still names the file that this handle has open.
   private var isInPlace: Bool {
     guard descriptor != nil else { return true }
-    guard let named = try? System.status(path: path) else { return false }
+    guard let named = try? System.status(path: path, followsLinks: false) else { return false }
     return FileIdentity(device: named.device, inode: named.inode) == identity
   }
 

@@ -112,7 +112,7 @@ final class RejectLog {
   }
 
   private static func open(_ path: String, keeping length: Int) throws -> Int32 {
-    let descriptor = try System.open(path, .readWriteCreate)
+    let descriptor = try System.open(path, .readWriteCreate, followsLinks: false)
     do {
       let present = try System.status(descriptor, path: path).size
       if present != length { try System.resize(descriptor, to: length, path: path) }
@@ -147,7 +147,7 @@ final class RejectLog {
       return 0
     }
     if present > length {
-      let descriptor = try System.open(path, .readWrite)
+      let descriptor = try System.open(path, .readWrite, followsLinks: false)
       defer { System.close(descriptor) }
       try System.resize(descriptor, to: length, path: path)
     }
