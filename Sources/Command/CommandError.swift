@@ -42,7 +42,8 @@ extension CommandError {
   /// Refuses to write output where a database has files of its own.
   static func refuseCompanion(_ path: String) throws(CommandError) {
     if let reason = Database.refusal(ofOutput: path) {
-      throw CommandError(.cannotCreate, "\(path): nothing is written there: \(reason); choose another path")
+      throw CommandError(
+        .cannotCreate, "\(path): nothing is written there: \(reason); choose another path")
     }
   }
 
@@ -92,7 +93,7 @@ extension CommandError {
     case .notADatabase, .newerFormat, .damaged, .invalidValue, .tooLarge, .duplicateKey,
       .invalidKey, .schemaMismatch, .newerSchema:
       .dataRefused
-    case .poisoned: .inputOutput
+    case .poisoned, .displaced: .inputOutput
     case .obstructed: .cannotCreate
     case .busy, .tooManyVersions, .cancelled: .busy
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,

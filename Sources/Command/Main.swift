@@ -6,6 +6,7 @@ enum Main {
     System.openStandardDescriptors()
     System.ignoreClosedPipes()
     System.keepEndingsOfChildren()
+    Database.reportBusErrors()
     let status = Shell.run(Array(CommandLine.arguments.dropFirst()))
     System.exit(status.rawValue)
   }

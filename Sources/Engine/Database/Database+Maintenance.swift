@@ -38,9 +38,24 @@ public struct CompactionResult: Sendable, Equatable {
 }
 
 extension Database {
+  /// Has the process say which file could not be read, and where, when a look at a mapped database ends it: a
+  /// bad block of the disk, a file that was cut short from outside, a lock file that the disk has no room
+  /// for. One line goes to standard error, and the process ends with status 74. Otherwise the system ends
+  /// it by SIGBUS, without a word.
+  ///
+  /// For programs that have no handler of their own for SIGBUS: one that is there stays, and nothing is done.
+  /// Faults that are not in a database go where they went before.
+  ///
+  /// Thread rule: any thread; once is enough.
+  ///
+  /// - Returns: false when the program handles the signal itself.
+  @discardableResult
+  public static func reportBusErrors() -> Bool { BusErrors.report() }
+
   /// Verifies every block, reference and invariant of the newest version.
   ///
-  /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown.
+  /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown: blocks that the
+  /// disk cannot read, too.
   ///
   /// - Complexity: O(bytes in use): every column of every cluster is decoded.
   /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
@@ -48,9 +63,12 @@ extension Database {
     let snapshot = try snapshotForLooking()
     return try translatingErrors(path) {
       // Its own reader, which has not verified anything yet: bytes may have gone bad since.
-      let blocks = try BlockReader(storage: snapshot.blocks.storage)
+      let storage = PrereadStorage(snapshot.blocks.storage)
+      let blocks = try BlockReader(storage: storage)
       // The version must stay held to the end, not only until its record has been read.
-      return withExtendedLifetime(snapshot) { Checker.run(snapshot.record, blocks) }
+      var report = withExtendedLifetime(snapshot) { Checker.run(snapshot.record, blocks) }
+      report.unreadable = storage.failureCount
+      return report
     }
   }
 
@@ -206,6 +224,8 @@ extension Database {
       _ = try Compactor.copy(
         record, parts.blocks, to: copy, identity: identity, isMarked: true,
         shouldStop: shouldStop)
+      // A backup that was moved into place meanwhile is not to be overwritten.
+      try parts.storage.checkName()
       try System.rename(temporary, to: path)
     } catch {
       try Self.removeTemporary(path)
@@ -263,14 +283,13 @@ extension Snapshot {
   ) throws {
     try translatingErrors(destination) {
       let copy = try FileStorage(path: destination, mode: .createNew)
-      do {
-        _ = try Compactor.copy(
-          record, blocks, to: copy, identity: .random(), shouldStop: shouldStop)
-        try System.flushDirectory(of: destination)
-      } catch {
-        try System.remove(destination)
-        throw error
-      }
+      var isWhole = false
+      // Whatever ends it, nothing half written stays.
+      defer { if !isWhole { try? System.remove(destination) } }
+      _ = try Compactor.copy(
+        record, blocks, to: copy, identity: .random(), shouldStop: shouldStop)
+      try copy.flushName()
+      isWhole = true
     }
   }
 }

@@ -7,6 +7,7 @@ func translatingErrors<Result>(
   } catch let error as SystemError {
     throw EngineError.system(error)
   } catch let error as BlockError {
+    if let system = error.system { throw EngineError.system(system) }
     throw EngineError.damaged(
       path: error.path, where: "block at offset \(error.offset), length \(error.length)",
       reason: error.what)

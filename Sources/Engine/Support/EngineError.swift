@@ -17,7 +17,11 @@ public enum EngineError: Error, Sendable, Equatable {
   case obstructed(path: String, reason: String)
   /// Another process or handle has the file in a way that excludes this.
   case busy(path: String, reason: String)
-  /// An earlier flush failed: what the disk holds is unknown until the file is opened anew.
+  /// The path does not name the open file any more: it was removed, moved or replaced from outside. Nothing more
+  /// is committed; `reason` says where what was committed is.
+  case displaced(path: String, reason: String)
+  /// A write or flush of a commit failed, or what else makes writing on unsafe. `cause` says which, and which
+  /// versions are known to be on the disk; the rest is known when the file is opened anew.
   case poisoned(path: String, cause: String)
   /// The database has been closed.
   case closed(path: String)
@@ -105,7 +109,7 @@ extension EngineError: CustomStringConvertible {
     switch self {
     case .system(let error):
       if error.isNoSpace {
-        return "\(error) (free some space and go on: what was committed is safe)"
+        return "\(error) (free some space and go on)"
       }
       return error.isExisting ? "\(error) (it was left as it is; choose another path)" : "\(error)"
     case .notADatabase(let path, let reason):
@@ -121,8 +125,11 @@ extension EngineError: CustomStringConvertible {
     case .busy(let path, let reason):
       return "\(path): in use: \(reason)"
     case .poisoned(let path, let cause):
-      return "\(path): nothing is written through this handle any more, since a flush failed "
-        + "(\(cause)); close it, look after the disk, and open the file again"
+      return
+        "\(path): \(cause); nothing more is committed through this handle: close it, look after the "
+        + "disk, and open the file again"
+    case .displaced(let path, let reason):
+      return "\(path): \(reason)"
     case .closed(let path):
       return "\(path): the database has been closed"
     case .readOnly(let path):

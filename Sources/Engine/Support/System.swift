@@ -80,6 +80,8 @@ package struct FileStatus: Sendable {
   /// Last modification, in nanoseconds since 1970.
   package let modified: Int64
   package let permissions: UInt32
+  /// How many names the file has: 0 once it was removed.
+  package let linkCount: Int
 }
 
 /// The operating system.
@@ -263,13 +265,33 @@ package enum System {
   }
 
   /// Makes the names in a folder (a creation, a rename) survive a power cut.
+  ///
+  /// A folder that may be written and not read cannot be flushed by itself; then everything is.
   package static func flushDirectory(of path: String) throws(SystemError) {
     let folder = directory(of: path)
-    let descriptor = try open(folder, .readOnly)
+    let descriptor: Int32
+    do {
+      descriptor = try open(folder, .readOnly)
+    } catch {
+      if !error.isReadOnly { throw error }
+      sync()
+      return
+    }
     defer { close(descriptor) }
     if fsync(descriptor) != 0 && errno != EINVAL {
       throw SystemError(operation: "flush folder", path: folder, code: errno)
     }
+  }
+
+  /// Asks a file system that copies on write to write this empty file in place; a mere hint.
+  package static func writeInPlace(_ descriptor: Int32) {
+    #if !canImport(Darwin)
+      // From Linux's fs.h: FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL.
+      var flags = 0
+      guard ioctl(descriptor, UInt(0x8008_6601), &flags) == 0 else { return }
+      flags |= 0x0080_0000
+      _ = ioctl(descriptor, UInt(0x4008_6602), &flags)
+    #endif
   }
 
   package static func resize(_ descriptor: Int32, to length: Int, path: String)
@@ -450,38 +472,6 @@ package enum System {
     guard let value = getenv(name) else { return nil }
     return String(cString: value)
   }
-
-  /// The path with all symbolic links followed; the path itself when it names nothing yet.
-  ///
-  /// A link to a file that is not there yet gives that file's path: who creates the file through the link, and
-  /// who opens it afterwards, have to agree on what lies beside it.
-  package static func resolved(_ path: String) -> String {
-    var path = path
-    // As many links as systems follow.
-    for _ in 0..<40 {
-      if let buffer = realpath(path, nil) {
-        defer { free(buffer) }
-        return String(cString: buffer)
-      }
-      guard let target = target(ofLink: path) else { return path }
-      path = target.hasPrefix("/") ? target : "\(directory(of: path))/\(target)"
-    }
-    return path
-  }
-
-  /// What a symbolic link says; nil for anything else.
-  package static func target(ofLink path: String) -> String? {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink(path, &buffer, buffer.count)
-    guard count > 0 else { return nil }
-    return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
-  }
-
-  /// The folder part of a path; `.` when it has none.
-  package static func directory(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
 }
 
 extension FileStatus {
@@ -498,5 +488,6 @@ extension FileStatus {
       modified = Int64(raw.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtim.tv_nsec)
     #endif
     permissions = UInt32(raw.st_mode) & 0o7777
+    linkCount = Int(raw.st_nlink)
   }
 }

@@ -45,6 +45,13 @@ package struct CommitSlot: Sendable, Equatable {
     CompanionFile.Mark.temporary.bytes
     + [UInt8](repeating: 0, count: Layout.pageBytes - CompanionFile.Mark.temporary.bytes.count)
 
+  /// What the first slot's page is while a database is being created: flushed before anything else is
+  /// written, and gone with the first commit, which takes its sector.
+  package static let creationPage: [UInt8] = {
+    let mark = Array("SheafNew database without a first version\n".utf8)
+    return mark + [UInt8](repeating: 0, count: Layout.pageBytes - mark.count)
+  }()
+
   /// What a slot's page turned out to be.
   package enum Reading: Sendable, Equatable {
     /// Never written: all zeros, or the mark of a compaction's copy.

@@ -76,6 +76,7 @@ package final class Coordination: @unchecked Sendable {
   /// 0: taking part. 1: leaves once no version is held. 2: has left.
   private let wantsToLeave: AtomicWord
   private let leaving = Lock()
+  private let busErrors: BusErrors.Place?
   /// How many of the watchers are this handle's own, 0 or 1.
   private let ownWatchers = AtomicWord.allocate()
 
@@ -88,6 +89,7 @@ package final class Coordination: @unchecked Sendable {
     self.path = path
     descriptor = nil
     identity = FileIdentity(device: .max, inode: UInt64(UInt(bitPattern: memory)))
+    busErrors = nil
     participant = 0
     token = 1 << 16 | 1
     wantsToLeave = .allocate()
@@ -112,6 +114,12 @@ package final class Coordination: @unchecked Sendable {
         throw SystemError.noMemory("map", path)
       }
       self.memory = memory
+      let place = BusErrors.note(
+        memory, length: Place.bytes, path: path,
+        advice:
+          "the lock file has no room on the disk, or was cut short from outside; free some space and "
+          + "run the command again")
+      busErrors = place
       let status = try System.status(descriptor, path: path)
       self.identity = FileIdentity(device: status.device, inode: status.inode)
       do {
@@ -136,6 +144,7 @@ package final class Coordination: @unchecked Sendable {
         _ = try System.lock(
           descriptor, .none, at: LockByte.registration, length: 1, wait: true, path: path)
       } catch {
+        BusErrors.forget(place)
         System.unmap(memory, length: Place.bytes)
         throw error
       }
@@ -152,6 +161,7 @@ package final class Coordination: @unchecked Sendable {
   deinit {
     wantsToLeave.deallocate()
     ownWatchers.deallocate()
+    BusErrors.forget(busErrors)
     System.unmap(memory, length: Place.bytes)
     if let descriptor { System.close(descriptor) }
   }
@@ -207,6 +217,8 @@ package final class Coordination: @unchecked Sendable {
   private static func fill(_ descriptor: Int32, from start: Int, path: String)
     throws(SystemError)
   {
+    // A file system that writes every block to a new place may find none for a page that was there before.
+    if start == 0 { System.writeInPlace(descriptor) }
     let mark = start == 0 ? CompanionFile.Mark.lock.bytes : []
     let bytes = mark + [UInt8](repeating: 0, count: Place.bytes - start - mark.count)
     let failure = bytes.withUnsafeBytes { bytes -> SystemError? in

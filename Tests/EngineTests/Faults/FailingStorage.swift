@@ -70,6 +70,11 @@ final class FailingStorage: Storage, @unchecked Sendable {
     try inner.flush()
   }
 
+  func flushName() throws(SystemError) {
+    try step(.flush)
+    try inner.flushName()
+  }
+
   func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
     inner.view(at: offset, count: count)
   }
