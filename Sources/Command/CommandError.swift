@@ -46,6 +46,14 @@ extension CommandError {
       "\(path) is a Sheaf database; name another file, or have it replaced with --force")
   }
 
+  /// Refuses to write output where a database has files of its own.
+  static func refuseCompanion(_ path: String) throws(CommandError) {
+    if let reason = Database.refusal(ofOutput: path) {
+      throw CommandError(
+        .cannotCreate, "\(path): nothing is written there: \(reason); choose another path")
+    }
+  }
+
   /// A write, read or flush that failed on a file already open.
   static func transfer(_ error: SystemError) -> CommandError {
     let advice = error.isNoSpace ? againAdvice : ""
@@ -100,7 +108,8 @@ extension CommandError {
     case .notADatabase, .newerFormat, .damaged, .invalidValue, .tooLarge, .duplicateKey,
       .invalidKey, .schemaMismatch, .newerSchema:
       .dataRefused
-    case .poisoned: .inputOutput
+    case .poisoned, .displaced: .inputOutput
+    case .obstructed: .cannotCreate
     case .busy, .tooManyVersions, .cancelled: .busy
     case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
       .noSuchObject, .invalidProperty:

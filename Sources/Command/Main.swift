@@ -7,6 +7,7 @@ enum Main {
     System.ignoreClosedPipes()
     System.ignoreFileSizeLimit()
     System.keepEndingsOfChildren()
+    Database.reportBusErrors()
     let status = Shell.run(Array(System.arguments.dropFirst()))
     System.exit(status.rawValue)
   }

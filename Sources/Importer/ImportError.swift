@@ -130,7 +130,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(path): the input does not go with table '\(table)': \(reason)"
     case .invalidOption(let reason): reason
     case .notDurable(let first, let cause):
-      "\(first); the batches committed last may be lost, since they could not be flushed: \(cause); "
+      "\(first); and then what had been committed could not be made durable: \(cause); "
         + "see what is there with 'sheaf info', and go on with --resume"
     case .interrupted: "interrupted before the first record"
     case .missingProgram(let path, let program, let advice):

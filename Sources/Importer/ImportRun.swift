@@ -134,8 +134,11 @@ struct ImportRun {
         do {
           try database.close()
         } catch let second {
-          // A failed flush is what ended the import, and says so itself.
-          if case EngineError.poisoned = error { throw error }
+          // What ended the import, and says itself what is known of the batches before.
+          switch error {
+          case EngineError.poisoned, EngineError.displaced: throw error
+          default: break
+          }
           throw ImportError.notDurable(after: "\(error)", cause: "\(second)")
         }
         throw error

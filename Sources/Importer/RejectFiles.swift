@@ -50,10 +50,16 @@ struct RejectFiles {
   /// Refuses what would destroy an input, the database or somebody's file.
   func check() throws {
     for name in Set(inputs.map(name)) {
-      for file in [name.base, RejectName.reasonsPath(name.base)] where isTaken(file) {
-        throw ImportError.invalidOption(
-          "rejected records would go to \(file), which is an input or the database; "
-            + "name another file with --rejects")
+      for file in [name.base, RejectName.reasonsPath(name.base)] {
+        if isTaken(file) {
+          throw ImportError.invalidOption(
+            "rejected records would go to \(file), which is an input or the database; "
+              + "name another file with --rejects")
+        }
+        if let reason = Database.refusal(ofOutput: file, own: options.database) {
+          throw ImportError.invalidOption(
+            "rejected records would go to \(file): \(reason); name another file with --rejects")
+        }
       }
       try name.refuseForeign()
     }

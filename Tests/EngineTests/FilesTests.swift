@@ -39,8 +39,8 @@ struct FilesTests {
     #expect(folder.names() == [])
     try Self.create(path, rows: 10).close()
     // What a killed process and a killed compaction leave.
-    for name in ["a.sheaf-lock", "a.sheaf-temporary"] {
-      try Data([1, 2, 3]).write(to: URL(fileURLWithPath: folder.path(name)))
+    for (name, mark) in [("a.sheaf-lock", "SheafLck"), ("a.sheaf-temporary", "SheafTmp")] {
+      try Data((mark + "123").utf8).write(to: URL(fileURLWithPath: folder.path(name)))
     }
     try Data([9]).write(to: URL(fileURLWithPath: folder.path("a.sheaf.txt")))
     #expect(try Database.deleteFiles(at: path))

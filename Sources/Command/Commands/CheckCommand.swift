@@ -12,7 +12,9 @@ enum CheckCommand {
     examples: [
       .init(
         command: "sheaf check apps.sheaf",
-        meaning: "Ends with status 0 when the file is sound, or 65 with every problem found."),
+        meaning:
+          "Ends with status 0 when the file is sound, 65 with every problem found, or 74 when the "
+          + "disk could not read some of it."),
       .init(
         command: "sheaf check apps.sheaf --report json",
         meaning: "The same for programs: \"ok\", and a list of \"problems\"."),
@@ -48,6 +50,7 @@ enum CheckCommand {
           .init(key: "objects", value: .optional(report) { .int($0.objects) }),
           .init(key: "clusters", value: .optional(report) { .int($0.clusters) }),
           .init(key: "blocks", value: .optional(report) { .int($0.blocks) }),
+          .init(key: "unreadable", value: .optional(report) { .int($0.unreadable) }),
           .init(key: "problems", value: .array(problems.map { .string($0) })),
         ]).line)
     } else if let report, problems.isEmpty {
@@ -68,6 +71,8 @@ enum CheckCommand {
         "sheaf check: \(path): \(HumanFormat.count(problems.count, "problem", "problems")) found; "
           + "restore a copy, or save what can still be read with sheaf export --salvage")
     }
-    return problems.isEmpty ? .done : .dataRefused
+    if problems.isEmpty { return .done }
+    // What is there is not known: the disk comes first.
+    return (report?.unreadable ?? 0) > 0 ? .inputOutput : .dataRefused
   }
 }

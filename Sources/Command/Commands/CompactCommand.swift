@@ -71,6 +71,7 @@ enum CompactCommand {
     if let copy, DatabaseFile.areTheSame(copy, path) {
       throw CommandError.usage("--into is the database itself; choose another file")
     }
+    if let copy { try CommandError.refuseCompanion(copy) }
     let force = arguments.isSet(Self.force)
     let wait = Double(try arguments.required(CommonOptions.wait))
     // A reader may stay for days: it is waited for only when somebody asks for it.

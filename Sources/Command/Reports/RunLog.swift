@@ -105,6 +105,7 @@ final class RunLog {
       throw CommandError.usage(
         "--report-file \(path) is a file that the command reads or writes; choose another")
     }
+    try CommandError.refuseCompanion(path)
     guard Self.mayBeReports(path) else {
       throw CommandError.usage(
         "--report-file \(path) is there already and is no report file; choose another")

@@ -43,10 +43,12 @@ final class BufferedOutput {
   /// what is there stays. A pipe or a device is written as it is.
   ///
   /// - Parameter replacesDatabases: whether a Sheaf database may be replaced that nobody has open.
-  /// - Throws: a `CommandError` with status 73 when it is a symbolic link or a database, or cannot be created.
+  /// - Throws: a `CommandError` with status 73 when it is a symbolic link, a database or its lock file, or cannot be
+  ///   created.
   static func file(_ path: String, replacesDatabases: Bool = false) throws(CommandError)
     -> BufferedOutput
   {
+    try CommandError.refuseCompanion(path)
     do throws(SystemError) {
       switch try Target(path) {
       case .standardOutput: return .standard()

@@ -52,9 +52,13 @@ package final class BlockReader: Sendable {
   {
     try checkPlace(reference, end: end)
     guard let view = storage.view(at: Int(reference.offset), count: Int(reference.length)) else {
+      // Pages are within the version: no overflow.
+      let isCut = (try? storage.length()).map { $0 < Int(reference.offset) + Int(reference.length) }
+      let failure = isCut == true ? nil : storage.viewFailure
       throw BlockError(
         path: storage.path, offset: reference.offset, length: reference.length,
-        what: "the system cannot map it")
+        what: failure.map { "it cannot be read: \($0.reason)" } ?? "the file ends before it does",
+        system: failure)
     }
     return view
   }
@@ -62,9 +66,7 @@ package final class BlockReader: Sendable {
   /// Tells the system that none of the file's pages will be read again soon; they count as this process's
   /// memory no longer.
   package func forgetAll(length: Int) {
-    // Only a file's own mapping may be dropped: other memory would lose what it holds.
-    guard storage is FileStorage, let bytes = storage.view(at: 0, count: length) else { return }
-    System.forgetMapped(bytes)
+    if let bytes = storage.view(at: 0, count: length) { storage.forget(bytes) }
   }
 
   private func checkPlace(_ reference: BlockReference, end: UInt64) throws(BlockError) {
@@ -97,14 +99,19 @@ package final class BlockReader: Sendable {
   }
 }
 
-/// A block that cannot be trusted.
+/// A block that cannot be trusted, or not be read.
 package struct BlockError: Error, Equatable {
   package let path: String
   package let offset: UInt64
   package let length: UInt32
   package let what: String
+  /// What the system said, when the block is not known to be damaged: it could not be read.
+  package let system: SystemError?
 
-  package init(path: String, offset: UInt64, length: UInt32, what: String) {
+  package init(
+    path: String, offset: UInt64, length: UInt32, what: String, system: SystemError? = nil
+  ) {
+    self.system = system
     self.path = path
     self.offset = offset
     self.length = length

@@ -2,14 +2,14 @@ extension Database {
   /// Removes a database's files: the database, its lock file, and what a killed compaction left.
   ///
   /// A damaged database is removed, a file that is no Sheaf database is not. Where the path is a symbolic link,
-  /// the files it leads to go and the link stays.
+  /// the files it leads to go and the link stays. A file of the temporary's name that no compaction made stays.
   ///
   /// Thread rule: any thread. Nobody can open the database meanwhile; who comes after finds none.
   ///
   /// - Returns: false when there was no database file.
   /// - Throws: `EngineError.busy` when somebody has it open, this process or another, or has closed it
-  ///   and still holds a snapshot; `.notADatabase`; `.newerFormat`; `.system`. The database is then
-  ///   as it was.
+  ///   and still holds a snapshot; `.notADatabase`; `.newerFormat`; `.obstructed` when something else has the
+  ///   lock file's name; `.system`. The database is then as it was.
   @discardableResult
   public static func deleteFiles(at given: String) throws -> Bool {
     try translatingErrors(given) { try System.checkPath(given) }
@@ -24,7 +24,7 @@ extension Database {
         found = try exists(path)
         if found { try refuseForeign(path) }
         // The temporary first: without its database it would be nobody's.
-        try System.remove(temporaryPath(path))
+        try removeTemporary(path)
         try System.remove(path)
         if found { try System.flushDirectory(of: path) }
       }

@@ -40,9 +40,24 @@ public struct CompactionResult: Sendable, Equatable {
 }
 
 extension Database {
+  /// Has the process say which file could not be read, and where, when a look at a mapped database ends it: a
+  /// bad block of the disk, a file that was cut short from outside, a lock file that the disk has no room
+  /// for. One line goes to standard error, and the process ends with status 74. Otherwise the system ends
+  /// it by SIGBUS, without a word.
+  ///
+  /// For programs that have no handler of their own for SIGBUS: one that is there stays, and nothing is done.
+  /// Faults that are not in a database go where they went before.
+  ///
+  /// Thread rule: any thread; once is enough.
+  ///
+  /// - Returns: false when the program handles the signal itself.
+  @discardableResult
+  public static func reportBusErrors() -> Bool { BusErrors.report() }
+
   /// Verifies every block, reference and invariant of the newest version.
   ///
-  /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown.
+  /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown: blocks that the
+  /// disk cannot read, too.
   ///
   /// - Complexity: O(bytes in use): every column of every cluster is decoded.
   /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
@@ -50,9 +65,12 @@ extension Database {
     let snapshot = try snapshotForLooking()
     return try translatingErrors(path) {
       // Its own reader, which has not verified anything yet: bytes may have gone bad since.
-      let blocks = try BlockReader(storage: snapshot.blocks.storage)
+      let storage = PrereadStorage(snapshot.blocks.storage)
+      let blocks = try BlockReader(storage: storage)
       // The version must stay held to the end, not only until its record has been read.
-      return withExtendedLifetime(snapshot) { Checker.run(snapshot.record, blocks) }
+      var report = withExtendedLifetime(snapshot) { Checker.run(snapshot.record, blocks) }
+      report.unreadable = storage.failureCount
+      return report
     }
   }
 
@@ -108,8 +126,9 @@ extension Database {
   /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back; on as many threads
   ///   as there are processors. The disk needs room for the copy.
   /// - Parameter shouldStop: asked now and then, on the caller's thread; true ends the compaction.
-  /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `EngineError` when reading or writing
-  ///   fails for other reasons. The file is unchanged then, and nothing is left beside it.
+  /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `.obstructed` when the temporary file's name
+  ///   is somebody else's; `EngineError` when reading or writing fails for other reasons. The file is
+  ///   unchanged then, and nothing is left beside it.
   public func compact(shouldStop: @escaping () -> Bool = { false }) throws -> CompactionResult {
     guard options.access != .readOnly else { throw EngineError.readOnly(path: path) }
     return try translatingErrors(path) {
@@ -210,23 +229,28 @@ extension Database {
   }
 
   /// The path of the file that a compaction writes.
-  static func temporaryPath(_ path: String) -> String { path + "-temporary" }
+  static func temporaryPath(_ path: String) -> String { CompanionFile.temporaryPath(path) }
 
   private func replace(
     _ parts: Parts, _ record: VersionRecord, _ shouldStop: @escaping () -> Bool
   ) throws {
     let temporary = Self.temporaryPath(path)
     let identity = try Recovery.run(parts.storage).identity
-    try System.remove(temporary)
+    guard try Self.removeTemporary(path) else {
+      throw ObstructionError(path: temporary, what: "is not what a compaction left")
+    }
     do {
       // For its owner alone, until it has what the file has.
       let copy = try FileStorage(path: temporary, mode: .createNew, permissions: 0o600)
       if let file = parts.storage as? FileStorage { try Self.keepAccess(of: file, copy) }
       _ = try Compactor.copy(
-        record, parts.blocks, to: copy, identity: identity, shouldStop: shouldStop)
+        record, parts.blocks, to: copy, identity: identity, isMarked: true,
+        shouldStop: shouldStop)
+      // A backup that was moved into place meanwhile is not to be overwritten.
+      try parts.storage.checkName()
       try System.rename(temporary, to: path)
     } catch {
-      try System.remove(temporary)
+      try Self.removeTemporary(path)
       throw error
     }
     do {
@@ -237,6 +261,8 @@ extension Database {
       let fresh = try Parts(
         storage: storage, locks: locks, coordination: coordination, recovered: recovered,
         listeners: listeners)
+      // In place of the temporary's mark.
+      try fresh.pipeline.mirrorSlot()
       parts.pipeline.stop()
       space = nil
       install(fresh)

@@ -34,7 +34,7 @@ extension Database {
         locks = own
         do {
           // A compaction that was killed leaves its copy behind; while others are here it may be theirs.
-          if alone, options.access != .readOnly { try System.remove(temporaryPath(path)) }
+          if alone, options.access != .readOnly { try removeTemporary(path) }
           let found = try recover(opened, options: options, alone: alone)
           recovered = found
           if alone { visible.store(found.record) }
@@ -59,7 +59,15 @@ extension Database {
   }
 
   /// The path of the file through which processes find each other.
-  static func lockPath(_ path: String) -> String { path + "-lock" }
+  static func lockPath(_ path: String) -> String { CompanionFile.lockPath(path) }
+
+  /// Removes what a killed compaction left, and nothing else of that name.
+  ///
+  /// - Returns: false when something else has it.
+  @discardableResult
+  static func removeTemporary(_ path: String) throws(SystemError) -> Bool {
+    try CompanionFile.remove(temporaryPath(path), .temporary, emptyUpTo: Layout.pageBytes)
+  }
 
   /// Opens a database on a storage of the caller's, shared with no other process.
   package static func open(storage: any Storage, options: Options = Options()) throws -> Database {
@@ -116,11 +124,18 @@ extension Database {
     return try Recovery.run(storage)
   }
 
-  /// Writes version 1, an empty catalogue: the root block, flushed, then the first slot, flushed.
+  /// Writes version 1, an empty catalogue: a mark, flushed, the root block, flushed, then the first slot in
+  /// place of the mark, flushed.
   private static func create(_ storage: any Storage) throws -> Recovery {
     let catalogue = Catalogue().encode()
     let end = Layout.firstBlockOffset + Layout.pageBytes
+    // A disk may give back anything for what was not flushed: the mark says that none of it is a user's.
+    let mark = CommitSlot.creationPage
+    try storage.resize(to: mark.count)
+    try mark.withUnsafeBytes { try storage.write($0, at: 0) }
+    try storage.flush()
     try storage.resize(to: end)
+    try Self.erase(storage, Layout.pageBytes..<Layout.firstBlockOffset)
     try catalogue.withUnsafeBytes { try storage.write($0, at: Layout.firstBlockOffset) }
     try storage.flush()
     let root = BlockReference(
@@ -131,8 +146,24 @@ extension Database {
     let page = CommitSlot(record: record, identity: identity).page()
     try page.withUnsafeBytes { try storage.write($0, at: 0) }
     try storage.flush()
-    if storage is FileStorage { try System.flushDirectory(of: storage.path) }
+    try storage.flushName()
     return Recovery(record: record, slot: 0, identity: identity, fallback: nil)
+  }
+}
+
+extension Database {
+  /// Whatever an interrupted creation left there.
+  private static func erase(_ storage: any Storage, _ range: Range<Int>) throws(SystemError) {
+    let zeros = [UInt8](repeating: 0, count: range.count)
+    let failure = zeros.withUnsafeBytes { bytes -> SystemError? in
+      do throws(SystemError) {
+        try storage.write(bytes, at: range.lowerBound)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let failure { throw failure }
   }
 }
 

@@ -256,6 +256,8 @@ final class TransactionState {
         var version = base.version
         if catalogueIsChanged || editors.values.contains(where: \.isChanged) {
           try database.checkActiveVersions()
+          // The others look once their version is durable.
+          if durability == .none { try parts.storage.checkName() }
           let record = try writeBlocks()
           try parts.pipeline.complete(record)
           database.lock.withLock { database.shared.hasWritten = true }

@@ -15,6 +15,9 @@ public struct CheckReport: Sendable {
   /// Blocks whose checksums were compared.
   public internal(set) var blocks = 0
 
+  /// How often the disk could not read something: what is there is not known, and `problems` names it.
+  public internal(set) var unreadable = 0
+
   /// True when nothing is wrong.
   public var isSound: Bool { problems.isEmpty }
 }

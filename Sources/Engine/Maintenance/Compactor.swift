@@ -27,6 +27,8 @@ package struct Compactor {
   private let team: MergingTeam
   private let builder = ClusterBuilder()
   private let shouldStop: () -> Bool
+  /// The first slot's page carries a temporary's mark, which stays until the copy is in place.
+  private let isMarked: Bool
   /// Of the keys and columns of each cluster written, in order.
   private var digests: [[ClusterMerger.Digest]] = []
 
@@ -34,6 +36,8 @@ package struct Compactor {
   ///
   /// - Parameters:
   ///   - target: an empty storage.
+  ///   - isMarked: marks the copy as a temporary, from the first byte that is written. The mark lies where
+  ///     the first slot will: only the second is written here.
   ///   - shouldStop: asked between clusters, on the caller's thread.
   /// - Returns: the version's place in the copy; its number is the source's plus one.
   /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when the source is damaged;
@@ -41,9 +45,11 @@ package struct Compactor {
   ///   `EngineError.cancelled` when `shouldStop` said so.
   package static func copy(
     _ record: VersionRecord, _ blocks: BlockReader, to target: any Storage,
-    identity: DatabaseIdentity, shouldStop: @escaping () -> Bool = { false }
+    identity: DatabaseIdentity, isMarked: Bool = false,
+    shouldStop: @escaping () -> Bool = { false }
   ) throws -> VersionRecord {
-    var compactor = try Compactor(record, blocks, target, shouldStop)
+    var compactor = try Compactor(record, blocks, target, isMarked, shouldStop)
+    if isMarked { try compactor.mark() }
     let copied = try compactor.copyTables()
     try compactor.commit(copied, identity)
     try compactor.verify(copied)
@@ -51,16 +57,25 @@ package struct Compactor {
   }
 
   private init(
-    _ record: VersionRecord, _ blocks: BlockReader, _ target: any Storage,
+    _ record: VersionRecord, _ blocks: BlockReader, _ target: any Storage, _ isMarked: Bool,
     _ shouldStop: @escaping () -> Bool
   ) throws {
     self.shouldStop = shouldStop
+    self.isMarked = isMarked
     source = try VersionRoots(record, blocks)
     self.blocks = blocks
     self.target = target
     writer = BlockWriter(storage: target, space: space, length: try target.length())
     targetBlocks = try BlockReader(storage: target)
     team = MergingTeam(size: min(System.processorCount, Self.mostThreads))
+  }
+
+  /// Durable before anything else is written: who finds the file after a crash must know what it is.
+  private func mark() throws {
+    let page = CommitSlot.temporaryPage
+    try target.resize(to: page.count)
+    try page.withUnsafeBytes { try target.write($0, at: 0) }
+    try target.flush()
   }
 
   private mutating func copyTables() throws -> VersionRecord {
@@ -174,7 +189,7 @@ package struct Compactor {
     if try target.length() != end { try target.resize(to: end) }
     try target.flush()
     let page = CommitSlot(record: record, identity: identity).page()
-    for index in 0..<Layout.slotCount {
+    for index in (isMarked ? 1 : 0)..<Layout.slotCount {
       try page.withUnsafeBytes { try target.write($0, at: index * Layout.pageBytes) }
     }
     try target.flush()

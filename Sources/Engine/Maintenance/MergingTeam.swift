@@ -92,8 +92,6 @@ extension BlockReader {
   /// Tells the system that a leaf's pages will not be read again soon, so that a long read of a
   /// large file does not count as this process's memory.
   func forget(_ entry: NodeEntry, end: UInt64) {
-    // Only a file's own mapping may be dropped: other memory would lose what it holds.
-    guard storage is FileStorage else { return }
     if entry.reference.isOverlay, let base = try? overlay(entry, end: end).base {
       forget(base, end: end)
     }
@@ -101,6 +99,6 @@ extension BlockReader {
     guard
       let bytes = storage.view(at: Int(clamping: reference.offset), count: Int(reference.length))
     else { return }
-    System.forgetMapped(bytes)
+    storage.forget(bytes)
   }
 }

@@ -30,7 +30,8 @@ package final class TransactionHealth {
       .duplicateKey, .invalidKey, .invalidProperty, .invalidArgument, .wrongThread,
       .tooManyVersions, .transactionEnded:
       true
-    case .system, .notADatabase, .newerFormat, .damaged, .missing, .busy, .poisoned, .closed,
+    case .system, .notADatabase, .newerFormat, .damaged, .missing, .busy, .poisoned, .displaced,
+      .obstructed, .closed,
       .readOnly, .nestedTransaction, .cancelled, .nestedConnection, .nestedPerform, .transactionFailed,
       .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
       .foreign, .schemaMismatch, .newerSchema, .tooLarge:

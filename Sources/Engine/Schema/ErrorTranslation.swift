@@ -7,6 +7,7 @@ func translatingErrors<Result>(
   } catch let error as SystemError {
     throw EngineError.system(error)
   } catch let error as BlockError {
+    if let system = error.system { throw EngineError.system(system) }
     throw EngineError.damaged(
       path: error.path, where: "block at offset \(error.offset), length \(error.length)",
       reason: error.what)
@@ -16,6 +17,8 @@ func translatingErrors<Result>(
     throw EngineError.tooLarge(what: "\(bytes) bytes of neighbouring values", limit: "4 GiB")
   } catch let error as ClusterError {
     throw EngineError.damaged(path: path(), where: "a cluster", reason: "\(error)")
+  } catch let error as ObstructionError {
+    throw EngineError.obstructed(path: path(), reason: "\(error)")
   } catch let error as CoordinationError {
     throw EngineError.busy(path: path(), reason: "\(error)")
   }

@@ -10,18 +10,23 @@ package final class FileStorage: Storage, @unchecked Sendable {
   /// Which file this is, so that a replaced one is noticed.
   package let identity: FileIdentity
   package let descriptor: Int32
+  /// False for a file that its path does not name: a scratch file, or one that is not in its place yet.
+  private let isNamed: Bool
   private let lock = Lock()
-  private var mappings: [(address: UnsafeMutableRawPointer, length: Int)] = []
+  private var mappings: [(address: UnsafeMutableRawPointer, length: Int, place: BusErrors.Place?)] =
+    []
   /// The largest mapping, so that readers take no lock: the address is stored before the length.
   private let mappedAddress = AtomicWord.allocate()
   private let mappedLength = AtomicWord.allocate()
 
   private static let reservedBytes = 1 << 40
 
-  package init(path: String, mode: System.OpenMode, permissions: UInt32 = 0o644)
-    throws(SystemError)
-  {
+  /// - Parameter isScratch: removes the name at once; the file ends with the storage.
+  package init(
+    path: String, mode: System.OpenMode, permissions: UInt32 = 0o644, isScratch: Bool = false
+  ) throws(SystemError) {
     self.path = path
+    isNamed = !isScratch
     isWritable = if case .readOnly = mode { false } else { true }
     descriptor =
       switch mode {
@@ -33,7 +38,8 @@ package final class FileStorage: Storage, @unchecked Sendable {
     do throws(SystemError) {
       let status = try System.status(descriptor, path: path)
       if status.isDirectory { throw SystemError.isADirectory(path) }
-      identity = FileIdentity(device: status.device, inode: status.inode)
+      identity = status.identity
+      if isScratch { try System.remove(path) }
     } catch {
       System.close(descriptor)
       throw error
@@ -45,11 +51,12 @@ package final class FileStorage: Storage, @unchecked Sendable {
   /// - Throws: `SystemError`.
   package init(_ file: ReplacementFile) throws(SystemError) {
     path = file.path
+    isNamed = false
     isWritable = true
     descriptor = try System.duplicate(file.descriptor, path: file.path)
     do throws(SystemError) {
       let status = try System.status(descriptor, path: path)
-      identity = FileIdentity(device: status.device, inode: status.inode)
+      identity = status.identity
     } catch {
       System.close(descriptor)
       throw error
@@ -59,7 +66,10 @@ package final class FileStorage: Storage, @unchecked Sendable {
   deinit {
     mappedAddress.deallocate()
     mappedLength.deallocate()
-    for mapping in mappings { System.unmap(mapping.address, length: mapping.length) }
+    for mapping in mappings {
+      BusErrors.forget(mapping.place)
+      System.unmap(mapping.address, length: mapping.length)
+    }
     System.close(descriptor)
   }
 
@@ -83,6 +93,44 @@ package final class FileStorage: Storage, @unchecked Sendable {
 
   package func flush() throws(SystemError) {
     try System.flush(descriptor, path: path)
+  }
+
+  package func forget(_ bytes: UnsafeRawBufferPointer) { System.forgetMapped(bytes) }
+
+  package func flushName() throws(SystemError) {
+    if isNamed { try System.flushDirectory(of: path) }
+  }
+
+  package func checkName() throws {
+    guard isNamed else { return }
+    var isReplaced = true
+    do throws(SystemError) {
+      if try System.status(path: path).identity == identity { return }
+    } catch {
+      if !error.isMissing { throw error }
+      isReplaced = false
+    }
+    throw EngineError.displaced(path: path, reason: try displacement(isReplaced: isReplaced))
+  }
+
+  /// What has become of the file, and where its rows are.
+  private func displacement(isReplaced: Bool) throws(SystemError) -> String {
+    let other = isReplaced ? ", and another file has its name now" : ""
+    if try System.status(descriptor, path: path).links == 0 {
+      return
+        "the database file was removed while it was open\(other): what was committed to it is gone "
+        + "with it; restore a copy or import again"
+    }
+    if let place = System.path(of: descriptor), place != path,
+      let status = try? System.status(path: place), status.identity == identity
+    {
+      return
+        "the database file was moved to \(place) while it was open\(other): what was committed before is "
+        + "there; move it back, or go on with it under its new name"
+    }
+    return
+      "the database file lost its name while it was open\(other): what was committed before is in the "
+      + "file, which has a name elsewhere; find it by its inode, \(identity.inode)"
   }
 
   // MARK: Locks on bytes behind the end
@@ -124,7 +172,12 @@ package final class FileStorage: Storage, @unchecked Sendable {
       while length < end { length = length.multipliedReportingOverflow(by: 2).partialValue }
       while length >= end, length > 0 {
         if let address = System.map(descriptor, length: length, writable: false) {
-          mappings.append((address, length))
+          let place = BusErrors.note(
+            address, length: length, path: path,
+            advice:
+              "the database file cannot be read there: the disk failed, or the file was cut short "
+              + "from outside; run 'sheaf check', and restore a copy")
+          mappings.append((address, length, place))
           mappedAddress.store(UInt64(UInt(bitPattern: address)))
           mappedLength.store(UInt64(length))
           return address
@@ -145,4 +198,8 @@ package struct FileIdentity: Sendable, Hashable {
     self.device = device
     self.inode = inode
   }
+}
+
+extension FileStatus {
+  package var identity: FileIdentity { FileIdentity(device: device, inode: inode) }
 }

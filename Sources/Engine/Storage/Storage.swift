@@ -29,4 +29,25 @@ package protocol Storage: AnyObject, Sendable {
   /// The caller answers for the range lying inside the file: touching bytes beyond its end would
   /// end the process.
   func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer?
+
+  /// Why `view` gave nothing: no room for a mapping, or what else the system said.
+  var viewFailure: SystemError { get }
+
+  /// Bytes of a view will not be read again soon: they need not count as this process's memory.
+  func forget(_ bytes: UnsafeRawBufferPointer)
+
+  /// Makes the file's name in its folder durable: the process that created or renamed the file may have been
+  /// killed before it did so.
+  func flushName() throws(SystemError)
+
+  /// Throws `EngineError.displaced` when the path does not name this file any more.
+  func checkName() throws
+}
+
+/// A storage without a name in a folder, and of memory that is always there.
+extension Storage {
+  package var viewFailure: SystemError { .noMemory("map", path) }
+  package func forget(_ bytes: UnsafeRawBufferPointer) {}
+  package func flushName() throws(SystemError) {}
+  package func checkName() throws {}
 }

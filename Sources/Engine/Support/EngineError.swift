@@ -12,9 +12,16 @@ public enum EngineError: Error, Sendable, Equatable {
   case damaged(path: String, where: String, reason: String)
   /// The path names nothing.
   case missing(path: String)
+  /// Something that is not Sheaf's lies where the database's lock file or temporary file has to be. It was
+  /// left as it is.
+  case obstructed(path: String, reason: String)
   /// Another process or handle has the file in a way that excludes this.
   case busy(path: String, reason: String)
-  /// An earlier flush failed: what the disk holds is unknown until the file is opened anew.
+  /// The path does not name the open file any more: it was removed, moved or replaced from outside. Nothing more
+  /// is committed; `reason` says where what was committed is.
+  case displaced(path: String, reason: String)
+  /// A write or flush of a commit failed, or what else makes writing on unsafe. `cause` says which, and which
+  /// versions are known to be on the disk; the rest is known when the file is opened anew.
   case poisoned(path: String, cause: String)
   /// The database has been closed.
   case closed(path: String)
@@ -112,7 +119,7 @@ extension EngineError: CustomStringConvertible {
     switch self {
     case .system(let error):
       if error.isNoSpace {
-        return "\(error) (free some space and go on: what was committed is safe)"
+        return "\(error) (free some space and go on)"
       }
       return error.isExisting ? "\(error) (it was left as it is; choose another path)" : "\(error)"
     case .notADatabase(let path, let reason):
@@ -123,11 +130,16 @@ extension EngineError: CustomStringConvertible {
       return "\(path): damaged at \(place): \(reason); run 'sheaf check' and restore a copy"
     case .missing(let path):
       return "\(path): there is no such file"
+    case .obstructed(let path, let reason):
+      return "\(path): \(reason)"
     case .busy(let path, let reason):
       return "\(path): in use: \(reason)"
     case .poisoned(let path, let cause):
-      return "\(path): nothing is written through this handle any more, since a flush failed "
-        + "(\(cause)); close it, look after the disk, and open the file again"
+      return
+        "\(path): \(cause); nothing more is committed through this handle: close it, look after the "
+        + "disk, and open the file again"
+    case .displaced(let path, let reason):
+      return "\(path): \(reason)"
     case .closed(let path):
       return "\(path): the database has been closed"
     case .readOnly(let path):

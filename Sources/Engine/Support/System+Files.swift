@@ -15,9 +15,9 @@ extension System {
     let flags = (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     while true {
       #if canImport(Darwin)
-        let descriptor = Darwin.open(path, flags)
+        let descriptor = Darwin.open(native(path), flags)
       #else
-        let descriptor = Glibc.open(path, flags)
+        let descriptor = Glibc.open(native(path), flags)
       #endif
       if descriptor < 0 {
         if errno == EINTR { continue }
@@ -37,7 +37,7 @@ extension System {
   /// What a path names itself: a symbolic link is one. Nil: nothing.
   package static func linkStatus(path: String) throws(SystemError) -> FileStatus? {
     var raw = stat()
-    if lstat(path, &raw) == 0 { return FileStatus(raw) }
+    if lstat(native(path), &raw) == 0 { return FileStatus(raw) }
     if errno == ENOENT || errno == ENOTDIR { return nil }
     throw SystemError(operation: "stat", path: path, code: errno)
   }

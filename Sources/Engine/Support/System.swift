@@ -40,7 +40,10 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// Path, operation and reason, in one line for people.
   public var description: String {
-    path.isEmpty ? "\(operation): \(reason)" : "\(path): \(operation): \(reason)"
+    let reason =
+      isLink
+      ? "it is a symbolic link, which is not followed here; name the file itself" : reason
+    return path.isEmpty ? "\(operation): \(reason)" : "\(path): \(operation): \(reason)"
   }
 
   /// True when the disk, the quota or the file-size limit is exhausted.
@@ -49,6 +52,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
   /// True when the file or its folder may not be written by this user, or not at all.
   public var isReadOnly: Bool { code == EACCES || code == EPERM || code == EROFS }
+  /// True when a symbolic link is where a file was to be opened for writing, or links lead in a circle.
+  package var isLink: Bool { code == ELOOP }
   /// The error of opening a folder as if it were a file.
   package static func isADirectory(_ path: String) -> SystemError {
     SystemError(operation: "open", path: path, code: EISDIR)
@@ -57,6 +62,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package static func noMemory(_ operation: String, _ path: String) -> SystemError {
     SystemError(operation: operation, path: path, code: ENOMEM)
   }
+  /// True when a folder is where a file was expected.
+  package var isDirectory: Bool { code == EISDIR }
   /// True when something of that name is there already.
   package var isExisting: Bool { code == EEXIST }
   /// True when the reader of a pipe has gone away.
@@ -70,7 +77,7 @@ package struct FileStatus: Sendable {
   package let inode: UInt64
   package let isRegular: Bool
   package let isDirectory: Bool
-  /// How many names it has.
+  /// How many names it has: 0 once it was removed.
   package let links: Int
   /// Last modification, in nanoseconds since 1970.
   package let modified: Int64
@@ -99,11 +106,13 @@ package enum System {
     if path.utf8.contains(0) { throw SystemError(operation: "open", path: path, code: EINVAL) }
   }
 
-  package static func open(_ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644)
-    throws(SystemError) -> Int32
-  {
+  /// - Parameter followsLinks: false for a file that is written to and that nobody has named: a symbolic link
+  ///   in its place is an error (`SystemError.isLink`), and what it leads to is left alone.
+  package static func open(
+    _ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644, followsLinks: Bool = true
+  ) throws(SystemError) -> Int32 {
     try checkPath(path)
-    let flags: Int32 =
+    let access: Int32 =
       switch mode {
       case .readOnly: O_RDONLY
       case .readWrite: O_RDWR
@@ -112,6 +121,7 @@ package enum System {
       case .truncate: O_RDWR | O_CREAT | O_TRUNC
       case .append: O_WRONLY | O_CREAT | O_APPEND
       }
+    let flags = followsLinks ? access : access | O_NOFOLLOW
     while true {
       #if canImport(Darwin)
         let descriptor = Darwin.open(native(path), flags | O_CLOEXEC, mode_t(permissions))
@@ -254,13 +264,33 @@ package enum System {
   }
 
   /// Makes the names in a folder (a creation, a rename) survive a power cut.
+  ///
+  /// A folder that may be written and not read cannot be flushed by itself; then everything is.
   package static func flushDirectory(of path: String) throws(SystemError) {
     let folder = directory(of: path)
-    let descriptor = try open(folder, .readOnly)
+    let descriptor: Int32
+    do {
+      descriptor = try open(folder, .readOnly)
+    } catch {
+      if !error.isReadOnly { throw error }
+      sync()
+      return
+    }
     defer { close(descriptor) }
     if fsync(descriptor) != 0 && errno != EINVAL {
       throw SystemError(operation: "flush folder", path: folder, code: errno)
     }
+  }
+
+  /// Asks a file system that copies on write to write this empty file in place; a mere hint.
+  package static func writeInPlace(_ descriptor: Int32) {
+    #if !canImport(Darwin)
+      // From Linux's fs.h: FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL.
+      var flags = 0
+      guard ioctl(descriptor, UInt(0x8008_6601), &flags) == 0 else { return }
+      flags |= 0x0080_0000
+      _ = ioctl(descriptor, UInt(0x4008_6602), &flags)
+    #endif
   }
 
   package static func resize(_ descriptor: Int32, to length: Int, path: String)
@@ -453,19 +483,6 @@ package enum System {
   package static func environment(_ name: String) -> String? {
     guard let value = getenv(name) else { return nil }
     return String(cString: value)
-  }
-
-  /// The path with all symbolic links followed; the path itself when it names nothing yet.
-  package static func resolved(_ path: String) -> String {
-    guard let buffer = realpath(native(path), nil) else { return path }
-    defer { free(buffer) }
-    return PathText.text(buffer)
-  }
-
-  /// The folder part of a path; `.` when it has none.
-  package static func directory(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }
 

@@ -105,8 +105,10 @@ package final class CommitPipeline: @unchecked Sendable {
       state.transactionIsOpen = true
       return state.holdsWriting
     }
-    if held { return (lock.withLock { state.complete }, false) }
     do {
+      // What is written to a file that nobody finds is lost.
+      try storage.checkName()
+      if held { return (lock.withLock { state.complete }, false) }
       if try !coordination.beginWriting(wait: false) {
         // Another handle has commits that are not durable. It makes them so when it is woken and sees who waits.
         coordination.announce()
@@ -126,13 +128,14 @@ package final class CommitPipeline: @unchecked Sendable {
       }
       // Another process went on from here, or left this file. If it was killed, or its last flush
       // failed, its slot may be in memory only. Before a page of the version before it may be
-      // written, the slot has to be on the disk.
+      // written, the slot has to be on the disk. So has the file's name: whoever created the file, or
+      // put a compacted one in place, may not have come so far.
       try write(CommitSlot(record: recovered.record, identity: identity), to: recovered.slot)
       do {
         try storage.flush()
+        try storage.flushName()
       } catch {
-        fail("\(error)")
-        throw EngineError.poisoned(path: storage.path, cause: "\(error)")
+        throw failed(error, "before this handle's first commit", durable: nil)
       }
       // Killed between its flush and its publication, it has left readers with the version before,
       // whose pages are about to be written.
@@ -312,13 +315,27 @@ package final class CommitPipeline: @unchecked Sendable {
       lock.withLock { state.target = nil }
       return
     }
+    let durable = durableVersion
     do {
       try storage.flush()
+    } catch {
+      throw failed(
+        error, "before version \(target.version) was written", durable: durable,
+        "what was committed after it is not in the file")
+    }
+    do {
       try write(CommitSlot(record: target, identity: identity), to: slot)
       try storage.flush()
     } catch {
-      fail("\(error)")
-      throw EngineError.poisoned(path: storage.path, cause: "\(error)")
+      throw failed(
+        error, "on version \(target.version)", durable: durable,
+        "whether version \(target.version) is too, shows when the file is opened again")
+    }
+    do {
+      try storage.checkName()
+    } catch EngineError.displaced(let path, let reason) {
+      fail(reason)
+      throw EngineError.displaced(path: path, reason: reason)
     }
     try lock.withLock {
       state.durable = target
@@ -352,9 +369,26 @@ package final class CommitPipeline: @unchecked Sendable {
       try write(CommitSlot(record: record, identity: identity), to: slot)
       try storage.flush()
     } catch {
-      fail("\(error)")
-      throw EngineError.poisoned(path: storage.path, cause: "\(error)")
+      throw failed(error, "on a second slot for version \(record.version)", durable: record.version)
     }
+  }
+
+  /// Refuses all further commits, and says what failed, where, and what is known.
+  ///
+  /// - Parameter durable: the version known to be on the disk.
+  private func failed(
+    _ error: any Error, _ place: String, durable: UInt64?, _ rest: String = ""
+  ) -> EngineError {
+    var cause: String
+    if let error = error as? SystemError {
+      cause = "\(error.operation) failed \(place) (\(error.reason))"
+    } else {
+      cause = "\(error) (\(place))"
+    }
+    if let durable { cause += ": all up to version \(durable) is on the disk" }
+    if !rest.isEmpty { cause += "; " + rest }
+    fail(cause)
+    return .poisoned(path: storage.path, cause: cause)
   }
 
   /// Ends the flusher thread; what it has not flushed stays undone, and its completions are told so.

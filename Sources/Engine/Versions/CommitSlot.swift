@@ -39,9 +39,22 @@ package struct CommitSlot: Sendable, Equatable {
     return writer.bytes + [UInt8](repeating: 0, count: Layout.pageBytes - writer.count)
   }
 
+  /// What the first slot's page is in the copy that a compaction writes, and in the compacted file until the
+  /// newest version has been written there.
+  package static let temporaryPage: [UInt8] =
+    CompanionFile.Mark.temporary.bytes
+    + [UInt8](repeating: 0, count: Layout.pageBytes - CompanionFile.Mark.temporary.bytes.count)
+
+  /// What the first slot's page is while a database is being created: flushed before anything else is
+  /// written, and gone with the first commit, which takes its sector.
+  package static let creationPage: [UInt8] = {
+    let mark = Array("SheafNew database without a first version\n".utf8)
+    return mark + [UInt8](repeating: 0, count: Layout.pageBytes - mark.count)
+  }()
+
   /// What a slot's page turned out to be.
   package enum Reading: Sendable, Equatable {
-    /// Never written: all zeros.
+    /// Never written: all zeros, or the mark of a compaction's copy.
     case empty
     case valid(CommitSlot)
     /// A checksum that fits, of a format this code does not know.
@@ -51,7 +64,7 @@ package struct CommitSlot: Sendable, Equatable {
   }
 
   package static func read(_ page: UnsafeRawBufferPointer) -> Reading {
-    if page.allSatisfy({ $0 == 0 }) { return .empty }
+    if page.allSatisfy({ $0 == 0 }) || page.elementsEqual(temporaryPage) { return .empty }
     guard page.starts(with: magic) else { return .foreign }
     guard page.count == Layout.pageBytes else { return .damaged("the page is cut short") }
     let sum = Checksum.of(UnsafeRawBufferPointer(rebasing: page[0..<checkedBytes]))

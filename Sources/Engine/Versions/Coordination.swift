@@ -58,7 +58,8 @@ package final class Coordination: @unchecked Sendable {
     static let seats = base + 4096
   }
 
-  private static let magic: UInt64 = 0x6B63_4C66_6165_6853  // "SheafLck", little-endian
+  /// `CompanionFile.Mark.lock`, little-endian.
+  private static let magic: UInt64 = 0x6B63_4C66_6165_6853
   private static let layoutVersion: UInt64 = 4
 
   /// The newest version that readers may take; durable unless the storage is private.
@@ -77,6 +78,7 @@ package final class Coordination: @unchecked Sendable {
   private let leaving = Lock()
   /// On the present database file; guarded by `leaving`.
   private var locks: FileLocks?
+  private let busErrors: BusErrors.Place?
   /// How many of the watchers are this handle's own, 0 or 1.
   private let ownWatchers = AtomicWord.allocate()
 
@@ -89,6 +91,7 @@ package final class Coordination: @unchecked Sendable {
     self.path = path
     descriptor = nil
     identity = FileIdentity(device: .max, inode: UInt64(UInt(bitPattern: memory)))
+    busErrors = nil
     participant = 0
     token = 1 << 16 | 1
     wantsToLeave = .allocate()
@@ -114,20 +117,27 @@ package final class Coordination: @unchecked Sendable {
         throw SystemError.noMemory("map", path)
       }
       self.memory = memory
+      let place = BusErrors.note(
+        memory, length: Place.bytes, path: path,
+        advice:
+          "the lock file has no room on the disk, or was cut short from outside; free some space and "
+          + "run the command again")
+      busErrors = place
       let status = try System.status(descriptor, path: path)
       self.identity = FileIdentity(device: status.device, inode: status.inode)
       do {
         visible = VersionCell(memory + Place.visible)
         if alone {
-          // Nobody else is here: whatever a crash left in the file means nothing any more.
-          memory.initializeMemory(as: UInt8.self, repeating: 0, count: Place.bytes)
+          // Nobody else is here: whatever a crash left in the file means nothing any more. But for the
+          // mark, which says at every moment whose the file is.
+          Self.word(memory, 0).store(Self.magic)
+          (memory + 8).initializeMemory(as: UInt8.self, repeating: 0, count: Place.bytes - 8)
         }
         let identity = try open(alone, visible, self.identity)
         if alone {
           Self.word(memory, Place.device).store(identity.device)
           Self.word(memory, Place.inode).store(identity.inode)
           Self.word(memory, 8).store(Self.layoutVersion)
-          Self.word(memory, 0).store(Self.magic)
         } else {
           try Self.verifyHeader(memory, path: path, identity: identity)
         }
@@ -137,12 +147,15 @@ package final class Coordination: @unchecked Sendable {
         _ = try System.lock(
           descriptor, .none, at: LockByte.registration, length: 1, wait: true, path: path)
       } catch {
+        BusErrors.forget(place)
         System.unmap(memory, length: Place.bytes)
         throw error
       }
     } catch {
       // Nobody else has seen the file, and there is nothing to coordinate.
-      if alone { try? System.remove(path) }
+      if alone, (try? CompanionFile.isNamed(path, descriptor)) == true {
+        try? System.remove(path)
+      }
       System.close(descriptor)
       throw error
     }
@@ -151,16 +164,20 @@ package final class Coordination: @unchecked Sendable {
   deinit {
     wantsToLeave.deallocate()
     ownWatchers.deallocate()
+    BusErrors.forget(busErrors)
     System.unmap(memory, length: Place.bytes)
     if let descriptor { System.close(descriptor) }
   }
 
   /// Opens the lock file and takes the registration and presence locks; true when nobody else has
   /// the database open.
-  private static func enter(_ path: String) throws(SystemError) -> (Int32, alone: Bool) {
+  ///
+  /// - Throws: `ObstructionError` when the name is somebody else's; `SystemError`.
+  private static func enter(_ path: String) throws -> (Int32, alone: Bool) {
     while true {
-      let descriptor = try System.open(path, .readWriteCreate)
-      do throws(SystemError) {
+      let descriptor = try CompanionFile.open(
+        path, .lock, permissions: 0o644, emptyUpTo: Place.bytes)
+      do {
         _ = try System.lock(
           descriptor, .exclusive, at: LockByte.registration, length: 1, wait: true, path: path)
         let alone = try System.lock(
@@ -170,11 +187,9 @@ package final class Coordination: @unchecked Sendable {
             descriptor, .shared, at: LockByte.presence, length: 1, wait: true, path: path)
         }
         // The last one to leave removes the file; if that happened meanwhile, begin again.
-        let held = try System.status(descriptor, path: path)
-        if let named = try? System.status(path: path), named.inode == held.inode,
-          named.device == held.device
-        {
-          if held.size < Place.bytes { try fill(descriptor, from: held.size, path: path) }
+        if try CompanionFile.isNamed(path, descriptor) {
+          let size = try System.status(descriptor, path: path).size
+          if size < Place.bytes { try fill(descriptor, from: size, path: path) }
           return (descriptor, alone)
         }
       } catch {
@@ -193,18 +208,23 @@ package final class Coordination: @unchecked Sendable {
     // Whoever waits for the locks finds the file gone then, and makes another.
     defer { System.close(descriptor) }
     guard alone else { return false }
-    defer { try? System.remove(path) }
+    defer {
+      if (try? CompanionFile.isNamed(path, descriptor)) == true { try? System.remove(path) }
+    }
     try body()
     return true
   }
 
   /// Gives the lock file its length, as bytes that are there: a hole that the disk has no room for
-  /// would end the process when the mapping is written to.
+  /// would end the process when the mapping is written to. The mark comes first.
   private static func fill(_ descriptor: Int32, from start: Int, path: String)
     throws(SystemError)
   {
-    let zeros = [UInt8](repeating: 0, count: Place.bytes - start)
-    let failure = zeros.withUnsafeBytes { bytes -> SystemError? in
+    // A file system that writes every block to a new place may find none for a page that was there before.
+    if start == 0 { System.writeInPlace(descriptor) }
+    let mark = start == 0 ? CompanionFile.Mark.lock.bytes : []
+    let bytes = mark + [UInt8](repeating: 0, count: Place.bytes - start - mark.count)
+    let failure = bytes.withUnsafeBytes { bytes -> SystemError? in
       do throws(SystemError) {
         try System.write(descriptor, at: start, bytes, path: path)
         return nil
@@ -354,8 +374,7 @@ package final class Coordination: @unchecked Sendable {
   /// True while the lock file's name still names the file that this handle has open.
   private var isInPlace: Bool {
     guard descriptor != nil else { return true }
-    guard let named = try? System.status(path: path) else { return false }
-    return FileIdentity(device: named.device, inode: named.inode) == identity
+    return (try? System.linkStatus(path: path))?.identity == identity
   }
 
   /// Somebody may have removed the lock file. Who opens the database after that makes a new one, and

@@ -53,8 +53,8 @@ package struct Recovery: Sendable {
       reason: problems.compactMap { $0 }.joined(separator: "; "))
   }
 
-  /// True for a file in which no version was ever committed: nothing there, or what a crash left of
-  /// its creation, which is zeros and perhaps the first catalogue. Anything else belongs to somebody.
+  /// True for a file in which no version was ever committed: nothing there, the mark of a creation with
+  /// whatever lies behind it, or zeros and perhaps the first catalogue. Anything else belongs to somebody.
   ///
   /// - Parameter catalogue: the bytes that creation writes behind the slots.
   package static func isUnborn(_ storage: any Storage, catalogue: [UInt8]) throws -> Bool {
@@ -62,6 +62,8 @@ package struct Recovery: Sendable {
     guard length <= Layout.firstBlockOffset + Layout.pageBytes else { return false }
     var bytes = [UInt8](repeating: 0, count: length)
     let count = try bytes.withUnsafeMutableBytes { try storage.read(into: $0, at: 0) }
+    let mark = CommitSlot.creationPage.prefix(Layout.sectorBytes)
+    if count == length, bytes.starts(with: mark) { return true }
     guard count == length, bytes.prefix(Layout.firstBlockOffset).allSatisfy({ $0 == 0 }) else {
       return false
     }

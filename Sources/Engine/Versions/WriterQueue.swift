@@ -115,9 +115,16 @@ package final class WriterQueue: @unchecked Sendable {
     coordination.word(Coordination.Place.seats + seat * 16 + 8)
   }
 
-  private func takeDescriptor() throws(SystemError) -> Int32 {
+  private func takeDescriptor() throws -> Int32 {
     if let descriptor = lock.withLock({ idle.popLast() }) { return descriptor }
-    return try System.open(path, .readWrite)
+    let descriptor = try System.openRegular(path, writable: true)
+    // Locks on another file of that name would keep nobody out.
+    let status = try? System.status(descriptor, path: path)
+    guard let status, status.identity == coordination.identity else {
+      System.close(descriptor)
+      throw CoordinationError.lockFileLost(path)
+    }
+    return descriptor
   }
 
   /// Takes a free seat and the next ticket, in one step as others see it.

@@ -20,8 +20,7 @@ final class DryRunKeys: @unchecked Sendable {
     let folder = System.environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
     let path =
       "\(folder)/sheaf-dry-run-\(System.processIdentifier)-\(System.monotonicNanoseconds)"
-    let storage = try FileStorage(path: path, mode: .createNew)
-    try System.remove(path)
+    let storage = try FileStorage(path: path, mode: .createNew, isScratch: true)
     scratch = try Database.open(
       storage: storage, options: .init(access: .create, durability: Durability.none))
     try scratch.write { try $0.createTable("keys", columns: [Column("key", .text)], key: "key") }

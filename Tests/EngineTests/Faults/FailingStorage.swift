@@ -80,6 +80,11 @@ final class FailingStorage: Storage, @unchecked Sendable {
     try inner.flush()
   }
 
+  func flushName() throws(SystemError) {
+    try step(.flush)
+    try inner.flushName()
+  }
+
   func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
     if lock.withLock({ failsReads }) {
       do { try step(.read) } catch { return nil }

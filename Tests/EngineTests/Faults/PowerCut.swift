@@ -1,4 +1,6 @@
 import TestSupport
+import Testing
+
 @testable import Engine
 
 /// Builds the states of a file that a power cut could leave, from a record of what was done to it.
@@ -33,9 +35,12 @@ struct PowerCut {
     var pending: [(position: Int, entry: RecordingStorage.Entry)] = []
     var flushBegan: [Int: Int] = [:]
     var allowed = 0..<1
+    // A file whose name was never flushed may be gone, or be the one from before a rename.
+    var isNamed = false
     for (position, entry) in log.enumerated() {
       switch entry {
       case .write, .resize: pending.append((position, entry))
+      case .nameFlushed: isNamed = true
       case .flushBegan(let number): flushBegan[number] = position
       case .flushEnded(let number):
         let began = flushBegan[number] ?? 0
@@ -47,6 +52,7 @@ struct PowerCut {
       case .began(let number):
         allowed = allowed.lowerBound..<max(allowed.upperBound, number + 1)
       case .acknowledged(let number):
+        #expect(isNamed, "entry \(position): promised before the file's name was durable")
         allowed = max(number, allowed.lowerBound)..<max(allowed.upperBound, number + 1)
       }
       guard position >= start else { continue }

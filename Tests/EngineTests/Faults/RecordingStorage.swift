@@ -14,6 +14,8 @@ final class RecordingStorage: Storage, @unchecked Sendable {
     /// Flushes take time: what comes between the two need not be on the disk.
     case flushBegan(Int)
     case flushEnded(Int)
+    /// The file's name in its folder was made durable.
+    case nameFlushed
     /// A commit that will hold the contents of this number was asked for.
     case began(Int)
     /// The database has said that these contents are durable.
@@ -63,7 +65,7 @@ final class RecordingStorage: Storage, @unchecked Sendable {
       switch entry {
       case .write(let offset, let bytes): try bytes.withUnsafeBytes { try write($0, at: offset) }
       case .resize(let length): try resize(to: length)
-      case .flushBegan, .flushEnded, .began, .acknowledged:
+      case .flushBegan, .flushEnded, .nameFlushed, .began, .acknowledged:
         lock.withLock { self.entries += [entry] }
       }
     }
@@ -129,6 +131,8 @@ final class RecordingStorage: Storage, @unchecked Sendable {
     if flushMilliseconds > 0 { System.sleep(milliseconds: flushMilliseconds) }
     lock.withLock { record(.flushEnded(number)) }
   }
+
+  func flushName() { lock.withLock { record(.nameFlushed) } }
 
   func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
     lock.withLock {

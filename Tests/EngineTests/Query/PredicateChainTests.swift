@@ -18,7 +18,7 @@ struct PredicateChainTests {
     return (database, try database.snapshot().table("t"))
   }
 
-  private func depth(_ predicate: Predicate) -> Int {
+  private func depth(_ predicate: Engine.Predicate) -> Int {
     switch predicate {
     case .test: 0
     case .not(let part): 1 + depth(part)
@@ -26,7 +26,7 @@ struct PredicateChainTests {
     }
   }
 
-  private func termCount(_ predicate: Predicate) -> Int {
+  private func termCount(_ predicate: Engine.Predicate) -> Int {
     switch predicate {
     case .test: 1
     case .not(let part): termCount(part)
@@ -38,9 +38,9 @@ struct PredicateChainTests {
   func long() throws {
     let (_, table) = try table(50)
     let count = terms
-    var behind: Predicate = column("n") == -1
-    var before: Predicate = column("n") == -1
-    var both: Predicate = column("n") >= -1
+    var behind: Engine.Predicate = column("n") == -1
+    var before: Engine.Predicate = column("n") == -1
+    var both: Engine.Predicate = column("n") >= -1
     for number in 1..<count {
       let value = number % (count / 20) == 0 ? number / (count / 20) : -number
       behind = behind || column("n") == value
@@ -56,7 +56,7 @@ struct PredicateChainTests {
     #expect(try Query(!both).keys(in: table) == expected)
     #expect(try Query(both).count(in: table) == 31)
     // Of chains, and of chains on both sides.
-    var chains: Predicate = column("n") == 1
+    var chains: Engine.Predicate = column("n") == 1
     for _ in 0..<1000 {
       chains = (chains || (column("n") == 2 || column("n") == 3)) || chains.first
     }
@@ -68,20 +68,20 @@ struct PredicateChainTests {
   func text() throws {
     let (_, table) = try table(50)
     let tests = (0..<terms).map { "n == \($0 % 7 == 0 ? 3 : -1)" }
-    #expect(try Query(Predicate(tests.joined(separator: " or "))).keys(in: table) == [4])
+    #expect(try Query(Engine.Predicate(tests.joined(separator: " or "))).keys(in: table) == [4])
     let wrapped = tests.map { "not (\($0))" }.joined(separator: " and ")
-    #expect(try Query(Predicate(wrapped)).count(in: table) == 49)
+    #expect(try Query(Engine.Predicate(wrapped)).count(in: table) == 49)
     let deep =
       String(repeating: "(", count: 100_000) + "n == 1" + String(repeating: ")", count: 100_000)
-    #expect(throws: QueryError.self) { try Predicate(deep) }
+    #expect(throws: QueryError.self) { try Engine.Predicate(deep) }
     #expect(throws: QueryError.self) {
-      try Predicate(String(repeating: "not ", count: 100_000) + "n == 1")
+      try Engine.Predicate(String(repeating: "not ", count: 100_000) + "n == 1")
     }
   }
 
   @Test("Short chains stay flat; a double negation is none; texts are compared by their bytes")
   func short() {
-    let (a, b, c): (Predicate, Predicate, Predicate) = (
+    let (a, b, c): (Engine.Predicate, Engine.Predicate, Engine.Predicate) = (
       column("a") == 1, column("b") == 2, column("c") == 3
     )
     #expect((a || b || c) == .any([a, b, c]) && (a && (b && c)) == .all([a, b, c]))
@@ -102,8 +102,8 @@ struct PredicateChainTests {
   }
 }
 
-extension Predicate {
-  fileprivate var first: Predicate {
+extension Engine.Predicate {
+  fileprivate var first: Engine.Predicate {
     if case .any(let parts) = self { return parts[0].first }
     return self
   }

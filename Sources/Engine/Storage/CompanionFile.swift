@@ -1,0 +1,134 @@
+/// The files that lie beside a database, under names that nobody was asked about: its lock file and the copy
+/// that a compaction writes. A user may have files of these names, or links.
+///
+/// What is opened for writing, emptied or removed under such a name is a regular file, not reached through a
+/// symbolic link, and begins with Sheaf's mark, or has nothing in it yet.
+///
+/// Thread rule: any thread.
+package enum CompanionFile {
+  /// The first bytes of a file, from the first byte written to its end.
+  package enum Mark: String, Sendable {
+    case lock = "SheafLck"
+    case temporary = "SheafTmp"
+
+    package var bytes: [UInt8] { Array(rawValue.utf8) }
+  }
+
+  package static func lockPath(_ path: String) -> String { path + "-lock" }
+  package static func temporaryPath(_ path: String) -> String { path + "-temporary" }
+
+  /// Opens a file of Sheaf's for reading and writing, and creates it, empty, where it is missing.
+  ///
+  /// - Parameter limit: a file of zeros that is no longer than this has nothing in it: a power cut may leave
+  ///   the length of a file that was never flushed, without its bytes.
+  /// - Throws: `ObstructionError` when something else has its name; `SystemError`.
+  package static func open(
+    _ path: String, _ mark: Mark, permissions: UInt32, emptyUpTo limit: Int
+  ) throws -> Int32 {
+    let descriptor: Int32
+    do throws(SystemError) {
+      descriptor = try System.open(
+        path, .readWriteCreate, permissions: permissions, followsLinks: false)
+    } catch {
+      if error.isLink { throw ObstructionError(path: path, what: "is a symbolic link") }
+      if error.isDirectory { throw ObstructionError(path: path, what: "is a folder") }
+      throw error
+    }
+    do {
+      guard try isOurs(descriptor, path, mark, emptyUpTo: limit) else {
+        throw ObstructionError(path: path, what: "is a file of somebody else's")
+      }
+      return descriptor
+    } catch {
+      System.close(descriptor)
+      throw error
+    }
+  }
+
+  /// Removes a file of Sheaf's; one that is not there, and anything else of that name, is left as it is.
+  ///
+  /// - Returns: false when something else has its name.
+  @discardableResult
+  package static func remove(
+    _ path: String, _ mark: Mark, emptyUpTo limit: Int
+  ) throws(SystemError) -> Bool {
+    let descriptor: Int32
+    do {
+      guard let status = try System.linkStatus(path: path) else { return true }
+      guard status.isRegular else { return false }
+      // Nothing is lost with it, and whoever made it may have kept it for himself so far.
+      if status.size == 0 {
+        try System.remove(path)
+        return true
+      }
+      descriptor = try System.openRegular(path, writable: false)
+    } catch {
+      if error.isMissing { return true }
+      if error.isNoRegularFile { return false }
+      throw error
+    }
+    defer { System.close(descriptor) }
+    guard try isOurs(descriptor, path, mark, emptyUpTo: limit),
+      try isNamed(path, descriptor)
+    else { return false }
+    try System.remove(path)
+    return true
+  }
+
+  /// Whether the path names the very file that a descriptor has open, and not through a link.
+  package static func isNamed(_ path: String, _ descriptor: Int32) throws(SystemError) -> Bool {
+    let held = try System.status(descriptor, path: path)
+    guard let named = try System.linkStatus(path: path) else { return false }
+    return named.inode == held.inode && named.device == held.device
+  }
+
+  private static func isOurs(
+    _ descriptor: Int32, _ path: String, _ mark: Mark, emptyUpTo limit: Int
+  ) throws(SystemError) -> Bool {
+    let status = try System.status(descriptor, path: path)
+    guard status.isRegular else { return false }
+    if status.size == 0 { return true }
+    let start = try bytes(descriptor, path, count: mark.bytes.count)
+    if start == mark.bytes { return true }
+    guard status.size <= limit, start.allSatisfy({ $0 == 0 }) else { return false }
+    return try bytes(descriptor, path, count: status.size).allSatisfy { $0 == 0 }
+  }
+
+  private static func bytes(_ descriptor: Int32, _ path: String, count: Int)
+    throws(SystemError) -> [UInt8]
+  {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result = bytes.withUnsafeMutableBytes { buffer -> Result<Int, SystemError> in
+      do throws(SystemError) {
+        return .success(try System.read(descriptor, at: 0, into: buffer, path: path))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return Array(bytes.prefix(try result.get()))
+  }
+
+  /// Whether a file begins with one of the marks, so that no output may go there.
+  package static func isMarked(_ path: String) -> Bool {
+    guard let descriptor = try? System.openRegular(path, writable: false) else { return false }
+    defer { System.close(descriptor) }
+    let start = try? bytes(descriptor, path, count: 8)
+    return start == Mark.lock.bytes || start == Mark.temporary.bytes
+  }
+}
+
+/// Something that is not Sheaf's has the name of a lock file or a temporary.
+package struct ObstructionError: Error, Equatable, CustomStringConvertible {
+  package let path: String
+  package let what: String
+
+  package init(path: String, what: String) {
+    self.path = path
+    self.what = what
+  }
+
+  package var description: String {
+    "\(path) \(what), where a file of the database's own has to be; it was left as it is: move it away, "
+      + "or give the database another name"
+  }
+}

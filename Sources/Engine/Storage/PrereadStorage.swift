@@ -1,0 +1,101 @@
+/// Asks the system to read what it hands out in place: where a disk cannot, there is an error to report, while a
+/// look at a mapping would end the process.
+///
+/// Each page is read once, into memory that is used again at once; after that the system has it.
+///
+/// Thread rule: any thread.
+package final class PrereadStorage: Storage, @unchecked Sendable {
+  // @unchecked: what changes is guarded by `lock`.
+  private let inner: any Storage
+  private let lock = Lock()
+  private var isRead: [UInt64] = []
+  private var buffer: UnsafeMutableRawBufferPointer
+  private var failure: SystemError?
+  private var failures = 0
+
+  private static let pageBytes = 4096
+  private static let bufferBytes = 1 << 20
+
+  package init(_ inner: any Storage) {
+    self.inner = inner
+    buffer = .allocate(byteCount: Self.bufferBytes, alignment: Self.pageBytes)
+  }
+
+  deinit { buffer.deallocate() }
+
+  package var path: String { inner.path }
+
+  /// How often something could not be read.
+  package var failureCount: Int { lock.withLock { failures } }
+
+  package var viewFailure: SystemError { lock.withLock { failure } ?? inner.viewFailure }
+
+  package func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
+    let (end, overflow) = offset.addingReportingOverflow(count)
+    guard offset >= 0, count >= 0, !overflow else { return nil }
+    let isThere = lock.withLock { count == 0 || preread(offset..<end) }
+    return isThere ? inner.view(at: offset, count: count) : nil
+  }
+
+  /// With the lock held: true when the system has all of the bytes.
+  private func preread(_ range: Range<Int>) -> Bool {
+    var page = range.lowerBound / Self.pageBytes
+    let last = (range.upperBound - 1) / Self.pageBytes
+    while page <= last {
+      if has(page) {
+        page += 1
+        continue
+      }
+      var next = page + 1
+      while next <= last, next - page < Self.bufferBytes / Self.pageBytes, !has(next) { next += 1 }
+      let bytes = UnsafeMutableRawBufferPointer(
+        rebasing: buffer[..<((next - page) * Self.pageBytes)])
+      do throws(SystemError) {
+        let start = page * Self.pageBytes
+        let count = try inner.read(into: bytes, at: start)
+        guard start + count >= min(range.upperBound, start + bytes.count) else {
+          // It has become shorter since it was opened.
+          failure = nil
+          return false
+        }
+      } catch {
+        failure = error
+        failures += 1
+        return false
+      }
+      for read in page..<next { note(read) }
+      page = next
+    }
+    return true
+  }
+
+  private func has(_ page: Int) -> Bool {
+    page / 64 < isRead.count && isRead[page / 64] & 1 << UInt64(page % 64) != 0
+  }
+
+  private func note(_ page: Int) {
+    if page / 64 >= isRead.count {
+      isRead += [UInt64](repeating: 0, count: page / 64 + 1 - isRead.count)
+    }
+    isRead[page / 64] |= 1 << UInt64(page % 64)
+  }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int)
+    throws(SystemError) -> Int
+  {
+    do throws(SystemError) {
+      return try inner.read(into: buffer, at: offset)
+    } catch {
+      lock.withLock { failures += 1 }
+      throw error
+    }
+  }
+
+  package func length() throws(SystemError) -> Int { try inner.length() }
+  package func resize(to length: Int) throws(SystemError) { try inner.resize(to: length) }
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+    try inner.write(bytes, at: offset)
+  }
+  package func flush() throws(SystemError) { try inner.flush() }
+  package func forget(_ bytes: UnsafeRawBufferPointer) { inner.forget(bytes) }
+}

@@ -1,0 +1,127 @@
+// SIGBUS: a look at the mapping of a file that cannot be read there. What differs between Linux and macOS lies
+// here and in the System files.
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Says which file, and where, before the process ends because a mapped file could not be read: a bad block, a
+/// file that somebody cut short, a lock file whose blocks a full disk could not store.
+///
+/// Every mapping is noted in a table of fixed places that a signal handler may read: atomics, nothing that is
+/// allocated or locked there.
+///
+/// Thread rule: any thread.
+package enum BusErrors {
+  /// Where a mapping is noted.
+  package struct Place: Sendable {
+    fileprivate let index: Int
+  }
+
+  private static let capacity = 1024
+  /// For each place: address (0: free, 1: being set up), length, text.
+  private static let table = Table(count: capacity * 3)
+
+  private struct Table: @unchecked Sendable {
+    // @unchecked: the memory is only ever reached through atomic operations.
+    let memory: UnsafeMutableRawPointer
+
+    init(count: Int) {
+      memory = .allocate(byteCount: count * 8, alignment: 8)
+      memory.initializeMemory(as: UInt64.self, repeating: 0, count: count)
+    }
+  }
+
+  private static func word(_ index: Int, _ part: Int) -> AtomicWord {
+    AtomicWord(table.memory + (index * 3 + part) * 8)
+  }
+
+  /// Notes a mapping; nil when the table is full, and a bus error in it then ends the process without a word.
+  ///
+  /// - Parameter advice: what may have happened, and what to do.
+  package static func note(
+    _ address: UnsafeMutableRawPointer, length: Int, path: String, advice: String
+  ) -> Place? {
+    for index in 0..<capacity where word(index, 0).exchange(0, with: 1) {
+      // Two texts, each ended by a zero: what comes before the offset, and what comes behind it.
+      let shown = path.utf8.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
+      let text = shown + Array(": at byte ".utf8) + [0] + Array(": \(advice)\n".utf8) + [0]
+      let memory = UnsafeMutableRawPointer.allocate(byteCount: text.count, alignment: 1)
+      memory.copyMemory(from: text, byteCount: text.count)
+      word(index, 1).store(UInt64(length))
+      word(index, 2).store(UInt64(UInt(bitPattern: memory)))
+      word(index, 0).store(UInt64(UInt(bitPattern: address)))
+      return Place(index: index)
+    }
+    return nil
+  }
+
+  /// To be called before the mapping ends.
+  package static func forget(_ place: Place?) {
+    guard let place else { return }
+    word(place.index, 0).store(1)
+    UnsafeMutableRawPointer(bitPattern: UInt(word(place.index, 2).swap(0)))?.deallocate()
+    word(place.index, 0).store(0)
+  }
+
+  /// Has bus errors in mapped files reported on standard error, and the process end with status 74.
+  ///
+  /// - Returns: false, and nothing was done, when the program handles the signal itself.
+  package static func report() -> Bool {
+    // Made now, so that the handler is not the first to look.
+    _ = table
+    var present = sigaction()
+    guard sigaction(SIGBUS, nil, &present) == 0 else { return false }
+    var handler = sigaction()
+    #if canImport(Darwin)
+      let isDefault = unsafeBitCast(present.__sigaction_u.__sa_handler, to: Int.self) == 0
+      handler.__sigaction_u.__sa_sigaction = { number, info, _ in BusErrors.handle(number, info) }
+    #else
+      let isDefault = unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == 0
+      handler.__sigaction_handler.sa_sigaction = { number, info, _ in BusErrors.handle(number, info)
+      }
+    #endif
+    guard isDefault else { return false }
+    handler.sa_flags = Int32(SA_SIGINFO)
+    return sigaction(SIGBUS, &handler, nil) == 0
+  }
+
+  /// Runs in the signal handler: atomics, `write` and `_exit`.
+  private static func handle(_ number: Int32, _ info: UnsafeMutablePointer<siginfo_t>?) {
+    #if canImport(Darwin)
+      let fault = info?.pointee.si_addr
+    #else
+      let fault = info?.pointee._sifields._sigfault.si_addr
+    #endif
+    let address = UInt64(UInt(bitPattern: fault))
+    for index in 0..<capacity {
+      let start = word(index, 0).load()
+      guard start > 1, address >= start, address &- start < word(index, 1).load(),
+        let text = UnsafePointer<CChar>(bitPattern: UInt(word(index, 2).load()))
+      else { continue }
+      put(text)
+      putNumber(address &- start)
+      put(text + strlen(text) + 1)
+      System.exitAtOnce(74)
+    }
+    // Not of a file of ours: as if nobody had asked.
+    signal(number, SIG_DFL)
+    raise(number)
+  }
+
+  private static func put(_ text: UnsafePointer<CChar>) {
+    _ = write(2, text, strlen(text))
+  }
+
+  private static func putNumber(_ number: UInt64) {
+    var divisor: UInt64 = 1
+    while number / divisor >= 10 { divisor *= 10 }
+    while divisor > 0 {
+      var digit = UInt8(truncatingIfNeeded: number / divisor % 10) + UInt8(ascii: "0")
+      _ = write(2, &digit, 1)
+      divisor /= 10
+    }
+  }
+}

@@ -1,0 +1,51 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Paths, links, and what a file is called.
+extension System {
+  /// The path that an open file has now, as far as the system knows it.
+  package static func path(of descriptor: Int32) -> String? {
+    #if canImport(Darwin)
+      var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+      guard fcntl(descriptor, F_GETPATH, &buffer) == 0 else { return nil }
+      return PathText.text(buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)))
+    #else
+      return target(ofLink: "/proc/self/fd/\(descriptor)")
+    #endif
+  }
+
+  /// The path with all symbolic links followed; the path itself when it names nothing yet.
+  ///
+  /// A link to a file that is not there yet gives that file's path: who creates the file through the link, and
+  /// who opens it afterwards, have to agree on what lies beside it.
+  package static func resolved(_ path: String) -> String {
+    var path = path
+    // As many links as systems follow.
+    for _ in 0..<40 {
+      if let buffer = realpath(native(path), nil) {
+        defer { free(buffer) }
+        return PathText.text(buffer)
+      }
+      guard let target = target(ofLink: path) else { return path }
+      path = target.hasPrefix("/") ? target : "\(directory(of: path))/\(target)"
+    }
+    return path
+  }
+
+  /// What a symbolic link says; nil for anything else.
+  package static func target(ofLink path: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(native(path), &buffer, buffer.count)
+    guard count > 0 else { return nil }
+    return PathText.text(buffer[..<count].map(UInt8.init(bitPattern:)))
+  }
+
+  /// The folder part of a path; `.` when it has none.
+  package static func directory(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Testing
+
+@testable import Engine
+
+/// A database file that is removed, moved or replaced while it is open: nothing is said to be committed that
+/// nobody would find.
+@Suite("The file of that name", .timeLimit(.minutes(2)))
+struct DisplacedTests {
+  private let folder = TemporaryFolder()
+  private var path: String { folder.path("a.sheaf") }
+
+  enum Event: String, CaseIterable, Sendable { case removed, moved, replaced }
+
+  private func create(rows: Int = 3) throws -> Database {
+    let database = try Database.open(path)
+    try database.write { transaction in
+      try transaction.createTable("apps", columns: [Column("name", .text)])
+      let table = try transaction.table("apps")
+      for row in 0..<rows { try table.insert([.text("app \(row)")]) }
+    }
+    return database
+  }
+
+  private func happen(_ event: Event) throws {
+    switch event {
+    case .removed: try System.remove(path)
+    case .moved: try System.rename(path, to: folder.path("b.sheaf"))
+    case .replaced:
+      try Data("a backup".utf8).write(to: URL(fileURLWithPath: folder.path("backup")))
+      try System.rename(folder.path("backup"), to: path)
+    }
+  }
+
+  private func expectDisplaced(_ event: Event, _ body: () throws -> Void) {
+    let error = #expect(throws: EngineError.self, "\(event)") { try body() }
+    guard case .displaced(let named, let reason) = error else {
+      Issue.record("\(event): \(String(describing: error))")
+      return
+    }
+    #expect(named == path)
+    switch event {
+    case .removed: #expect(reason.contains("removed") && reason.contains("gone with it"))
+    case .moved: #expect(reason.contains("moved to \(folder.path("b.sheaf"))"))
+    case .replaced:
+      #expect(reason.contains("removed") && reason.contains("another file has its name"))
+    }
+  }
+
+  @Test("No transaction begins, and closing says so", arguments: Event.allCases)
+  func before(event: Event) throws {
+    let database = try create()
+    let snapshot = try database.snapshot()
+    try happen(event)
+    for durability in Durability.allCases {
+      expectDisplaced(event) {
+        _ = try database.write(durability: durability) {
+          try $0.table("apps").insert([.text("new")])
+        }
+      }
+    }
+    // What was read before can be read on.
+    #expect(try snapshot.table("apps").count == 3)
+    expectDisplaced(event) { try database.close() }
+    if event == .moved {
+      let moved = try Database.open(folder.path("b.sheaf"))
+      #expect(try moved.snapshot().table("apps").count == 3)
+      try moved.close()
+    }
+    if event == .replaced {
+      #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("a backup".utf8))
+    }
+  }
+
+  @Test(
+    "Within a transaction: its commit says so, whatever the durability", arguments: Event.allCases)
+  func during(event: Event) throws {
+    for durability in Durability.allCases {
+      let folder = DisplacedTests()
+      let database = try folder.create()
+      let transaction = try database.beginWrite()
+      try transaction.table("apps").insert([.text("new")])
+      try folder.happen(event)
+      if durability == .group {
+        // Told when it is asked for; `close` must not end well either.
+        try transaction.commit(durability: .group)
+        let error = #expect(throws: EngineError.self) { try database.flush() }
+        #expect("\(String(describing: error))".contains("ed while it was open") || event == .moved)
+        #expect(throws: EngineError.self) { try database.close() }
+        continue
+      }
+      var failure: (any Error)?
+      do {
+        try transaction.commit(durability: durability)
+      } catch {
+        failure = error
+      }
+      folder.expectDisplaced(event) { if let failure { throw failure } }
+      #expect(throws: EngineError.self) { try database.close() }
+    }
+  }
+
+  @Test("A handle that wrote says at its end that its file is gone", arguments: Event.allCases)
+  func atTheEnd(event: Event) throws {
+    let database = try create()
+    try happen(event)
+    expectDisplaced(event) { try database.close() }
+    // One that only read has nothing to say.
+    if event == .moved { try System.rename(folder.path("b.sheaf"), to: path) }
+    guard event == .moved else { return }
+    let reader = try Database.open(path)
+    try happen(event)
+    try reader.close()
+  }
+
+  @Test(
+    "A compaction does not overwrite what was put in place meanwhile", arguments: Event.allCases)
+  func compaction(event: Event) throws {
+    let database = try create(rows: 1000)
+    var isDone = false
+    expectDisplaced(event) {
+      _ = try database.compact {
+        if !isDone { try? happen(event) }
+        isDone = true
+        return false
+      }
+    }
+    #expect(isDone)
+    #expect(!folder.names().contains("a.sheaf-temporary"))
+    if event == .replaced {
+      #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("a backup".utf8))
+    }
+    #expect(throws: EngineError.self) { try database.close() }
+  }
+
+  @Test(
+    "A handle's first write makes the file's name durable before anything is acknowledged",
+    arguments: Durability.allCases)
+  func nameIsFlushed(durability: Durability) throws {
+    let first = try Journal()
+    try first.commit(.full) { transaction, model in
+      try transaction.createTable("apps", columns: RandomChanges.fewColumns)
+      model.tables["apps"] = Model.Table(columns: RandomChanges.fewColumns)
+    }
+    // The file as another process left it, which may have been killed after a rename.
+    let storage = RecordingStorage(first.storage.content)
+    let next = try Journal(
+      reopening: storage, contents: [(first.model, first.model.digest)], options: .tiny)
+    for round in 0..<3 {
+      try next.commit(durability) { transaction, _ in
+        try transaction.table("apps").editor.setNote("round", [UInt8(round)])
+      }
+    }
+    try next.flush()
+    var flushes = 0
+    for entry in storage.log {
+      if case .nameFlushed = entry { flushes += 1 }
+      if case .acknowledged = entry { #expect(flushes == 1) }
+    }
+    #expect(flushes == 1)
+  }
+}
