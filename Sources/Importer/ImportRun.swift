@@ -26,9 +26,9 @@ struct ImportRun {
   private var seen: [UInt32: TypeSet] = [:]
   var rejectFiles: RejectFiles
   /// Of a dry run with a primary key.
-  private var dryRunKeys: DryRunKeys?
+  var dryRunKeys: DryRunKeys?
   /// Of the table that the next input goes into, which a dry run only looks at; nil: there is none.
-  private(set) var tableSchema: TableSchema?
+  var tableSchema: TableSchema?
   /// What was noted of the input that is being imported.
   private var fileNotes: [String] = []
 
@@ -146,39 +146,6 @@ struct ImportRun {
       try database.close()
     }
     return report
-  }
-
-  /// The database whose keys a dry run compares those of the input with; nil when there is none.
-  private mutating func openForDryRun() throws -> Database? {
-    var database: Database?
-    if (try? System.status(path: options.database)) != nil {
-      database = try Database.open(options.database, options: .init(access: .readOnly))
-    }
-    do {
-      if try lookUp(existingTable(database)) { return database }
-    } catch {
-      // What is thrown is what is told; the lock file must not stay behind.
-      try? database?.close()
-      throw error
-    }
-    try database?.close()
-    return nil
-  }
-
-  /// Whether a dry run is to compare keys.
-  private mutating func lookUp(_ table: Table?) throws -> Bool {
-    report.objectsBefore = table?.count ?? 0
-    tableSchema = table?.schema
-    options.key = try key(of: table.map { TableContents($0) })
-    guard options.key != nil else { return false }
-    if let table, table.keyColumn == nil, !options.truncate {
-      report.notes.append(
-        "table '\(tableName)' has no key yet: a dry run does not tell whether its objects allow one"
-      )
-    }
-    dryRunKeys = try DryRunKeys(
-      present: options.truncate || table?.keyColumn == nil ? nil : table)
-    return true
   }
 
   private func lockJob() throws -> JobLock {
@@ -312,6 +279,7 @@ struct ImportRun {
     isLast: Bool
   ) throws {
     let plan = makePlan(file, opened, start.match)
+    if let known = start.known { noteShortage(file, known.rejects) }
     let log = try rejectFiles.log(
       rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
     let written = transaction.map {

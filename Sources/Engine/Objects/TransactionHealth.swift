@@ -32,7 +32,8 @@ package final class TransactionHealth {
       true
     case .system, .notADatabase, .newerFormat, .damaged, .missing, .busy, .poisoned, .displaced,
       .obstructed, .closed,
-      .readOnly, .nestedTransaction, .cancelled, .nestedConnection, .nestedPerform, .transactionFailed,
+      .readOnly, .nestedTransaction, .cancelled, .nestedConnection, .nestedPerform,
+      .transactionFailed,
       .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
       .foreign, .schemaMismatch, .newerSchema, .tooLarge:
       false

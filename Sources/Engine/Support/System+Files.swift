@@ -47,15 +47,17 @@ extension System {
   /// - Throws: `SystemError`, whose `isExisting` says that something has it.
   package static func renameToNew(_ from: String, to: String) throws(SystemError) {
     #if canImport(Darwin)
-      let failed = renamex_np(from, to, UInt32(RENAME_EXCL)) != 0
+      let failed = renamex_np(native(from), native(to), UInt32(RENAME_EXCL)) != 0
     #else
       let noReplacement: UInt32 = 1
-      let failed = linuxRenameat2(AT_FDCWD, from, AT_FDCWD, to, noReplacement) != 0
+      let failed =
+        linuxRenameat2(
+          AT_FDCWD, native(from), AT_FDCWD, native(to), noReplacement) != 0
     #endif
     if !failed { return }
     // A file system that cannot do it in one step can make a second name.
     if errno == EINVAL || errno == ENOTSUP || errno == ENOSYS {
-      if link(from, to) == 0 {
+      if link(native(from), native(to)) == 0 {
         try remove(from)
         return
       }

@@ -31,8 +31,9 @@ import Testing
       return nil
     }
     return try bench.text("trace").split(separator: "\n").compactMap { line in
-      guard let open = line.firstIndex(of: "<"), let close = line.lastIndex(of: ">"),
-        open < close, line.contains("sync(")
+      // Of a call that another thread's interrupts, the beginning is a line of its own.
+      guard let open = line.firstIndex(of: "<"),
+        let close = line[open...].firstIndex(of: ">"), line.contains("sync(")
       else { return nil }
       return line[line.index(after: open)..<close].split(separator: "/").last.map(String.init)
     }

@@ -170,12 +170,11 @@ import Testing
     #expect(records > 0 && records < rows && run["transactions"].int == records)
     #expect(results["input"]["records"].int == rows)
     #expect(summary["scaled"].bool == true && summary["records"].int == records)
-    let scale = Double(rows) / Double(max(1, records))
-    #expect(
-      abs((summary["seconds"]["median"].double ?? 0) - (run["seconds"].double ?? 0) * scale) < 1e-5)
-    #expect(
-      abs((summary["fileBytes"]["median"].double ?? 0) - (run["fileBytes"].double ?? 0) * scale) < 1
-    )
+    // All of it takes longer and is larger than the part.
+    for figure in ["seconds", "fileBytes"] {
+      let (all, part) = (summary[figure]["median"].double ?? 0, run[figure].double ?? 0)
+      #expect(all > part && part > 0, "\(figure): \(all) of \(part)")
+    }
     #expect(summary["peakMemory"]["median"].int == run["peakMemory"].int)
     let flat = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     #expect(text.contains("≈ ") && flat.contains(" of 60,000 records, because all would take"))
@@ -271,7 +270,7 @@ import Testing
     let status = signal == SIGINT ? ExitStatus.interrupted : .terminated
     let process = try SheafProcess([
       "tune", bench.path("in.csv"), "--batch-sizes", "20,all", "--durability", "none", "--repeat",
-      "10000", "--output", bench.path("out"), "--progress", "always",
+      "1000", "--output", bench.path("out"), "--progress", "always",
     ])
     #expect(process.waitForError(containing: "run 4 of "))
     process.signal(signal)
@@ -306,7 +305,7 @@ import Testing
       "tune", bench.path("in.csv"), "--batch-sizes", "20", "--durability", "none", "--output",
       bench.path("out"),
     ]
-    let process = try SheafProcess(words + ["--repeat", "10000", "--progress", "always"])
+    let process = try SheafProcess(words + ["--repeat", "1000", "--progress", "always"])
     #expect(process.waitForError(containing: "run 2 of "))
     process.signal(SIGKILL)
     #expect(process.finish().signal == SIGKILL)
