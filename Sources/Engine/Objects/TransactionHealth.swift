@@ -31,10 +31,9 @@ package final class TransactionHealth {
       .tooManyVersions, .transactionEnded:
       true
     case .system, .notADatabase, .newerFormat, .damaged, .missing, .busy, .poisoned, .displaced,
-      .obstructed, .closed,
-      .readOnly, .nestedTransaction, .cancelled, .nestedConnection, .nestedPerform, .transactionFailed,
-      .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,
-      .foreign, .schemaMismatch, .newerSchema, .tooLarge:
+      .obstructed, .closed, .readOnly, .nestedTransaction, .cancelled, .nestedConnection,
+      .nestedPerform, .transactionFailed, .insideTransaction, .noTransaction, .invalidated,
+      .cannotObserve, .referenceResolved, .foreign, .schemaMismatch, .newerSchema, .tooLarge:
       false
     }
   }
