@@ -7,7 +7,8 @@ enum Main {
     System.ignoreClosedPipes()
     System.ignoreFileSizeLimit()
     System.keepEndingsOfChildren()
-    Database.reportBusErrors()
+    // The backtraces of the language's runtime are for faults of the program, which these are not.
+    _ = BusErrors.report(replaces: true)
     let status = Shell.run(Array(System.arguments.dropFirst()))
     System.exit(status.rawValue)
   }

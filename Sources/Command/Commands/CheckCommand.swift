@@ -31,8 +31,9 @@ enum CheckCommand {
     do {
       (report, problems) = try DatabaseFile.use(path, .readOnly) { database in
         let found = try database.check()
-        // What imports have noted is theirs, and nothing that the engine knows of.
-        let notes = (try? database.snapshot()).map(ImportNotes.problems)
+        // What imports have noted is theirs, and nothing that the engine knows of. It is looked at in place.
+        let notes =
+          found.unreadable > 0 ? nil : (try? database.snapshot()).map(ImportNotes.problems)
         return (found, found.problems + (notes ?? []))
       }
     } catch let error as EngineError {

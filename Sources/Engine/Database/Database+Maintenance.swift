@@ -62,13 +62,13 @@ extension Database {
   /// - Complexity: O(bytes in use): every column of every cluster is decoded.
   /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
   public func check() throws -> CheckReport {
-    let snapshot = try snapshotForLooking()
+    let (hold, present) = try holdForLooking()
     return try translatingErrors(path) {
       // Its own reader, which has not verified anything yet: bytes may have gone bad since.
-      let storage = PrereadStorage(snapshot.blocks.storage)
+      let storage = PrereadStorage(present)
       let blocks = try BlockReader(storage: storage)
       // The version must stay held to the end, not only until its record has been read.
-      var report = withExtendedLifetime(snapshot) { Checker.run(snapshot.record, blocks) }
+      var report = withExtendedLifetime(hold) { Checker.run(hold.record, blocks) }
       report.unreadable = storage.failureCount
       return report
     }

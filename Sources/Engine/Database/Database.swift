@@ -214,6 +214,21 @@ public final class Database: @unchecked Sendable {
     try snapshot(usesSpare: true)
   }
 
+  /// The newest version, held, of which nothing has been read yet, and where it is.
+  ///
+  /// - Throws: what `snapshot()` throws.
+  func holdForLooking() throws -> (hold: VersionHold, storage: any Storage) {
+    try translatingErrors(path) {
+      while true {
+        let parts = try parts
+        let locked = try parts.locks?.holdNewest()
+        if let hold = try hold(parts, locked, usesSpare: true) {
+          return (hold, parts.blocks.storage)
+        }
+      }
+    }
+  }
+
   private func snapshot(usesSpare: Bool) throws -> Snapshot {
     try translatingErrors(path) {
       while true {
@@ -227,18 +242,23 @@ public final class Database: @unchecked Sendable {
         {
           return known
         }
-        let (slot, record) = try coordination.hold(usesSpare: usesSpare) {
-          locked?.record ?? parts.pipeline.visible()
-        }
-        let hold = VersionHold(
-          record: record, slot: slot, coordination: coordination, lock: locked)
-        // A compaction may have put another file in place between the two.
-        guard parts === (try self.parts) else { continue }
+        guard let hold = try hold(parts, locked, usesSpare: usesSpare) else { continue }
         let snapshot = try Snapshot(hold: hold, blocks: parts.blocks)
         if !usesSpare { sharedSnapshots.add(snapshot) }
         return snapshot
       }
     }
+  }
+
+  /// Nil: a compaction has put another file in place meanwhile.
+  private func hold(_ parts: Parts, _ locked: FileLocks.Hold?, usesSpare: Bool) throws
+    -> VersionHold?
+  {
+    let (slot, record) = try coordination.hold(usesSpare: usesSpare) {
+      locked?.record ?? parts.pipeline.visible()
+    }
+    let hold = VersionHold(record: record, slot: slot, coordination: coordination, lock: locked)
+    return parts === (try self.parts) ? hold : nil
   }
 
   /// A version that is the newest complete one, held, though readers may not take it yet. Only for

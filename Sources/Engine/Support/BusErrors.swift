@@ -66,24 +66,35 @@ package enum BusErrors {
     word(place.index, 0).store(0)
   }
 
+  /// What handled the signal before.
+  private static let previous: Previous = Previous()
+
+  private struct Previous: @unchecked Sendable {
+    // @unchecked: written once, before the handler that reads it is there.
+    let action = UnsafeMutablePointer<sigaction>.allocate(capacity: 1)
+
+    init() { action.initialize(to: sigaction()) }
+  }
+
   /// Has bus errors in mapped files reported on standard error, and the process end with status 74.
   ///
+  /// - Parameter replaces: whether to come before a handler that is there; faults elsewhere are still its own.
+  ///   The language's runtime installs one of its own in some places.
   /// - Returns: false, and nothing was done, when the program handles the signal itself.
-  package static func report() -> Bool {
+  package static func report(replaces: Bool = false) -> Bool {
     // Made now, so that the handler is not the first to look.
     _ = table
-    var present = sigaction()
-    guard sigaction(SIGBUS, nil, &present) == 0 else { return false }
+    guard sigaction(SIGBUS, nil, previous.action) == 0 else { return false }
     var handler = sigaction()
     #if canImport(Darwin)
-      let isDefault = unsafeBitCast(present.__sigaction_u.__sa_handler, to: Int.self) == 0
+      let present = previous.action.pointee.__sigaction_u.__sa_handler
       handler.__sigaction_u.__sa_sigaction = { number, info, _ in BusErrors.handle(number, info) }
     #else
-      let isDefault = unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == 0
+      let present = previous.action.pointee.__sigaction_handler.sa_handler
       handler.__sigaction_handler.sa_sigaction = { number, info, _ in BusErrors.handle(number, info)
       }
     #endif
-    guard isDefault else { return false }
+    guard replaces || unsafeBitCast(present, to: Int.self) == 0 else { return false }
     handler.sa_flags = Int32(SA_SIGINFO)
     return sigaction(SIGBUS, &handler, nil) == 0
   }
@@ -106,9 +117,9 @@ package enum BusErrors {
       put(text + strlen(text) + 1)
       System.exitAtOnce(74)
     }
-    // Not of a file of ours: as if nobody had asked.
-    signal(number, SIG_DFL)
-    raise(number)
+    // Not of a file of ours: as if nobody had asked. A fault comes again by itself.
+    _ = sigaction(number, previous.action, nil)
+    if info.map({ $0.pointee.si_code <= 0 }) ?? true { raise(number) }
   }
 
   private static func put(_ text: UnsafePointer<CChar>) {

@@ -92,6 +92,17 @@ extension System {
     return copy
   }
 
+  /// Asks a file system that copies on write to write this empty file in place; a mere hint.
+  package static func writeInPlace(_ descriptor: Int32) {
+    #if !canImport(Darwin)
+      // From Linux's fs.h: FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL.
+      var flags = 0
+      guard ioctl(descriptor, UInt(0x8008_6601), &flags) == 0 else { return }
+      flags |= 0x0080_0000
+      _ = ioctl(descriptor, UInt(0x4008_6602), &flags)
+    #endif
+  }
+
   // MARK: Access
 
   /// Gives a file the owner, the group, the permissions and the access list of another one. It never allows

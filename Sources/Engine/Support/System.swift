@@ -282,17 +282,6 @@ package enum System {
     }
   }
 
-  /// Asks a file system that copies on write to write this empty file in place; a mere hint.
-  package static func writeInPlace(_ descriptor: Int32) {
-    #if !canImport(Darwin)
-      // From Linux's fs.h: FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL.
-      var flags = 0
-      guard ioctl(descriptor, UInt(0x8008_6601), &flags) == 0 else { return }
-      flags |= 0x0080_0000
-      _ = ioctl(descriptor, UInt(0x4008_6602), &flags)
-    #endif
-  }
-
   package static func resize(_ descriptor: Int32, to length: Int, path: String)
     throws(SystemError)
   {
