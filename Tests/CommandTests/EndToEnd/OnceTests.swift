@@ -262,7 +262,7 @@ import TestSupport
     #expect(busy.status == 75)
     #expect(busy.errorText.contains("another import or compaction is using it; run the command"))
     let waited = try SheafProcess.run(words + ["--wait", "1"])
-    #expect(waited.status == 75 && waited.errorText.contains("was for 1 seconds"))
+    #expect(waited.status == 75 && waited.errorText.contains("was for 1 second;"))
     let compact = try SheafProcess.run(["compact", bench.database, "--wait", "0"])
     #expect(compact.status == 75 && compact.errorText.contains("another import or compaction"))
     // A reader does not wait.

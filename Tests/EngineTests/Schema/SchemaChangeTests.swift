@@ -286,27 +286,30 @@ struct SchemaChangeTests {
       }
     }
     let before = try Model.digest(database.snapshot())
+    var hasFailed = false
     do {
       try database.write { transaction in
         storage.fail(after: operation, code: 5)
         let (table, other) = (try transaction.table("a"), try transaction.table("b"))
         do {
           try table.addColumn(Column("more", .int, default: .int(1)))
-          if storage.failure != nil { Issue.record("operation \(operation): it was added") }
+          hasFailed = storage.failure != nil
+          if hasFailed { Issue.record("operation \(operation): it was added") }
           try table.removeColumn("more")
           storage.fail(after: 1 << 30, code: 5)
         } catch {
+          hasFailed = storage.failure != nil
           storage.fail(after: 1 << 30, code: 5)
           // Only rolling back is left.
           for said in [
             message { _ = try other.insert([.int(1)]) }, message { _ = try other.count },
-            message { try table.removeColumn("more") },
+            message { try table.renameColumn("id", to: "more") },
           ] { #expect(said.contains("roll it back"), "\(said)") }
           throw error
         }
       }
     } catch EngineError.system {
-      #expect(storage.failure != nil)
+      #expect(hasFailed)
     }
     #expect(try database.check().problems == [])
     #expect(try Model.digest(database.snapshot()) == before)
@@ -339,20 +342,21 @@ struct SchemaChangeTests {
     try [storage.content[place] ^ 0xFF].withUnsafeBytes { try storage.write($0, at: place) }
     let before = try database.check().problems
     #expect(!before.isEmpty)
-    for round in 0..<8 {
-      if round == 3 {
-        let column = Column("more", .int, default: .int(1))
-        for said in [
-          message { try database.write { try $0.deleteTable("a") } },
-          message { try database.write { try $0.table("a").deleteAll() } },
-          message { try database.write { try $0.table("a").addColumn(column) } },
-        ] { #expect(said.contains("damaged"), "\(said)") }
-      }
+    for round in 0..<4 {
       try database.write { transaction in
         for row in 0..<30 { try transaction.table("b").insert([.int(Int64(row))]) }
       }
       // Pages that were used again would be a problem more.
       #expect(try database.check().problems == before, "round \(round)")
     }
+    // A writer who has failed looks for free pages anew, and cannot tell them without that node.
+    let column = Column("more", .int, default: .int(1))
+    for said in [
+      message { try database.write { try $0.deleteTable("a") } },
+      message { try database.write { try $0.table("a").deleteAll() } },
+      message { try database.write { try $0.table("a").addColumn(column) } },
+      message { try database.write { _ = try $0.table("b").insert([.int(1)]) } },
+    ] { #expect(said.contains("damaged"), "\(said)") }
+    #expect(try database.check().problems == before)
   }
 }

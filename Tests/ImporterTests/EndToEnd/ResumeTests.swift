@@ -119,7 +119,7 @@ import TestSupport
     var runs = 0
     while true {
       // It is asked for each input that is complete, too.
-      let stop = stopped(after: 3)
+      let stop = stopped(after: 6)
       let report = try folder.importCSV(inputs[0], as: "0.csv") {
         $0.inputs = (0..<3).map { folder.path("\($0).csv") }
         $0.batchSize = .records(100)
