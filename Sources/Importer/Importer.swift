@@ -21,8 +21,10 @@ public enum Importer {
 
   /// The same, with a report of imports that fail too.
   ///
-  /// - Parameter report: set to what the import did, as far as it went: after a failure, to what is committed.
-  ///   What is not known then is as in a report of nothing.
+  /// - Parameters:
+  ///   - options: what to import, and how.
+  ///   - report: set to what the import did, as far as it went: after a failure, to what is committed.
+  ///     What is not known then is as in a report of nothing.
   /// - Throws: as `run`.
   public static func run(_ options: ImportOptions, report: inout ImportReport) throws {
     var run = try ImportRun(options)
