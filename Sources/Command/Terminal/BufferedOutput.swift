@@ -108,8 +108,7 @@ final class BufferedOutput {
   private static func replacement(_ path: String, like model: Int32?) throws(SystemError)
     -> BufferedOutput
   {
-    let file = try ReplacementFile(for: path, like: model)
-    Interrupt.leavesUnfinished(file.temporary)
+    let file = try ReplacementFile(for: path, like: model) { Interrupt.leavesUnfinished($0) }
     return BufferedOutput(
       descriptor: file.descriptor, path: path, isStandard: false, replacement: file)
   }

@@ -24,8 +24,11 @@ package final class ReplacementFile {
   ///   - path: must not be a symbolic link.
   ///   - model: whose owner and permissions it gets, as far as the user may give them; nil: those of a new
   ///     file.
+  ///   - announcing: told the temporary file's path before it is there, so that a signal's handler can know it.
   /// - Throws: `SystemError`.
-  package init(for path: String, like model: Int32?) throws(SystemError) {
+  package init(
+    for path: String, like model: Int32?, announcing: (String) -> Void = { _ in }
+  ) throws(SystemError) {
     self.path = path
     let folder = System.directory(of: path)
     Self.removeLeftovers(folder)
@@ -34,6 +37,7 @@ package final class ReplacementFile {
       let digits = String(repeating: "0", count: Self.nameDigits - number.utf8.count) + number
       let temporary =
         folder == "/" ? "/\(Self.prefix)\(digits)" : "\(folder)/\(Self.prefix)\(digits)"
+      announcing(temporary)
       let descriptor: Int32
       do throws(SystemError) {
         descriptor = try System.open(

@@ -170,10 +170,10 @@ import Testing
     #expect(records > 0 && records < rows && run["transactions"].int == records)
     #expect(results["input"]["records"].int == rows)
     #expect(summary["scaled"].bool == true && summary["records"].int == records)
-    // All of it takes longer and is larger than the part.
+    // All of it takes no less than the part; so few bytes may fit into the same pages.
     for figure in ["seconds", "fileBytes"] {
       let (all, part) = (summary[figure]["median"].double ?? 0, run[figure].double ?? 0)
-      #expect(all > part && part > 0, "\(figure): \(all) of \(part)")
+      #expect(all >= part && part > 0, "\(figure): \(all) of \(part)")
     }
     #expect(summary["peakMemory"]["median"].int == run["peakMemory"].int)
     let flat = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
