@@ -1,6 +1,8 @@
 import Engine
 
 /// One call of `Importer.run`.
+///
+/// Thread rule: confined; the thread that calls `run` is the import's writer.
 struct ImportRun {
   var options: ImportOptions
   let tableName: String
@@ -29,6 +31,8 @@ struct ImportRun {
   var dryRunKeys: DryRunKeys?
   /// Of the table that the next input goes into, which a dry run only looks at; nil: there is none.
   var tableSchema: TableSchema?
+  /// Those that read and parse; this one writes.
+  private let threads = PipelineThreads()
   /// What was noted of the input that is being imported.
   private var fileNotes: [String] = []
 
@@ -136,7 +140,7 @@ struct ImportRun {
         } catch let second {
           // What ended the import, and says itself what is known of the batches before.
           switch error {
-          case EngineError.poisoned, EngineError.displaced: throw error
+          case EngineError.poisoned, EngineError.displaced, EngineError.nestedTransaction: throw error
           default: break
           }
           throw ImportError.notDurable(after: "\(error)", cause: "\(second)")
@@ -297,7 +301,9 @@ struct ImportRun {
       types: start.types, checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
       isLastInput: isLast)
     do {
-      try Pipeline.run(opened.splitter, plan, options, isSmall: file.isSmall, writer: writer)
+      try Pipeline.run(
+        opened.splitter, plan, options, isSmall: file.isSmall, writer: writer,
+        threads: threads)
     } catch {
       add(writer, plan, file, start)
       describe(opened)

@@ -27,8 +27,26 @@ public enum Importer {
   ///     What is not known then is as in a report of nothing.
   /// - Throws: as `run`.
   public static func run(_ options: ImportOptions, report: inout ImportReport) throws {
-    var run = try ImportRun(options)
-    defer { report = run.report }
-    _ = try run.run()
+    let writer = Writer(try ImportRun(options))
+    defer { report = writer.run.report }
+    let files = NestingGuard.openFiles
+    let thread = try Thread(name: "sheaf-writer", stackBytes: 8 << 20) {
+      NestingGuard.working(forOneInside: files) { writer.write() }
+    }
+    thread.join()
+    if let failure = writer.failure { throw failure }
+  }
+
+  /// The writer thread's run and what became of it.
+  private final class Writer: @unchecked Sendable {
+    // @unchecked: one thread at a time, ordered by the thread's start and `join`.
+    var run: ImportRun
+    private(set) var failure: (any Error)?
+
+    init(_ run: ImportRun) { self.run = run }
+
+    func write() {
+      do { _ = try run.run() } catch { failure = error }
+    }
   }
 }

@@ -1,6 +1,6 @@
 /// Knows who is inside a write transaction on which file: a second one of the same thread, or of the
 /// same serial queue, would wait for itself for ever, so it is refused.
-enum NestingGuard {
+package enum NestingGuard {
   struct Entry: Equatable, Sendable {
     fileprivate let file: FileIdentity
     fileprivate let owner: ExecutionContext
@@ -31,7 +31,7 @@ enum NestingGuard {
   }
 
   /// The files on which the caller is inside a transaction.
-  static var openFiles: [FileIdentity] {
+  package static var openFiles: [FileIdentity] {
     let (thread, queue) = (ExecutionContext.thread, ExecutionContext.queue)
     return lock.withLock {
       entries.filter { $0.owner == thread || $0.owner == queue }.map(\.file)
@@ -40,7 +40,7 @@ enum NestingGuard {
 
   /// Runs `body` for somebody who waits for it, and who is inside transactions on these files: one of
   /// its own would wait for ever for the one that waits for it.
-  static func working<Result>(
+  package static func working<Result>(
     forOneInside files: [FileIdentity], _ body: () throws -> Result
   ) rethrows -> Result {
     if files.isEmpty { return try body() }

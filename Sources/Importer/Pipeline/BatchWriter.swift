@@ -5,7 +5,7 @@ import Engine
 ///
 /// What is committed is always a prefix of the input.
 ///
-/// Thread rule: confined to the thread of the import.
+/// Thread rule: confined to the writer's thread.
 final class BatchWriter {
   private let options: ImportOptions
   private let plan: ImportPlan

@@ -3,7 +3,7 @@ import Engine
 /// The transaction that an import writes in: one for each batch, or, when the old table is to stay until the new
 /// one is whole, one for all inputs.
 ///
-/// Thread rule: belongs to the thread of the import.
+/// Thread rule: belongs to the writer's thread.
 final class ImportTransaction {
   let database: Database
   let tableName: String

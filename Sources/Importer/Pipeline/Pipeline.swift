@@ -1,58 +1,44 @@
 import Engine
 
-/// Reader thread → parser threads → bounded queue → the calling thread, which writes, for one input.
+/// Reader thread → parser threads → bounded queue → the calling thread, the import's only writer, for one input.
 ///
-/// Thread rule: `run` may be called on any thread; it returns when all of its threads have ended. The writer
-/// is used on the calling thread only, so that a transaction may go on from input to input.
+/// Thread rule: `run` is called on the writer's thread; it returns when the other threads are done with the
+/// input. One thread writes all inputs, so that a transaction may go on from one to the next.
 enum Pipeline {
   /// Input between the reader and the writer at most. Chunks of short records never reach it; of long
   /// ones, twelve took 30 MB more memory and no less time.
   private static let bytesInFlight = 4 << 20
 
+  /// - Parameter isSmall: whether the input is a chunk or two: one thread cuts and parses it.
   /// - Throws: what the reader, a parser or the writer failed with; what was committed before stays.
-  ///
-  /// - Parameter isSmall: whether the input is not worth the threads: the calling thread does it all.
   static func run(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions,
-    isSmall: Bool, writer: BatchWriter
+    isSmall: Bool, writer: BatchWriter, threads: PipelineThreads
   ) throws {
-    if isSmall {
-      let most = mostRecords(plan)
-      let builder = ColumnBatchBuilder(plan)
-      try writer.run {
-        try chunk(splitter, plan, options.limit, most: most).map(builder.build)
-      }
-      return
-    }
     let queue = OrderedQueue<Chunk, ColumnBatch>(
       window: options.parsers + options.queue, byteLimit: bytesInFlight)
     // A pipe that gives no more must not keep an import from ending that has failed.
     splitter.stopsWaiting { queue.hasStopped }
-    var threads: [Thread] = []
-    do {
-      threads.append(
-        try Thread(name: "sheaf-reader", stackBytes: 4 << 20) {
-          read(splitter, plan, options.limit, into: queue)
-        })
-      for _ in 0..<max(1, options.parsers) {
-        threads.append(
-          try Thread(name: "sheaf-parser", stackBytes: 4 << 20) { parse(queue, plan) })
+    let parsers = isSmall ? 0 : max(1, options.parsers)
+    try threads.run(1 + parsers) { number in
+      if number > 0 {
+        parse(queue, plan)
+      } else {
+        read(splitter, plan, options.limit, into: queue, parses: parsers == 0)
       }
+    } meanwhile: {
+      // Of no use to threads that have come to the end; those of an import that stops before wait for it.
+      defer { queue.stop() }
       try writer.run { try queue.next() }
-    } catch {
-      queue.stop()
-      for thread in threads { thread.join() }
-      throw error
     }
-    // Of no use to threads that have come to the end; those of an import that stops before wait for it.
-    queue.stop()
-    for thread in threads { thread.join() }
   }
 
   /// The reader thread: cuts chunks so that every batch ends with one, and parses when it is ahead.
+  ///
+  /// - Parameter parses: whether there is nobody else to do it.
   private static func read(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?,
-    into queue: OrderedQueue<Chunk, ColumnBatch>
+    into queue: OrderedQueue<Chunk, ColumnBatch>, parses: Bool
   ) {
     let most = mostRecords(plan)
     let builder = ColumnBatchBuilder(plan)
@@ -60,7 +46,11 @@ enum Pipeline {
       while let chunk = try chunk(splitter, plan, limit, most: most),
         queue.put(
           chunk, size: chunk.byteCount, help: { input in Result { try builder.build(input) } })
-      {}
+      {
+        if parses, let (index, chunk) = queue.take() {
+          queue.deliver(index, Result { try builder.build(chunk) })
+        }
+      }
       queue.end()
     } catch {
       queue.end(error)

@@ -1,0 +1,101 @@
+import Engine
+
+/// The reader's and the parsers' threads of an import: started when the first input needs them, kept for the
+/// inputs that follow, so that ten thousand small files do not start ten thousand times as many threads.
+///
+/// Thread rule: used by the writer's thread only.
+final class PipelineThreads {
+  private let team = Team()
+  private var threads: [Thread] = []
+
+  deinit {
+    team.dismiss()
+    for thread in threads { thread.join() }
+  }
+
+  /// Runs `work` on `count` threads at once, each with its number from 0, and `meanwhile` on the calling thread.
+  ///
+  /// Returns when all have returned: `meanwhile` sees to it, on every way out, that they do.
+  ///
+  /// - Throws: what `meanwhile` throws; `SystemError` when the system has no room for another thread, before
+  ///   anything has run.
+  func run(
+    _ count: Int, _ work: @escaping @Sendable (Int) -> Void, meanwhile: () throws -> Void
+  ) throws {
+    while threads.count < count {
+      let (number, team) = (threads.count, team)
+      threads.append(
+        try Thread(name: number == 0 ? "sheaf-reader" : "sheaf-parser", stackBytes: 4 << 20) {
+          team.serve(number)
+        })
+    }
+    team.begin(count, work)
+    defer { team.awaitEnd() }
+    try meanwhile()
+  }
+}
+
+/// What the threads share with the one that gives them work.
+///
+/// Thread rule: any thread.
+private final class Team: @unchecked Sendable {
+  // @unchecked: everything is guarded by `lock`.
+  private let lock = Lock()
+  private var work: (@Sendable (Int) -> Void)?
+  /// How many pieces of work were given out: a thread does each at most once.
+  private var round = 0
+  /// The threads below this number have a part in the work.
+  private var width = 0
+  private var working = 0
+  private var isDismissed = false
+
+  func begin(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
+    lock.withLock {
+      self.work = work
+      round += 1
+      width = count
+      working = count
+      lock.wakeAll()
+    }
+  }
+
+  func awaitEnd() {
+    lock.withLock {
+      while working > 0 { lock.wait() }
+      work = nil
+    }
+  }
+
+  func dismiss() {
+    lock.withLock {
+      isDismissed = true
+      lock.wakeAll()
+    }
+  }
+
+  /// A thread's life.
+  func serve(_ number: Int) {
+    var done = 0
+    while let work = next(number, after: &done) {
+      work(number)
+      lock.withLock {
+        working -= 1
+        if working == 0 { lock.wakeAll() }
+      }
+    }
+  }
+
+  /// The next work; nil when there will be none.
+  private func next(_ number: Int, after done: inout Int) -> (@Sendable (Int) -> Void)? {
+    lock.withLock {
+      while true {
+        if isDismissed { return nil }
+        if round > done {
+          done = round
+          if number < width, let work { return work }
+        }
+        lock.wait()
+      }
+    }
+  }
+}

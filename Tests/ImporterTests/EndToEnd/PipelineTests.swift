@@ -1,0 +1,99 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Engine
+@testable import Importer
+
+/// Which threads an import works on.
+@Suite("Pipeline") struct PipelineTests {
+  private static func csv(_ count: Int) -> String {
+    "id,name\n" + (1...count).map { "\($0),n\($0)\n" }.joined()
+  }
+
+  @Test("One thread that is not the caller's writes all inputs, small ones too")
+  func oneWriter() throws {
+    let folder = try ImportFolder()
+    var paths: [String] = []
+    for number in 0..<6 {
+      let name = "\(number).csv"
+      try folder.write(name, Array(Self.csv(number % 2 == 0 ? 3 : 5000).utf8))
+      paths.append(folder.path(name))
+    }
+    let writers = Mutex<Set<ExecutionContext>>([])
+    var options = ImportOptions(inputs: paths, database: folder.database)
+    options.durability = .none
+    options.progress = { _ in _ = writers.withLock { $0.insert(ExecutionContext.thread) } }
+    let report = try Importer.run(options)
+    #expect(report.imported == 3 * 3 + 3 * 5000)
+    let seen = writers.withLock(\.self)
+    #expect(seen.count == 1 && !seen.contains(ExecutionContext.thread))
+  }
+
+  @Test("Inside a transaction of its caller an import is refused, not waited for for ever")
+  func nested() throws {
+    let folder = try ImportFolder()
+    let database = try Database.open(folder.database)
+    try database.write { _ in
+      #expect(throws: EngineError.nestedTransaction(path: folder.database)) {
+        try folder.importCSV(Self.csv(3))
+      }
+    }
+    try database.close()
+    #expect(try folder.importCSV(Self.csv(3)).imported == 3)
+  }
+
+  @Test("Threads are started once, work side by side, and end with their owner")
+  func team() throws {
+    let threads = Mutex<Set<ExecutionContext>>([])
+    let meeting = Meeting(3)
+    do {
+      let pipeline = PipelineThreads()
+      for round in 1...50 {
+        let count = round % 3 + 1
+        let done = Mutex(0)
+        try pipeline.run(count) { number in
+          #expect(number < count)
+          _ = threads.withLock { $0.insert(ExecutionContext.thread) }
+          // Only threads that run at once get beyond this.
+          if count == 3 { meeting.attend() }
+          done.withLock { $0 += 1 }
+        } meanwhile: {
+        }
+        #expect(done.withLock(\.self) == count)
+      }
+      #expect(threads.withLock(\.count) == 3)
+      // What the calling thread fails with is thrown when the others are done.
+      let ended = Mutex(0)
+      #expect(throws: CancellationError.self) {
+        try pipeline.run(2) { _ in
+          ended.withLock { $0 += 1 }
+        } meanwhile: {
+          throw CancellationError()
+        }
+      }
+      #expect(ended.withLock(\.self) == 2)
+    }
+  }
+}
+
+/// Lets nobody go on before all are there.
+private final class Meeting: Sendable {
+  private let lock = Lock()
+  private let size: Int
+  private let present = Mutex(0)
+
+  init(_ size: Int) { self.size = size }
+
+  func attend() {
+    lock.withLock {
+      let count = present.withLock {
+        $0 += 1
+        return $0
+      }
+      let goal = (count + size - 1) / size * size
+      lock.wakeAll()
+      while present.withLock(\.self) < goal { lock.wait() }
+    }
+  }
+}
