@@ -140,7 +140,8 @@ struct ImportRun {
         } catch let second {
           // What ended the import, and says itself what is known of the batches before.
           switch error {
-          case EngineError.poisoned, EngineError.displaced, EngineError.nestedTransaction: throw error
+          case EngineError.poisoned, EngineError.displaced, EngineError.nestedTransaction:
+            throw error
           default: break
           }
           throw ImportError.notDurable(after: "\(error)", cause: "\(second)")
