@@ -171,7 +171,9 @@ public struct ImportOptions: Sendable {
   public var requiresFinalNewline = false
   /// Read at most so many records of each input.
   public var limit: Int?
-  /// How many seconds to wait while another import or compaction has the database; 0: not at all.
+  /// How many seconds to wait while another import or compaction has the database, or another process is in a
+  /// write transaction when this one begins; 0: not at all. Once a batch is committed, other writers are waited for
+  /// as long as they take.
   public var wait = 60.0
   /// Go on after the last committed batch of each of the inputs, which are known by the checksum of what
   /// was committed; standard input and pipes have to give the same bytes again. With `truncate`, the table is emptied
@@ -194,6 +196,8 @@ public struct ImportOptions: Sendable {
   /// Asked after every batch, and between inputs: true ends the import there, committed. Also asked
   /// while a pipe has nothing to read.
   public var shouldStop: @Sendable () -> Bool = { false }
+  /// Called on the writer's thread when it has waited for a second, with what it waits for.
+  public var onWaiting: @Sendable (String) -> Void = { _ in }
   /// Called after every batch, and now and then on the way to the end of a long one, on the writer's
   /// thread.
   public var progress: @Sendable (ImportProgress) -> Void = { _ in }
@@ -214,6 +218,11 @@ public struct ImportOptions: Sendable {
   /// `batchSize` as it is meant.
   public var effectiveBatchSize: BatchSize {
     batchSize ?? (truncate ? .all : .records(1000))
+  }
+
+  /// For how long to wait for others, in all.
+  var waiting: Waiting {
+    Waiting(seconds: wait, notice: onWaiting, shouldStop: shouldStop)
   }
 
   var policy: RaggedPolicy {

@@ -5,7 +5,13 @@ extension ImportRun {
   mutating func openForDryRun() throws -> Database? {
     var database: Database?
     if (try? System.status(path: options.database)) != nil {
-      database = try Database.open(options.database, options: .init(access: .readOnly))
+      var settings = Database.Options(access: .readOnly)
+      settings.waiting = options.waiting
+      do {
+        database = try Database.open(options.database, options: settings)
+      } catch EngineError.cancelled {
+        throw ImportError.interrupted
+      }
     }
     do {
       if try lookUp(existingTable(database)) { return database }

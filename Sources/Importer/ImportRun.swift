@@ -117,10 +117,11 @@ struct ImportRun {
       try importAll(nil)
     } else {
       // Before the database is opened: whoever waits must not keep a compaction from it.
-      let job = try lockJob()
+      var patience = Patience(options.waiting)
+      let job = try lockJob(&patience)
       defer { withExtendedLifetime(job) {} }
       report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
-      let database = try Database.open(options.database)
+      let database = try open(patience.rest)
       if let note = database.recoveryNote {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }
@@ -153,10 +154,21 @@ struct ImportRun {
     return report
   }
 
-  private func lockJob() throws -> JobLock {
+  private func open(_ waiting: Waiting) throws -> Database {
+    var settings = Database.Options()
+    settings.waiting = waiting
     do {
-      return try JobLock(
-        options.database, creates: true, waiting: options.wait, isCancelled: options.shouldStop)
+      let database = try Database.open(options.database, options: settings)
+      database.turnWaiting = waiting
+      return database
+    } catch EngineError.cancelled {
+      throw ImportError.interrupted
+    }
+  }
+
+  private func lockJob(_ patience: inout Patience) throws -> JobLock {
+    do {
+      return try JobLock(options.database, creates: true, &patience)
     } catch JobLock.Refusal.busy {
       throw ImportError.busy(database: options.database, seconds: options.wait)
     } catch JobLock.Refusal.cancelled {
@@ -460,7 +472,11 @@ struct ImportRun {
     } else if options.compaction.shouldCompact(total: use.total, used: use.used) {
       let began = System.monotonicNanoseconds
       do {
+        database.turnWaiting = options.waiting
         report.compaction = try database.compact(shouldStop: options.shouldStop)
+      } catch EngineError.busy(_, let reason) {
+        report.compaction = CompactionResult(
+          decision: .skippedInUse, before: use.total, after: use.total, reason: reason)
       } catch EngineError.cancelled {
         report.isInterrupted = true
         report.compaction = CompactionResult(

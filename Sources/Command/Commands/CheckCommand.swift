@@ -6,9 +6,9 @@ enum CheckCommand {
   static let definition = CommandDefinition(
     name: "check",
     summary: "Verify every block, reference and invariant of a database file",
-    usage: "FILE [--report json]",
+    usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [CommonOptions.report],
+    options: [CommonOptions.wait, CommonOptions.report],
     examples: [
       .init(
         command: "sheaf check apps.sheaf",
@@ -29,7 +29,9 @@ enum CheckCommand {
     var report: CheckReport?
     var problems: [String]
     do {
-      (report, problems) = try DatabaseFile.use(path, .readOnly) { database in
+      (report, problems) = try DatabaseFile.use(
+        path, .readOnly, DatabaseFile.waiting("check", path, arguments)
+      ) { database in
         let found = try database.check()
         // What imports have noted is theirs, and nothing that the engine knows of. It is looked at in place.
         let notes =

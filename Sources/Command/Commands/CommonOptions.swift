@@ -18,8 +18,8 @@ enum CommonOptions {
   static let wait = Option<Int>(
     "wait", ValueKind.count.shown(as: "SECONDS"), default: "60",
     help:
-      "How long to wait while another import or compaction has the database file; after that the "
-      + "command ends with status 75")
+      "How long to wait while another import or compaction, or a process that is stopped, has the database "
+      + "file; after that the command ends with status 75")
   static let table = Option<String>(
     "table", .name, defaultNote: "the only table",
     help: "The table; needed when the file has several")

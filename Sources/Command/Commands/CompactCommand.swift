@@ -59,6 +59,7 @@ enum CompactCommand {
     _ path: String, _ arguments: ParsedArguments, _ output: BufferedOutput, _ log: RunLog
   ) throws -> ExitStatus {
     let began = System.monotonicNanoseconds
+    var patience = Patience(try waiting(path, arguments))
     var policy = CompactionPolicy()
     policy.mode = .always
     if arguments.isGiven(ifAbove) || arguments.isGiven(ifUsedBelow) {
@@ -73,23 +74,28 @@ enum CompactCommand {
     }
     if let copy { try CommandError.refuseCompanion(copy) }
     let force = arguments.isSet(Self.force)
-    let wait = Double(try arguments.required(CommonOptions.wait))
     // A reader may stay for days: it is waited for only when somebody asks for it.
-    let patience = arguments.isGiven(CommonOptions.wait) ? wait : 0
+    let waitsForReaders = arguments.isGiven(CommonOptions.wait)
     Interrupt.install()
     var result: CompactionResult
     do {
       while true {
         // A copy is made beside whatever others do.
-        let job = copy == nil ? try lockJob(path, wait, since: began) : nil
+        let job = copy == nil ? try lockJob(path, &patience) : nil
+        let rest = patience.rest
         result = try withExtendedLifetime(job) {
-          try DatabaseFile.use(path, copy == nil ? .existing : .readOnly) {
-            try compact($0, policy, into: copy, force: force)
+          try DatabaseFile.use(path, copy == nil ? .existing : .readOnly, rest) {
+            $0.turnWaiting = rest
+            return try compact($0, policy, into: copy, force: force)
           }
         }
-        let waited = Double(System.monotonicNanoseconds - began) / 1e9
-        guard result.decision == .skippedInUse, waited < patience else { break }
-        System.sleep(milliseconds: 50)
+        guard result.decision == .skippedInUse, waitsForReaders else { break }
+        do throws(Patience.Refusal) {
+          try patience.pause { "others, who have the file open" }
+        } catch {
+          if error == .cancelled { throw EngineError.cancelled }
+          break
+        }
       }
     } catch EngineError.cancelled {
       throw CommandError(
@@ -119,13 +125,19 @@ enum CompactCommand {
     }
   }
 
-  private static func lockJob(_ path: String, _ wait: Double, since began: UInt64) throws -> JobLock
-  {
+  private static func waiting(_ path: String, _ arguments: ParsedArguments) throws -> Waiting {
+    var waiting = try DatabaseFile.waiting("compact", path, arguments)
+    waiting.shouldStop = { Interrupt.signal != nil }
+    return waiting
+  }
+
+  private static func lockJob(_ path: String, _ patience: inout Patience) throws -> JobLock {
     do {
-      let waited = Double(System.monotonicNanoseconds - began) / 1e9
-      return try JobLock(path, creates: false, waiting: max(0, wait - waited))
+      return try JobLock(path, creates: false, &patience)
+    } catch JobLock.Refusal.cancelled {
+      throw EngineError.cancelled
     } catch JobLock.Refusal.busy {
-      throw ImportError.busy(database: path, seconds: wait)
+      throw ImportError.busy(database: path, seconds: patience.seconds.rounded())
     } catch let error as SystemError {
       throw error.isMissing ? EngineError.missing(path: path) : EngineError.system(error)
     }

@@ -33,6 +33,7 @@ enum ExportCommand {
     positionals: [CommonOptions.database],
     options: [
       CommonOptions.table, format, columns, filter, limit, output, force, noHeader, salvage,
+      CommonOptions.wait,
     ],
     examples: [
       .init(
@@ -58,7 +59,9 @@ enum ExportCommand {
     if let destination, DatabaseFile.areTheSame(destination, path) {
       throw CommandError.usage("--output is the database itself; choose another file")
     }
-    return try DatabaseFile.use(path, .readOnly) { database in
+    return try DatabaseFile.use(
+      path, .readOnly, DatabaseFile.waiting("export", path, arguments)
+    ) { database in
       if let note = database.recoveryNote {
         StandardError.line("sheaf export: \(path): opened in spite of damage: \(note)")
       }

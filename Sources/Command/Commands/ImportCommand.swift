@@ -241,6 +241,11 @@ enum ImportCommand {
     let line = ProgressReporter(
       isQuiet ? .never : try arguments.required(progress), database: options.database)
     options.progress = { line.update($0) }
+    let notice = DatabaseFile.notice("import", options.database, arguments)
+    options.onWaiting = { what in
+      line.erase()
+      notice(what)
+    }
     if options.dryRun {
       options.onReject = { reject in
         line.erase()

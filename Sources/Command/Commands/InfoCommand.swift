@@ -11,7 +11,7 @@ enum InfoCommand {
     summary: "Tell what is in a database file, how large it is, and why",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [noEstimate, CommonOptions.report],
+    options: [noEstimate, CommonOptions.wait, CommonOptions.report],
     examples: [
       .init(
         command: "sheaf info apps.sheaf",
@@ -27,7 +27,9 @@ enum InfoCommand {
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
     let path = arguments.positionals[0]
-    return try DatabaseFile.use(path, .readOnly) { database in
+    return try DatabaseFile.use(
+      path, .readOnly, DatabaseFile.waiting("info", path, arguments)
+    ) { database in
       let info = try DatabaseInfo(
         database, path: path, estimates: !arguments.isSet(noEstimate))
       if try arguments.required(CommonOptions.report) == .json {

@@ -50,7 +50,7 @@ enum QueryCommand {
     ],
     options: [
       CommonOptions.table, columns, sort, limit, offset, distinct, count, format, groupBy, sum,
-      average, minimum, maximum,
+      average, minimum, maximum, CommonOptions.wait,
     ],
     examples: [
       .init(
@@ -68,14 +68,17 @@ enum QueryCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
+    let path = arguments.positionals[0]
     let query = try query(arguments)
     let groups = try arguments.value(groupBy)
     let aggregates = try aggregates(arguments)
     try checkCombination(arguments, isSummary: groups != nil || !aggregates.isEmpty)
-    return try DatabaseFile.use(arguments.positionals[0], .readOnly) { database in
+    return try DatabaseFile.use(
+      path, .readOnly, DatabaseFile.waiting("query", path, arguments)
+    ) { database in
       if let note = database.recoveryNote {
         StandardError.line(
-          "sheaf query: \(arguments.positionals[0]): opened in spite of damage: \(note)")
+          "sheaf query: \(path): opened in spite of damage: \(note)")
       }
       let snapshot = try database.snapshot()
       let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))

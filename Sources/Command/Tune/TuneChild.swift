@@ -52,7 +52,7 @@ enum TuneChild {
   }
 
   private static func compacting(_ path: String) throws -> [(Fact, Int)] {
-    let result = try DatabaseFile.use(path, .existing) { try $0.compact() }
+    let result = try DatabaseFile.use(path, .existing, Waiting()) { try $0.compact() }
     guard result.decision == .compacted else {
       throw CommandError(.inputOutput, "\(path): not compacted: \(result.reason ?? "")")
     }

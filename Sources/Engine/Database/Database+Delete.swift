@@ -20,7 +20,7 @@ extension Database {
         return false
       }
       var found = false
-      let isUnused = try Coordination.whileUnused(lockPath(path)) {
+      let isUnused = try Coordination.whileUnused(lockPath(path), database: path) {
         found = try exists(path)
         if found { try refuseForeign(path) }
         // The temporary first: without its database it would be nobody's.
@@ -41,7 +41,13 @@ extension Database {
   /// - Throws: `EngineError.busy` when somebody has; what `body` throws.
   package static func whileUnused(_ given: String, _ body: () throws -> Void) throws {
     let path = System.resolved(given)
-    guard try Coordination.whileUnused(lockPath(path), body) else {
+    let isUnused: Bool
+    do {
+      isUnused = try Coordination.whileUnused(lockPath(path), database: path, body)
+    } catch let error as CoordinationError {
+      throw EngineError.busy(path: path, reason: "\(error)")
+    }
+    guard isUnused else {
       throw EngineError.busy(
         path: path, reason: "it is open, or a snapshot of it is held; close it everywhere first")
     }

@@ -138,7 +138,7 @@ extension Database {
       do {
         let parts = try parts
         // Whatever becomes of the compaction, pages that somebody else has written are not free.
-        if try parts.pipeline.beginTransaction().isFresh { space = nil }
+        if try parts.pipeline.beginTransaction(waiting: turn.waiting).isFresh { space = nil }
         let result: CompactionResult
         do {
           result = try compactAlone(parts, shouldStop)

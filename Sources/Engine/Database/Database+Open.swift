@@ -4,9 +4,13 @@ extension Database {
   /// Beside the file a small lock file, `PATH-lock`, exists while the database is open; the last
   /// one to close removes it.
   ///
+  /// While a compaction has the file for itself alone, or another process is just opening it, this waits as
+  /// long as `options.waiting` says.
+  ///
   /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot or
-  ///   block; the file is left as it is), `.busy`, `.system`, `.invalidArgument` for a limit of no versions; with `options.schema` also
-  ///   `.schemaMismatch`, `.newerSchema`, `.invalidSchema`, and what the migration throws.
+  ///   block; the file is left as it is), `.busy` when somebody had the file for longer than was to be waited,
+  ///   `.cancelled` when `options.waiting` said so, `.system`, `.invalidArgument` for a limit of no versions; with
+  ///   `options.schema` also `.schemaMismatch`, `.newerSchema`, `.invalidSchema`, and what the migration throws.
   public static func open(_ given: String, options: Options = Options()) throws -> Database {
     try translatingErrors(given) { try System.checkPath(given) }
     if let limit = options.maximumActiveVersions, limit < 1 {
@@ -49,6 +53,9 @@ extension Database {
       let database = try Database(
         path: path, options: options, coordination: coordination, storage: storage, locks: locks,
         recovered: recovered)
+      // Until it is open, a transaction of another handle is waited for as a compaction is.
+      database.turnWaiting = options.waiting
+      defer { database.turnWaiting = nil }
       try database.adoptSchema()
       if let ask = options.shouldCompact, options.access != .readOnly {
         let use = try database.fileUse()
@@ -90,7 +97,8 @@ extension Database {
     _ open: (Bool, VersionCell, FileIdentity?) throws -> FileIdentity
   ) throws -> Coordination {
     do {
-      return try Coordination(path: lockPath(path), open: open)
+      return try Coordination(
+        path: lockPath(path), database: path, waiting: options.waiting, open: open)
     } catch let error as SystemError where error.isMissing && error.path == lockPath(path) {
       // The folder is missing: a person asked for the database, not for its lock file.
       throw SystemError(operation: error.operation, path: path, code: error.code)

@@ -48,6 +48,9 @@ public final class Database: @unchecked Sendable {
     /// - Throws: what it likes: `Database.open` throws it on, and the file stays as it was.
     public var migration:
       (@Sendable (_ transaction: borrowing WriteTransaction, _ oldVersion: UInt64) throws -> Void)?
+    /// For how long opening the file waits, and closing it for a last turn among the writers. Write transactions wait
+    /// for each other as long as it takes.
+    public var waiting = Waiting()
     /// Sizes that tests make tiny.
     package var limits = TreeEditor.Limits()
     package var indexLimits = IndexLimits()
@@ -101,6 +104,10 @@ public final class Database: @unchecked Sendable {
     var threadsInTurns: [ExecutionContext: Int] = [:]
     var hasWritten = false
     var bytesWritten = 0
+    /// For how long to wait for a turn among the writers; nil: as long as it takes.
+    var turnWaiting: Waiting?
+    /// The same for the turn in which a file is tidied up, which can go without.
+    var tidyingWaiting = Waiting()
   }
 
   /// The file, absolute, behind all links on the way that was given.
@@ -123,7 +130,7 @@ public final class Database: @unchecked Sendable {
   /// Asynchronous writes, one after the other; and reads, and what else wants a background thread.
   let asyncWrites = WorkQueue(name: "sheaf-writer", mostThreads: 1)
   let asyncReads = WorkQueue(name: "sheaf-reader", mostThreads: max(2, System.processorCount))
-  private let current: UnsafeMutableRawPointer
+  let current: UnsafeMutableRawPointer
   private let sharedSnapshots = SharedSnapshots()
   /// The map of free pages, kept between transactions while nobody else writes.
   var space: SpaceMap?
@@ -143,12 +150,13 @@ public final class Database: @unchecked Sendable {
     self.coordination = coordination
     recoveryNote = recovered.fallback
     listeners = CommitListeners(coordination, watchesFile: options.watchesLockFile)
-    queue = WriterQueue(coordination)
+    queue = WriterQueue(coordination, waiting: options.waiting)
     let parts = try Parts(
       storage: storage, locks: locks, coordination: coordination, recovered: recovered,
       listeners: listeners)
     current = .allocate(byteCount: 8, alignment: 8)
     current.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
+    shared.tidyingWaiting = options.waiting
     install(parts)
   }
 
@@ -295,49 +303,6 @@ public final class Database: @unchecked Sendable {
     try translatingErrors(path) { try parts.pipeline.makeDurable() }
   }
 
-  /// Makes the asynchronous writes that were asked for, waits for the end of transactions that other threads are
-  /// inside or wait for (none can begin any more), makes all commits durable, gives free pages at
-  /// the end of the file back, writes the newest version into both slots, and lets go of the file.
-  /// Snapshots taken before stay readable. Closing twice does nothing.
-  ///
-  /// So a thread that is inside a transaction must not wait for another that closes the database.
-  ///
-  /// - Throws: what `flush` throws; the handle is closed all the same. `EngineError.nestedTransaction`
-  ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection;
-  ///   then it is not.
-  public func close() throws {
-    try translatingErrors(path) {
-      try NestingGuard.check(coordination.identity, path: path)
-      let wasClosed = try lock.withLock {
-        guard shared.threadsInTurns[ExecutionContext.thread] == nil else {
-          throw EngineError.nestedConnection(path: path)
-        }
-        shared.refusesAsyncWrites = true
-        while shared.asyncWritesDue > 0 { lock.wait() }
-        defer { shared.isClosed = true }
-        return shared.isClosed
-      }
-      if wasClosed { return }
-      lock.withLock { while shared.transactionsDue > 0 { lock.wait() } }
-      asyncWrites.finish()
-      // Tidying up takes a turn in the writers' queue.
-      let nesting = try NestingGuard.enter(coordination.identity, path: path)
-      defer { NestingGuard.leave(nesting) }
-      listeners.stop()
-      let parts = try parts
-      var failure: (any Error)?
-      do {
-        if lock.withLock({ shared.hasWritten }) { try tidyUp(parts) }
-      } catch {
-        failure = error
-      }
-      parts.pipeline.stop()
-      AtomicWord(current).store(0)
-      try coordination.leave()
-      if let failure { throw failure }
-    }
-  }
-
   /// Has `close` wait for a transaction.
   ///
   /// - Throws: `EngineError.closed`.
@@ -355,51 +320,6 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// Makes all commits durable and cuts free pages off the end of the file. `close` does it too.
-  ///
-  /// Waits for the writers who asked before.
-  ///
-  /// - Complexity: O(free pages), beside what `flush` takes.
-  /// - Throws: what `flush` throws; `EngineError.nestedTransaction` inside a transaction of the same
-  ///   thread.
-  public func trim() throws {
-    try translatingErrors(path) {
-      guard lock.withLock({ shared.hasWritten }) else { return }
-      let nesting = try NestingGuard.enter(coordination.identity, path: path)
-      defer { NestingGuard.leave(nesting) }
-      try tidyUp(parts)
-    }
-  }
-
-  private func tidyUp(_ parts: Parts) throws {
-    try parts.pipeline.makeDurable()
-    let turn = try enterQueue()
-    do {
-      // A compaction that came first has replaced the parts.
-      let parts = try self.parts
-      let (base, isFresh) = try parts.pipeline.beginTransaction()
-      do {
-        // Before the file is cut: the other slot may name a version that reaches beyond the new end.
-        try parts.pipeline.mirrorSlot()
-        if !isFresh, let space, space.version == base.version {
-          space.reclaim(try versionsToKeep(parts).versions)
-          let end = space.trim() * Layout.pageBytes
-          if try parts.storage.length() > end { try parts.storage.resize(to: end) }
-        } else {
-          space = nil
-        }
-      } catch {
-        try parts.pipeline.endTransaction()
-        throw error
-      }
-      try parts.pipeline.endTransaction()
-    } catch {
-      queue.leave(turn)
-      throw error
-    }
-    queue.leave(turn)
-  }
-
   /// Forgets all that is kept from one transaction to the next. For whoever has the writers' turn.
   func forgetWriting() {
     space = nil
@@ -410,10 +330,18 @@ public final class Database: @unchecked Sendable {
 
   /// Waits for the writer's turn. Commits that are not durable yet become so before it waits for
   /// another handle, which could not write until then.
-  func enterQueue() throws -> WriterQueue.Turn {
+  ///
+  /// - Parameter waiting: for how long, where it is not what `turnWaiting` says.
+  func enterQueue(waiting: Waiting? = nil) throws -> WriterQueue.Turn {
     _ = try parts
     try coordination.checkLockFile()
-    return try queue.enter { try parts.pipeline.makeDurable() }
+    return try queue.enter(waiting: waiting ?? turnWaiting) { try parts.pipeline.makeDurable() }
+  }
+
+  /// For how long write transactions wait for their turn; nil: as long as it takes.
+  package var turnWaiting: Waiting? {
+    get { lock.withLock { shared.turnWaiting } }
+    set { lock.withLock { shared.turnWaiting = newValue } }
   }
 
   /// Has the commits that are not durable made so when a writer of another handle asks for its turn.

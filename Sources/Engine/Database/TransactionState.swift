@@ -42,7 +42,7 @@ final class TransactionState {
           throw EngineError.poisoned(path: path, cause: failure)
         }
         (base, space, writer, catalogue) = try translatingErrors(path) { [parts] in
-          try Self.begin(database, parts)
+          try Self.begin(database, parts, waiting: turn.waiting)
         }
       } catch {
         database.queue.leave(turn)
@@ -55,10 +55,10 @@ final class TransactionState {
     }
   }
 
-  private static func begin(_ database: Database, _ parts: Database.Parts) throws
-    -> (VersionRecord, SpaceMap, BlockWriter, Catalogue)
-  {
-    let (base, isFresh) = try parts.pipeline.beginTransaction()
+  private static func begin(
+    _ database: Database, _ parts: Database.Parts, waiting: Waiting?
+  ) throws -> (VersionRecord, SpaceMap, BlockWriter, Catalogue) {
+    let (base, isFresh) = try parts.pipeline.beginTransaction(waiting: waiting)
     do {
       let catalogue = try parts.blocks.withCopy(of: base.root, end: base.end) {
         try Catalogue(decoding: $0)

@@ -9,28 +9,20 @@
 package final class JobLock: Sendable {
   private let descriptor: Int32
   private static let byte = 1 << 60
-  private static let pauseMilliseconds: UInt32 = 20
 
   /// What ended the wait.
-  package enum Refusal: Error, Sendable, Equatable {
-    /// Another job has the file still.
-    case busy
-    /// `isCancelled` said so.
-    case cancelled
-  }
+  package typealias Refusal = Patience.Refusal
 
   /// Waits for other jobs on the file, and creates the file, empty, where it is missing.
   ///
   /// - Parameters:
   ///   - creates: whether a missing file is created; else it is an error.
-  ///   - seconds: for how long at most; 0: not at all.
-  ///   - isCancelled: asked while it waits.
+  ///   - patience: for how long.
   /// - Throws: `Refusal`, `SystemError`; `EngineError.notADatabase` for a pipe or a device.
   package init(
-    _ given: String, creates: Bool, waiting seconds: Double, isCancelled: () -> Bool = { false }
+    _ given: String, creates: Bool, _ patience: inout Patience
   ) throws {
     let path = System.resolved(given)
-    let began = System.monotonicNanoseconds
     while true {
       if let status = try? System.status(path: path), !status.isRegular, !status.isDirectory {
         throw EngineError.isNoFile(path)
@@ -50,10 +42,7 @@ package final class JobLock: Sendable {
         System.close(descriptor)
         throw error
       }
-      if isCancelled() { throw Refusal.cancelled }
-      let waited = Double(System.monotonicNanoseconds &- began) / 1e9
-      if waited >= seconds { throw Refusal.busy }
-      System.sleep(milliseconds: Self.pauseMilliseconds)
+      try patience.pause { "another import or compaction, which has the file" }
     }
   }
 

@@ -138,6 +138,17 @@ extension System {
     #endif
   }
 
+  /// Whether two files have the same access list, or none; true where that cannot be compared.
+  package static func hasSameAccessList(_ one: Int32, _ other: Int32, path: String)
+    throws(SystemError) -> Bool
+  {
+    #if canImport(Darwin)
+      true
+    #else
+      try accessList(one, path: path) == accessList(other, path: path)
+    #endif
+  }
+
   #if !canImport(Darwin)
     private static let accessListName = "system.posix_acl_access"
 
@@ -162,6 +173,14 @@ extension System {
     }
   #endif
 
+  package static func setPermissions(of descriptor: Int32, to permissions: UInt32, path: String)
+    throws(SystemError)
+  {
+    if fchmod(descriptor, mode_t(permissions)) != 0 {
+      throw SystemError(operation: "set permissions", path: path, code: errno)
+    }
+  }
+
   /// The same as far as the user may: what cannot be given to the owner or the group of the other file is
   /// not given to anybody else instead.
   package static func copyAccessAsAllowed(from source: Int32, to target: Int32, path: String)
@@ -185,9 +204,7 @@ extension System {
       // Members of that group are among the others now.
       permissions &= 0o600 | (permissions >> 3) & 0o006
     }
-    if fchmod(target, mode_t(permissions | 0o600)) != 0 {
-      throw SystemError(operation: "set permissions", path: path, code: errno)
-    }
+    try setPermissions(of: target, to: permissions | 0o600, path: path)
   }
 }
 

@@ -60,6 +60,22 @@ extension System {
     return (isEndless ? range : Int(request.l_start)..<end.partialValue).clamped(to: range)
   }
 
+  /// The process that holds a lock on the range; nil when nobody does, or the system does not say who: it knows
+  /// no owner of a lock of an open file description.
+  package static func lockHolder(
+    _ descriptor: Int32, at offset: Int, length: Int
+  ) -> Int32? {
+    var request = flock()
+    request.l_type = Self.raw(.exclusive)
+    request.l_whence = Int16(SEEK_SET)
+    request.l_start = off_t(offset)
+    request.l_len = off_t(length)
+    guard fcntl(descriptor, getLock, &request) == 0, request.l_type != Self.raw(.none),
+      request.l_pid > 0
+    else { return nil }
+    return request.l_pid
+  }
+
   private static func raw(_ kind: LockKind) -> Int16 {
     switch kind {
     case .shared: Int16(F_RDLCK)

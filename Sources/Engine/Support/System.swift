@@ -356,6 +356,9 @@ package enum System {
 
   package static var processIdentifier: Int32 { getpid() }
 
+  /// The user whose rights the process has; 0: root.
+  package static var userIdentifier: UInt32 { UInt32(geteuid()) }
+
   package static func processIsAlive(_ identifier: Int32) -> Bool {
     kill(identifier, 0) == 0 || errno == EPERM
   }
@@ -376,9 +379,9 @@ package enum System {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  package static func sleep(milliseconds: UInt32) {
-    usleep(milliseconds &* 1000)
-  }
+  package static func sleep(milliseconds: UInt32) { sleep(microseconds: milliseconds &* 1000) }
+
+  package static func sleep(microseconds: UInt32) { usleep(microseconds) }
 
   /// Bytes an unprivileged user may still write on the file system that holds `path`.
   package static func freeSpace(at path: String) throws(SystemError) -> Int {

@@ -99,8 +99,12 @@ package final class CommitPipeline: @unchecked Sendable {
 
   /// Takes the process's right to write, waiting for other processes' commits to become durable.
   ///
+  /// - Parameter waiting: for how long; nil: as long as it takes.
   /// - Returns: the version to begin from, and whether somebody else may have written since.
-  package func beginTransaction() throws -> (base: VersionRecord, isFresh: Bool) {
+  /// - Throws: `CoordinationError.held` when that is too long, and what reading and flushing throw.
+  package func beginTransaction(waiting: Waiting? = nil) throws -> (
+    base: VersionRecord, isFresh: Bool
+  ) {
     let held = lock.withLock {
       state.transactionIsOpen = true
       return state.holdsWriting
@@ -109,10 +113,11 @@ package final class CommitPipeline: @unchecked Sendable {
       // What is written to a file that nobody finds is lost.
       try storage.checkName()
       if held { return (lock.withLock { state.complete }, false) }
-      if try !coordination.beginWriting(wait: false) {
+      if try !coordination.beginWriting() {
         // Another handle has commits that are not durable. It makes them so when it is woken and sees who waits.
         coordination.announce()
-        _ = try coordination.beginWriting(wait: true)
+        var patience = waiting.map { Patience($0, least: Coordination.momentSeconds) }
+        try coordination.beginWriting(&patience)
       }
       lock.withLock { state.holdsWriting = true }
       let recovered = try Recovery.run(storage)

@@ -18,6 +18,8 @@
 ///     192   8  how many handles want to be woken when a version is published (a hint: those of killed
 ///              processes still count)
 ///     200   1  written to, without changing it, to wake them (`VersionWatcher`)
+///     208   32 processes that have the registration byte, the presence byte alone, the writers' turn, and
+///              the writing byte; 0: none has said so. For messages only
 ///     4096     2,064 reader slots of 64 bytes (`ReaderTable`), the last 16 for looking who holds the others
 ///     136192   256 writer seats of 16 bytes: ticket, owner's token (`WriterQueue`)
 ///
@@ -36,6 +38,10 @@ package final class Coordination: @unchecked Sendable {
     static let visible = 64
     static let watchers = 192
     static let touched = 200
+    static let registering = 208
+    static let alone = 216
+    static let inTurn = 224
+    static let writing = 232
     static let readers = 4096
     static let readerSlotCount = 2048
     static let spareSlotCount = 16
@@ -59,8 +65,8 @@ package final class Coordination: @unchecked Sendable {
   }
 
   /// `CompanionFile.Mark.lock`, little-endian.
-  private static let magic: UInt64 = 0x6B63_4C66_6165_6853
-  private static let layoutVersion: UInt64 = 4
+  static let magic: UInt64 = 0x6B63_4C66_6165_6853
+  static let layoutVersion: UInt64 = 4
 
   /// The newest version that readers may take; durable unless the storage is private.
   package let visible: VersionCell
@@ -98,17 +104,22 @@ package final class Coordination: @unchecked Sendable {
     visible = VersionCell(memory + Place.visible)
   }
 
-  /// Joins the participants of a database file, waiting while one of them is compacting it.
+  /// Joins the participants of a database file, waiting while one of them is compacting it, or just joining.
   ///
-  /// - Parameter open: opens (or creates) the database file and says which file it is. Called with the
-  ///   presence lock held, so that a compaction that just finished is seen; when `alone`, nobody
-  ///   else can join before it returns, and it stores the newest version in the cell.
-  /// - Throws: `CoordinationError.replaced` when others have another file open under this name.
+  /// - Parameters:
+  ///   - path: of the lock file.
+  ///   - database: the path of the database, whose owner and permissions the lock file gets.
+  ///   - waiting: for how long.
+  ///   - open: opens (or creates) the database file and says which file it is. Called with the
+  ///     presence lock held, so that a compaction that just finished is seen; when `alone`, nobody
+  ///     else can join before it returns, and it stores the newest version in the cell.
+  /// - Throws: `CoordinationError.replaced` when others have another file open under this name, `.held` when
+  ///   others would have had to be waited for longer; `EngineError.cancelled`.
   package init(
-    path: String,
+    path: String, database: String, waiting: Waiting,
     open: (_ alone: Bool, _ visible: VersionCell, _ lockFile: FileIdentity) throws -> FileIdentity
   ) throws {
-    let (descriptor, alone) = try Self.enter(path)
+    let (descriptor, alone) = try Self.enter(path, database, waiting)
     do {
       self.path = path
       self.descriptor = descriptor
@@ -133,6 +144,9 @@ package final class Coordination: @unchecked Sendable {
           Self.word(memory, 0).store(Self.magic)
           (memory + 8).initializeMemory(as: UInt8.self, repeating: 0, count: Place.bytes - 8)
         }
+        if alone || Self.isOfThisLayout(memory) {
+          Self.word(memory, Place.registering).store(UInt64(System.processIdentifier))
+        }
         let identity = try open(alone, visible, self.identity)
         if alone {
           Self.word(memory, Place.device).store(identity.device)
@@ -142,10 +156,12 @@ package final class Coordination: @unchecked Sendable {
           try Self.verifyHeader(memory, path: path, identity: identity)
         }
         (participant, token) = try Self.takePlace(descriptor, memory, path: path)
+        // It has this lock, shared or alone: there is nothing to wait for.
         _ = try System.lock(
-          descriptor, .shared, at: LockByte.presence, length: 1, wait: true, path: path)
+          descriptor, .shared, at: LockByte.presence, length: 1, wait: false, path: path)
+        Self.word(memory, Place.registering).store(0)
         _ = try System.lock(
-          descriptor, .none, at: LockByte.registration, length: 1, wait: true, path: path)
+          descriptor, .none, at: LockByte.registration, length: 1, wait: false, path: path)
       } catch {
         BusErrors.forget(place)
         System.unmap(memory, length: Place.bytes)
@@ -169,108 +185,6 @@ package final class Coordination: @unchecked Sendable {
     if let descriptor { System.close(descriptor) }
   }
 
-  /// Opens the lock file and takes the registration and presence locks; true when nobody else has
-  /// the database open.
-  ///
-  /// - Throws: `ObstructionError` when the name is somebody else's; `SystemError`.
-  private static func enter(_ path: String) throws -> (Int32, alone: Bool) {
-    while true {
-      let descriptor = try CompanionFile.open(
-        path, .lock, permissions: 0o644, emptyUpTo: Place.bytes)
-      do {
-        _ = try System.lock(
-          descriptor, .exclusive, at: LockByte.registration, length: 1, wait: true, path: path)
-        let alone = try System.lock(
-          descriptor, .exclusive, at: LockByte.presence, length: 1, wait: false, path: path)
-        if !alone {
-          _ = try System.lock(
-            descriptor, .shared, at: LockByte.presence, length: 1, wait: true, path: path)
-        }
-        // The last one to leave removes the file; if that happened meanwhile, begin again.
-        if try CompanionFile.isNamed(path, descriptor) {
-          let size = try System.status(descriptor, path: path).size
-          if size < Place.bytes { try fill(descriptor, from: size, path: path) }
-          return (descriptor, alone)
-        }
-      } catch {
-        System.close(descriptor)
-        throw error
-      }
-      System.close(descriptor)
-    }
-  }
-
-  /// Runs `body` while nobody has the database open nor can open it, then removes the lock file.
-  ///
-  /// - Returns: false, and `body` was not run, when somebody has it open: here or in another process.
-  package static func whileUnused(_ path: String, _ body: () throws -> Void) throws -> Bool {
-    let (descriptor, alone) = try enter(path)
-    // Whoever waits for the locks finds the file gone then, and makes another.
-    defer { System.close(descriptor) }
-    guard alone else { return false }
-    defer {
-      if (try? CompanionFile.isNamed(path, descriptor)) == true { try? System.remove(path) }
-    }
-    try body()
-    return true
-  }
-
-  /// Gives the lock file its length, as bytes that are there: a hole that the disk has no room for
-  /// would end the process when the mapping is written to. The mark comes first.
-  private static func fill(_ descriptor: Int32, from start: Int, path: String)
-    throws(SystemError)
-  {
-    // A file system that writes every block to a new place may find none for a page that was there before.
-    if start == 0 { System.writeInPlace(descriptor) }
-    let mark = start == 0 ? CompanionFile.Mark.lock.bytes : []
-    let bytes = mark + [UInt8](repeating: 0, count: Place.bytes - start - mark.count)
-    let failure = bytes.withUnsafeBytes { bytes -> SystemError? in
-      do throws(SystemError) {
-        try System.write(descriptor, at: start, bytes, path: path)
-        return nil
-      } catch {
-        return error
-      }
-    }
-    guard let failure else { return }
-    // A file that is too short has no participants yet.
-    try System.remove(path)
-    throw failure
-  }
-
-  private static func verifyHeader(
-    _ memory: UnsafeMutableRawPointer, path: String, identity: FileIdentity
-  ) throws {
-    guard word(memory, 0).load() == magic,
-      word(memory, 8).load() == layoutVersion
-    else { throw CoordinationError.foreignLockFile(path) }
-    guard word(memory, Place.device).load() == identity.device,
-      word(memory, Place.inode).load() == identity.inode
-    else { throw CoordinationError.replaced(path) }
-  }
-
-  /// Finds a participant's byte that nobody holds, and clears what its last owner left.
-  private static func takePlace(
-    _ descriptor: Int32, _ memory: UnsafeMutableRawPointer, path: String
-  ) throws -> (Int, UInt64) {
-    for index in 0..<LockByte.participantCount
-    where try System.lock(
-      descriptor, .exclusive, at: LockByte.participants + index, length: 1, wait: false,
-      path: path)
-    {
-      // What a participant killed here held is nobody's: without this the newcomer's byte would
-      // make it look alive.
-      for slot in 0..<Place.allSlotCount {
-        let owner = word(memory, Place.readers + slot * 64)
-        let left = owner.load()
-        if left & 0xFFFF == UInt64(index + 1) { _ = owner.exchange(left, with: 0) }
-      }
-      let number = word(memory, Place.nextToken).increment()
-      return (index, number << 16 | UInt64(index + 1))
-    }
-    throw CoordinationError.tooManyParticipants(path, LockByte.participantCount)
-  }
-
   static func word(_ memory: UnsafeMutableRawPointer, _ offset: Int) -> AtomicWord {
     AtomicWord(memory + offset)
   }
@@ -283,15 +197,18 @@ package final class Coordination: @unchecked Sendable {
   /// has it open. Opening waits until `shareAgain`.
   package func becomeAlone() throws(SystemError) -> Bool {
     guard let descriptor else { return true }
-    return try System.lock(
+    let isAlone = try System.lock(
       descriptor, .exclusive, at: LockByte.presence, length: 1, wait: false, path: path)
+    if isAlone { note(.presence, isHeld: true) }
+    return isAlone
   }
 
   /// Ends `becomeAlone`.
   package func shareAgain() throws(SystemError) {
     guard let descriptor else { return }
+    note(.presence, isHeld: false)
     _ = try System.lock(
-      descriptor, .shared, at: LockByte.presence, length: 1, wait: true, path: path)
+      descriptor, .shared, at: LockByte.presence, length: 1, wait: false, path: path)
   }
 
   /// While alone: the database is now another file (compaction has renamed a new one into place).
@@ -334,10 +251,14 @@ package final class Coordination: @unchecked Sendable {
     let registered = try System.lock(
       descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
     // Without the registration lock somebody may be about to join: then the file stays.
-    if registered, try becomeAlone(), isInPlace { try System.remove(path) }
+    if registered {
+      note(.registration, isHeld: true)
+      if try becomeAlone(), isInPlace { try System.remove(path) }
+      note(.registration, isHeld: false)
+    }
     // A handle whose flush failed still holds the right to write.
     for byte in [LockByte.presence, LockByte.registration, LockByte.writing] {
-      _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: true, path: path)
+      _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: false, path: path)
     }
   }
 
@@ -383,53 +304,30 @@ package final class Coordination: @unchecked Sendable {
     if !isInPlace { throw CoordinationError.lockFileLost(path) }
   }
 
-  /// Waits until no other process is writing or has commits that are not durable.
-  package func beginWriting(wait: Bool) throws(SystemError) -> Bool {
+  /// Takes the right to write; false while another handle is writing or has commits that are not durable.
+  package func beginWriting() throws(SystemError) -> Bool {
     guard let descriptor else { return true }
-    return try System.lock(
-      descriptor, .exclusive, at: LockByte.writing, length: 1, wait: wait, path: path)
+    let isTaken = try System.lock(
+      descriptor, .exclusive, at: LockByte.writing, length: 1, wait: false, path: path)
+    if isTaken { note(.writing, isHeld: true) }
+    return isTaken
+  }
+
+  /// Waits for it.
+  ///
+  /// - Parameter patience: nil: as long as it takes.
+  /// - Throws: `CoordinationError.held`, `EngineError.cancelled`, `SystemError`.
+  package func beginWriting(_ patience: inout Patience?) throws {
+    guard let descriptor else { return }
+    try Self.take(
+      .writing, .exclusive, at: LockByte.writing, descriptor, path: path, &patience)
+    note(.writing, isHeld: true)
   }
 
   package func endWriting() throws(SystemError) {
     guard let descriptor else { return }
+    note(.writing, isHeld: false)
     _ = try System.lock(
-      descriptor, .none, at: LockByte.writing, length: 1, wait: true, path: path)
-  }
-}
-
-/// Why a database's participants could not be joined.
-package enum CoordinationError: Error, Equatable, CustomStringConvertible {
-  case foreignLockFile(String)
-  case replaced(String)
-  case lockFileLost(String)
-  case openElsewhere(String)
-  case tooFast(String)
-  case tooManyParticipants(String, Int)
-  case tooManyReaders(String, Int)
-  case tooManyWriters(String, Int)
-
-  package var description: String {
-    switch self {
-    case .foreignLockFile(let path):
-      "\(path) is not a lock file of this Sheaf; close the program that uses the database"
-    case .replaced(let path):
-      "the database file was replaced while others have the earlier one open (\(path)); "
-        + "close them first"
-    case .lockFileLost(let path):
-      "its lock file \(path) was removed or replaced while it was open; close it everywhere and "
-        + "open it again"
-    case .openElsewhere:
-      "it is open under another name (a hard link), or its lock file was removed or replaced while "
-        + "it was open; close it there first"
-    case .tooFast:
-      "its newest version is replaced faster than it can be held, or a commit slot is damaged while "
-        + "somebody writes; try again, and run 'sheaf check' if that does not help"
-    case .tooManyParticipants(_, let limit):
-      "it is open \(limit) times already; close some"
-    case .tooManyReaders(_, let limit):
-      "\(limit) snapshots are held already; release some"
-    case .tooManyWriters(_, let limit):
-      "\(limit) writers are waiting already; try again later"
-    }
+      descriptor, .none, at: LockByte.writing, length: 1, wait: false, path: path)
   }
 }

@@ -2,10 +2,13 @@
 ///
 /// A writer takes a ticket and a seat (a byte of the lock file that it locks in the kernel), then
 /// waits on the seat of the writer just before it, as in a CLH queue lock. A seat's lock ends with
-/// its owner, so a killed writer lets the next one through.
+/// its owner, so a killed writer lets the next one through. The seat is taken in a moment, which is waited for no
+/// longer than opening the file is; the turn, as long as the transactions before it take.
 package final class WriterQueue: @unchecked Sendable {
   // @unchecked: everything that changes is guarded by `lock` or lives in shared atomics.
   private let coordination: Coordination
+  /// For how long a writer waits for what others have for a moment.
+  private let waiting: Waiting
   private let lock = Lock()
   /// Descriptors whose seats are free for the next writer of this process.
   private var idle: [Int32] = []
@@ -15,8 +18,9 @@ package final class WriterQueue: @unchecked Sendable {
   private var lastTicket: UInt64 = 0
   private var served: UInt64 = 0
 
-  package init(_ coordination: Coordination) {
+  package init(_ coordination: Coordination, waiting: Waiting) {
     self.coordination = coordination
+    self.waiting = waiting
   }
 
   deinit {
@@ -27,39 +31,46 @@ package final class WriterQueue: @unchecked Sendable {
   package struct Turn: Sendable {
     fileprivate let descriptor: Int32?
     fileprivate let seat: Int
+    /// What is left of the time to wait; nil: as long as it takes.
+    package let waiting: Waiting?
   }
 
   /// Waits until all who asked before have finished.
   ///
-  /// - Parameter makeWay: called once before waiting for a writer of another handle, who may be
-  ///   waiting for this one's commits to become durable.
-  package func enter(makeWay: () throws -> Void = {}) throws -> Turn {
+  /// - Parameters:
+  ///   - waiting: for how long; nil: as long as it takes, in the kernel.
+  ///   - makeWay: called once before waiting for a writer of another handle, who may be
+  ///     waiting for this one's commits to become durable.
+  /// - Throws: `CoordinationError`, `EngineError.cancelled`, `SystemError`, and what `makeWay` throws.
+  package func enter(waiting: Waiting? = nil, makeWay: () throws -> Void = {}) throws -> Turn {
     guard coordination.descriptor != nil else {
       lock.withLock {
         lastTicket += 1
         let ticket = lastTicket
         while served + 1 != ticket { lock.wait() }
       }
-      return Turn(descriptor: nil, seat: 0)
+      return Turn(descriptor: nil, seat: 0, waiting: nil)
     }
     let descriptor = try takeDescriptor()
+    var patience = waiting.map { Patience($0, least: Coordination.momentSeconds) }
     do {
       let (seat, ticket) = try takeSeat(descriptor)
       do {
         if hasOthers(before: ticket) { try makeWay() }
         while let before = try seatAhead(of: ticket, descriptor) {
-          // Waits in the kernel until that writer has left or died, then looks again.
+          // Waits until that writer has left or died, then looks again.
+          try Coordination.take(
+            .turn, .exclusive, at: Self.byte(before), descriptor, path: path, &patience)
           _ = try System.lock(
-            descriptor, .exclusive, at: Self.byte(before), length: 1, wait: true, path: path)
-          _ = try System.lock(
-            descriptor, .none, at: Self.byte(before), length: 1, wait: true, path: path)
+            descriptor, .none, at: Self.byte(before), length: 1, wait: false, path: path)
         }
       } catch {
         // Closing the descriptor gives the seat up.
         ticketWord(seat).store(0)
         throw error
       }
-      return Turn(descriptor: descriptor, seat: seat)
+      coordination.note(.turn, isHeld: true)
+      return Turn(descriptor: descriptor, seat: seat, waiting: patience?.rest)
     } catch {
       System.close(descriptor)
       throw error
@@ -100,7 +111,7 @@ package final class WriterQueue: @unchecked Sendable {
     if refusesToUnlock?() == true {
       throw SystemError(operation: "lock", path: path, code: 0)
     }
-    _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: true, path: path)
+    _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: false, path: path)
   }
 
   private var path: String { coordination.path }
@@ -130,10 +141,13 @@ package final class WriterQueue: @unchecked Sendable {
   /// Takes a free seat and the next ticket, in one step as others see it.
   private func takeSeat(_ descriptor: Int32) throws -> (Int, UInt64) {
     let registration = Coordination.LockByte.registration
-    _ = try System.lock(
-      descriptor, .exclusive, at: registration, length: 1, wait: true, path: path)
+    var patience: Patience? = Patience(waiting, least: Coordination.momentSeconds)
+    try Coordination.take(
+      .registration, .exclusive, at: registration, descriptor, path: path, &patience)
+    coordination.note(.registration, isHeld: true)
     // After an error whoever called closes the descriptor, which gives up all that it holds.
     let taken = try takeSeatAlone(descriptor)
+    coordination.note(.registration, isHeld: false)
     do throws(SystemError) {
       try release(descriptor, registration)
     } catch {

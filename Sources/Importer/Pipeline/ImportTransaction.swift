@@ -11,6 +11,7 @@ final class ImportTransaction {
   /// Whether it goes on from batch to batch and from input to input, until the import commits it.
   private let spansInputs: Bool
   private let allowsEmpty: Bool
+  private let patient: Waiting
   private var transaction: WriteTransaction?
   /// The table in it.
   private(set) var table: WritableTable?
@@ -29,6 +30,7 @@ final class ImportTransaction {
     durability = options.durability
     spansInputs = options.isOneTransaction
     allowsEmpty = options.allowsEmpty
+    patient = Waiting(seconds: .infinity, notice: options.onWaiting)
   }
 
   var isOpen: Bool { transaction != nil }
@@ -45,7 +47,11 @@ final class ImportTransaction {
   /// - Returns: false when there is a table where one was to be made.
   func begin(creating columns: [Column]?, key: String?) throws -> Bool {
     if transaction == nil {
-      transaction = try database.beginWrite()
+      do {
+        transaction = try database.beginWrite()
+      } catch EngineError.cancelled {
+        throw ImportError.interrupted
+      }
       if transaction?.baseVersion != version { isDisturbed = true }
     }
     if let columns {
@@ -105,6 +111,8 @@ final class ImportTransaction {
   private func commit() throws {
     end()
     version = try transaction.take()?.commit(durability: durability)
+    // From now on ending would leave a part of the inputs: what the others do is waited for.
+    database.turnWaiting = patient
   }
 
   func rollBack() {

@@ -1,0 +1,104 @@
+extension Database {
+  /// Makes the asynchronous writes that were asked for, waits for the end of transactions that other threads are
+  /// inside or wait for (none can begin any more), makes all commits durable, gives free pages at
+  /// the end of the file back, writes the newest version into both slots, and lets go of the file.
+  /// Snapshots taken before stay readable. Closing twice does nothing.
+  ///
+  /// So a thread that is inside a transaction must not wait for another that closes the database. Another handle's
+  /// writer is waited for as long as `Options.waiting` says; then the file's end and its slots are left to whoever
+  /// closes it after that.
+  ///
+  /// - Throws: what `flush` throws; the handle is closed all the same. `EngineError.nestedTransaction`
+  ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection;
+  ///   then it is not.
+  public func close() throws {
+    try translatingErrors(path) {
+      try NestingGuard.check(coordination.identity, path: path)
+      let wasClosed = try lock.withLock {
+        guard shared.threadsInTurns[ExecutionContext.thread] == nil else {
+          throw EngineError.nestedConnection(path: path)
+        }
+        shared.refusesAsyncWrites = true
+        while shared.asyncWritesDue > 0 { lock.wait() }
+        defer { shared.isClosed = true }
+        return shared.isClosed
+      }
+      if wasClosed { return }
+      lock.withLock { while shared.transactionsDue > 0 { lock.wait() } }
+      asyncWrites.finish()
+      // Tidying up takes a turn in the writers' queue.
+      let nesting = try NestingGuard.enter(coordination.identity, path: path)
+      defer { NestingGuard.leave(nesting) }
+      listeners.stop()
+      let parts = try parts
+      var failure: (any Error)?
+      do {
+        if lock.withLock({ shared.hasWritten }) { _ = try tidyUp(parts) }
+      } catch {
+        failure = error
+      }
+      parts.pipeline.stop()
+      AtomicWord(current).store(0)
+      try coordination.leave()
+      if let failure { throw failure }
+    }
+  }
+
+  /// Makes all commits durable and cuts free pages off the end of the file. `close` does it too.
+  ///
+  /// Waits for the writers who asked before, as long as `Options.waiting` says.
+  ///
+  /// - Returns: false when nothing was cut, since that was too long.
+  /// - Complexity: O(free pages), beside what `flush` takes.
+  /// - Throws: what `flush` throws; `EngineError.nestedTransaction` inside a transaction of the same
+  ///   thread.
+  @discardableResult
+  public func trim() throws -> Bool {
+    try translatingErrors(path) {
+      guard lock.withLock({ shared.hasWritten }) else { return true }
+      let nesting = try NestingGuard.enter(coordination.identity, path: path)
+      defer { NestingGuard.leave(nesting) }
+      return try tidyUp(parts)
+    }
+  }
+
+  private func tidyUp(_ parts: Parts) throws -> Bool {
+    try parts.pipeline.makeDurable()
+    do {
+      try tidyUpInTurn(parts)
+      return true
+    } catch {
+      switch error {
+      case CoordinationError.held, EngineError.cancelled: break
+      default: throw error
+      }
+    }
+    // Who has waited once in vain need not wait as long again.
+    lock.withLock { shared.tidyingWaiting.seconds = 0 }
+    try parts.storage.checkName()
+    return false
+  }
+
+  private func tidyUpInTurn(_ parts: Parts) throws {
+    let turn = try enterQueue(waiting: lock.withLock { shared.tidyingWaiting })
+    defer { queue.leave(turn) }
+    // A compaction that came first has replaced the parts.
+    let parts = try self.parts
+    let (base, isFresh) = try parts.pipeline.beginTransaction(waiting: turn.waiting)
+    do {
+      // Before the file is cut: the other slot may name a version that reaches beyond the new end.
+      try parts.pipeline.mirrorSlot()
+      if !isFresh, let space, space.version == base.version {
+        space.reclaim(try versionsToKeep(parts).versions)
+        let end = space.trim() * Layout.pageBytes
+        if try parts.storage.length() > end { try parts.storage.resize(to: end) }
+      } else {
+        space = nil
+      }
+    } catch {
+      try parts.pipeline.endTransaction()
+      throw error
+    }
+    try parts.pipeline.endTransaction()
+  }
+}

@@ -1,0 +1,144 @@
+/// How a lock file is found or made, and joined.
+extension Coordination {
+  /// Opens the lock file and takes the registration and presence locks; true when nobody else has
+  /// the database open.
+  ///
+  /// - Throws: `ObstructionError` when the name is somebody else's; `CoordinationError.held`;
+  ///   `EngineError.cancelled`; `SystemError`.
+  static func enter(_ path: String, _ database: String, _ waiting: Waiting) throws
+    -> (Int32, alone: Bool)
+  {
+    var patience: Patience? = Patience(waiting, least: momentSeconds)
+    while true {
+      let descriptor = try register(path, database, &patience)
+      do {
+        let alone = try System.lock(
+          descriptor, .exclusive, at: LockByte.presence, length: 1, wait: false, path: path)
+        if try !alone
+          && !System.lock(
+            descriptor, .shared, at: LockByte.presence, length: 1, wait: false, path: path)
+        {
+          // Without the registration, for which others would wait, and not know for what this one does.
+          _ = try System.lock(
+            descriptor, .none, at: LockByte.registration, length: 1, wait: false, path: path)
+          try pause(
+            for: .presence, at: LockByte.presence, descriptor, path: path, &patience)
+          System.close(descriptor)
+          continue
+        }
+        // The last one to leave removes the file; if that happened meanwhile, begin again.
+        if try CompanionFile.isNamed(path, descriptor) {
+          let size = try System.status(descriptor, path: path).size
+          if size < Place.bytes { try fill(descriptor, from: size, path: path) }
+          return (descriptor, alone)
+        }
+      } catch {
+        System.close(descriptor)
+        throw error
+      }
+      System.close(descriptor)
+    }
+  }
+
+  /// However little is to be waited, what everybody has for a moment is no reason to refuse.
+  static let momentSeconds = 0.1
+
+  /// Opens the lock file and takes the registration lock.
+  private static func register(_ path: String, _ database: String, _ patience: inout Patience?)
+    throws -> Int32
+  {
+    let descriptor = try LockFileAccess.open(path, database)
+    do {
+      try take(
+        .registration, .exclusive, at: LockByte.registration, descriptor, path: path, &patience)
+      try LockFileAccess.share(descriptor, path, of: database)
+      return descriptor
+    } catch {
+      System.close(descriptor)
+      throw error
+    }
+  }
+
+  /// Runs `body` while nobody has the database open nor can open it, then removes the lock file.
+  ///
+  /// - Returns: false, and `body` was not run, when somebody has it open: here or in another process.
+  /// - Throws: `CoordinationError.held` when somebody has been opening it for too long; what `body` throws.
+  package static func whileUnused(
+    _ path: String, database: String, _ body: () throws -> Void
+  ) throws -> Bool {
+    var patience: Patience? = Patience(Waiting())
+    while true {
+      let descriptor = try register(path, database, &patience)
+      // Whoever waits for the locks finds the file gone then, and makes another.
+      defer { System.close(descriptor) }
+      guard try CompanionFile.isNamed(path, descriptor) else { continue }
+      guard
+        try System.lock(
+          descriptor, .exclusive, at: LockByte.presence, length: 1, wait: false, path: path)
+      else { return false }
+      defer {
+        if (try? CompanionFile.isNamed(path, descriptor)) == true { try? System.remove(path) }
+      }
+      try body()
+      return true
+    }
+  }
+
+  /// Gives the lock file its length, as bytes that are there: a hole that the disk has no room for
+  /// would end the process when the mapping is written to. The mark comes first.
+  private static func fill(_ descriptor: Int32, from start: Int, path: String)
+    throws(SystemError)
+  {
+    // A file system that writes every block to a new place may find none for a page that was there before.
+    if start == 0 { System.writeInPlace(descriptor) }
+    let mark = start == 0 ? CompanionFile.Mark.lock.bytes : []
+    let bytes = mark + [UInt8](repeating: 0, count: Place.bytes - start - mark.count)
+    let failure = bytes.withUnsafeBytes { bytes -> SystemError? in
+      do throws(SystemError) {
+        try System.write(descriptor, at: start, bytes, path: path)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    guard let failure else { return }
+    // A file that is too short has no participants yet.
+    try System.remove(path)
+    throw failure
+  }
+
+  static func isOfThisLayout(_ memory: UnsafeMutableRawPointer) -> Bool {
+    word(memory, 0).load() == magic && word(memory, 8).load() == layoutVersion
+  }
+
+  static func verifyHeader(
+    _ memory: UnsafeMutableRawPointer, path: String, identity: FileIdentity
+  ) throws {
+    guard isOfThisLayout(memory) else { throw CoordinationError.foreignLockFile(path) }
+    guard word(memory, Place.device).load() == identity.device,
+      word(memory, Place.inode).load() == identity.inode
+    else { throw CoordinationError.replaced(path) }
+  }
+
+  /// Finds a participant's byte that nobody holds, and clears what its last owner left.
+  static func takePlace(
+    _ descriptor: Int32, _ memory: UnsafeMutableRawPointer, path: String
+  ) throws -> (Int, UInt64) {
+    for index in 0..<LockByte.participantCount
+    where try System.lock(
+      descriptor, .exclusive, at: LockByte.participants + index, length: 1, wait: false,
+      path: path)
+    {
+      // What a participant killed here held is nobody's: without this the newcomer's byte would
+      // make it look alive.
+      for slot in 0..<Place.allSlotCount {
+        let owner = word(memory, Place.readers + slot * 64)
+        let left = owner.load()
+        if left & 0xFFFF == UInt64(index + 1) { _ = owner.exchange(left, with: 0) }
+      }
+      let number = word(memory, Place.nextToken).increment()
+      return (index, number << 16 | UInt64(index + 1))
+    }
+    throw CoordinationError.tooManyParticipants(path, LockByte.participantCount)
+  }
+}
