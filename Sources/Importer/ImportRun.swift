@@ -35,6 +35,8 @@ struct ImportRun {
   private let threads = PipelineThreads()
   /// What was noted of the input that is being imported.
   private var fileNotes: [String] = []
+  /// The database as it was before the first input gave its first bytes; nil: there was none.
+  let origin: DatabaseOrigin?
 
   init(_ options: ImportOptions) throws {
     self.options = options
@@ -48,6 +50,7 @@ struct ImportRun {
     if case .records(let size)? = options.batchSize, size < 1 {
       throw ImportError.invalidOption("the batch size must be at least 1")
     }
+    origin = try DatabaseOrigin(at: options.database)
     // Before the database is touched: a missing input must not leave an empty database behind.
     files = try InputFile.list(options.inputs)
     bytesTotal = Self.bytesTotal(files)
@@ -118,8 +121,11 @@ struct ImportRun {
     } else {
       // Before the database is opened: whoever waits must not keep a compaction from it.
       var patience = Patience(options.waiting)
+      // A pipe may have taken hours to give its first bytes.
+      try origin?.check()
       let job = try lockJob(&patience)
       defer { withExtendedLifetime(job) {} }
+      try origin?.check()
       report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
       let database = try open(patience.rest)
       if let note = database.recoveryNote {
@@ -152,30 +158,6 @@ struct ImportRun {
       try database.close()
     }
     return report
-  }
-
-  private func open(_ waiting: Waiting) throws -> Database {
-    var settings = Database.Options()
-    settings.waiting = waiting
-    do {
-      let database = try Database.open(options.database, options: settings)
-      database.turnWaiting = waiting
-      return database
-    } catch EngineError.cancelled {
-      throw ImportError.interrupted
-    }
-  }
-
-  private func lockJob(_ patience: inout Patience) throws -> JobLock {
-    do {
-      return try JobLock(options.database, creates: true, &patience)
-    } catch JobLock.Refusal.busy {
-      throw ImportError.busy(database: options.database, seconds: options.wait)
-    } catch JobLock.Refusal.cancelled {
-      throw ImportError.interrupted
-    } catch let error as SystemError {
-      throw EngineError.system(error)
-    }
   }
 
   private mutating func importAll(_ database: Database?) throws {

@@ -1,0 +1,49 @@
+/// Which database a path named at a moment: so that who opens it later finds out whether it still does.
+///
+/// Thread rule: a plain value, `Sendable`.
+package struct DatabaseOrigin: Sendable {
+  private let path: String
+  private let file: FileIdentity
+  /// Nil: the file had no version yet, or none that can be read.
+  private let newest: (identity: DatabaseIdentity, version: UInt64)?
+
+  /// - Returns: nil when nothing is there.
+  /// - Throws: `EngineError.system`.
+  package init?(at given: String) throws {
+    path = System.resolved(given)
+    do throws(SystemError) {
+      file = try System.status(path: path).identity
+    } catch {
+      if error.isMissing { return nil }
+      throw EngineError.system(error)
+    }
+    // What is wrong with it is told by whoever opens it.
+    let storage = try? FileStorage(path: path, mode: .readOnly)
+    let found = storage.flatMap { try? Recovery.run($0) }
+    newest = found.map { ($0.identity, $0.record.version) }
+  }
+
+  /// - Throws: `EngineError.displaced` when the path names nothing any more, or another database: neither the same
+  ///   file nor one that a compaction has made of it.
+  package func check() throws {
+    guard let present = try DatabaseOrigin(at: path) else {
+      throw EngineError.displaced(
+        path: path,
+        reason:
+          "the database file was removed or moved before it was opened; nothing was written: put it back, or "
+          + "run the command again to begin with a new one")
+    }
+    if present.file == file { return }
+    guard let newest else { return }
+    if let other = present.newest, other.identity == newest.identity,
+      other.version >= newest.version
+    {
+      return
+    }
+    throw EngineError.displaced(
+      path: path,
+      reason:
+        "another file took the database file's place before it was opened; nothing was written: see that "
+        + "it is the right one, and run the command again")
+  }
+}

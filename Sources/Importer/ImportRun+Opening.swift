@@ -1,0 +1,33 @@
+import Engine
+
+/// How an import comes to its database, while others may have it.
+extension ImportRun {
+  /// Opens the database for writing. The turn of the first transaction is waited for as opening is.
+  func open(_ waiting: Waiting) throws -> Database {
+    var settings = Database.Options()
+    settings.waiting = waiting
+    do {
+      let database = try Database.open(options.database, options: settings)
+      database.turnWaiting = waiting
+      return database
+    } catch EngineError.cancelled {
+      throw ImportError.interrupted
+    }
+  }
+
+  /// Keeps other jobs out.
+  func lockJob(_ patience: inout Patience) throws -> JobLock {
+    do {
+      return try JobLock(options.database, creates: origin == nil, &patience)
+    } catch JobLock.Refusal.busy {
+      throw ImportError.busy(database: options.database, seconds: options.wait)
+    } catch JobLock.Refusal.cancelled {
+      throw ImportError.interrupted
+    } catch let error as SystemError where error.isMissing {
+      try origin?.check()
+      throw EngineError.system(error)
+    } catch let error as SystemError {
+      throw EngineError.system(error)
+    }
+  }
+}
