@@ -62,11 +62,13 @@ struct WaitingTests {
     let other = try Database.open(path, options: options(0.2))
     let lock = try ForeignLock(path + "-lock", kind, Coordination.LockByte.registration)
     for access in [Database.Options.Access.create, .existing, .readOnly] {
-      expectBusy("opens the file just now", "and did for 0.", "fuser", "a.sheaf-lock") {
+      expectBusy(
+        "is just opening the file", "it was waited for 0.2 seconds", "fuser", "a.sheaf-lock"
+      ) {
         _ = try Database.open(path, options: options(0.2, access))
       }
     }
-    expectBusy("opens the file just now") { try database.write { _ in } }
+    expectBusy("is just opening the file") { try database.write { _ in } }
     // Who reads does not notice.
     #expect(try database.snapshot().table("t").count == 0)
     // Nor does closing wait for it: the end of the file is left to somebody else.

@@ -100,6 +100,11 @@ package final class CommitListeners: @unchecked Sendable {
     watcher?.stop()
   }
 
+  /// Makes all calls: the newest version is an earlier one than they were told of last.
+  func tellAgain() {
+    for listener in lock.withLock({ calls }) { listener.call() }
+  }
+
   /// Makes all calls, in the order in which they were added, unless they were made for this version.
   func tell(of version: UInt64) {
     guard told.raise(to: version), !isEmpty else { return }

@@ -86,8 +86,8 @@ public final class Database: @unchecked Sendable {
       self.locks = locks
       blocks = try BlockReader(storage: storage)
       pipeline = CommitPipeline(
-        storage: storage, coordination: coordination, recovered: recovered
-      ) { listeners.tell(of: $0) }
+        storage: storage, coordination: coordination, recovered: recovered,
+        becameVisible: { listeners.tell(of: $0) }, lostVersions: { listeners.tellAgain() })
     }
   }
 
@@ -193,7 +193,7 @@ public final class Database: @unchecked Sendable {
   /// durability, and what others' commits have brought to the disk.
   ///
   /// Never waits, whatever a writer is doing. Cost: a few atomic stores; some system calls where the lock file
-  /// cannot be written. After a failed flush it may be of a version that is gone once the file is opened anew.
+  /// cannot be written. After a failed flush the commits that were not durable are gone, and it is of the version before.
   /// Snapshots of one version share one of the 2,048 places that all processes have for held versions.
   ///
   /// - Throws: `EngineError.closed`, `.busy` when all places are taken, `.damaged`.
@@ -212,6 +212,11 @@ public final class Database: @unchecked Sendable {
       }
       return try translatingErrors(path) { try locks.newest().version }
     }
+  }
+
+  /// Whether a version that this handle has seen has come to nothing: a flush has failed before it was durable.
+  func isLost(_ version: UInt64) throws -> Bool {
+    try version > newestVersion && parts.pipeline.failure != nil
   }
 
   /// What `snapshot()` gives, also when as many snapshots are held as there may be: for those who find out

@@ -118,7 +118,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
         guard try version != database.newestVersion else { return nil }
         let snapshot = try database.snapshot()
         state.retries = Retries()
-        if let version, snapshot.version <= version { return nil }
+        if let version, snapshot.version <= version, try !database.isLost(version) { return nil }
         return .tell(snapshot)
       } catch EngineError.closed {
         return nil

@@ -105,9 +105,10 @@ public final class Session {
     return moved
   }
 
-  /// Takes the newest version, if it is newer.
+  /// Takes the newest version, if it is newer, or the present one has come to nothing.
   private func advance() throws -> Bool {
-    guard try database.newestVersion > snapshot.version else { return false }
+    let newest = try database.newestVersion
+    guard try newest > snapshot.version || database.isLost(snapshot.version) else { return false }
     look(at: try database.snapshot())
     return true
   }

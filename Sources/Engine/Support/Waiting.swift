@@ -35,7 +35,8 @@ package struct Patience {
   }
 
   private let waiting: Waiting
-  private let limit: Double
+  /// How long it may take, in seconds.
+  package let limit: Double
   private var began: UInt64?
   private var microseconds = Self.firstPause
   private var hasTold = false

@@ -7,7 +7,8 @@
 /// that does not hold it, and pages it reaches are not reused (the caller's duty, see `keptVersions`).
 ///
 /// After a failed flush nothing is committed any more: the kernel may have dropped the pages, so
-/// what the disk holds is unknown.
+/// what the disk holds is unknown. The commits that were not durable have come to nothing: the durable version is the
+/// newest again, and others may write, once nobody reads those commits any more: their pages are free to others.
 ///
 /// Thread rule: any thread.
 package final class CommitPipeline: @unchecked Sendable {
@@ -39,6 +40,9 @@ package final class CommitPipeline: @unchecked Sendable {
     /// To be called by the flusher thread: nil, or why it failed.
     var ready: [(call: Completion, failure: String?)] = []
     var isStopping = false
+    var isInRound = false
+    /// Nobody was told yet that versions have come to nothing.
+    var owesNotice = false
   }
 
   private let storage: any Storage
@@ -48,19 +52,23 @@ package final class CommitPipeline: @unchecked Sendable {
   private let roundLock = Lock()
   private var state: State
   private var flusher: Thread?
-  /// What readers of this process may take: ahead of the shared cell after commits without flush.
+  /// What readers of this process may take: ahead of the shared cell after commits without flush, until they fail.
   private let ownVisible: VersionCell
   private let ownMemory: UnsafeMutableRawPointer
   /// Told each version that has become visible to this process, with no lock held.
   private let becameVisible: @Sendable (UInt64) -> Void
+  /// Told, with no lock held, that versions which this process has seen have come to nothing.
+  private let lostVersions: @Sendable () -> Void
 
   package init(
     storage: any Storage, coordination: Coordination, recovered: Recovery,
-    becameVisible: @escaping @Sendable (UInt64) -> Void = { _ in }
+    becameVisible: @escaping @Sendable (UInt64) -> Void = { _ in },
+    lostVersions: @escaping @Sendable () -> Void = {}
   ) {
     self.storage = storage
     self.coordination = coordination
     self.becameVisible = becameVisible
+    self.lostVersions = lostVersions
     identity = recovered.identity
     state = State(
       complete: recovered.record, durable: recovered.record, durableSlot: recovered.slot)
@@ -72,7 +80,8 @@ package final class CommitPipeline: @unchecked Sendable {
 
   deinit { ownMemory.deallocate() }
 
-  /// The newest version that a reader of this process may take. Never waits, never goes back.
+  /// The newest version that a reader of this process may take. Never waits, and goes back only when commits that
+  /// were not durable have come to nothing.
   package func visible() -> VersionRecord {
     let shared = coordination.visible.load()
     guard let own = ownVisible.load() else {
@@ -105,7 +114,10 @@ package final class CommitPipeline: @unchecked Sendable {
   package func beginTransaction(waiting: Waiting? = nil) throws -> (
     base: VersionRecord, isFresh: Bool
   ) {
-    let held = lock.withLock {
+    let held = try lock.withLock {
+      if let failure = state.failure {
+        throw EngineError.poisoned(path: storage.path, cause: failure)
+      }
       state.transactionIsOpen = true
       return state.holdsWriting
     }
@@ -159,6 +171,7 @@ package final class CommitPipeline: @unchecked Sendable {
       return (recovered.record, recovered.record != known)
     } catch {
       try endTransaction()
+      tellOfLostVersions()
       throw error
     }
   }
@@ -171,11 +184,15 @@ package final class CommitPipeline: @unchecked Sendable {
     try releaseIfIdle()
   }
 
-  /// With the lock held: lets other processes write once nothing of ours is left to flush.
+  /// With the lock held: lets other processes write once nothing of ours is left to flush, or can be.
   private func releaseIfIdle() throws(SystemError) {
-    guard state.holdsWriting, !state.transactionIsOpen,
-      state.complete.version == state.durable.version
-    else { return }
+    guard state.holdsWriting, !state.transactionIsOpen else { return }
+    if state.complete.version != state.durable.version {
+      // What a round is just writing is part of the file.
+      guard state.failure != nil, !state.isInRound else { return }
+      state.holdsWriting = false
+      return coordination.endWriting(onceUnreadBehind: state.durable.version)
+    }
     state.holdsWriting = false
     try coordination.endWriting()
   }
@@ -214,10 +231,20 @@ package final class CommitPipeline: @unchecked Sendable {
         coordination.announce()
         becameVisible(published)
       }
+      tellOfLostVersions()
     }
     roundLock.lock()
     defer { roundLock.unlock() }
+    lock.withLock { state.isInRound = true }
+    defer { lock.withLock { endRound() } }
     try round(&published)
+  }
+
+  /// With the lock held.
+  private func endRound() {
+    state.isInRound = false
+    // Should it fail, the right to write goes with the lock file's descriptor.
+    if state.failure != nil { try? releaseIfIdle() }
   }
 
   /// Starts the flusher thread, which `requestDurability` and completions need, unless it runs.
@@ -257,14 +284,30 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// Refuses all further commits.
+  /// Refuses all further commits. Those that are not durable come to nothing.
   package func fail(_ reason: String) {
     lock.withLock {
-      state.failure = state.failure ?? reason
+      if state.failure == nil {
+        state.failure = reason
+        // First, so that none of them is taken any more. Who took one before has said so in its slot.
+        ownVisible.store(state.durable)
+        state.owesNotice = true
+      }
       state.ready += state.completions.map { ($0.call, reason) }
       state.completions = []
       lock.wakeAll()
+      // Should it fail, the right to write goes with the lock file's descriptor.
+      try? releaseIfIdle()
     }
+  }
+
+  /// Once, after a failure, with no lock held.
+  private func tellOfLostVersions() {
+    let owes = lock.withLock {
+      defer { state.owesNotice = false }
+      return state.owesNotice
+    }
+    if owes { lostVersions() }
   }
 
   /// Rounds that nobody waits for begin this many milliseconds apart. Flushing without a pause cost an import 5% of
@@ -413,6 +456,9 @@ package final class CommitPipeline: @unchecked Sendable {
       return (state.ready, state.completions)
     }
     for completion in due { completion.call(completion.failure) }
-    for completion in late { completion.call("the database was released before it was flushed") }
+    let reason = "the database was released before it was flushed"
+    for completion in late { completion.call(reason) }
+    // Whoever holds a snapshot yet keeps the lock file open, and with it the right to write.
+    if lock.withLock({ state.complete.version != state.durable.version }) { fail(reason) }
   }
 }

@@ -85,6 +85,10 @@ package final class Coordination: @unchecked Sendable {
   /// On the present database file; guarded by `leaving`.
   private var locks: FileLocks?
   private let busErrors: BusErrors.Place?
+  /// 1: the right to write is given up once no version behind `unread` is held.
+  private let owesWriting = AtomicWord.allocate()
+  /// Guarded by `leaving`.
+  private var unread: UInt64?
   /// How many of the watchers are this handle's own, 0 or 1.
   private let ownWatchers = AtomicWord.allocate()
 
@@ -179,6 +183,7 @@ package final class Coordination: @unchecked Sendable {
 
   deinit {
     wantsToLeave.deallocate()
+    owesWriting.deallocate()
     ownWatchers.deallocate()
     BusErrors.forget(busErrors)
     System.unmap(memory, length: Place.bytes)
@@ -237,6 +242,7 @@ package final class Coordination: @unchecked Sendable {
 
   /// Called after a version was released.
   func releasedVersion() {
+    if owesWriting.load() == 1 { endWritingIfUnread() }
     guard wantsToLeave.load() == 1 else { return }
     leaving.withLock {
       // The kernel gives the locks up with the descriptor anyhow; only the file may stay behind.
@@ -262,9 +268,15 @@ package final class Coordination: @unchecked Sendable {
     }
   }
 
-  private var holdsVersions: Bool {
+  private var holdsVersions: Bool { holdsVersions(after: nil) }
+
+  /// Whether this handle holds a version later than one, or any.
+  private func holdsVersions(after version: UInt64?) -> Bool {
     let used = min(Int(clamping: word(Place.usedReaderSlots).load()), Place.allSlotCount)
-    return (0..<used).contains { word(Place.readers + $0 * 64).load() == token }
+    return (0..<used).contains { slot in
+      let place = Place.readers + slot * 64
+      return word(place).load() == token && (version.map { word(place + 8).load() > $0 } ?? true)
+    }
   }
 
   // MARK: Telling other processes
@@ -329,5 +341,23 @@ package final class Coordination: @unchecked Sendable {
     note(.writing, isHeld: false)
     _ = try System.lock(
       descriptor, .none, at: LockByte.writing, length: 1, wait: false, path: path)
+  }
+
+  /// Ends `beginWriting` as soon as this handle holds no version later than one: such versions have come to nothing, and
+  /// whoever writes next takes their pages.
+  package func endWriting(onceUnreadBehind version: UInt64) {
+    leaving.withLock { unread = version }
+    owesWriting.store(1)
+    endWritingIfUnread()
+  }
+
+  private func endWritingIfUnread() {
+    leaving.withLock {
+      guard let version = unread, !holdsVersions(after: version) else { return }
+      unread = nil
+      owesWriting.store(0)
+      // Should it fail, the right goes with the descriptor.
+      try? endWriting()
+    }
   }
 }

@@ -34,7 +34,7 @@ package enum CoordinationError: Error, Equatable, CustomStringConvertible {
     case .tooManyWriters(_, let limit):
       "\(limit) writers are waiting already; try again later"
     case .held(let what, let path, let process, let seconds):
-      what.description(process) + ", and did for " + Self.text(seconds)
+      what.description(process) + "; it was waited for " + Self.text(seconds)
         + "; try again later, or wait longer (--wait); a process that was stopped has to go on or be ended"
         + (process == nil ? " (who has \(path) open, 'fuser' tells)" : "")
     }
@@ -69,7 +69,7 @@ extension Coordination {
     func description(_ process: Int32?) -> String {
       let who = process.map { "process \($0), which" } ?? "a process that"
       return switch self {
-      case .registration: "\(who) opens the file just now"
+      case .registration: "\(who) is just opening the file"
       case .presence: "\(who) has the file for itself alone, as a compaction does"
       case .turn: "\(who) is in a write transaction"
       case .writing: "\(who) has commits that are not on the disk yet"
@@ -117,7 +117,7 @@ extension Coordination {
       if error == .cancelled { throw EngineError.cancelled }
       throw CoordinationError.held(
         what, lockFile: path, process: holder(what, at: byte, descriptor, path: path),
-        seconds: patience?.seconds ?? 0)
+        seconds: patience?.limit ?? 0)
     }
   }
 

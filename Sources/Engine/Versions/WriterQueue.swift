@@ -20,7 +20,8 @@ package final class WriterQueue: @unchecked Sendable {
 
   package init(_ coordination: Coordination, waiting: Waiting) {
     self.coordination = coordination
-    self.waiting = waiting
+    // It is short, and whoever stops a program wants it to finish what it has begun.
+    self.waiting = Waiting(seconds: waiting.seconds, notice: waiting.notice)
   }
 
   deinit {
