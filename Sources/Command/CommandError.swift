@@ -126,6 +126,7 @@ extension CommandError {
     case .unreadableInput, .missingProgram: .inputMissing
     case .cannotCreate: .cannotCreate
     case .busy: .busy
+    case .notTidied(let cause): status(cause)
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
       .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .unfinished, .otherFormat,

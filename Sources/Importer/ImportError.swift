@@ -1,3 +1,5 @@
+import Engine
+
 /// A place in an input.
 ///
 /// - `file`: the path as it was given, or `standard input`.
@@ -84,6 +86,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case invalidOption(String)
   /// The import had ended with an error, and then what it had committed could not be flushed.
   case notDurable(after: String, cause: String)
+  /// Everything was committed and is durable, and what follows an import, as a compaction, failed.
+  case notTidied(cause: EngineError)
   /// `shouldStop` said so while a pipe had nothing to read.
   case interrupted
 
@@ -132,6 +136,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .notDurable(let first, let cause):
       "\(first); and then what had been committed could not be made durable: \(cause); "
         + "see what is there with 'sheaf info', and go on with --resume"
+    case .notTidied(let cause):
+      "everything is committed: do not run the import again; but what follows it failed: \(cause)"
     case .interrupted: "interrupted before the first record"
     case .missingProgram(let path, let program, let advice):
       "\(path): the input is compressed and needs the program \(program), which is not installed: "

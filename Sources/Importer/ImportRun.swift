@@ -438,38 +438,6 @@ struct ImportRun {
         ], file)
     }
   }
-
-  /// File size and the should-compact rule.
-  private mutating func finish(_ database: Database) throws {
-    try database.trim()
-    var use = try database.fileUse()
-    report.bytesWritten = database.bytesWritten
-    report.compaction = CompactionResult(
-      decision: options.compaction.mode == .never ? .disabled : .notNeeded, before: use.total,
-      after: use.total)
-    if report.isInterrupted {
-      // Somebody is waiting for the end.
-      report.compaction = CompactionResult(
-        decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
-    } else if options.compaction.shouldCompact(total: use.total, used: use.used) {
-      let began = System.monotonicNanoseconds
-      do {
-        database.turnWaiting = options.waiting
-        report.compaction = try database.compact(shouldStop: options.shouldStop)
-      } catch EngineError.busy(_, let reason) {
-        report.compaction = CompactionResult(
-          decision: .skippedInUse, before: use.total, after: use.total, reason: reason)
-      } catch EngineError.cancelled {
-        report.isInterrupted = true
-        report.compaction = CompactionResult(
-          decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
-      }
-      report.compactionSeconds = Double(System.monotonicNanoseconds - began) / 1e9
-      use = try database.fileUse()
-    }
-    report.file = use
-    report.objects = try existingTable(database)?.count ?? 0
-  }
 }
 
 extension ImportOptions {

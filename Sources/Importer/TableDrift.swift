@@ -122,7 +122,7 @@ struct TableDrift {
         ? "if they are the same: \(TableDrift.rename(known))"
         : hasHeader
           ? "is it the right file? If its first record holds no names, give them with --header "
-            + "NAMES; if they are other names for the same, say so with --rename; --new-columns adds them with --new-columns"
+            + "NAMES; if they are other names for the same, say so with --rename; --new-columns adds them"
           : "it seems to have no header: say --header NAMES or --header yes, or add its columns with "
             + "--new-columns"
       return .unlikeTable(

@@ -101,6 +101,35 @@ struct DisplacedTests {
     }
   }
 
+  @Test(
+    "A file cut short from outside within a transaction: nothing is said to be committed",
+    arguments: Durability.allCases)
+  func cut(durability: Durability) throws {
+    let name = String(repeating: "a long name ", count: 40)
+    func insert(_ rows: Int, into table: WritableTable) throws {
+      for row in 0..<rows { try table.insert([.text("\(name) \(row &* 7919 % 10_007)")]) }
+    }
+    for (before, after) in [(10, 20_000), (20_000, 20_000), (20_000, 0)] {
+      let folder = DisplacedTests()
+      let database = try folder.create(rows: 20_000)
+      let error = #expect(throws: EngineError.self, "\(before), \(after)") {
+        try database.write(durability: durability) { transaction in
+          let table = try transaction.table("apps")
+          try insert(before, into: table)
+          let descriptor = try System.open(folder.path, .readWrite)
+          defer { System.close(descriptor) }
+          let length = try System.status(descriptor, path: folder.path).size
+          try System.resize(descriptor, to: length / 8192 * 4096, path: folder.path)
+          try insert(after, into: table)
+        }
+        try database.flush()
+      }
+      let text = "\(String(describing: error))"
+      #expect(text.contains("cut short") || text.contains("the file ends before"), "\(text)")
+      #expect(throws: EngineError.self) { try database.close() }
+    }
+  }
+
   @Test("A handle that wrote says at its end that its file is gone", arguments: Event.allCases)
   func atTheEnd(event: Event) throws {
     let database = try create()

@@ -34,9 +34,8 @@ enum CheckCommand {
       ) { database in
         let found = try database.check()
         // What imports have noted is theirs, and nothing that the engine knows of. It is looked at in place.
-        let notes =
-          found.unreadable > 0 ? nil : (try? database.snapshot()).map(ImportNotes.problems)
-        return (found, found.problems + (notes ?? []))
+        if found.unreadable > 0 { return (found, found.problems) }
+        return (found, found.problems + ImportNotes.problems(try database.snapshot()))
       }
     } catch let error as EngineError {
       // A file that cannot even be opened because of what is in it is a finding, not a failure.

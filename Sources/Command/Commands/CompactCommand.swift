@@ -120,7 +120,7 @@ enum CompactCommand {
       throw CommandError(.busy, reason + "; run the command again when nobody uses the file")
     case .skippedNoSpace:
       throw CommandError(.inputOutput, reason + "; free some space and run the command again")
-    case .skippedNotOwner: throw CommandError(.cannotCreate, reason)
+    case .skippedNotOwner, .skippedOtherNames: throw CommandError(.cannotCreate, reason)
     case .compacted, .notNeeded, .disabled: return .done
     }
   }
@@ -194,7 +194,7 @@ enum CompactCommand {
       return "\(path): compacted: \(sizes(result)), in \(HumanFormat.duration(seconds: seconds))\n"
     case .notNeeded, .disabled:
       return "\(path): not needed: \(HumanFormat.size(result.before))\n"
-    case .skippedInUse, .skippedNoSpace, .skippedNotOwner: return ""
+    case .skippedInUse, .skippedNoSpace, .skippedNotOwner, .skippedOtherNames: return ""
     }
   }
 

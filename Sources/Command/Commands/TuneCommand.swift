@@ -21,9 +21,10 @@ enum TuneCommand {
     help: "Import at most the first N records, in every run")
   static let maxSeconds = Option<Int>(
     "max-seconds", .positiveCount(upTo: 1_000_000), default: "30", group: experimentGroup,
-    help: "A combination that would take longer for one run, by an estimate from its first 100 "
-      + "transactions, is measured on as many records as fit; its times, sizes and bytes are "
-      + "multiplied to stand for all, and marked as such")
+    help:
+      "A combination that would take longer for one run, by an estimate from two short ones, "
+      + "is measured on as many records as fit; its times, sizes and bytes are estimated for all, "
+      + "from how they grew, and marked as such")
   static let output = Option<String>(
     "output", .path.shown(as: "DIR"), defaultNote: "bench-results/tune-DATE",
     group: experimentGroup,

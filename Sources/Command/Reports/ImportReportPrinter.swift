@@ -340,7 +340,8 @@ struct ImportReportPrinter {
         + HumanFormat.duration(seconds: report.compactionSeconds)
     case .notNeeded: return "not needed"
     case .disabled: return result.reason.map { "left out: \($0)" } ?? "turned off"
-    case .skippedInUse, .skippedNoSpace, .skippedNotOwner: return "skipped: \(result.reason ?? "")"
+    case .skippedInUse, .skippedNoSpace, .skippedNotOwner, .skippedOtherNames:
+      return "skipped: \(result.reason ?? "")"
     }
   }
 

@@ -145,6 +145,7 @@ package final class BlockWriter {
   private func write(_ run: inout Run) throws {
     guard !run.buffer.isEmpty else { return }
     let end = Layout.pages(holding: run.cursor) * Layout.pageBytes
+    try storage.checkLength(length)
     if end > length { try grow(to: end) }
     let start = run.start
     let storage = storage

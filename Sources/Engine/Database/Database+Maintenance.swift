@@ -16,6 +16,8 @@ public struct CompactionResult: Sendable, Equatable {
     case skippedNoSpace
     /// The file belongs to somebody else: its copy would not.
     case skippedNotOwner
+    /// The file has other names (hard links), or is mounted by itself: the copy would not be found there.
+    case skippedOtherNames
   }
   /// What was decided.
   public let decision: Decision
@@ -121,7 +123,8 @@ extension Database {
   /// new one.
   ///
   /// Skipped, with the reason, when another process or handle has the file open, when a snapshot is
-  /// held, or when the disk has no room. Waits for the writers who asked before.
+  /// held, when the disk has no room, when the copy could not have the file's owner and permissions, or when the
+  /// file has other names. Waits for the writers who asked before.
   ///
   /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back; on as many threads
   ///   as there are processors. The disk needs room for the copy.
@@ -202,8 +205,19 @@ extension Database {
     if try System.freeSpace(at: System.directory(of: path)) < need {
       return skipped(.skippedNoSpace, "the copy needs up to \(need) bytes of free disk space")
     }
+    if let file = parts.storage as? FileStorage, try file.links() > 1 {
+      return skipped(
+        .skippedOtherNames,
+        "the file has other names (hard links), which would keep what is there now; remove them, or write a "
+          + "compact copy")
+    }
     do {
       try replace(parts, record, shouldStop)
+    } catch let error as SystemError where error.isMountPoint {
+      return skipped(
+        .skippedOtherNames,
+        "the file is mounted by itself, so that no other can take its place; compact it where it is mounted "
+          + "from, or write a compact copy")
     } catch let error as SystemError where error.isNoSpace {
       return skipped(.skippedNoSpace, "\(error)")
     } catch let error as AccessNotKept {

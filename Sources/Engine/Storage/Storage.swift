@@ -51,3 +51,17 @@ extension Storage {
   package func flushName() throws(SystemError) {}
   package func checkName() throws {}
 }
+
+extension Storage {
+  /// Throws `EngineError.displaced` when the file is shorter than this process left it: what was cut off from
+  /// outside would come back as zeros behind the next write.
+  package func checkLength(_ least: Int) throws {
+    let present = try length()
+    guard present < least else { return }
+    throw EngineError.displaced(
+      path: path,
+      reason:
+        "the database file was cut short from outside while it was open, from \(least) bytes to \(present): "
+        + "run 'sheaf check', and restore a copy")
+  }
+}

@@ -48,6 +48,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// True when the disk, the quota or the file-size limit is exhausted.
   public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+  /// True when what was to be replaced is a place where something is mounted.
+  package var isMountPoint: Bool { code == EBUSY && operation == "rename" }
   /// True when a file or a folder on the way to it does not exist.
   public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
   /// True when the file or its folder may not be written by this user, or not at all.

@@ -381,6 +381,7 @@ package final class CommitPipeline: @unchecked Sendable {
     }
     do {
       try storage.checkName()
+      try storage.checkLength(Int(clamping: target.end))
     } catch EngineError.displaced(let path, let reason) {
       fail(reason)
       throw EngineError.displaced(path: path, reason: reason)

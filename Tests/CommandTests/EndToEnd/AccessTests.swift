@@ -118,6 +118,71 @@ import Testing
     #expect(copy.owner == 65_534 && copy.permissions & 0o077 == 0o004)
   }
 
+  /// A file with two names is not taken apart: who reads it by the other would be left with the old one.
+  @Test func severalNames() throws {
+    let bench = try filled()
+    try FileManager.default.linkItem(atPath: bench.database, toPath: bench.path("other.sheaf"))
+    let result = try bench.run(["compact", bench.database], status: .cannotCreate)
+    #expect(result.errorText.contains("other names (hard links)"))
+    let imported = try bench.run([
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--max-rejects",
+      "1", "--compact", "always", "--report", "json",
+    ])
+    #expect(try Report(imported.output)["compaction"]["decision"].text == "skippedOtherNames")
+    for name in ["t.sheaf", "other.sheaf"] {
+      #expect(try bench.run(["query", bench.path(name), "--count"]).outputText == "2\n", "\(name)")
+    }
+    try System.remove(bench.path("other.sheaf"))
+    try bench.run(["compact", bench.database])
+  }
+
+  /// A file that is mounted by itself, as containers do it, cannot be replaced.
+  @Test func ownMount() throws {
+    let bench = try filled()
+    let place = bench.path("mounted.sheaf")
+    try bench.write("mounted.sheaf", "")
+    func mount(_ words: String...) -> Bool {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = words
+      process.standardError = FileHandle.nullDevice
+      guard (try? process.run()) != nil else { return false }
+      process.waitUntilExit()
+      return process.terminationStatus == 0
+    }
+    guard getuid() == 0, mount("mount", "--bind", bench.database, place) else {
+      print("skipped: root and bind mounts are needed")
+      return
+    }
+    defer { _ = mount("umount", place) }
+    let result = try bench.run(["compact", place], status: .cannotCreate)
+    #expect(result.errorText.contains("mounted by itself"))
+    let imported = try bench.run([
+      "import", bench.path("in.csv"), "--into", place, "--table", "t", "--max-rejects", "1",
+      "--compact", "always", "--report", "json",
+    ])
+    #expect(try Report(imported.output)["compaction"]["decision"].text == "skippedOtherNames")
+    #expect(try bench.run(["query", bench.database, "--count"]).outputText == "2\n")
+  }
+
+  /// All is committed when a compaction fails: whoever repeats the import has all records twice.
+  @Test func afterTheCommit() throws {
+    let bench = try filled()
+    let temporary = bench.path("t.sheaf-temporary")
+    try bench.write("t.sheaf-temporary", "my own")
+    let result = try SheafProcess.run([
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--max-rejects",
+      "1", "--compact", "always", "--report-file", bench.path("runs.jsonl"),
+    ])
+    #expect(result.status == 73, "\(result.errorText)")
+    #expect(result.errorText.contains("everything is committed: do not run the import again"))
+    #expect(result.errorText.contains("t.sheaf-temporary"))
+    #expect(try bench.text("runs.jsonl").contains("\"imported\":1"))
+    #expect(try bench.text("t.sheaf-temporary") == "my own")
+    try System.remove(temporary)
+    #expect(try bench.run(["query", bench.database, "--count"]).outputText == "2\n")
+  }
+
   #if os(Linux)
     /// user::rw-, user:65534:rw-, group::---, mask::rw-, other::---
     private static let list: [UInt8] = [
