@@ -9,8 +9,10 @@ extension Coordination {
     -> (Int32, alone: Bool)
   {
     var patience: Patience? = Patience(waiting, least: momentSeconds)
+    // Those who wait for a compaction hinder each other for moments: that is not what they wait for.
+    var obstacle = Held.registration
     while true {
-      let descriptor = try register(path, database, &patience)
+      let descriptor = try register(path, database, obstacle, &patience)
       do {
         let alone = try System.lock(
           descriptor, .exclusive, at: LockByte.presence, length: 1, wait: false, path: path)
@@ -21,8 +23,9 @@ extension Coordination {
           // Without the registration, for which others would wait, and not know for what this one does.
           _ = try System.lock(
             descriptor, .none, at: LockByte.registration, length: 1, wait: false, path: path)
+          obstacle = .presence
           try pause(
-            for: .presence, at: LockByte.presence, descriptor, path: path, &patience)
+            for: obstacle, at: LockByte.presence, descriptor, path: path, &patience)
           System.close(descriptor)
           continue
         }
@@ -44,13 +47,16 @@ extension Coordination {
   static let momentSeconds = 0.1
 
   /// Opens the lock file and takes the registration lock.
-  private static func register(_ path: String, _ database: String, _ patience: inout Patience?)
-    throws -> Int32
-  {
+  ///
+  /// - Parameter obstacle: what is said to be waited for.
+  private static func register(
+    _ path: String, _ database: String, _ obstacle: Held,
+    _ patience: inout Patience?
+  ) throws -> Int32 {
     let descriptor = try LockFileAccess.open(path, database)
     do {
       try take(
-        .registration, .exclusive, at: LockByte.registration, descriptor, path: path, &patience)
+        obstacle, .exclusive, at: LockByte.registration, descriptor, path: path, &patience)
       try LockFileAccess.share(descriptor, path, of: database)
       return descriptor
     } catch {
@@ -68,7 +74,7 @@ extension Coordination {
   ) throws -> Bool {
     var patience: Patience? = Patience(Waiting())
     while true {
-      let descriptor = try register(path, database, &patience)
+      let descriptor = try register(path, database, .registration, &patience)
       // Whoever waits for the locks finds the file gone then, and makes another.
       defer { System.close(descriptor) }
       guard try CompanionFile.isNamed(path, descriptor) else { continue }

@@ -70,7 +70,7 @@ import Testing
     for result in patient {
       #expect(result.status == 0, "\(result.errorText)")
       #expect(result.errorText.split(separator: "\n").count == 1)
-      #expect(result.errorText.contains(": waiting for "), "\(result.errorText)")
+      #expect(result.errorText.contains(": waiting for \(who)"), "\(result.errorText)")
     }
     try database.close()
     #expect(try count(bench) == "count\n2\n")
