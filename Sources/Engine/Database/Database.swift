@@ -108,6 +108,8 @@ public final class Database: @unchecked Sendable {
     var turnWaiting: Waiting?
     /// The same for the turn in which a file is tidied up, which can go without.
     var tidyingWaiting = Waiting()
+    /// Nil once the handle is closed: kept by those alone who can give more.
+    var given: GivenNumbers?
   }
 
   /// The file, absolute, behind all links on the way that was given.
@@ -151,6 +153,8 @@ public final class Database: @unchecked Sendable {
     recoveryNote = recovered.fallback
     listeners = CommitListeners(coordination, watchesFile: options.watchesLockFile)
     queue = WriterQueue(coordination, waiting: options.waiting)
+    shared.given = .shared(
+      GivenNumbers.Place(database: recovered.identity, lockFile: coordination.identity))
     let parts = try Parts(
       storage: storage, locks: locks, coordination: coordination, recovered: recovered,
       listeners: listeners)

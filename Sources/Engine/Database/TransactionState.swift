@@ -15,6 +15,9 @@ final class TransactionState {
   var deletedEditors: [TableEditor] = []
   var catalogueIsChanged = false
   private(set) var isEnded = false
+  /// Tables of the file have lesser numbers, those that this transaction has made have not.
+  private let firstNewTable: UInt32
+  private let given: GivenNumbers?
   private let health = TransactionHealth()
   private let nesting: NestingGuard.Entry
   private let owner = ExecutionContext.here
@@ -44,6 +47,9 @@ final class TransactionState {
         (base, space, writer, catalogue) = try translatingErrors(path) { [parts] in
           try Self.begin(database, parts, waiting: turn.waiting)
         }
+        given = database.lock.withLock { database.shared.given }
+        firstNewTable = catalogue.nextTableNumber
+        catalogue.nextTableNumber = given?.nextTable(from: firstNewTable) ?? firstNewTable
       } catch {
         database.queue.leave(turn)
         throw error
@@ -217,6 +223,8 @@ final class TransactionState {
   {
     let store = ClusterStore(
       writer: writer, blocks: parts.blocks, baseEnd: base.end, builder: database.builder)
+    var table = table
+    table.nextKey = given?.nextKey(of: table.number, from: table.nextKey) ?? table.nextKey
     store.tail = database.tails.take(table.number)
     let reader = TreeReader(blocks: parts.blocks, root: table.root, end: base.end)
     let tree = try TreeEditor(
@@ -362,9 +370,21 @@ final class TransactionState {
     }
   }
 
+  /// Has no other transaction of this process give what this one has given in vain.
+  private func noteGivenNumbers() {
+    let all = Array(editors.values) + deletedEditors
+    given?.add(
+      nextTable: catalogue.nextTableNumber,
+      nextKeys: all.filter { $0.number < firstNewTable }.compactMap { editor in
+        editor.nextGivenKey.map { (editor.number, $0) }
+      },
+      tables: { Set(catalogue.tables.map(\.number) + deletedEditors.map(\.number)) })
+  }
+
   /// Rolls back unless the transaction has ended already.
   func abandon() {
     if isEnded { return }
+    noteGivenNumbers()
     if health.failure == nil {
       space.rollBack()
       keepKeys { !$0.isChanged }

@@ -15,6 +15,9 @@ package final class TableEditor {
   let store: ClusterStore
   package let path: String
   private var appended = 0
+  /// What follows the last key that somebody was told; nil: nobody was. Rows that are added in bulk get keys, too,
+  /// but whoever adds them does not learn them.
+  private(set) var nextGivenKey: Int64?
   var schemaIsChanged: Bool
   /// The primary key's index; empty when the table has none.
   package internal(set) var index: KeyIndex
@@ -137,6 +140,7 @@ package final class TableEditor {
       try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
       enter(values, of: key)
+      nextGivenKey = table.nextKey
       try limitIndex()
       return key
     }
