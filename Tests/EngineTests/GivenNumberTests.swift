@@ -75,7 +75,11 @@ struct GivenNumberTests {
     try database.write { try append($0) }
     #expect(try keys(database) == Array(1...10))
     // Behind one that was told, they count.
-    #expect(try cancel(database) { try append($0); return try $0.table("t").insert([.int(0)]) } == 21)
+    let key = try cancel(database) {
+      try append($0)
+      return try $0.table("t").insert([.int(0)])
+    }
+    #expect(key == 21)
     #expect(try database.write { try $0.table("t").insert([.int(0)]) } == 22)
   }
 

@@ -122,7 +122,7 @@ final class TransactionState {
     _ name: String, _ columns: [Column], key: String?, indexes: [String]
   ) throws {
     try checkName(name)
-    guard !catalogue.tables.contains(where: { $0.name == name }) else {
+    guard catalogue.place(named: name) == nil else {
       throw EngineError.tableExists(name: name)
     }
     try makeTable(name, columns, key: key, indexes: indexes)
@@ -152,7 +152,7 @@ final class TransactionState {
     var table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
     table.valueIndexes = try newIndexes(indexes, schema, table: name)
     catalogue.nextTableNumber = next
-    catalogue.tables.append(table)
+    catalogue.add(table)
     catalogueIsChanged = true
     editors[name] = try makeEditor(table, schema, isNew: true)
   }
@@ -189,7 +189,7 @@ final class TransactionState {
   ) throws -> TableEditor? {
     try use {
       let name = Catalogue.companionName(purpose, of: table.number)
-      if !catalogue.tables.contains(where: { $0.name == name }) {
+      if catalogue.place(named: name) == nil {
         guard let columns else { return nil }
         try makeTable(name, columns, key: columns.first?.name, indexes: [])
       }
@@ -200,7 +200,7 @@ final class TransactionState {
   func editor(_ name: String) throws -> TableEditor {
     try use {
       if let editor = editors[name] { return editor }
-      guard var table = catalogue.tables.first(where: { $0.name == name }) else {
+      guard var table = catalogue.table(named: name) else {
         throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
       }
       let bytes = try parts.blocks.block(table.schema, end: base.end)
@@ -215,7 +215,7 @@ final class TransactionState {
   /// The table with a number, which it keeps whatever it is called; nil when it is gone.
   func editor(number: UInt32) throws -> TableEditor? {
     try checkOpen()
-    return try catalogue.tables.first { $0.number == number }.map { try editor($0.name) }
+    return try catalogue.table(number: number).map { try editor($0.name) }
   }
 
   private func makeEditor(_ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool) throws
@@ -304,9 +304,9 @@ final class TransactionState {
 
   /// Phase one: everything but the slot.
   private func writeBlocks() throws -> VersionRecord {
-    for (name, editor) in editors where editor.isChanged {
-      guard let index = catalogue.tables.firstIndex(where: { $0.name == name }) else { continue }
-      catalogue.tables[index] = try editor.seal()
+    for editor in editors.values where editor.isChanged {
+      guard let place = catalogue.place(number: editor.number) else { continue }
+      catalogue.tables[place] = try editor.seal()
     }
     try gatherRoots()
     let root = try writer.append(node: catalogue.encode())
