@@ -25,8 +25,8 @@ public final class Database: @unchecked Sendable {
     public var access: Access
     /// What `write` and `commit` do when not told otherwise.
     public var durability: Durability
-    /// Asked when a file is opened for writing, with its length and the bytes in use: true compacts
-    /// it, unless somebody else uses it. See `compactionAtOpen`.
+    /// Asked when a file is opened for writing, with its length and the bytes in use (`FileUse.needed`, which
+    /// leaves gaps out): true compacts it, unless somebody else uses it. See `compactionAtOpen`.
     public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
     /// The most versions that may be alive: the newest, and older ones that somebody holds, in any
     /// process. A commit that would exceed it throws `EngineError.tooManyVersions` and is rolled back;
