@@ -175,6 +175,8 @@ struct IdentityTests {
       try database.close()
       order.append("closed")
     }
+    // A transaction that is asked for before would wait for the other one.
+    while !database.lock.withLock({ database.shared.isClosed }) { System.sleep(milliseconds: 1) }
     System.sleep(milliseconds: 30)
     #expect(order.list.isEmpty)
     #expect(throws: EngineError.closed(path: database.path)) { try database.write { _ in } }
