@@ -261,7 +261,7 @@ public struct CompactionPolicy: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - total: the file's length, in bytes.
-  ///   - used: the bytes of it that the newest version needs.
+  ///   - used: the bytes of it that the newest version needs: `FileUse.needed`.
   public func shouldCompact(total: Int, used: Int) -> Bool {
     switch mode {
     case .always: true

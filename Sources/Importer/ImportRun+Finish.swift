@@ -26,7 +26,7 @@ extension ImportRun {
       // Somebody is waiting for the end.
       report.compaction = CompactionResult(
         decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
-    } else if options.compaction.shouldCompact(total: use.total, used: use.used) {
+    } else if options.compaction.shouldCompact(total: use.total, used: use.needed) {
       let began = System.monotonicNanoseconds
       do {
         database.turnWaiting = options.waiting

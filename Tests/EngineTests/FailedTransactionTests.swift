@@ -135,6 +135,7 @@ struct FailedTransactionTests {
         #expect(storage.failure != nil, "\(what)")
       }
       storage.recover()
+      try model.learnNextKeys(database)
       try #require(try database.check().problems == [], "\(what)")
       try #require(try model.difference(database.snapshot()) == nil, "\(what)")
     }
@@ -375,5 +376,63 @@ struct FailedTransactionTests {
       #expect(throws: Never.self, "operation \(number)") { try writer.commit(version: 3) }
       if storage.failure == nil { break }
     }
+  }
+
+  /// The first of the two that are to be joined is open by then, and its block is given up.
+  @Test("The second leaf that is to be joined cannot be read, and another one is changed then")
+  func joining() throws {
+    var failures = 0
+    for number in 0..<20 {
+      let storage = FailingStorage(RecordingStorage(isRecording: false))
+      let space = SpaceMap(version: 1)
+      let blocks = try BlockReader(storage: storage)
+      var limits = TreeEditor.Limits()
+      (limits.nodeCapacity, limits.clusterRows, limits.tailRows) = (4, 4, 4)
+      limits.shortTailRows = 2
+      func transaction(_ root: TreeRoot) throws -> (BlockWriter, TreeEditor) {
+        let end = UInt64(try storage.length())
+        let writer = BlockWriter(storage: storage, space: space, length: Int(end))
+        let store = ClusterStore(
+          writer: writer, blocks: blocks, baseEnd: end, builder: ClusterBuilder())
+        store.columnIDs = [1]
+        let reader = TreeReader(blocks: blocks, root: root, end: end)
+        return (writer, try TreeEditor(reader: reader, clusters: store, limits: limits))
+      }
+      func add(_ key: Int64, _ tree: TreeEditor, appended: Int) throws {
+        try tree.withTail(nextKey: key, appended: appended) {
+          try $0.rows.append(key: key, values: [.text("row \(key)")])
+        }
+      }
+      // A node of four full leaves, and one of two that are small enough together.
+      var (writer, tree) = try transaction(.empty)
+      for key in 1...16 as ClosedRange<Int64> { try add(key, tree, appended: 1000) }
+      for key in 17...20 as ClosedRange<Int64> { try add(key, tree, appended: 0) }
+      let root = try tree.seal()
+      #expect(root.level == 2)
+      try writer.writeOut()
+      try writer.commit(version: 2)
+      (writer, tree) = try transaction(root)
+      // The way to the second node is not what fails.
+      _ = try tree.place(ofKey: 20)
+      storage.fail(after: number, code: 5, reads: true)
+      do {
+        try add(21, tree, appended: 0)
+      } catch {
+        failures += 1
+      }
+      let hasFailed = storage.failure != nil
+      storage.recover()
+      #expect(try tree.update(1, [(0, .text("changed"))]))
+      let changed = try tree.seal()
+      try writer.writeOut()
+      try writer.commit(version: 3)
+      #expect(changed.count == (hasFailed ? 20 : 21))
+      // Whoever gives everything up finds no block that was given up before.
+      (writer, tree) = try transaction(changed)
+      try tree.removeAll()
+      #expect(throws: Never.self, "operation \(number)") { try writer.commit(version: 4) }
+      if !hasFailed { break }
+    }
+    #expect(failures >= 2)
   }
 }

@@ -27,6 +27,102 @@ struct ForgedFieldTests {
     #expect(said == "done\n", "\(last)")
   }
 
+  /// As many objects as fit below it, so that the catalogue alone looks well.
+  @Test("A next key that lies among the keys of a table with gaps", arguments: [4, 4096])
+  func nextKeyAmongKeys(overlayFrom: Int) throws {
+    var options = Database.Options.tiny
+    options.limits.overlayFrom = overlayFrom
+    let storage = RecordingStorage(isRecording: false)
+    do {
+      let database = try Database.open(storage: storage, options: options)
+      try database.write { transaction in
+        try transaction.createTable("t", columns: [Column("a", .int), Column("k", .text)])
+        let table = try transaction.table("t")
+        for key in 1...60 { try table.insert([.int(Int64(key)), .text("k\(key)")]) }
+      }
+      try database.write { for key in 10..<40 as Range<Int64> { try $0.table("t").delete(key) } }
+      // The last leaf's last row is gone, too.
+      try database.write { try $0.table("t").delete(60) }
+      try database.close()
+    }
+    let map = FieldMap(storage.content)
+    let field = try #require(map.fields.first { $0.name.hasSuffix("next key") })
+    #expect(map.value(field) == 61)
+    let expected = (1...9).map { Int64($0) } + (40...59).map { Int64($0) }
+    for next in 30...64 as ClosedRange<UInt64> {
+      for isTouched in [false, true] {
+        let forged = RecordingStorage(map.forged(field, next), isRecording: false)
+        let database = try Database.open(storage: forged, options: options)
+        let isSound = next >= 60
+        #expect(try database.check().problems.isEmpty == isSound, "\(next)")
+        for way in 0..<3 {
+          let attempt = {
+            try database.write { transaction in
+              let table = try transaction.table("t")
+              // The last leaf is open already, or not.
+              if isTouched { try table.update(59, ["a": .int(0)]) }
+              var rows = RowBuffer(columnIDs: table.editor.schema.columnIDs)
+              try rows.append(key: 0, values: [.int(-1), .text("new")])
+              switch way {
+              case 0: #expect(try table.insert([.int(-1), .text("new")]) >= 60)
+              case 1: try table.editor.append(try rows.encode(with: ClusterBuilder()))
+              default:
+                let text = Array("7new".utf8)
+                let spans = [TextSpan(offset: 0, length: 1), TextSpan(offset: 1, length: 3)]
+                try text.withUnsafeBytes { arena in
+                  try spans.withUnsafeBufferPointer {
+                    try table.editor.append(arena: arena, spans: $0, rowCount: 1)
+                  }
+                }
+              }
+            }
+          }
+          if isSound {
+            try attempt()
+          } else {
+            let error = try #require(throws: EngineError.self) { try attempt() }
+            let text = "\(error)"
+            #expect(text.contains("table 't'") && text.contains("\(next)"), "\(text)")
+            #expect(text.contains("59") && !text.contains("\n"), "\(text)")
+          }
+        }
+        let table = try database.snapshot().table("t")
+        let keys = try Query().keys(in: table)
+        #expect(keys.prefix(29) == expected[...] && keys.count == (isSound ? 32 : 29), "\(next)")
+        #expect(try table.row(forKey: 59)?["k"] == .text("k59"))
+        // What gives no key goes on.
+        try database.write {
+          try $0.table("t").update(1, ["a": .int(5)])
+          try $0.table("t").delete(2)
+        }
+      }
+    }
+  }
+
+  @Test("A column's next number that a removed column has had is found by the check")
+  func nextColumnAmongRemoved() throws {
+    let storage = RecordingStorage(isRecording: false)
+    do {
+      let database = try Database.open(storage: storage, options: .tiny)
+      try database.write { transaction in
+        try transaction.createTable(
+          "t", columns: [Column("a", .int), Column("b", .int), Column("c", .int)])
+        for key in 1...5 as ClosedRange<Int64> {
+          try transaction.table("t").insert([.int(key), .int(key), .int(key)])
+        }
+      }
+      try database.write { try $0.table("t").removeColumn("c") }
+      #expect(try database.check().problems == [])
+      try database.close()
+    }
+    let map = FieldMap(storage.content)
+    let field = try #require(map.fields.first { $0.name.hasSuffix("next column") })
+    #expect(map.value(field) == 4)
+    let forged = RecordingStorage(map.forged(field, 3), isRecording: false)
+    let problems = try Database.open(storage: forged).check().problems
+    #expect(problems.contains { $0.contains("column 3") }, "\(problems)")
+  }
+
   private static let isLong = System.environment("SHEAF_LONG") == "1"
 
   private static func forgeAll(of sample: String, part: Int, log: String) throws {

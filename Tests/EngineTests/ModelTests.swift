@@ -98,6 +98,7 @@ struct ModelTests {
           if !isFile { held = [] }
           try database.close()
           database = try open(options)
+          try model.learnNextKeys(database)
           try expect(try model.difference(database.snapshot()), "reopened in round \(round)")
         }
       }
@@ -169,7 +170,9 @@ struct ModelTests {
       if durability == .group { try database.flush() }
       model = next
     } catch is Oops where isRolledBack {
+      model.cancel(next)
     } catch EngineError.invalidValue where isRolledBack {
+      model.cancel(next)
     }
   }
 

@@ -147,7 +147,7 @@ enum CompactCommand {
     _ database: Database, _ policy: CompactionPolicy, into copy: String?, force: Bool
   ) throws -> CompactionResult {
     let use = try database.fileUse()
-    guard policy.shouldCompact(total: use.total, used: use.used) else {
+    guard policy.shouldCompact(total: use.total, used: use.needed) else {
       return CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
     }
     let shouldStop = { Interrupt.signal != nil }

@@ -15,6 +15,8 @@ struct DatabaseInfo {
     let indexes: Int
     /// The tree above the clusters, schemas, notes, commit slots, and the unused ends of pages.
     let structure: Int
+    /// Of the structure: the parts of pages that nothing fills.
+    let gaps: Int
     let pinned: Int
     let free: Int
   }
@@ -59,7 +61,8 @@ struct DatabaseInfo {
     }
     return Parts(
       objects: objects, changes: changes, indexes: indexes,
-      structure: max(0, use.used - objects - changes - indexes), pinned: use.pinned, free: use.free)
+      structure: max(0, use.used - objects - changes - indexes), gaps: use.gaps, pinned: use.pinned,
+      free: use.free)
   }
 
   // MARK: JSON
@@ -72,7 +75,7 @@ struct DatabaseInfo {
         "total": .int(use.total), "used": .int(use.used), "free": .int(use.free),
         "pinned": .int(use.pinned), "objects": .int(parts.objects),
         "changes": .int(parts.changes), "indexes": .int(parts.indexes),
-        "structure": .int(parts.structure),
+        "structure": .int(parts.structure), "gaps": .int(parts.gaps),
       ],
       "readers": .array(
         readers.map {

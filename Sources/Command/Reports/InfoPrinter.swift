@@ -65,6 +65,12 @@ struct InfoPrinter {
       if hasMeanings { line += "  " + row.meaning }
       text += Self.trimmed(line) + "\n"
     }
+    // Every file has some.
+    if parts.gaps > info.use.total / 10 {
+      text += sentence(
+        "\(HumanFormat.size(parts.gaps)) of the structure are gaps between blocks; a compaction gives them back."
+      )
+    }
     return text
   }
 

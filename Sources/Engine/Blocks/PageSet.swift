@@ -1,64 +1,154 @@
-/// A set of page numbers, a bit each.
+/// A set of page numbers, a bit each, which finds runs of members.
+///
+/// Above the words of 64 pages lies a binary tree, in the order of a heap: each node knows the runs at the beginning
+/// and at the end of its pages, and the longest one anywhere.
 package struct PageSet {
+  /// The lengths of runs among the pages below a node.
+  private struct Runs: Equatable {
+    var first: Int
+    var last: Int
+    var longest: Int
+
+    static let none = Runs(first: 0, last: 0, longest: 0)
+
+    init(first: Int, last: Int, longest: Int) {
+      (self.first, self.last, self.longest) = (first, last, longest)
+    }
+
+    init(word: UInt64) {
+      first = (~word).trailingZeroBitCount
+      last = (~word).leadingZeroBitCount
+      longest = word == .max ? 64 : 0
+      // Each round takes the end of every run away.
+      var rest = word == .max ? 0 : word
+      while rest != 0 {
+        rest &= rest << 1
+        longest += 1
+      }
+    }
+
+    /// - Parameter half: how many pages each of the two has.
+    init(_ left: Runs, _ right: Runs, half: Int) {
+      first = left.first == half ? half + right.first : left.first
+      last = right.last == half ? half + left.last : right.last
+      longest = max(left.longest, right.longest, left.last + right.first)
+    }
+  }
+
   package init() {}
 
   private var words: [UInt64] = []
   package private(set) var count = 0
-  /// No page below this word is in the set.
-  private var firstWord = 0
+  /// The node at place 1 is the top, the children of the one at `n` are at `2 * n` and `2 * n + 1`; the words' own
+  /// are in the second half. Made by the first search: who fills a set and asks for no runs needs none.
+  private var nodes: [Runs] = []
 
-  func contains(_ page: Int) -> Bool {
+  /// For how many words there are nodes: a power of two.
+  private var capacity: Int { nodes.count / 2 }
+
+  package func contains(_ page: Int) -> Bool {
     let word = page >> 6
     return word < words.count && words[word] & (1 << UInt64(page & 63)) != 0
   }
 
-  package mutating func insert(_ page: Int) {
-    let word = page >> 6
-    if word >= words.count {
-      words.append(contentsOf: repeatElement(0, count: word + 1 - words.count))
-    }
-    let bit: UInt64 = 1 << UInt64(page & 63)
-    if words[word] & bit == 0 {
-      words[word] |= bit
-      count += 1
-      firstWord = min(firstWord, word)
+  /// - Complexity: O(log n), and O(1) amortized for what the set grows by.
+  package mutating func insert(_ page: Int) { insert(page..<page + 1) }
+
+  /// - Complexity: O(pages / 64 · log n).
+  package mutating func insert(_ pages: Range<Int>) {
+    guard let last = pages.last else { return }
+    if last >> 6 >= words.count { grow(to: last >> 6 + 1) }
+    for word in pages.lowerBound >> 6...last >> 6 {
+      set(word, to: words[word] | Self.mask(pages, of: word))
     }
   }
 
-  mutating func remove(_ page: Int) {
-    let word = page >> 6
-    guard word < words.count else { return }
-    let bit: UInt64 = 1 << UInt64(page & 63)
-    if words[word] & bit != 0 {
-      words[word] &= ~bit
-      count -= 1
+  /// - Complexity: O(log n).
+  package mutating func remove(_ page: Int) { remove(page..<page + 1) }
+
+  /// - Complexity: O(pages / 64 · log n).
+  package mutating func remove(_ pages: Range<Int>) {
+    guard let last = pages.last, pages.lowerBound >> 6 < words.count else { return }
+    for word in pages.lowerBound >> 6...min(last >> 6, words.count - 1) {
+      set(word, to: words[word] & ~Self.mask(pages, of: word))
     }
   }
 
-  /// The first page of the first run of `length` members below `limit`.
-  ///
-  /// - Complexity: O(limit / 64 + members visited).
-  mutating func firstRun(of length: Int, within limit: Int) -> Int? {
-    guard count >= length else { return nil }
-    while firstWord < words.count, words[firstWord] == 0 { firstWord += 1 }
-    var run = 0
-    var word = firstWord
-    while word < words.count, word << 6 < limit {
-      let bits = words[word]
-      if bits == 0 {
-        run = 0
-      } else if bits == .max, run + 64 < length {
-        run += 64
-      } else {
-        for bit in 0..<64 {
-          let page = word << 6 + bit
-          if page >= limit { return nil }
-          run = bits & (1 << UInt64(bit)) == 0 ? 0 : run + 1
-          if run == length { return page - length + 1 }
-        }
+  /// The bits of a word that stand for some of the pages.
+  private static func mask(_ pages: Range<Int>, of word: Int) -> UInt64 {
+    let above = UInt64.max << UInt64(max(pages.lowerBound - word << 6, 0))
+    return above & (.max >> UInt64(max((word + 1) << 6 - pages.upperBound, 0)))
+  }
+
+  private mutating func set(_ word: Int, to bits: UInt64) {
+    guard bits != words[word] else { return }
+    count += bits.nonzeroBitCount - words[word].nonzeroBitCount
+    words[word] = bits
+    update(word)
+  }
+
+  private mutating func grow(to wordCount: Int) {
+    words.append(contentsOf: repeatElement(0, count: wordCount - words.count))
+    if wordCount > capacity { nodes = [] }
+  }
+
+  /// Makes the nodes of all words.
+  private mutating func build() {
+    var capacity = 64
+    while capacity < words.count { capacity *= 2 }
+    nodes = Array(repeating: .none, count: 2 * capacity)
+    for word in words.indices { nodes[capacity + word] = Runs(word: words[word]) }
+    var half = 64
+    var level = capacity / 2
+    while level > 0 {
+      for node in level..<2 * level {
+        nodes[node] = Runs(nodes[2 * node], nodes[2 * node + 1], half: half)
       }
-      word += 1
+      half *= 2
+      level /= 2
     }
-    return nil
+  }
+
+  /// Has the nodes above a word know what it is now.
+  private mutating func update(_ word: Int) {
+    if nodes.isEmpty { return }
+    var node = capacity + word
+    var runs = Runs(word: words[word])
+    var half = 64
+    // What is above knows no more than this.
+    while runs != nodes[node] {
+      nodes[node] = runs
+      if node == 1 { return }
+      node /= 2
+      runs = Runs(nodes[2 * node], nodes[2 * node + 1], half: half)
+      half *= 2
+    }
+  }
+
+  /// The first page of the first run of `length` members; nil when there is none, or `length` is not positive.
+  ///
+  /// - Complexity: O(log n), however the members lie; O(n) for the first one, and when the set has grown to
+  ///   twice its size.
+  package mutating func firstRun(of length: Int) -> Int? {
+    guard length > 0, length <= count else { return nil }
+    if nodes.isEmpty { build() }
+    guard nodes[1].longest >= length else { return nil }
+    var node = 1
+    var start = 0
+    var half = capacity * 32
+    while node < capacity {
+      let (left, right) = (nodes[2 * node], nodes[2 * node + 1])
+      node *= 2
+      if left.longest < length {
+        if left.last + right.first >= length { return start + half - left.last }
+        node += 1
+        start += half
+      }
+      half /= 2
+    }
+    // Where a run of the length begins; inside the word, as it would have been found above otherwise.
+    var starts = words[node - capacity]
+    for _ in 1..<length { starts &= starts >> 1 }
+    return start + starts.trailingZeroBitCount
   }
 }

@@ -152,7 +152,7 @@ package final class SpaceMap {
 
   /// Takes `count` adjacent pages: the first hole that is large enough, else new ones at the end.
   package func take(_ count: Int) -> Range<Int> {
-    if let start = free.firstRun(of: count, within: pageCount) {
+    if let start = free.firstRun(of: count) {
       return take(at: start, count)
     }
     var start = pageCount
@@ -173,7 +173,7 @@ package final class SpaceMap {
   private func take(at start: Int, _ count: Int) -> Range<Int> {
     let pages = start..<start + count
     extend(to: pages.upperBound)
-    for page in pages { free.remove(page) }
+    free.remove(pages)
     taken.append(pages)
     return pages
   }
@@ -242,6 +242,9 @@ package final class SpaceMap {
     return sum * 2 <= pages.count * Layout.pageBytes
   }
 
+  /// Bytes that blocks of the newest version fill, and the two slots.
+  var filledBytes: Int { filled.reduce(0) { $0 + min(Int($1), Layout.pageBytes) } }
+
   /// The end of the last page that the newest version uses, in pages.
   package var liveEnd: Int {
     var end = pageCount
@@ -266,7 +269,7 @@ package final class SpaceMap {
     guard count > old else { return }
     filled.append(contentsOf: repeatElement(0, count: count - old))
     birth.append(contentsOf: repeatElement(0, count: count - old))
-    for page in old..<count { free.insert(page) }
+    free.insert(old..<count)
   }
 }
 

@@ -95,7 +95,7 @@ extension Database {
     }
     do {
       try VersionRoots(record, blocks).forEachBlock(blocks) { reference, _, _ in
-        for page in reference.pages(within: record.end) ?? 0..<0 { set.insert(page) }
+        if let pages = reference.pages(within: record.end) { set.insert(pages) }
       }
     } catch let error as DecodingFailure {
       throw BlockError(

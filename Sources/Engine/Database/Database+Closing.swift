@@ -39,6 +39,7 @@ extension Database {
       }
       parts.pipeline.stop()
       AtomicWord(current).store(0)
+      lock.withLock { shared.given = nil }
       try coordination.leave()
       if let failure { throw failure }
     }

@@ -59,7 +59,7 @@ extension Database {
       try database.adoptSchema()
       if let ask = options.shouldCompact, options.access != .readOnly {
         let use = try database.fileUse()
-        if ask(use.total, use.used) { database.compactionAtOpen = try database.compact() }
+        if ask(use.total, use.needed) { database.compactionAtOpen = try database.compact() }
       }
       return database
     }

@@ -103,9 +103,8 @@ extension Schema {
 
   /// True when every table of the file knows which of its columns are declared.
   fileprivate func isMarked(in file: [FoundTable]) -> Bool {
-    tables.allSatisfy { wanted in
-      file.contains { $0.definition.name == wanted.name && $0.isMarked(as: wanted) }
-    }
+    let file = file.byName
+    return tables.allSatisfy { file[$0.name]?.isMarked(as: $0) ?? false }
   }
 }
 

@@ -25,8 +25,8 @@ public final class Database: @unchecked Sendable {
     public var access: Access
     /// What `write` and `commit` do when not told otherwise.
     public var durability: Durability
-    /// Asked when a file is opened for writing, with its length and the bytes in use: true compacts
-    /// it, unless somebody else uses it. See `compactionAtOpen`.
+    /// Asked when a file is opened for writing, with its length and the bytes in use (`FileUse.needed`, which
+    /// leaves gaps out): true compacts it, unless somebody else uses it. See `compactionAtOpen`.
     public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
     /// The most versions that may be alive: the newest, and older ones that somebody holds, in any
     /// process. A commit that would exceed it throws `EngineError.tooManyVersions` and is rolled back;
@@ -108,6 +108,8 @@ public final class Database: @unchecked Sendable {
     var turnWaiting: Waiting?
     /// The same for the turn in which a file is tidied up, which can go without.
     var tidyingWaiting = Waiting()
+    /// Nil once the handle is closed: kept by those alone who can give more.
+    var given: GivenNumbers?
   }
 
   /// The file, absolute, behind all links on the way that was given.
@@ -151,6 +153,8 @@ public final class Database: @unchecked Sendable {
     recoveryNote = recovered.fallback
     listeners = CommitListeners(coordination, watchesFile: options.watchesLockFile)
     queue = WriterQueue(coordination, waiting: options.waiting)
+    shared.given = .shared(
+      GivenNumbers.Place(database: recovered.identity, lockFile: coordination.identity))
     let parts = try Parts(
       storage: storage, locks: locks, coordination: coordination, recovered: recovered,
       listeners: listeners)

@@ -15,6 +15,9 @@ final class TransactionState {
   var deletedEditors: [TableEditor] = []
   var catalogueIsChanged = false
   private(set) var isEnded = false
+  /// Tables of the file have lesser numbers, those that this transaction has made have not.
+  private let firstNewTable: UInt32
+  private let given: GivenNumbers?
   private let health = TransactionHealth()
   private let nesting: NestingGuard.Entry
   private let owner = ExecutionContext.here
@@ -44,6 +47,9 @@ final class TransactionState {
         (base, space, writer, catalogue) = try translatingErrors(path) { [parts] in
           try Self.begin(database, parts, waiting: turn.waiting)
         }
+        given = database.lock.withLock { database.shared.given }
+        firstNewTable = catalogue.nextTableNumber
+        catalogue.nextTableNumber = given?.nextTable(from: firstNewTable) ?? firstNewTable
       } catch {
         database.queue.leave(turn)
         throw error
@@ -116,7 +122,7 @@ final class TransactionState {
     _ name: String, _ columns: [Column], key: String?, indexes: [String]
   ) throws {
     try checkName(name)
-    guard !catalogue.tables.contains(where: { $0.name == name }) else {
+    guard catalogue.place(named: name) == nil else {
       throw EngineError.tableExists(name: name)
     }
     try makeTable(name, columns, key: key, indexes: indexes)
@@ -146,7 +152,7 @@ final class TransactionState {
     var table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
     table.valueIndexes = try newIndexes(indexes, schema, table: name)
     catalogue.nextTableNumber = next
-    catalogue.tables.append(table)
+    catalogue.add(table)
     catalogueIsChanged = true
     editors[name] = try makeEditor(table, schema, isNew: true)
   }
@@ -183,7 +189,7 @@ final class TransactionState {
   ) throws -> TableEditor? {
     try use {
       let name = Catalogue.companionName(purpose, of: table.number)
-      if !catalogue.tables.contains(where: { $0.name == name }) {
+      if catalogue.place(named: name) == nil {
         guard let columns else { return nil }
         try makeTable(name, columns, key: columns.first?.name, indexes: [])
       }
@@ -194,7 +200,7 @@ final class TransactionState {
   func editor(_ name: String) throws -> TableEditor {
     try use {
       if let editor = editors[name] { return editor }
-      guard var table = catalogue.tables.first(where: { $0.name == name }) else {
+      guard var table = catalogue.table(named: name) else {
         throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
       }
       let bytes = try parts.blocks.block(table.schema, end: base.end)
@@ -209,7 +215,7 @@ final class TransactionState {
   /// The table with a number, which it keeps whatever it is called; nil when it is gone.
   func editor(number: UInt32) throws -> TableEditor? {
     try checkOpen()
-    return try catalogue.tables.first { $0.number == number }.map { try editor($0.name) }
+    return try catalogue.table(number: number).map { try editor($0.name) }
   }
 
   private func makeEditor(_ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool) throws
@@ -217,6 +223,8 @@ final class TransactionState {
   {
     let store = ClusterStore(
       writer: writer, blocks: parts.blocks, baseEnd: base.end, builder: database.builder)
+    var table = table
+    table.nextKey = given?.nextKey(of: table.number, from: table.nextKey) ?? table.nextKey
     store.tail = database.tails.take(table.number)
     let reader = TreeReader(blocks: parts.blocks, root: table.root, end: base.end)
     let tree = try TreeEditor(
@@ -296,9 +304,9 @@ final class TransactionState {
 
   /// Phase one: everything but the slot.
   private func writeBlocks() throws -> VersionRecord {
-    for (name, editor) in editors where editor.isChanged {
-      guard let index = catalogue.tables.firstIndex(where: { $0.name == name }) else { continue }
-      catalogue.tables[index] = try editor.seal()
+    for editor in editors.values where editor.isChanged {
+      guard let place = catalogue.place(number: editor.number) else { continue }
+      catalogue.tables[place] = try editor.seal()
     }
     try gatherRoots()
     let root = try writer.append(node: catalogue.encode())
@@ -362,9 +370,21 @@ final class TransactionState {
     }
   }
 
+  /// Has no other transaction of this process give what this one has given in vain.
+  private func noteGivenNumbers() {
+    let all = Array(editors.values) + deletedEditors
+    given?.add(
+      nextTable: catalogue.nextTableNumber,
+      nextKeys: all.filter { $0.number < firstNewTable }.compactMap { editor in
+        editor.nextGivenKey.map { (editor.number, $0) }
+      },
+      tables: { Set(catalogue.tables.map(\.number) + deletedEditors.map(\.number)) })
+  }
+
   /// Rolls back unless the transaction has ended already.
   func abandon() {
     if isEnded { return }
+    noteGivenNumbers()
     if health.failure == nil {
       space.rollBack()
       keepKeys { !$0.isChanged }

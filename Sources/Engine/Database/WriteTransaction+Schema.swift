@@ -64,12 +64,12 @@ extension TransactionState {
     let editor = try programEditor(name)
     if name == newName { return }
     try checkName(newName)
-    guard !catalogue.tables.contains(where: { $0.name == newName }) else {
+    guard catalogue.place(named: newName) == nil else {
       throw EngineError.tableExists(name: newName)
     }
     try editor.rename(to: newName)
-    for index in catalogue.tables.indices where catalogue.tables[index].name == name {
-      catalogue.tables[index].name = newName
+    if let place = catalogue.place(number: editor.number) {
+      catalogue.rename(at: place, to: newName)
     }
     editors[name] = nil
     editors[newName] = editor
@@ -80,16 +80,14 @@ extension TransactionState {
     let number = try programEditor(name).number
     // What it has stands in the way of nobody, but its blocks would be lost.
     let suffix = Catalogue.companionName("", of: number).dropFirst()
-    let companions = catalogue.tables.map(\.name).filter {
-      Catalogue.isReserved($0) && $0.hasSuffix(suffix)
-    }
-    for name in companions + [name] { try removeTable(name) }
+    let companions = catalogue.tables.filter { $0.isCompanion && $0.name.hasSuffix(suffix) }
+    for name in companions.map(\.name) + [name] { try removeTable(name) }
   }
 
   private func removeTable(_ name: String) throws {
     let editor = try editor(name)
     try editor.deleteTable()
-    catalogue.tables.removeAll { $0.name == name }
+    if let place = catalogue.place(number: editor.number) { catalogue.remove(at: place) }
     editors[name] = nil
     deletedEditors.append(editor)
     catalogueIsChanged = true

@@ -195,6 +195,13 @@ package struct Checker {
     if let lastKey, entry.firstKey <= lastKey { problem("its keys are not above the last one's") }
     if overflow || last >= table.nextKey { problem("a key is not below the table's next key") }
     lastKey = last
+    // Also of columns that were removed: another that got the number would read what they have left.
+    if cluster.columnCount > 0 {
+      let column = try cluster.column(at: cluster.columnCount - 1).id
+      if column >= schema.nextColumnID {
+        problem("it has column \(column), and the next column gets number \(schema.nextColumnID)")
+      }
+    }
     for (column, identifier) in zip(schema.columns, schema.columnIDs) {
       let values = try leaf.column(id: identifier)
       if !column.isNullable, try leaf.statistics(id: identifier).nullCount > 0 {

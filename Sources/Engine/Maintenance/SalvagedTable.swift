@@ -156,7 +156,7 @@ extension Snapshot {
   package func salvage(
     _ name: String, for query: Query, lost: @escaping (LostPart) -> Void
   ) throws -> SalvagedTable? {
-    guard var entry = catalogue.tables.first(where: { $0.name == name }) else {
+    guard var entry = catalogue.table(named: name) else {
       throw EngineError.noSuchTable(name: name, known: tableNames)
     }
     // Damage to an index is no reason to give anything up.

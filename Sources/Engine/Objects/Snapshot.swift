@@ -58,7 +58,7 @@ public final class Snapshot: Sendable {
   /// - Throws: `EngineError.damaged`.
   package func companion(_ purpose: String, of table: Table) throws -> Table? {
     let name = Catalogue.companionName(purpose, of: table.number)
-    guard let entry = catalogue.tables.first(where: { $0.name == name }) else { return nil }
+    guard let entry = catalogue.table(named: name) else { return nil }
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
@@ -75,7 +75,7 @@ public final class Snapshot: Sendable {
   ///
   /// - Throws: `EngineError.damaged`.
   package func table(number: UInt32) throws -> Table? {
-    guard let entry = catalogue.tables.first(where: { $0.number == number }) else { return nil }
+    guard let entry = catalogue.table(number: number) else { return nil }
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 

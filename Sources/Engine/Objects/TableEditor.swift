@@ -15,6 +15,11 @@ package final class TableEditor {
   let store: ClusterStore
   package let path: String
   private var appended = 0
+  /// Whether the next key is known to be above all keys.
+  private var nextKeyIsChecked = false
+  /// What follows the last key that somebody was told; nil: nobody was. Rows that are added in bulk get keys, too,
+  /// but whoever adds them does not learn them.
+  private(set) var nextGivenKey: Int64?
   var schemaIsChanged: Bool
   /// The primary key's index; empty when the table has none.
   package internal(set) var index: KeyIndex
@@ -132,11 +137,13 @@ package final class TableEditor {
       }
       var values = values
       for index in values.indices { try fit(&values[index], column: index) }
+      try checkNextKey()
       let key = table.nextKey
       if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
       enter(values, of: key)
+      nextGivenKey = table.nextKey
       try limitIndex()
       return key
     }
@@ -146,6 +153,20 @@ package final class TableEditor {
     try tree.withTail(nextKey: table.nextKey, appended: appended, body)
     appended += 1
     if appended & 63 == 0 { try tree.limitMemory() }
+  }
+
+  /// A damaged file may say a next key that lies among those of its objects: a new object would take the place of
+  /// another.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  private func checkNextKey() throws {
+    if nextKeyIsChecked { return }
+    if let last = try tree.lastKey(), last >= table.nextKey || last < 1 {
+      throw EngineError.damaged(
+        path: path, where: "the catalogue's entry of table '\(name)'",
+        reason: "the next object would get key \(table.nextKey), and there is one with key \(last)")
+    }
+    nextKeyIsChecked = true
   }
 
   private func advance(by count: Int) throws {
@@ -172,6 +193,7 @@ package final class TableEditor {
         if rowCount == 0 { return }
         throw EngineError.invalidArgument("rows without as many spans as columns")
       }
+      try checkNextKey()
       if let column = schema.keyColumn {
         let keys = (0..<rowCount).map { first[$0 * schema.columns.count + column] }
         try keys.withUnsafeBufferPointer {
@@ -197,6 +219,7 @@ package final class TableEditor {
   /// - Throws: `EngineError.duplicateKey`; nothing is added then.
   package func append(_ cluster: EncodedCluster) throws {
     try use {
+      try checkNextKey()
       if let column = schema.keyColumn { try addKeys(of: cluster, column) }
       try place(cluster)
     }
@@ -214,6 +237,7 @@ package final class TableEditor {
       guard schema.keyColumn != nil, newKeys.count == cluster.rowCount else {
         throw EngineError.invalidArgument("keys for another number of rows, or without a key")
       }
+      try checkNextKey()
       try addKeys(base: base, newKeys, firstObject: table.nextKey, areNew: true)
       try place(cluster)
     }

@@ -106,7 +106,11 @@ package struct Catalogue: Sendable, Equatable {
   package var nextTableNumber: UInt32 = 1
   /// The number that programs give to the tables' schema; see `Schema`.
   package var schemaVersion: UInt64 = 0
-  package var tables: [Table] = []
+  /// In the order in which they were made. Tables come, go and change their names by the methods of
+  /// `Catalogue+Lookup.swift`.
+  package internal(set) var tables: [Table] = []
+  /// The tables' numbers by name.
+  var numbers: [String: UInt32] = [:]
 
   /// All tables have at most so many objects: counts and places among them stay far from overflow.
   package static let mostObjects: UInt64 = 1 << 48
@@ -126,11 +130,6 @@ package struct Catalogue: Sendable, Equatable {
 
   /// The tables of programs, oldest first.
   package var programTables: [Table] { tables.filter { !$0.isCompanion } }
-
-  /// The table of that name; nil when programs have none.
-  package func programTable(_ name: String) -> Table? {
-    Self.isReserved(name) ? nil : tables.first { $0.name == name }
-  }
 
   package func encode() -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
@@ -174,15 +173,14 @@ package struct Catalogue: Sendable, Equatable {
     }
     let count = try reader.read(UInt32.self, "number of tables")
     schemaVersion = try reader.read(UInt64.self, "schema version")
-    var names: Set<String> = []
-    var numbers: Set<UInt32> = []
+    var known: Set<UInt32> = []
     var objects: UInt64 = 0
     for _ in 0..<count {
       let table = try Self.readTable(&reader)
-      guard names.insert(table.name).inserted else {
+      guard numbers.updateValue(table.number, forKey: table.name) == nil else {
         throw DecodingFailure(what: "a table name stands twice", offset: reader.offset)
       }
-      guard table.number < nextTableNumber, numbers.insert(table.number).inserted else {
+      guard table.number < nextTableNumber, known.insert(table.number).inserted else {
         throw DecodingFailure(
           what: "the number of table '\(table.name)' is out of range, or another table's",
           offset: reader.offset)

@@ -50,3 +50,10 @@ extension TableSchema {
     return Set(zip(columnIDs, columns).filter { ids.contains($0.0) }.map(\.1.name))
   }
 }
+
+extension [FoundTable] {
+  /// Each of many is looked for.
+  var byName: [String: FoundTable] {
+    Dictionary(map { ($0.definition.name, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+}

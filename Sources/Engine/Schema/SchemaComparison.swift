@@ -16,12 +16,13 @@ struct SchemaComparison {
   init(_ schema: Schema, file: [FoundTable]) throws(EngineError) {
     allowsOthers = schema.allowsOthers
     var names: Set<String> = []
+    let tables = file.byName
     for definition in schema.tables {
       let wanted = try Self.normal(definition)
       guard names.insert(wanted.name).inserted else {
         throw EngineError.invalidSchema(table: wanted.name, reason: "it is declared twice")
       }
-      guard let found = file.first(where: { $0.definition.name == wanted.name }) else {
+      guard let found = tables[wanted.name] else {
         missingTables.append(wanted)
         differences.append("table '\(wanted.name)' is missing from the file")
         continue

@@ -8,7 +8,8 @@ public struct Object {
   /// The session that it belongs to.
   public let session: Session
   let table: TableIdentity
-  /// Given when the object was inserted, and never used again for another.
+  /// Given when the object was inserted, and never used again for another. After a transaction was cancelled this
+  /// process does not use its keys again while it has the file open; another may.
   public let key: Int64
   private let mark: TransactionMark?
 
@@ -115,7 +116,7 @@ extension Object: Sendable {}
 
 extension Object: Hashable {
   /// True for the same object of the same session, whatever its values. One that a cancelled transaction had
-  /// added is not the one that got its key later.
+  /// added is not the one to which another process gave its key later.
   public static func == (left: Object, right: Object) -> Bool {
     left.session === right.session && left.table.number == right.table.number
       && left.key == right.key && left.wasCancelled == right.wasCancelled
@@ -129,7 +130,7 @@ extension Object: Hashable {
   }
 }
 
-/// Which keys a transaction gave that was cancelled: other objects may get them later.
+/// Which keys a transaction gave that was cancelled: other processes may give them to other objects.
 ///
 /// Thread rule: the session's, until the transaction has ended; any thread then.
 final class TransactionMark: @unchecked Sendable {

@@ -208,7 +208,7 @@ public final class Session {
     guard let entry = catalogue.programTable(table) else {
       throw EngineError.noSuchTable(name: table, known: catalogue.programTables.map(\.name))
     }
-    let isNew = mark != nil && !snapshot.catalogue.tables.contains { $0.number == entry.number }
+    let isNew = mark != nil && snapshot.catalogue.place(number: entry.number) == nil
     return TableIdentity(number: entry.number, name: table, maker: isNew ? mark : nil)
   }
 

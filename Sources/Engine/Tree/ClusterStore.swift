@@ -63,6 +63,15 @@ package final class ClusterStore {
     return OpenCluster(tail.rows)
   }
 
+  /// The greatest key of a leaf.
+  func lastKey(of entry: NodeEntry) throws -> Int64? {
+    if let tail, tail.reference == entry.reference, tail.rows.keys.first == entry.firstKey {
+      return tail.rows.keys.last
+    }
+    let leaf = try leaf(entry)
+    return leaf.rowCount == 0 ? nil : try leaf.keys().key(leaf.rowCount - 1)
+  }
+
   /// A leaf for changing a few of its rows; nil when there is none with that key.
   package func open(
     _ entry: NodeEntry, holding key: Int64, limits: TreeEditor.Limits

@@ -49,6 +49,17 @@ extension TreeEditor {
     return (position, nil)
   }
 
+  /// The greatest key; nil when there is no object.
+  ///
+  /// - Complexity: O(log n); no more is read than the keys of the last leaf.
+  func lastKey() throws -> Int64? {
+    guard count > 0, let place = try place(ofPosition: count - 1) else { return nil }
+    switch place {
+    case .open(let leaf, _): return leaf.count == 0 ? nil : leaf.key(leaf.count - 1)
+    case .stored(let entry, _): return try clusters.lastKey(of: entry)
+    }
+  }
+
   /// Replaces every leaf by what `body` writes in its place: leaves with the same rows. When it throws,
   /// nothing has changed.
   ///

@@ -7,6 +7,8 @@ struct Model: Sendable, Equatable {
     var columns: [Column]
     var rows: [Int64: [Value]] = [:]
     var nextKey: Int64 = 1
+    /// What follows the last key that an insertion has returned.
+    var nextGivenKey: Int64 = 1
     var note: [UInt8]?
 
     /// The column of the primary key, in tables that have one.
@@ -20,12 +22,37 @@ struct Model: Sendable, Equatable {
     }
 
     mutating func insert(_ values: [Value]) {
+      add(values)
+      nextGivenKey = nextKey
+    }
+
+    /// As an import does, which is not told the key.
+    mutating func add(_ values: [Value]) {
       rows[nextKey] = values
       nextKey += 1
     }
   }
 
   var tables: [String: Table] = [:]
+
+  /// A transaction that would have led to `other` was rolled back: the handle does not give its keys again.
+  mutating func cancel(_ other: Model) {
+    for (name, cancelled) in other.tables {
+      guard var table = tables[name] else { continue }
+      table.nextKey = max(table.nextKey, cancelled.nextGivenKey)
+      table.nextGivenKey = max(table.nextGivenKey, cancelled.nextGivenKey)
+      tables[name] = table
+    }
+  }
+
+  /// Has the next keys be those that a handle would give now, where nobody knows how far a failed transaction came.
+  mutating func learnNextKeys(_ database: Database) throws {
+    let transaction = try database.beginWrite()
+    for name in tables.keys {
+      tables[name]?.nextKey = try transaction.table(name).editor.table.nextKey
+    }
+    transaction.rollBack()
+  }
 
   /// A number that two contents share only if they are equal.
   var digest: UInt64 {

@@ -142,7 +142,7 @@ struct RandomChanges {
         if !keys.insert(row[key].spelling).inserted { hasDuplicate = true }
       }
       try rows.append(key: Int64(index), values: row)
-      expected.insert(row)
+      expected.add(row)
     }
     let cluster = try rows.encode(with: ClusterBuilder())
     if hasDuplicate {

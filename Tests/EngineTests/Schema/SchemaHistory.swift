@@ -52,6 +52,7 @@ struct SchemaHistory {
     let name = newName("t")
     try transaction.createTable(TableDefinition(name, columns: columns, key: key))
     twin.tables[name] = SchemaTwin.Table(columns, key: key)
+    twin.tables[name]?.number = number
   }
 
   private mutating func changeTables(
@@ -60,7 +61,7 @@ struct SchemaHistory {
     switch Int.random(in: 0..<10, using: &changes.random) {
     case 0:
       try transaction.deleteTable(name)
-      twin.tables[name] = nil
+      if let table = twin.tables.removeValue(forKey: name) { twin.deleted.append(table) }
     case 1:
       try transaction.deleteAll()
       for name in twin.tables.keys { twin.tables[name]?.rows = [:] }
@@ -224,6 +225,8 @@ struct SchemaHistory {
     }
     expected.rows[expected.nextKey] = row
     expected.nextKey += 1
+    // An import is not told its keys.
+    if !encoded { expected.nextGivenKey = expected.nextKey }
   }
 
   private mutating func update(

@@ -52,7 +52,9 @@ struct SchemaModelTests {
             if isRolledBack { throw Oops() }
           }
           twin = next
+          twin.deleted = []
         } catch is Oops {
+          twin.cancel(next)
         }
         try expect(try database.check().problems.first, "check")
         do {
@@ -82,6 +84,7 @@ struct SchemaModelTests {
           place = "reopened after round \(round)"
           try database.close()
           database = try open()
+          try twin.learnNextKeys(database)
           try expect(try twin.difference(database.snapshot()), "difference")
         }
       }

@@ -16,6 +16,10 @@ struct SchemaTwin {
     /// Null is what is not there.
     var rows: [Int64: [Int: [UInt8]]] = [:]
     var nextKey: Int64 = 1
+    /// What follows the last key that an insertion has returned.
+    var nextGivenKey: Int64 = 1
+    /// The same table whatever it is called.
+    var number = 0
     var nextField: Int
 
     init(_ columns: [Column], key: String?) {
@@ -58,6 +62,27 @@ struct SchemaTwin {
   }
 
   var tables: [String: Table] = [:]
+  /// Tables that the transaction has deleted.
+  var deleted: [Table] = []
+
+  /// A transaction that would have led to `other` was rolled back: the handle does not give its keys again.
+  mutating func cancel(_ other: SchemaTwin) {
+    for cancelled in Array(other.tables.values) + other.deleted {
+      for (name, table) in tables where table.number == cancelled.number {
+        tables[name]?.nextKey = max(table.nextKey, cancelled.nextGivenKey)
+        tables[name]?.nextGivenKey = max(table.nextGivenKey, cancelled.nextGivenKey)
+      }
+    }
+  }
+
+  /// Has the next keys be those that a new handle gives.
+  mutating func learnNextKeys(_ database: Database) throws {
+    let transaction = try database.beginWrite()
+    for name in tables.keys {
+      tables[name]?.nextKey = try transaction.table(name).editor.table.nextKey
+    }
+    transaction.rollBack()
+  }
 
   // MARK: Comparing
 

@@ -10,6 +10,8 @@ struct IdentityTests {
   let folder = TemporaryFolder()
   let database: Database
 
+  private struct Oops: Error {}
+
   init() throws {
     database = try Database.open(folder.path("a.sheaf"))
     try database.write {
@@ -74,7 +76,7 @@ struct IdentityTests {
       ])
   }
 
-  @Test("An object of a cancelled transaction is not the one that gets its key later")
+  @Test("A key that a cancelled transaction gave is not given again, by no handle of the process")
   func cancelled() throws {
     let session = try database.session()
     try session.write { _ in try session.insert(["a": .int(0)], into: "t") }
@@ -82,21 +84,33 @@ struct IdentityTests {
     let draft = try session.insert(["a": .int(1)], into: "t")
     try session.cancelWrite()
     let other = try session.write { _ in try session.insert(["a": .int(2)], into: "t") }
+    #expect(draft.key == 2 && other.key == 3)
     #expect(draft != other && other == other && Set([draft, other]).count == 2)
     #expect(try draft.isInvalidated && !other.isInvalidated)
     #expect(try session.objects("t").firstIndex(of: draft) == nil)
     #expect(try session.objects("t").firstIndex(of: other) == 1)
     #expect(try database.check().isSound)
-    // Another handle may give it: the draft is no other object all the same.
+    // Nor does another handle, also of a table that was deleted in the transaction; changes alone write the number.
     try session.beginWrite()
     let second = try session.insert(["a": .int(5)], into: "t")
+    try session.delete(session.objects("t"))
+    try #require(try session.object(in: "t", key: second.key) == nil)
     try session.cancelWrite()
-    try database.flush()
+    #expect(throws: Oops.self) {
+      try database.write { transaction in
+        let key = try transaction.table("t").insert(["a": .int(7)])
+        #expect(key == second.key + 1)
+        try transaction.deleteTable("t")
+        throw Oops()
+      }
+    }
     let elsewhere = try Database.open(folder.path("a.sheaf"))
+    try elsewhere.write { try $0.table("t").update(1, ["a": .int(8)]) }
+    #expect(try elsewhere.snapshot().table("t").nextKey == second.key + 2)
     let given = try elsewhere.write { try $0.table("t").insert(["a": .int(6)]) }
     try elsewhere.close()
     try session.refresh()
-    #expect(given == second.key)
+    #expect(given == second.key + 2)
     let found = try #require(try session.object(in: "t", key: given))
     #expect(try second != found && second.isInvalidated && !found.isInvalidated)
     #expect(try session.objects("t").firstIndex(of: second) == nil)
@@ -161,6 +175,8 @@ struct IdentityTests {
       try database.close()
       order.append("closed")
     }
+    // A transaction that is asked for before would wait for the other one.
+    while !database.lock.withLock({ database.shared.isClosed }) { System.sleep(milliseconds: 1) }
     System.sleep(milliseconds: 30)
     #expect(order.list.isEmpty)
     #expect(throws: EngineError.closed(path: database.path)) { try database.write { _ in } }

@@ -238,10 +238,10 @@ struct RealmBehaviourTests {
         if case EngineError.invalidated? = $0 as? EngineError { true } else { false }
       }
     }
-    // The key is given again, to another object; the old accessor does not become it.
+    // The key is not given again; the old accessor does not become the next object.
     try session.beginWrite()
     let next = try session.insert(["App": .text("next")], into: "apps")
-    #expect(try next.key == added.key && added.isInvalidated)
+    #expect(try next.key == added.key + 1 && added.isInvalidated)
     #expect(throws: (any Error).self) { try added.set("App", to: .text("wrong")) }
     #expect(throws: (any Error).self) { try added.delete() }
     try session.commitWrite()

@@ -132,10 +132,10 @@ struct SessionTests {
     }
     #expect(try app["Installs"] == .int(101))
     #expect(try added?.isInvalidated == true)
-    // The next object gets the same key: the old accessor must not show it.
+    // The next object gets another key, and the old accessor does not show it.
     try session.write { _ in
       let next = try session.insert(["App": .text("next")], into: "apps")
-      #expect(next.key == added?.key)
+      #expect(try next.key == #require(added).key + 1)
       #expect(try added?.isInvalidated == true)
       #expect(throws: EngineError.self) { try added?["App"] }
     }

@@ -1,0 +1,41 @@
+/// Finding tables, which may be many, and changing which there are.
+extension Catalogue {
+  /// The place of a table among `tables`; nil when there is none.
+  ///
+  /// - Complexity: O(log n).
+  func place(number: UInt32) -> Int? {
+    let place = partitionPoint(tables.count) { tables[$0].number >= number }
+    if place < tables.count, tables[place].number == number { return place }
+    // New tables get greater numbers and stand behind the others; a file may say otherwise.
+    return tables.firstIndex { $0.number == number }
+  }
+
+  /// - Complexity: O(log n).
+  func place(named name: String) -> Int? { numbers[name].flatMap { place(number: $0) } }
+
+  /// The table of that name, companions included.
+  func table(named name: String) -> Table? { place(named: name).map { tables[$0] } }
+
+  /// The table of that name; nil when programs have none.
+  package func programTable(_ name: String) -> Table? {
+    Self.isReserved(name) ? nil : table(named: name)
+  }
+
+  /// The table of that number.
+  func table(number: UInt32) -> Table? { place(number: number).map { tables[$0] } }
+
+  /// Adds a table of a new name and number.
+  mutating func add(_ table: Table) {
+    tables.append(table)
+    numbers[table.name] = table.number
+  }
+
+  /// Gives the table at a place a name that no other has.
+  mutating func rename(at place: Int, to name: String) {
+    numbers[tables[place].name] = nil
+    tables[place].name = name
+    numbers[name] = tables[place].number
+  }
+
+  mutating func remove(at place: Int) { numbers[tables.remove(at: place).name] = nil }
+}
