@@ -60,6 +60,13 @@ extension TableEditor {
     while rows.count < Self.ahead, try reader.go(toPosition: Int(clamping: position)),
       let key = reader.key, key < end, let row = try reader.row()
     {
+      let least = rows.last.map { $0.key + 1 } ?? first
+      // What comes again would come for ever.
+      guard key >= least else {
+        throw EngineError.damaged(
+          path: path, where: "table '\(name)'",
+          reason: "the object at position \(position) has key \(key), where \(least) is the least possible")
+      }
       rows.append(row)
       position += 1
     }
