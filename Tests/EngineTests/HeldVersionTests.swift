@@ -179,6 +179,22 @@ struct HeldVersionTests {
     try first.close()
   }
 
+  @Test("What a writer that was killed has not shown is shown before the next one writes")
+  func flushedAndNotShown() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    let before = try database.parts.pipeline.visible()
+    try database.write { try $0.createTable("t", columns: [Column("v", .int)]) }
+    // As if killed between its flush and this.
+    database.coordination.visible.store(before)
+    let other = try Database.open(folder.path("a.sheaf"))
+    let transaction = try other.beginWrite()
+    #expect(other.coordination.visible.load()?.version == before.version + 1)
+    transaction.rollBack()
+    try other.close()
+    try database.close()
+  }
+
   @Test("Nothing is written over a version that readers were shown and that no slot has any more")
   func shownAndLost() throws {
     let folder = TemporaryFolder()
