@@ -32,6 +32,25 @@ enum Tools {
   }
 }
 
+extension Tools {
+  /// What a run of the program asks of the system, a call a line; nil where nobody can look.
+  ///
+  /// - Parameter calls: their names, between commas.
+  static func trace(_ calls: String, _ words: [String], in bench: Workbench) throws -> [Substring]?
+  {
+    let trace = bench.path("trace")
+    let strace = ["-f", "-y", "-o", trace, "-e", "trace=\(calls)", "--"]
+    guard let result = try run("strace", strace + [SheafProcess.program()] + words) else {
+      return nil
+    }
+    guard result.status == 0 else {
+      print("skipped: strace is not allowed here: \(result.errorText)")
+      return nil
+    }
+    return try bench.text("trace").split(separator: "\n")
+  }
+}
+
 /// Words of a command as a shell would see them: quotes of both kinds, no expansions.
 enum ShellWords {
   static func split(_ text: String) -> [String] {

@@ -173,6 +173,30 @@ struct ActiveVersionTests {
     #expect(kept > 0, "seed \(seed)")
   }
 
+  @Test("The writer's map is exact with many small tables, whose blocks are moved together")
+  func manyTables() throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false))
+    try database.write { transaction in
+      for number in 0..<60 {
+        try transaction.createTable("t\(number)", columns: [Column("a", .int)])
+      }
+    }
+    for round in 0..<200 {
+      try database.write(durability: Durability.none) {
+        try $0.table("t\(round * 7 % 60)").insert([.int(Int64(round))])
+      }
+    }
+    try database.flush()
+    let transaction = try database.beginWrite()
+    let space = try #require(database.space)
+    let blocks = try database.parts.blocks
+    let walked = try SpaceMap.walking(blocks, newest: transaction.state.base, held: [])
+    #expect(
+      space.pageCount - space.freePageCount == walked.pageCount - walked.freePageCount)
+    transaction.rollBack()
+    try database.close()
+  }
+
   @Test("One old snapshot through 5,000 commits, by handles that come and go: the file is bounded")
   func bounded() throws {
     let folder = TemporaryFolder()

@@ -143,6 +143,26 @@ struct DisplacedTests {
     try reader.close()
   }
 
+  @Test("Who opens the file that has taken an open one's place is refused until that one is closed")
+  func openedAfterwards() throws {
+    try create().close()
+    let backup = folder.path("backup")
+    try FileManager.default.copyItem(atPath: path, toPath: backup)
+    let reader = try Database.open(path)
+    try System.rename(backup, to: path)
+    for access in [Database.Options.Access.create, .existing, .readOnly] {
+      let error = #expect(throws: EngineError.self) {
+        _ = try Database.open(path, options: .init(access: access))
+      }
+      #expect("\(String(describing: error))".contains("was replaced while others have"))
+    }
+    #expect(try reader.snapshot().table("apps").count == 3)
+    try reader.close()
+    let opened = try Database.open(path)
+    #expect(try opened.snapshot().table("apps").count == 3)
+    try opened.close()
+  }
+
   @Test(
     "A compaction does not overwrite what was put in place meanwhile", arguments: Event.allCases)
   func compaction(event: Event) throws {
@@ -182,6 +202,16 @@ struct DisplacedTests {
       }
     }
     try next.flush()
+    // The slot that the other one wrote, and may not have flushed, comes first of all.
+    let operations = storage.log.filter(\.isOperation)
+    if case .write(let offset, let bytes)? = operations.first,
+      case .flushBegan? = operations.dropFirst().first
+    {
+      #expect([0, Layout.pageBytes].contains(offset))
+      #expect(bytes[...] == first.storage.content[offset..<offset + Layout.pageBytes])
+    } else {
+      Issue.record("\(operations.prefix(2))")
+    }
     var flushes = 0
     for entry in storage.log {
       if case .nameFlushed = entry { flushes += 1 }

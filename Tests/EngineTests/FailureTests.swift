@@ -237,6 +237,31 @@ struct FailureTests {
     #expect(try database.snapshot().tableNames.suffix(2) == ["one", "two"])
   }
 
+  @Test("A catalogue that went bad before it was first read is not gone on from")
+  func rottenCatalogue() throws {
+    let storage = RecordingStorage(isRecording: false)
+    let database = try Database.open(storage: storage)
+    // The handle keeps the right to write, and does not look at the slots again.
+    try database.write(durability: Durability.none) {
+      try $0.createTable("soon to be bad", columns: [Column("a", .int)])
+    }
+    let root = try database.parts.pipeline.visible().root
+    let name = Array("soon to be bad".utf8)
+    let content = storage.content
+    let place = try #require(
+      (Int(root.offset)..<Int(root.offset) + Int(root.length)).first {
+        content[$0...].starts(with: name)
+      })
+    try [name[0] ^ 1].withUnsafeBytes { try storage.write($0, at: place) }
+    let error = #expect(throws: EngineError.self) {
+      try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+    }
+    guard case .damaged? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
   @Test("A commit without changes is durable when it says so")
   func emptyCommit() throws {
     let journal = try Journal()

@@ -270,6 +270,17 @@ struct FilesTests {
     try database.close()
   }
 
+  @Test("Outputs that are written into one folder at once leave each other alone")
+  func outputsAtOnce() throws {
+    let folder = TemporaryFolder()
+    let first = try ReplacementFile(for: folder.path("a"), like: nil)
+    let second = try ReplacementFile(for: folder.path("b"), like: nil)
+    #expect(folder.names().count == 2)
+    try first.putInPlace(replacing: false)
+    try second.putInPlace(replacing: false)
+    #expect(folder.names() == ["a", "b"])
+  }
+
   @Test("A copy does not replace a file, and a failed one leaves none")
   func copyRefused() throws {
     let folder = TemporaryFolder()

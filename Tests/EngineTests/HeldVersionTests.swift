@@ -134,6 +134,85 @@ struct HeldVersionTests {
     try database.close()
   }
 
+  @Test("What a flush is making durable is kept, however many commits come meanwhile")
+  func target() throws {
+    let storage = GatedStorage()
+    let database = try Database.open(storage: storage, options: .tiny)
+    try database.write { transaction in
+      try transaction.createTable("t", columns: [Column("v", .int)])
+      for _ in 0..<200 { try transaction.table("t").insert([.int(0)]) }
+    }
+    storage.shut()
+    try Self.fill(database, .group)
+    #expect(Self.wait { storage.waitingFlushes == 1 }, "version 3 is on its way")
+    for _ in 0..<2 { try Self.fill(database, .none) }
+    let kept = try database.parts.pipeline.keptVersions().map(\.version)
+    #expect(Set(kept) == [2, 3, 5])
+    storage.open()
+    try database.close()
+  }
+
+  @Test("Whoever holds a version looks again until it is the newest")
+  func looksAgain() throws {
+    let coordination = try Coordination(privateFor: "memory")
+    var newest = [3, 5, 5].map { (version: UInt64) in
+      VersionRecord(
+        version: version, root: BlockReference(offset: 8192, length: 1, checksum: 1), end: 12288)
+    }
+    let (slot, record) = try coordination.hold { newest.removeFirst() }
+    #expect(record.version == 5 && newest.isEmpty)
+    #expect(try coordination.heldVersions().map(\.record) == [record])
+    coordination.release(slot)
+  }
+
+  @Test("Whoever takes the place of a killed process does not hold what that one held")
+  func placeOfTheDead() throws {
+    let folder = TemporaryFolder()
+    let first = try Database.open(folder.path("a.sheaf"))
+    let coordination = first.coordination
+    let (slot, _) = try coordination.hold { try first.parts.pipeline.visible() }
+    // As if by a process that is gone, and had the place that the next handle takes.
+    coordination.word(Coordination.Place.readers + slot * 64).store(999 << 16 | 2)
+    let second = try Database.open(folder.path("a.sheaf"))
+    #expect(try coordination.heldVersions() == [])
+    try second.close()
+    try first.close()
+  }
+
+  @Test("What a writer that was killed has not shown is shown before the next one writes")
+  func flushedAndNotShown() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    let before = try database.parts.pipeline.visible()
+    try database.write { try $0.createTable("t", columns: [Column("v", .int)]) }
+    // As if killed between its flush and this.
+    database.coordination.visible.store(before)
+    let other = try Database.open(folder.path("a.sheaf"))
+    let transaction = try other.beginWrite()
+    #expect(other.coordination.visible.load()?.version == before.version + 1)
+    transaction.rollBack()
+    try other.close()
+    try database.close()
+  }
+
+  @Test("Nothing is written over a version that readers were shown and that no slot has any more")
+  func shownAndLost() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"), options: .tiny)
+    try database.write { transaction in
+      try transaction.createTable("t", columns: [Column("v", .int)])
+      for _ in 0..<200 { try transaction.table("t").insert([.int(0)]) }
+    }
+    var lost = try database.parts.pipeline.visible()
+    lost.version += 1
+    database.coordination.visible.store(lost)
+    let other = try Database.open(folder.path("a.sheaf"), options: .tiny)
+    let error = #expect(throws: EngineError.self) { try Self.fill(other, .full) }
+    #expect("\(String(describing: error))".contains("which has been read, is in neither"))
+    try other.close()
+    try database.close()
+  }
+
   @Test("Versions taken at any moment read as they were committed", arguments: Durability.allCases)
   func anyMoment(durability: Durability) throws {
     let folder = TemporaryFolder()

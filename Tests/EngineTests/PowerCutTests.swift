@@ -245,6 +245,21 @@ struct PowerCutTests {
     #expect(try journal.model.difference(copy.snapshot()) == nil)
   }
 
+  @Test("A commit writes the slot that does not hold the durable version")
+  func slotsAlternate() throws {
+    let storage = RecordingStorage()
+    let database = try Database.open(storage: storage)
+    for number in 0..<5 {
+      try database.write { try $0.createTable("t\(number)", columns: [Column("a", .int)]) }
+    }
+    let slots = storage.log.compactMap { entry -> Int? in
+      guard case .write(let offset, _) = entry, offset < Layout.firstBlockOffset else { return nil }
+      return offset / Layout.pageBytes
+    }
+    #expect(slots.suffix(5) == [1, 0, 1, 0, 1])
+    try database.close()
+  }
+
   /// A killed process leaves its slot in the system's memory, not yet on the disk. Who comes next and goes
   /// on from that slot must not lose it in a power cut of its own.
   @Test("A process killed at any moment, then a power cut during the next one's commits")

@@ -1,9 +1,10 @@
+import Foundation
 import Synchronization
 import Testing
 
 @testable import Engine
 
-@Suite("The writers' queue when the system fails to unlock")
+@Suite("The writers' queue when something goes wrong")
 struct WriterQueueTests {
   @Test("A commit stays a success, and the next writer gets its turn")
   func failingUnlock() throws {
@@ -37,5 +38,21 @@ struct WriterQueueTests {
     #expect(try database.snapshot().table("t").count == 3)
     try database.close()
     #expect(folder.names() == ["a.sheaf"])
+  }
+
+  @Test("Nobody queues at another file that has just taken the lock file's name")
+  func anotherFile() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    let (lock, moved) = (folder.path("a.sheaf-lock"), folder.path("moved"))
+    try System.rename(lock, to: moved)
+    try FileManager.default.copyItem(atPath: moved, toPath: lock)
+    // As after `checkLockFile`, which a transaction asks first.
+    #expect(throws: CoordinationError.lockFileLost(database.coordination.path)) {
+      _ = try database.queue.enter()
+    }
+    try System.rename(moved, to: lock)
+    try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+    try database.close()
   }
 }

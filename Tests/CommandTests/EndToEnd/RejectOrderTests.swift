@@ -19,18 +19,7 @@ import Testing
 
   /// The last parts of the paths that a run flushes, in order; nil where nobody can look.
   private func flushes(_ bench: Workbench, _ words: [String]) throws -> [String]? {
-    let trace = bench.path("trace")
-    guard
-      let result = try Tools.run(
-        "strace",
-        ["-f", "-y", "-o", trace, "-e", "trace=fsync,fdatasync,sync_file_range", "--"]
-          + [SheafProcess.program()] + words)
-    else { return nil }
-    guard result.status == 0 else {
-      print("skipped: strace is not allowed here: \(result.errorText)")
-      return nil
-    }
-    return try bench.text("trace").split(separator: "\n").compactMap { line in
+    try Tools.trace("fsync,fdatasync,sync_file_range", words, in: bench)?.compactMap { line in
       // Of a call that another thread's interrupts, the beginning is a line of its own.
       guard let open = line.firstIndex(of: "<"),
         let close = line[open...].firstIndex(of: ">"), line.contains("sync(")

@@ -28,6 +28,9 @@ struct IdentityTests {
     let long = String(repeating: "x", count: 100)
     #expect(Value.text(long + "\u{E9}") != .text(long + "e\u{301}"))
     #expect(Value.text(long) == .text(String(repeating: "x", count: 99) + "x"))
+    // What is equal has one hash.
+    let notNumbers = [Value.double(.nan), .double(-Double.nan), .double(.signalingNaN)]
+    #expect(Set(notNumbers).count == 1 && Set([Value.double(0), .double(-0.0)]).count == 1)
     var random = SplitMix64(seed: 7)
     let pieces = [
       "\u{E9}", "e\u{301}", "a", "\u{1F468}\u{200D}\u{1F469}", "\r\n", "\u{0}", "\u{AC00}",

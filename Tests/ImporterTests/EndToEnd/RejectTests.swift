@@ -31,6 +31,26 @@ import Testing
     return csv
   }()
 
+  #if os(Linux)
+    /// Of two files that an import wants to go on in, only the first can be opened: it is closed again.
+    @Test func filesAreOpenBothOrNone() throws {
+      let folder = try ImportFolder()
+      let (path, reasons) = (folder.path("t.rejects.csv"), "t.rejects.csv.reasons.jsonl")
+      try folder.write(reasons, Array("{\"file\":\"x\"}\n".utf8))
+      try FileManager.default.createSymbolicLink(
+        atPath: path, withDestinationPath: folder.path("elsewhere"))
+      let log = RejectLog(
+        name: RejectName(base: path, isGiven: false), database: folder.database)
+      let place = RejectPlace(number: 1, records: 5, reasons: 13)
+      #expect(try !log.goOn(at: place, input: "x", after: 0))
+      let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+      }
+      #expect(!open.contains(folder.path(reasons)))
+      withExtendedLifetime(log) {}
+    }
+  #endif
+
   @Test(arguments: [1, 2, 7, 300])
   func everyReasonWithItsPlace(batch: Int) throws {
     let folder = try ImportFolder()

@@ -134,4 +134,25 @@ import TestSupport
     let difference = firstDifference(try folder.export(), Array("a,b\n\(rows)".utf8))
     #expect(difference == nil, "\(difference ?? "") in \(runs) runs")
   }
+
+  /// What comes behind a rejected last record may be the rest of that one, though a line ended there.
+  @Test func grownBehindAReject() throws {
+    for (input, isRefused) in [("a,b\n1,2\n3\n", true), ("a,b\n3\n1,2\n", false)] {
+      let folder = try ImportFolder()
+      _ = try folder.importCSV(Array(input.utf8)) { $0.maxRejects = .unlimited }
+      func goOn() throws {
+        _ = try folder.importCSV(Array((input + "5,6\n").utf8)) {
+          $0.maxRejects = .unlimited
+          $0.resume = true
+        }
+      }
+      if isRefused {
+        let error = #expect(throws: ImportError.self) { try goOn() }
+        #expect("\(String(describing: error))".contains("may have been cut off"))
+      } else {
+        try goOn()
+      }
+      #expect(try folder.exportText() == (isRefused ? "a,b\n1,2\n" : "a,b\n1,2\n5,6\n"))
+    }
+  }
 }

@@ -1,0 +1,55 @@
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// What takes the place of another file is on the disk before it does, and the folder's entry after that: a power
+/// cut leaves the one or the other, whole.
+@Suite struct OutputOrderTests {
+  private enum Call: Equatable {
+    case flush(String)
+    case rename(to: String)
+  }
+
+  /// The last parts of the paths that a run flushes or renames to, in order; nil where nobody can look.
+  private func calls(_ bench: Workbench, _ words: [String]) throws -> [Call]? {
+    func last(_ path: Substring) -> String { String(path.split(separator: "/").last ?? path) }
+    let lines = try Tools.trace(
+      "fsync,fdatasync,rename,renameat,renameat2", words, in: bench)
+    return lines?.compactMap { line in
+      if line.contains("sync("), let open = line.firstIndex(of: "<"),
+        let close = line[open...].firstIndex(of: ">")
+      {
+        return .flush(last(line[line.index(after: open)..<close]))
+      }
+      let names = line.split(separator: "\"", omittingEmptySubsequences: false)
+      return line.contains("rename") && names.count > 3 ? .rename(to: last(names[3])) : nil
+    }
+  }
+
+  @Test(arguments: [
+    ["export", "t.sheaf", "--output", "out"], ["compact", "t.sheaf", "--into", "out"],
+    ["compact", "t.sheaf"],
+  ])
+  func order(words: [String]) throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a\n1\n2\n")
+    try bench.run(["import", bench.path("in.csv"), "--into", bench.database])
+    let place = words.contains("out") ? "out" : "t.sheaf"
+    guard
+      let calls = try calls(
+        bench, words.map { ["t.sheaf", "out"].contains($0) ? bench.path($0) : $0 })
+    else { return }
+    let folder = try #require(System.directory(of: bench.path("x")).split(separator: "/").last)
+    let renaming = try #require(calls.firstIndex(of: .rename(to: place)), "\(calls)")
+    guard case .flush(let written)? = calls[..<renaming].last else {
+      Issue.record("\(calls)")
+      return
+    }
+    #expect(
+      place == "out" ? written.hasPrefix(".sheaf-output-") : written == "t.sheaf-temporary",
+      "\(calls)")
+    #expect(calls[(renaming + 1)...].first == .flush(String(folder)), "\(calls)")
+  }
+}
