@@ -191,8 +191,9 @@ struct ActiveVersionTests {
     let space = try #require(database.space)
     let blocks = try database.parts.blocks
     let walked = try SpaceMap.walking(blocks, newest: transaction.state.base, held: [])
-    #expect(
-      space.pageCount - space.freePageCount == walked.pageCount - walked.freePageCount)
+    let used = space.pageCount - space.freePageCount
+    let reached = walked.pageCount - walked.freePageCount
+    #expect(used == reached)
     transaction.rollBack()
     try database.close()
   }
