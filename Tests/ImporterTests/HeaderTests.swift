@@ -54,6 +54,17 @@ import Testing
     }
   }
 
+  @Test(arguments: [([0x6E, 0xE9], true), ([0x6E, 0x81], false), ([0xC3, 0xA9, 0xE9], false)])
+  func headerInAnotherEncoding(name: [UInt8], isLikely: Bool) throws {
+    let splitter = RecordSplitter(source: MemorySource(name + Array(",b\n1,2\n".utf8)))
+    let chunk = try #require(try splitter.next(recordLimit: 1))
+    #expect {
+      try Header(chunk, dialect: .rfc4180, file: "f")
+    } throws: {
+      "\($0)".contains("with --encoding") && "\($0)".contains("windows-1252") == isLikely
+    }
+  }
+
   @Test(arguments: [
     (["App,Rating", "Photo,4.1", "Draw,NaN"], true),
     (["App,Released", "Photo,2018-01-07", "Draw,"], true),

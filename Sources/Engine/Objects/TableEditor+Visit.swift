@@ -65,7 +65,7 @@ extension TableEditor {
       guard key >= least else {
         throw EngineError.damaged(
           path: path, where: "table '\(name)'",
-          reason: "the object at position \(position) has key \(key), where \(least) is the least possible")
+          reason: "the object at position \(position) has key \(key), where none is below \(least)")
       }
       rows.append(row)
       position += 1

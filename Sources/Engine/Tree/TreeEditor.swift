@@ -224,37 +224,49 @@ package final class TreeEditor {
     return try changeRows(path, body)
   }
 
-  /// Joins the last cluster with the one before it, when they are small enough together.
+  /// Joins the last cluster, which is full, with the one before it, when they are small enough together; else
+  /// those two before it whose rows take next to nothing.
   private func joinTail(_ path: Path) throws {
-    guard let last = path.last, last.index > 0 else { return }
-    let (node, index) = (last.node, last.index)
+    guard let last = path.last else { return }
+    if try join(path, last.index, rows: limits.tailRows, bytes: limits.clusterBytes / 4) { return }
+    _ = try join(path, last.index - 1, rows: limits.clusterRows, bytes: limits.overlayFrom)
+  }
+
+  /// Joins a cluster of the last node with the one before it, unless that would make more rows than so many, or
+  /// one of them has more bytes than so many.
+  private func join(_ path: Path, _ index: Int, rows: Int, bytes: Int) throws -> Bool {
+    guard let node = path.last?.node, index > 0 else { return false }
     let count = node.children[index - 1].count + node.children[index].count
-    guard count <= UInt64(limits.tailRows), try hasRoom(path, limit: .max),
-      try hasRoom([(node, index - 1)], limit: .max)
-    else { return }
+    guard count <= UInt64(rows), try fits(node.children[index], bytes),
+      try fits(node.children[index - 1], bytes)
+    else { return false }
     // Before anything is opened: a node with an open leaf has to be written anew.
     for step in path { step.node.isChanged = true }
     let before = try openRows(at: node, index - 1)
-    let tail = try openRows(at: node, index)
-    try before.rows.append(tail.rows)
+    let after = try openRows(at: node, index)
+    try before.rows.append(after.rows)
     node.children[index - 1].count = count
     node.children.remove(at: index)
     openCount -= 1
     changeCount += 1
+    return true
   }
 
   private func hasRoom(_ path: Path, limit: Int) throws -> Bool {
     guard let last = path.last else { return false }
     let child = last.node.children[last.index]
-    guard child.count < UInt64(limit) else { return false }
+    return try child.count < UInt64(limit) && fits(child, limits.clusterBytes / 4)
+  }
+
+  /// True for a cluster of fewer bytes than so many, as they are in the file.
+  private func fits(_ child: Child, _ bytes: Int) throws -> Bool {
     switch child.content {
-    case .open(.rows(let cluster)): return cluster.bytes < limits.clusterBytes
     // Decoded, a cluster is a few times its size in the file.
-    case .open(.overlay(let overlay)):
-      return Int(overlay.base.reference.length) < limits.clusterBytes / 4
+    case .open(.rows(let cluster)): return cluster.bytes < bytes * 4
+    case .open(.overlay(let overlay)): return Int(overlay.base.reference.length) < bytes
     case .stored(let reference):
       let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
-      return try clusters.byteCount(ofLeaf: entry) < limits.clusterBytes / 4
+      return try clusters.byteCount(ofLeaf: entry) < bytes
     case .node: return false
     }
   }
