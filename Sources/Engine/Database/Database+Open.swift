@@ -124,12 +124,7 @@ extension Database {
       }
       return try create(storage)
     }
-    // A slot that another process is writing just now can be read half old and half new.
-    for _ in 0..<(alone ? 0 : 20) {
-      if let found = try? Recovery.run(storage), found.fallback == nil { return found }
-      System.sleep(milliseconds: 1)
-    }
-    return try Recovery.run(storage)
+    return try alone ? Recovery.run(storage) : Recovery.runAmongWriters(storage)
   }
 
   /// Writes version 1, an empty catalogue: a mark, flushed, the root block, flushed, then the first slot in

@@ -19,7 +19,7 @@ package struct DatabaseOrigin: Sendable {
     }
     // What is wrong with it is told by whoever opens it.
     let storage = try? FileStorage(path: path, mode: .readOnly)
-    let found = storage.flatMap { try? Recovery.run($0) }
+    let found = storage.flatMap { try? Recovery.runAmongWriters($0) }
     newest = found.map { ($0.identity, $0.record.version) }
   }
 

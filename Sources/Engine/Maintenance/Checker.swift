@@ -54,14 +54,18 @@ package struct Checker {
     do {
       var pages = try slotPages()
       // Another process may be writing a slot just now: what stays as it is, is a problem.
-      for _ in 0..<20 {
-        if try slotProblems(pages).isEmpty { return }
+      for _ in 0..<1000 {
+        if slotProblems(pages).isEmpty { break }
         System.sleep(milliseconds: 1)
         let again = try slotPages()
         if again == pages { break }
         pages = again
       }
-      report.problems += try slotProblems(pages)
+      let problems = slotProblems(pages)
+      report.problems += problems
+      if problems.isEmpty, let fallback = try Recovery.runAmongWriters(blocks.storage).fallback {
+        report.problems.append(fallback)
+      }
     } catch {
       report.problems.append("\(error)")
     }
@@ -73,7 +77,7 @@ package struct Checker {
     return pages
   }
 
-  private func slotProblems(_ pages: [UInt8]) throws -> [String] {
+  private func slotProblems(_ pages: [UInt8]) -> [String] {
     var problems: [String] = []
     for index in 0..<Layout.slotCount {
       let start = index * Layout.pageBytes
@@ -90,9 +94,6 @@ package struct Checker {
         case .foreign: problems.append("slot \(index): it is not a commit slot")
         }
       }
-    }
-    if problems.isEmpty, let fallback = try Recovery.run(blocks.storage).fallback {
-      problems.append(fallback)
     }
     return problems
   }

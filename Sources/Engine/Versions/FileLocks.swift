@@ -140,14 +140,11 @@ package final class FileLocks: @unchecked Sendable {
   /// which is as good. But what a damaged slot hides might be newer, and a writer that is here may know it: then
   /// the version of the other slot is not safe.
   package func newest() throws -> VersionRecord {
-    for _ in 0..<20 {
-      if let found = try? Recovery.run(storage), found.fallback == nil { return found.record }
-      System.sleep(milliseconds: 1)
-    }
-    if try storage.foreignLock(in: Place.writers..<Place.readers) != nil {
+    let found = try Recovery.runAmongWriters(storage)
+    if found.fallback != nil, try storage.foreignLock(in: Place.writers..<Place.readers) != nil {
       throw CoordinationError.tooFast(storage.path)
     }
-    return try Recovery.run(storage).record
+    return found.record
   }
 
   private static func byte(of version: UInt64) -> Int {

@@ -53,6 +53,27 @@ package struct Recovery: Sendable {
       reason: problems.compactMap { $0 }.joined(separator: "; "))
   }
 
+  /// The same, while others may be committing.
+  ///
+  /// A slot that is written just now can be read half old and half new, and the root block that it names can be
+  /// overwritten before it is read: what is wrong counts once both slots have stayed as they are for some milliseconds.
+  ///
+  /// - Throws: what `run` throws, and `CoordinationError.tooFast` when the slots have not stayed for so long in a minute.
+  package static func runAmongWriters(_ storage: any Storage) throws -> Recovery {
+    let end = System.monotonicNanoseconds &+ 60_000_000_000
+    var (before, timesSame) = (try read(storage), 0)
+    while true {
+      let outcome = Result { try run(storage) }
+      if case .success(let found) = outcome, found.fallback == nil { return found }
+      System.sleep(milliseconds: 1)
+      let after = try read(storage)
+      timesSame = after == before ? timesSame + 1 : 0
+      before = after
+      if timesSame == 5 { return try outcome.get() }
+      if System.monotonicNanoseconds > end { throw CoordinationError.tooFast(storage.path) }
+    }
+  }
+
   /// True for a file in which no version was ever committed: nothing there, the mark of a creation with
   /// whatever lies behind it, or zeros and perhaps the first catalogue. Anything else belongs to somebody.
   ///
