@@ -6,8 +6,17 @@ import Testing
 /// that few deviations give.
 @Suite("Schedules: handles on a file", .serialized)
 struct FileScheduleTests {
+  /// Waits as long as it takes: any time may pass before a thread goes on.
+  private static func open(
+    _ path: String, _ access: Database.Options.Access = .create
+  ) throws -> Database {
+    var options = Database.Options(access: access)
+    options.waiting.seconds = 1e9
+    return try Database.open(path, options: options)
+  }
+
   private static func make(_ path: String) throws {
-    let database = try Database.open(path)
+    let database = try open(path)
     try database.write { transaction in
       try transaction.createTable("t", columns: [Column("version", .int), Column("count", .int)])
       try transaction.table("t").insert([.int(Int64(transaction.baseVersion) + 1), .int(0)])
@@ -35,7 +44,7 @@ struct FileScheduleTests {
   /// What is wrong with the file when all have closed it.
   private static func problem(_ path: String, _ problems: Problems, counted: Int64) throws -> String? {
     if let first = problems.first { return first }
-    let database = try Database.open(path)
+    let database = try open(path)
     let found = try database.check().problems
     let count = try database.snapshot().table("t").row(forKey: 1)?["count"]
     try database.close()
@@ -69,7 +78,7 @@ struct FileScheduleTests {
     let problems = Problems()
     let write: @Sendable () -> Void = {
       problems.watch {
-        let database = try Database.open(path)
+        let database = try Self.open(path)
         for _ in 0..<2 { try Self.count(database, durability) }
         try database.close()
       }
@@ -81,7 +90,7 @@ struct FileScheduleTests {
 
   @Test("Writers that open, count and close lose nothing", arguments: Durability.allCases)
   func writersCount(durability: Durability) throws {
-    let failure = try Exploration.failure(bound: 0, random: 40, seed: 0) {
+    let failure = try Exploration.failure(bound: 0, random: 400, seed: 0) {
       try Self.writers(durability)
     }
     #expect(failure == nil, "\(failure?.description ?? "")")
@@ -94,7 +103,7 @@ struct FileScheduleTests {
     let problems = Problems()
     let write: @Sendable () -> Void = {
       problems.watch {
-        let database = try Database.open(path)
+        let database = try Self.open(path)
         for _ in 0..<3 {
           try Self.count(database, .group)
           Scheduling.idle()
@@ -104,7 +113,7 @@ struct FileScheduleTests {
     }
     let read: @Sendable () -> Void = {
       problems.watch {
-        let database = try Database.open(path, options: .init(access: access))
+        let database = try Self.open(path, access)
         try Self.read(database, problems)
         try Self.read(database, problems)
         try database.close()
@@ -133,7 +142,7 @@ struct FileScheduleTests {
     let problems = Problems()
     let compact: @Sendable () -> Void = {
       problems.watch {
-        let database = try Database.open(path)
+        let database = try Self.open(path)
         try Self.count(database, .full)
         _ = try database.compact()
         try Self.count(database, .full)
@@ -142,7 +151,7 @@ struct FileScheduleTests {
     }
     let use: @Sendable () -> Void = {
       problems.watch {
-        let database = try Database.open(path)
+        let database = try Self.open(path)
         try Self.read(database, problems, compacted: 1)
         try Self.count(database, .full)
         try Self.read(database, problems, compacted: 1)
