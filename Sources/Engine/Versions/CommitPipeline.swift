@@ -351,18 +351,18 @@ package final class CommitPipeline: @unchecked Sendable {
   ///
   /// - Parameter published: set to the version that became visible, also when an error follows.
   private func round(_ published: inout UInt64?) throws {
-    let (target, slot) = lock.withLock {
+    // In one step: where all is durable, another handle may write, and once this one has taken over what that wrote, a
+    // target from before would be written over it.
+    let due = try lock.withLock { () throws -> (target: VersionRecord, slot: Int)? in
       state.lastRound = System.monotonicNanoseconds
+      if let failure = state.failure {
+        throw EngineError.poisoned(path: storage.path, cause: failure)
+      }
+      guard state.complete.version != state.durable.version else { return nil }
       state.target = state.complete
       return (state.complete, state.durableSlot ^ 1)
     }
-    if let failure = lock.withLock({ state.failure }) {
-      throw EngineError.poisoned(path: storage.path, cause: failure)
-    }
-    guard target.version != lock.withLock({ state.durable.version }) else {
-      lock.withLock { state.target = nil }
-      return
-    }
+    guard let (target, slot) = due else { return }
     let durable = durableVersion
     do {
       try storage.flush()
