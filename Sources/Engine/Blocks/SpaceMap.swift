@@ -242,6 +242,13 @@ package final class SpaceMap {
     return sum * 2 <= pages.count * Layout.pageBytes
   }
 
+  /// How many bytes of a page blocks of the newest version fill, and whether it may be taken.
+  ///
+  /// - Precondition: `page` < `pageCount`.
+  func use(of page: Int) -> (filled: UInt32, isFree: Bool) {
+    (filled[page], free.contains(page))
+  }
+
   /// Bytes that blocks of the newest version fill, and the two slots.
   var filledBytes: Int { filled.reduce(0) { $0 + min(Int($1), Layout.pageBytes) } }
 
