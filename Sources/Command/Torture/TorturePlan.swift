@@ -17,7 +17,7 @@ struct TorturePlan {
     batchSize = replaces && random.below(2) == 0 ? nil : sizes[random.below(sizes.count)]
     isKeyed = random.below(2) == 0
     compacts = random.below(3) == 0
-    kills = 1 + random.below(5)
+    kills = 2 + random.below(5)
   }
 
   /// True when readers see the old table or the new one, and nothing between them.
