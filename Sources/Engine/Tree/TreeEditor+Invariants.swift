@@ -1,6 +1,6 @@
 #if DEBUG
   extension TreeEditor {
-    /// In the nodes in memory: first keys ascend, every count is that of what lies below, whatever leads to an open
+    /// In the nodes in memory: every count is that of what lies below, whatever leads to an open
     /// leaf is going to be written, and all open leaves are counted. Until `seal`, which leaves the nodes as they are.
     ///
     /// Looked at when all leaves have been closed, and after the changes whose number is a power of two or a
@@ -22,12 +22,13 @@
       }
     }
 
-    /// The same for keys: the leaves that are open as rows ascend, and lie between their neighbours' first keys.
+    /// The same for keys: first keys ascend, and so do the leaves that are open as rows, between those of their
+    /// neighbours.
     /// Not for files that lie, whose leaves are read as they are.
     ///
     /// - Complexity: O(rows in memory).
-    package func checkOpenRows() throws(BrokenInvariant) {
-      if let root { try checkOpenRows(root, before: nil) }
+    package func checkKeys() throws(BrokenInvariant) {
+      if let root { try checkKeys(root, before: nil) }
     }
 
     /// At the end of a change.
@@ -47,10 +48,7 @@
         )
       }
       var sum: UInt64 = 0
-      var last: Int64?
       for child in node.children {
-        if let last, child.firstKey <= last { throw broken("key \(child.firstKey) behind \(last)") }
-        last = child.firstKey
         sum &+= child.count
         switch child.content {
         case .stored: break
@@ -75,12 +73,15 @@
       return sum
     }
 
-    private func checkOpenRows(_ node: EditNode, before end: Int64?) throws(BrokenInvariant) {
+    private func checkKeys(_ node: EditNode, before end: Int64?) throws(BrokenInvariant) {
       for (index, child) in node.children.enumerated() {
         let next = index + 1 < node.children.count ? node.children[index + 1].firstKey : end
+        if let next, child.firstKey >= next {
+          throw BrokenInvariant(what: "tree: key \(next) behind \(child.firstKey)")
+        }
         switch child.content {
         case .stored, .open(.overlay): break
-        case .node(let inner): try checkOpenRows(inner, before: next)
+        case .node(let inner): try checkKeys(inner, before: next)
         case .open(.rows(let cluster)):
           let keys = cluster.rows.keys
           let ascend = zip(keys, keys.dropFirst()).allSatisfy { $0 < $1 }
