@@ -44,7 +44,7 @@ struct PowerCutTests {
   private func problem(_ state: PowerCut.State, _ digests: [UInt64], goOn: Bool) throws -> String? {
     let storage = RecordingStorage(state.image, isRecording: false)
     let database = try Database.open(storage: storage, options: .tiny)
-    let report = try database.check()
+    let report = try database.check(deep: goOn)
     guard report.problems.isEmpty else { return "check: \(report.problems)" }
     let found = try Model.digest(database.snapshot())
     guard digests[state.allowed].contains(found) else {

@@ -68,6 +68,58 @@ public struct FieldMap: Sendable {
     return forged
   }
 
+  /// Other bytes at a place under a checksum; all of it is taken modulo what there is.
+  public enum Edit: Sendable {
+    /// A number that a field says.
+    case field(Int, UInt64)
+    /// One of `hostileValues`.
+    case hostile(Int, Int)
+    case byte(part: Int, offset: Int, UInt8)
+    /// Bytes of the sound file in another place: a reference that leads elsewhere, a part of another column.
+    case copy(part: Int, offset: Int, from: Int, at: Int, count: Int)
+  }
+
+  /// The file after all of the edits, and every checksum right that vouches for one of the changed bytes.
+  public func forged(_ edits: [Edit]) -> [UInt8] {
+    var forged = bytes
+    var isChanged = [Bool](repeating: false, count: parts.count)
+    func put(_ field: Field, _ value: UInt64) {
+      for offset in field.offsets { Self.put(value, field.size, at: offset, into: &forged) }
+      isChanged[field.part] = true
+      if field.part == 0 { isChanged[1] = true }
+    }
+    for edit in edits {
+      switch edit {
+      case .field(let number, let value): put(fields[number % fields.count], value)
+      case .hostile(let number, let index):
+        let field = fields[number % fields.count]
+        let values = hostileValues(field)
+        put(field, values[index % values.count])
+      case .byte(let number, let offset, let value):
+        let part = number % parts.count
+        forged[parts[part].range.lowerBound + offset % parts[part].range.count] = value
+        isChanged[part] = true
+      case .copy(let number, let offset, let other, let at, let count):
+        let part = number % parts.count
+        let target = parts[part].range.dropFirst(offset % parts[part].range.count)
+        let source = parts[other % parts.count].range
+        for (to, from) in zip(target, source.dropFirst(at % source.count)).prefix(count) {
+          forged[to] = bytes[from]
+        }
+        isChanged[part] = true
+      }
+    }
+    // What a checksum stands in comes before what it vouches for.
+    for part in parts.indices.reversed() where isChanged[part] {
+      let sum = Checksum.of(Array(forged[parts[part].range]))
+      for place in parts[part].sums {
+        Self.put(sum, 8, at: place.offset, into: &forged)
+        if let parent = place.part { isChanged[parent] = true }
+      }
+    }
+    return forged
+  }
+
   private func mend(_ index: Int, _ forged: inout [UInt8]) {
     let sum = Checksum.of(Array(forged[parts[index].range]))
     for place in parts[index].sums {

@@ -3,12 +3,18 @@ import Importer
 
 /// `sheaf check`: verifies a whole file.
 enum CheckCommand {
+  private static let deep = Flag(
+    "deep",
+    help:
+      "Compare everything that the file says twice, too: index entries with objects, bounds with values, free "
+      + "pages with blocks, older versions that are still there; takes several times as long")
+
   static let definition = CommandDefinition(
     name: "check",
     summary: "Verify every block, reference and invariant of a database file",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [CommonOptions.wait, CommonOptions.report],
+    options: [deep, CommonOptions.wait, CommonOptions.report],
     examples: [
       .init(
         command: "sheaf check apps.sheaf",
@@ -18,6 +24,9 @@ enum CheckCommand {
       .init(
         command: "sheaf check apps.sheaf --report json",
         meaning: "The same for programs: \"ok\", and a list of \"problems\"."),
+      .init(
+        command: "sheaf check apps.sheaf --deep",
+        meaning: "The most that can be said of a file, after a crash or before it is archived."),
     ],
     run: run)
 
@@ -25,6 +34,7 @@ enum CheckCommand {
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
     let path = arguments.positionals[0]
+    let isDeep = arguments.isSet(deep)
     let isJSON = try arguments.required(CommonOptions.report) == .json
     var report: CheckReport?
     var problems: [String]
@@ -32,10 +42,10 @@ enum CheckCommand {
       (report, problems) = try DatabaseFile.use(
         path, .readOnly, DatabaseFile.waiting("check", path, arguments)
       ) { database in
-        let found = try database.check()
+        let found = try database.check(deep: isDeep)
         // What imports have noted is theirs, and nothing that the engine knows of. It is looked at in place.
         if found.unreadable > 0 { return (found, found.problems) }
-        return (found, found.problems + ImportNotes.problems(try database.snapshot()))
+        return (found, found.problems + ImportNotes.problems(try database.snapshot(), deep: isDeep))
       }
     } catch let error as EngineError {
       // A file that cannot even be opened because of what is in it is a finding, not a failure.
@@ -44,23 +54,13 @@ enum CheckCommand {
       problems = [failure.message]
     }
     if isJSON {
-      try output.write(
-        JSONValue.object([
-          .init(key: "command", value: "check"), .init(key: "ok", value: .bool(problems.isEmpty)),
-          .init(key: "version", value: .optional(report) { .int(Int(clamping: $0.version)) }),
-          .init(key: "tables", value: .optional(report) { .int($0.tables) }),
-          .init(key: "objects", value: .optional(report) { .int($0.objects) }),
-          .init(key: "clusters", value: .optional(report) { .int($0.clusters) }),
-          .init(key: "blocks", value: .optional(report) { .int($0.blocks) }),
-          .init(key: "unreadable", value: .optional(report) { .int($0.unreadable) }),
-          .init(key: "problems", value: .array(problems.map { .string($0) })),
-        ]).line)
+      try output.write(json(report, problems, isDeep: isDeep).line)
     } else if let report, problems.isEmpty {
       try output.write(
         "\(StandardError.escaped(path)): sound: version \(report.version), "
           + "\(HumanFormat.count(report.tables, "table", "tables")), "
           + "\(HumanFormat.count(report.objects, "object", "objects")), "
-          + "\(HumanFormat.count(report.blocks, "block", "blocks")) verified\n")
+          + "\(HumanFormat.count(report.blocks, "block", "blocks")) verified\(deepText(report))\n")
     } else {
       for problem in problems {
         // A file that cannot be opened is named by the error itself.
@@ -76,5 +76,45 @@ enum CheckCommand {
     if problems.isEmpty { return .done }
     // What is there is not known: the disk comes first.
     return (report?.unreadable ?? 0) > 0 ? .inputOutput : .dataRefused
+  }
+  private static func json(
+    _ report: CheckReport?, _ problems: [String], isDeep: Bool
+  ) -> JSONValue {
+    func versions(_ list: [UInt64]) -> JSONValue { .array(list.map { .int(Int(clamping: $0)) }) }
+    return .object([
+      .init(key: "command", value: "check"), .init(key: "ok", value: .bool(problems.isEmpty)),
+      .init(key: "deep", value: .bool(isDeep)),
+      .init(key: "version", value: .optional(report) { .int(Int(clamping: $0.version)) }),
+      .init(key: "olderVersions", value: .optional(report) { versions($0.olderVersions) }),
+      .init(key: "passedOver", value: .optional(report) { versions($0.passedOver) }),
+      .init(key: "tables", value: .optional(report) { .int($0.tables) }),
+      .init(key: "objects", value: .optional(report) { .int($0.objects) }),
+      .init(key: "clusters", value: .optional(report) { .int($0.clusters) }),
+      .init(key: "blocks", value: .optional(report) { .int($0.blocks) }),
+      .init(key: "values", value: .optional(report) { .int($0.values) }),
+      .init(key: "indexEntries", value: .optional(report) { .int($0.indexEntries) }),
+      .init(key: "outdatedEntries", value: .optional(report) { .int($0.outdatedEntries) }),
+      .init(key: "unreadable", value: .optional(report) { .int($0.unreadable) }),
+      .init(key: "problems", value: .array(problems.map { .string($0) })),
+    ])
+  }
+
+  /// What a deep check has compared besides.
+  private static func deepText(_ report: CheckReport) -> String {
+    guard report.isDeep else { return "" }
+    var text = "; \(HumanFormat.count(report.values, "value", "values"))"
+    if report.indexEntries > 0 {
+      text += ", \(HumanFormat.count(report.indexEntries, "index entry", "index entries"))"
+      if report.outdatedEntries > 0 {
+        text += " (\(HumanFormat.count(report.outdatedEntries)) outdated, as updates leave them)"
+      }
+    }
+    text += " and the free pages compared"
+    func list(_ versions: [UInt64]) -> String { versions.map { "\($0)" }.joined(separator: ", ") }
+    if !report.olderVersions.isEmpty { text += "; also version \(list(report.olderVersions))" }
+    if !report.passedOver.isEmpty {
+      text += "; passed over: version \(list(report.passedOver)), whose pages are in use again"
+    }
+    return text
   }
 }

@@ -8,6 +8,7 @@ enum CommandTable {
     ExportCommand.definition,
     QueryCommand.definition,
     TuneCommand.definition,
+    TortureCommand.definition,
     SampleCommand.definition,
     CompletionsCommand.definition,
     HelpCommand.definition,

@@ -78,7 +78,7 @@ enum TuneCommand {
     progress.erase()
     let results = experiment.results
     if results.runs.isEmpty {
-      if failure is TuneProcess.Interrupted {
+      if failure is ChildRun.Interrupted {
         throw CommandError(
           Interrupt.status ?? .interrupted, "interrupted before anything was measured")
       }
@@ -94,7 +94,7 @@ enum TuneCommand {
       case .text: try TunePrinter(results, folder).print(to: output)
       }
     }
-    if failure is TuneProcess.Interrupted { return Interrupt.status ?? .interrupted }
+    if failure is ChildRun.Interrupted { return Interrupt.status ?? .interrupted }
     if let failure { throw failure }
     return .done
   }

@@ -1,11 +1,12 @@
 import Engine
 import Importer
 
-/// What a child process of `sheaf tune` does: one import or one compaction, so that its time and its
-/// memory are its own.
+/// What a child process of `sheaf tune` and `sheaf torture` does: one import or one compaction, so that its time and its
+/// memory are its own, or a command just as a person would run it.
 ///
 /// `sheaf tune-run PARENT` is no command of a person's: it is in no help, and its output may change. It ends
 /// with the process of that number, and prints a line for each number, or one line `failure STATUS MESSAGE`.
+/// `sheaf tune-run PARENT command ...` prints what the command prints.
 enum TuneChild {
   static let word = "tune-run"
 
@@ -17,16 +18,17 @@ enum TuneChild {
   static func run(_ words: [String], _ output: BufferedOutput) throws -> ExitStatus {
     do {
       guard let parent = words.first.flatMap({ Int32($0) }) else {
-        throw CommandError.usage("this is for sheaf tune; see sheaf help tune")
+        throw CommandError.usage("this is for sheaf tune and sheaf torture")
       }
       // Nobody is there who would want its numbers.
       guard System.endWithParent(parent) else { return .done }
       let words = words.dropFirst()
+      if words.first == "command" { return Shell.run(Array(words.dropFirst())) }
       let facts =
         switch words.first {
         case "import": try importing(Array(words.dropFirst()))
         case "compact": try compacting(words.dropFirst().first ?? "")
-        default: throw CommandError.usage("this is for sheaf tune; see sheaf help tune")
+        default: throw CommandError.usage("this is for sheaf tune and sheaf torture")
         }
       for (fact, number) in facts { try output.write("\(fact.rawValue) \(number)\n") }
       return .done

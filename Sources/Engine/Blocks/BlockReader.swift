@@ -88,7 +88,7 @@ package final class BlockReader: Sendable {
     guard Checksum.of(bytes) == checksum else {
       throw BlockError(
         path: storage.path, offset: UInt64(offset), length: UInt32(clamping: bytes.count),
-        what: "the checksum does not fit its bytes")
+        what: BlockError.wrongChecksum)
     }
     parts.insert(0)
   }
@@ -107,6 +107,11 @@ package struct BlockError: Error, Equatable {
   package let what: String
   /// What the system said, when the block is not known to be damaged: it could not be read.
   package let system: SystemError?
+
+  fileprivate static let wrongChecksum = "the checksum does not fit its bytes"
+
+  /// True when the bytes are not those that were written.
+  package var isWrittenOver: Bool { what == Self.wrongChecksum }
 
   package init(
     path: String, offset: UInt64, length: UInt32, what: String, system: SystemError? = nil

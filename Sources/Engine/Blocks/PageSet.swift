@@ -4,7 +4,7 @@
 /// and at the end of its pages, and the longest one anywhere.
 package struct PageSet {
   /// The lengths of runs among the pages below a node.
-  private struct Runs: Equatable {
+  struct Runs: Equatable {
     var first: Int
     var last: Int
     var longest: Int
@@ -37,14 +37,14 @@ package struct PageSet {
 
   package init() {}
 
-  private var words: [UInt64] = []
+  private(set) var words: [UInt64] = []
   package private(set) var count = 0
   /// The node at place 1 is the top, the children of the one at `n` are at `2 * n` and `2 * n + 1`; the words' own
   /// are in the second half. Made by the first search: who fills a set and asks for no runs needs none.
-  private var nodes: [Runs] = []
+  private(set) var nodes: [Runs] = []
 
   /// For how many words there are nodes: a power of two.
-  private var capacity: Int { nodes.count / 2 }
+  var capacity: Int { nodes.count / 2 }
 
   package func contains(_ page: Int) -> Bool {
     let word = page >> 6

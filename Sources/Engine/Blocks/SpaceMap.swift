@@ -10,7 +10,7 @@
 ///
 /// Thread rule: used by the thread that holds the writer's place only.
 package final class SpaceMap {
-  private struct Retired {
+  struct Retired {
     let page: Int
     let birth: UInt64
     let death: UInt64
@@ -19,17 +19,17 @@ package final class SpaceMap {
   /// The newest version that the map knows; it is worth nothing for another one.
   package private(set) var version: UInt64
   /// Bytes of the page that blocks of the newest version fill.
-  private var filled: [UInt32] = []
-  private var birth: [UInt64] = []
-  private var free = PageSet()
+  private(set) var filled: [UInt32] = []
+  private(set) var birth: [UInt64] = []
+  private(set) var free = PageSet()
   /// Pages that died and have not been compared with the held versions yet.
-  private var retired: [Retired] = []
+  private(set) var retired: [Retired] = []
   /// Pages that a held version, the key, keeps from reuse.
-  private var blocked: [UInt64: [Retired]] = [:]
+  private(set) var blocked: [UInt64: [Retired]] = [:]
   /// While rebuilding: pages that only held versions reach, and the first and last of these.
   private var heldRanges: [Int: ClosedRange<UInt64>] = [:]
   /// Taken by the open transaction.
-  private var taken: [Range<Int>] = []
+  private(set) var taken: [Range<Int>] = []
 
   /// Pages under management; the two slots' pages are never free.
   package var pageCount: Int { filled.count }
@@ -227,6 +227,9 @@ package final class SpaceMap {
       for page in pages where filled[page] == 0 { free.insert(page) }
     }
     taken.removeAll(keepingCapacity: true)
+    #if DEBUG
+      if pageCount <= 256 || version & 63 == 0 { Invariants.require(checkInvariants) }
+    #endif
   }
 
   /// True when the newest version uses no more than half of the pages that a block of it lies in.
@@ -240,6 +243,13 @@ package final class SpaceMap {
       sum += Int(filled[page])
     }
     return sum * 2 <= pages.count * Layout.pageBytes
+  }
+
+  /// How many bytes of a page blocks of the newest version fill, and whether it may be taken.
+  ///
+  /// - Precondition: `page` < `pageCount`.
+  func use(of page: Int) -> (filled: UInt32, isFree: Bool) {
+    (filled[page], free.contains(page))
   }
 
   /// Bytes that blocks of the newest version fill, and the two slots.

@@ -15,6 +15,18 @@ package enum ClusterError: Error, Equatable, CustomStringConvertible {
   /// A spelling that its column's type does not read.
   case misfit(column: UInt32, row: Int, type: ColumnType)
 
+  static let wrongChecksum = "its checksum is wrong"
+  static let wrongKeyChecksum = "their checksum is wrong"
+
+  /// True when the bytes are not those that were written.
+  package var isWrittenOver: Bool {
+    switch self {
+    case .damagedColumn(_, let what): what == Self.wrongChecksum
+    case .damagedKeys(let what): what == Self.wrongKeyChecksum
+    default: false
+    }
+  }
+
   package var description: String {
     switch self {
     case .spanOutside(let column, let row):

@@ -164,7 +164,7 @@ package struct ClusterReader {
       throw .damagedColumn(id: column.id, "its segment lies outside the cluster")
     }
     guard verify(segment, part: column.position + 2, checksum: column.checksum) else {
-      throw .damagedColumn(id: column.id, "its checksum is wrong")
+      throw .damagedColumn(id: column.id, ClusterError.wrongChecksum)
     }
     return segment
   }
@@ -205,7 +205,7 @@ package struct ClusterReader {
       throw .damagedKeys("they lie outside the cluster")
     }
     guard verify(segment, part: 1, checksum: keyChecksum) else {
-      throw .damagedKeys("their checksum is wrong")
+      throw .damagedKeys(ClusterError.wrongKeyChecksum)
     }
     var reader = ByteReader(segment)
     do {

@@ -61,16 +61,30 @@ extension Database {
   /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown: blocks that the
   /// disk cannot read, too.
   ///
-  /// - Complexity: O(bytes in use): every column of every cluster is decoded.
+  /// A deep check compares all that the file says twice, besides: every value as scans, lookups and exports read it; what
+  /// is known of a column's nulls and bounds, changed rows included; every entry of every index with its object; the map
+  /// of free pages with the blocks that were reached; the notes of tables. And it checks the older
+  /// versions that are held by anybody, and the one that the other commit slot names while its pages are whole.
+  ///
+  /// Thread rule: any thread.
+  ///
+  /// - Parameter deep: whether all is compared that is said twice.
+  /// - Complexity: O(bytes in use): every column of every cluster is decoded. Memory is that of a cluster, and some
+  ///   100 bytes for each block. A deep check decodes every value twice more, looks up every entry of every index, keeps 4
+  ///   bytes for each page, and reads what older versions have by themselves.
   /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
-  public func check() throws -> CheckReport {
+  public func check(deep: Bool = false) throws -> CheckReport {
     let (hold, present) = try holdForLooking()
     return try translatingErrors(path) {
       // Its own reader, which has not verified anything yet: bytes may have gone bad since.
       let storage = PrereadStorage(present)
       let blocks = try BlockReader(storage: storage)
       // The version must stay held to the end, not only until its record has been read.
-      var report = withExtendedLifetime(hold) { Checker.run(hold.record, blocks) }
+      var report = withExtendedLifetime(hold) {
+        Checker.run(
+          hold.record, blocks,
+          held: deep ? { [coordination] in try coordination.heldVersions().map(\.record) } : nil)
+      }
       report.unreadable = storage.failureCount
       return report
     }

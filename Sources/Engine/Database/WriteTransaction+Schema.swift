@@ -79,8 +79,7 @@ extension TransactionState {
   func deleteTable(_ name: String) throws {
     let number = try programEditor(name).number
     // What it has stands in the way of nobody, but its blocks would be lost.
-    let suffix = Catalogue.companionName("", of: number).dropFirst()
-    let companions = catalogue.tables.filter { $0.isCompanion && $0.name.hasSuffix(suffix) }
+    let companions = catalogue.tables.filter { Catalogue.isCompanion($0.name, of: number) }
     for name in companions.map(\.name) + [name] { try removeTable(name) }
   }
 

@@ -6,13 +6,13 @@ final class RunWriter {
   private let limits: IndexLimits
   private var buffer: [IndexEntry] = []
   private var output = OutputBuffer()
-  private var leaves: [NodeEntry] = []
+  private(set) var leaves: [NodeEntry] = []
   private(set) var count: UInt64 = 0
   /// The blocks written so far.
   private(set) var written: [BlockReference] = []
   /// Where leaves lay that were taken over and have been moved since.
   private(set) var left: [BlockReference] = []
-  private var lastCode = Int64.min
+  private(set) var lastCode = Int64.min
   private var lastObject = Int64.min
   /// Entries of one code may go on in the next leaf: many objects have one value, but few have one
   /// primary key.
@@ -88,6 +88,9 @@ final class RunWriter {
   /// Writes what is left; nil when there was no entry.
   func finish() throws -> IndexRun? {
     try writeLeaf()
+    #if DEBUG
+      Invariants.require(checkInvariants)
+    #endif
     left = try writer.gather(&leaves, upTo: leaves.count)
     var entries = leaves
     var level = 0

@@ -20,8 +20,8 @@ package final class ValueIndex {
   private let limits: IndexLimits
   private let policy: MergePolicy
   /// Entries that are in no run yet.
-  private var pending: [IndexEntry] = []
-  private var pendingIsSorted = true
+  private(set) var pending: [IndexEntry] = []
+  private(set) var pendingIsSorted = true
   private(set) package var isChanged: Bool
   /// False when a value did not fit the column's type, as happens shortly before it is widened: then
   /// objects are missing, until all are entered anew.
@@ -60,6 +60,9 @@ package final class ValueIndex {
   private func sortPending() {
     if !pendingIsSorted { pending.sort() }
     pendingIsSorted = true
+    #if DEBUG
+      if pending.count <= 64 { Invariants.require(checkInvariants) }
+    #endif
   }
 
   // MARK: Changing

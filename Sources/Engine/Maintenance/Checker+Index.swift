@@ -17,15 +17,15 @@ extension Checker {
     for index in table.valueIndexes {
       for run in index.runs { checkRun(run, table, sharesCodes: true) }
     }
-    guard report.problems.count == before else { return }
+    guard report.problems.count == before, !isKnown(table) else { return }
     let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
     for index in table.valueIndexes {
       guard let place = schema.columnIDs.firstIndex(of: index.column) else { continue }
       let name = schema.columns[place].name
       do {
-        report.problems += try ValueIndexCheck(tree, index, name: name).run().map {
-          "table '\(table.name)': \($0)"
-        }
+        let check = ValueIndexCheck(tree, index, name: name)
+        report.problems += try check.run().map { "table '\(table.name)': \($0)" }
+        try countEntries(index.runs, check.removeOutdated)
       } catch {
         report.problems.append(
           Self.describe(error, "the index of column '\(name)' of table '\(table.name)'"))
@@ -44,7 +44,7 @@ extension Checker {
     }
     for run in table.index { checkRun(run, table, sharesCodes: false) }
     // What cannot be read has been said: looking objects up in it would say so for each.
-    guard report.problems.count == before else { return }
+    guard report.problems.count == before, !isKnown(table) else { return }
     do {
       try checkKeys(table, schema, column)
     } catch {
@@ -101,7 +101,40 @@ extension Checker {
     _ table: Catalogue.Table, _ schema: TableSchema, _ column: Int
   ) throws {
     let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
-    let problems = try IndexCheck(tree, table.index, schema, column).run()
-    report.problems += problems.map { "table '\(table.name)': \($0)" }
+    let check = IndexCheck(tree, table.index, schema, column)
+    report.problems += try check.run().map { "table '\(table.name)': \($0)" }
+    try countEntries(table.index, check.removeOutdated)
+  }
+
+  /// True when a newer version has the same objects and indexes, which were compared there.
+  private func isKnown(_ table: Catalogue.Table) -> Bool {
+    guard let other = newer[table.number] else { return false }
+    return other.schema == table.schema && other.root == table.root && other.index == table.index
+      && other.valueIndexes == table.valueIndexes
+  }
+
+  /// In a deep check of the newest version: goes from the entries to the objects, and counts those that lead nowhere.
+  private mutating func countEntries(
+    _ runs: [IndexRun], _ removeOutdated: (inout [IndexEntry]) throws -> Void
+  ) throws {
+    guard isDeep, isNewest else { return }
+    let index = IndexBlocks(blocks, end: record.end)
+    var entries: [IndexEntry] = []
+    func look() throws {
+      report.indexEntries += entries.count
+      report.outdatedEntries += entries.count
+      try removeOutdated(&entries)
+      report.outdatedEntries -= entries.count
+      entries.removeAll(keepingCapacity: true)
+    }
+    for run in runs {
+      var cursor = EntryCursor(run, index)
+      try cursor.seek(IndexEntry(code: run.firstCode, object: .min))
+      while let entry = try cursor.next() {
+        entries.append(entry)
+        if entries.count == 1 << 16 { try look() }
+      }
+    }
+    try look()
   }
 }

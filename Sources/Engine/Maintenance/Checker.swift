@@ -3,28 +3,52 @@
 ///
 /// Thread rule: any thread, while the version is held.
 package struct Checker {
-  private let roots: VersionRoots?
+  let roots: VersionRoots?
   let record: VersionRecord
   let blocks: BlockReader
   var report: CheckReport
   /// Where each block lies: start, end, what.
-  private var extents: [(start: UInt64, end: UInt64, what: String)] = []
+  var extents: [(start: UInt64, end: UInt64, what: String)] = []
+  /// Whether everything is compared that is said twice.
+  let isDeep: Bool
+  /// The tables of a newer version that was found sound, by their numbers.
+  let newer: [UInt32: Catalogue.Table]
+  /// In a deep check: the last keys of leaves that were found sound, so that other versions need not read them again.
+  var lastKeys: [NodeEntry: Int64]
+  let isNewest: Bool
 
   /// Checks a version and both commit slots.
   ///
+  /// - Parameter held: the versions that somebody holds just now; has everything compared that is said twice, in
+  ///   older versions that can be read too. Without it they are left alone.
   /// - Complexity: O(file).
-  package static func run(_ record: VersionRecord, _ blocks: BlockReader) -> CheckReport {
-    var checker = Checker(record, blocks)
+  package static func run(
+    _ record: VersionRecord, _ blocks: BlockReader, held: (() throws -> [VersionRecord])? = nil
+  ) -> CheckReport {
+    var checker = Checker(record, blocks, isDeep: held != nil)
     checker.checkSlots()
     checker.checkTables()
     checker.checkExtents()
+    if let held {
+      checker.checkSpace()
+      checker.checkOlderVersions(held)
+    }
     return checker.report
   }
 
-  private init(_ record: VersionRecord, _ blocks: BlockReader) {
+  /// - Parameter newer: the check of a newer version of the file: what both have is not looked at again.
+  init(
+    _ record: VersionRecord, _ blocks: BlockReader, isDeep: Bool, after newer: Checker? = nil
+  ) {
     self.record = record
     self.blocks = blocks
+    self.isDeep = isDeep
+    self.newer = Dictionary(
+      (newer?.roots?.catalogue.tables ?? []).map { ($0.number, $0) }, uniquingKeysWith: { $1 })
+    lastKeys = newer?.lastKeys ?? [:]
+    isNewest = newer == nil
     report = CheckReport(version: record.version)
+    report.isDeep = isDeep
     do {
       roots = try VersionRoots(record, blocks)
     } catch {
@@ -100,7 +124,7 @@ package struct Checker {
 
   // MARK: Tables
 
-  private mutating func checkTables() {
+  mutating func checkTables() {
     guard let roots else { return }
     for table in roots.catalogue.tables {
       if !table.isCompanion { report.tables += 1 }
@@ -111,6 +135,7 @@ package struct Checker {
         if schema.nextColumnID == .max {
           report.problems.append("table '\(table.name)': it has no number left for another column")
         }
+        if isDeep { checkNotes(table, schema, roots.catalogue) }
         let before = report.problems.count
         try checkTree(table, schema)
         checkIndexes(table, schema, problemsBefore: before)
@@ -136,6 +161,7 @@ package struct Checker {
     var pending: [(entry: NodeEntry, level: Int)] = [(table.root.entry, table.root.level)]
     var budget = record.end
     var lastKey: Int64?
+    let isRead = newer[table.number]?.schema == table.schema
     while let (entry, level) = pending.popLast() {
       guard budget >= UInt64(entry.reference.length) else {
         report.problems.append(
@@ -153,7 +179,7 @@ package struct Checker {
       note(entry.reference, "\(what) of table '\(table.name)'")
       do {
         if level == 0 {
-          try checkLeaf(entry, table, schema, &lastKey)
+          try checkLeaf(entry, table, schema, &lastKey, isRead: isRead)
         } else {
           let node = try tree.node(entry, level: level)
           for index in (0..<node.entryCount).reversed() {
@@ -169,13 +195,22 @@ package struct Checker {
     }
   }
 
+  /// - Parameter isRead: the leaves of the newer version's table were read as this one's are.
   private mutating func checkLeaf(
-    _ entry: NodeEntry, _ table: Catalogue.Table, _ schema: TableSchema, _ lastKey: inout Int64?
+    _ entry: NodeEntry, _ table: Catalogue.Table, _ schema: TableSchema, _ lastKey: inout Int64?,
+    isRead: Bool
   ) throws {
     func problem(_ what: String) {
       report.problems.append(
         "table '\(table.name)', leaf at offset \(entry.reference.offset): \(what)")
     }
+    if isRead, let last = lastKeys[entry] {
+      if let lastKey, entry.firstKey <= lastKey { problem("its keys are not above the last one's") }
+      if last >= table.nextKey { problem("a key is not below the table's next key") }
+      lastKey = last
+      return
+    }
+    let before = report.problems.count
     let leaf = try Leaf(entry, blocks, end: record.end)
     let cluster = leaf.cluster
     report.clusters += 1
@@ -197,11 +232,13 @@ package struct Checker {
     if overflow || last >= table.nextKey { problem("a key is not below the table's next key") }
     lastKey = last
     // Also of columns that were removed: another that got the number would read what they have left.
-    if cluster.columnCount > 0 {
-      let column = try cluster.column(at: cluster.columnCount - 1).id
-      if column >= schema.nextColumnID {
-        problem("it has column \(column), and the next column gets number \(schema.nextColumnID)")
-      }
+    var highest =
+      cluster.columnCount > 0 ? try cluster.column(at: cluster.columnCount - 1).id : nil
+    if let overlay = leaf.overlay, overlay.columnCount > 0 {
+      highest = max(highest ?? 0, overlay.columnID(overlay.columnCount - 1))
+    }
+    if let highest, highest >= schema.nextColumnID {
+      problem("it has column \(highest), and the next column gets number \(schema.nextColumnID)")
     }
     for (column, identifier) in zip(schema.columns, schema.columnIDs) {
       let values = try leaf.column(id: identifier)
@@ -216,16 +253,10 @@ package struct Checker {
         for row in 0..<leaf.rowCount { _ = try values.value(row, as: column.reading) }
       }
     }
-  }
-
-  // MARK: Space
-
-  /// No byte may belong to two blocks.
-  private mutating func checkExtents() {
-    extents.sort { $0.start < $1.start }
-    for (before, after) in zip(extents, extents.dropFirst()) where before.end > after.start {
-      report.problems.append(
-        "\(before.what) at offset \(before.start) overlaps \(after.what) at \(after.start)")
-    }
+    guard isDeep else { return }
+    report.values += leaf.rowCount * schema.columns.count
+    for what in try ReadingCheck(leaf, keys, schema).problems() { problem(what) }
+    if isNewest, report.problems.count == before { lastKeys[entry] = last }
+    blocks.forget(entry, end: record.end)
   }
 }

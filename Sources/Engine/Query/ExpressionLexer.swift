@@ -16,15 +16,35 @@ struct ExpressionLexer {
     let position: Int
   }
 
-  private let text: [Character]
+  private var text: [Character] = []
+  /// Where each of them stands in what was given, and the end.
+  private var places: [Int] = []
   private var index = 0
 
-  init(_ text: String) { self.text = Array(text) }
+  init(_ given: String) {
+    var place = 1
+    for character in given {
+      let scalars = character.unicodeScalars
+      if let first = scalars.first, scalars.count > 1, "\"'`\\".unicodeScalars.contains(first) {
+        // A mark behind a quote is one character with it, and belongs to the text.
+        text.append(Character(first))
+        text += String(String.UnicodeScalarView(scalars.dropFirst()))
+      } else {
+        text.append(character)
+      }
+      while places.count < text.count { places.append(place) }
+      place += 1
+    }
+    places.append(place)
+  }
+
+  /// Where the next character stands, from 1.
+  private var place: Int { places[index] }
 
   /// The next token; `.end` at the end, as often as asked.
   mutating func next() throws(QueryError) -> Placed {
     while let character = peek, character.isWhitespace { index += 1 }
-    let position = index + 1
+    let position = place
     guard let character = peek else { return Placed(token: .end, position: position) }
     let token: Token
     if character == "\"" || character == "'" || character == "`" {
@@ -87,7 +107,7 @@ struct ExpressionLexer {
   // MARK: Numbers
 
   private mutating func number() throws(QueryError) -> Token {
-    let position = index + 1
+    let position = place
     var spelling = ""
     if peek == "-" || peek == "+" {
       spelling.append(text[index])
@@ -112,7 +132,7 @@ struct ExpressionLexer {
   // MARK: Quotes
 
   private mutating func quoted(_ quote: Character) throws(QueryError) -> String {
-    let start = index + 1
+    let start = place
     index += 1
     var content = ""
     while let character = peek {
@@ -132,7 +152,7 @@ struct ExpressionLexer {
   }
 
   private mutating func escaped() throws(QueryError) -> Unicode.Scalar {
-    let position = index
+    let position = places[index - 1]
     guard let character = peek else {
       throw QueryError(position: position, reason: "the text ends behind a backslash")
     }
@@ -166,7 +186,7 @@ struct ExpressionLexer {
   // MARK: Signs
 
   private mutating func sign() throws(QueryError) -> String {
-    let position = index + 1
+    let position = place
     let character = text[index]
     index += 1
     let both = peek.map { String([character, $0]) } ?? ""

@@ -128,6 +128,11 @@ package struct Catalogue: Sendable, Equatable {
     "\0\(purpose) of table \(number)"
   }
 
+  /// True for the name of a companion of the table of that number.
+  static func isCompanion(_ name: String, of number: UInt32) -> Bool {
+    isReserved(name) && name.hasSuffix(companionName("", of: number).dropFirst())
+  }
+
   /// The tables of programs, oldest first.
   package var programTables: [Table] { tables.filter { !$0.isCompanion } }
 

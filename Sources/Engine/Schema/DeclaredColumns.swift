@@ -15,6 +15,12 @@ package enum ColumnNumbers {
     return writer.bytes
   }
 
+  /// True when these are whole numbers, ascending, below the one that the table's next column gets.
+  package static func areValid(_ bytes: [UInt8], next: UInt32) -> Bool {
+    let columns = decode(bytes)
+    return bytes.count % 4 == 0 && encode(columns) == bytes && columns.allSatisfy { $0 < next }
+  }
+
   package static func decode(_ bytes: [UInt8]) -> Set<UInt32> {
     bytes.withUnsafeBytes { buffer in
       var reader = ByteReader(buffer)

@@ -1,5 +1,5 @@
 /// One child of a node: the first key below it, how many objects lie below it, and its block.
-package struct NodeEntry: Sendable, Equatable {
+package struct NodeEntry: Sendable, Hashable {
   package var firstKey: Int64
   package var count: UInt64
   package var reference: BlockReference

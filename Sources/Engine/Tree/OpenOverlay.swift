@@ -2,7 +2,7 @@
 ///
 /// Thread rule: used by the transaction's thread only.
 package final class OpenOverlay {
-  private struct Change {
+  struct Change {
     var row: UInt32
     var start: Int
     var length: Int
@@ -10,16 +10,16 @@ package final class OpenOverlay {
 
   /// The cluster that the rows belong to.
   let base: NodeEntry
-  private let cluster: ClusterReader
+  let cluster: ClusterReader
   private let keys: ClusterKeys
   private let columnIDs: [UInt32]
   /// Ascending.
-  private var deleted: [UInt32] = []
+  private(set) var deleted: [UInt32] = []
   /// By ascending rows. A record that is replaced stays in the arena, without a change that names it.
-  private var changes: [Change] = []
-  private var arena: OutputBuffer
+  private(set) var changes: [Change] = []
+  private(set) var arena: OutputBuffer
   /// Bytes of the records that `changes` name.
-  private var recordBytes = 0
+  private(set) var recordBytes = 0
 
   /// Takes over what the leaf's overlay says, if it has one.
   ///
@@ -241,6 +241,9 @@ package final class OpenOverlay {
 
   /// The bytes of the overlay.
   package func encode() -> [UInt8] {
+    #if DEBUG
+      Invariants.require(checkInvariants)
+    #endif
     var writer = ByteWriter(capacity: byteCount)
     writer.append(Overlay.kind)
     writer.append(UInt32(truncatingIfNeeded: columnIDs.count))

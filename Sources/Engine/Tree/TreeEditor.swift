@@ -38,7 +38,7 @@ package final class TreeEditor {
   let clusters: ClusterStore
   let limits: Limits
   var root: EditNode?
-  private var openCount = 0
+  private(set) var openCount = 0
   private var overlayMemory = 0
   private(set) package var count: UInt64
   /// Grows with every change to the table's objects.
@@ -298,6 +298,9 @@ package final class TreeEditor {
       count = count + after - before
       changeCount += 1
       if case .overlay(let overlay) = leaf { overlayMemory += overlay.memory - memory }
+      #if DEBUG
+        requireInvariantsNowAndThen()
+      #endif
     }
     return try body(leaf)
   }
@@ -354,6 +357,9 @@ package final class TreeEditor {
   /// Writes all open leaves.
   package func closeAll() throws {
     if let root { try closeClusters(below: root) }
+    #if DEBUG
+      Invariants.require(checkInvariants)
+    #endif
   }
 
   private func closeClusters(below node: EditNode) throws {

@@ -27,7 +27,12 @@ extension Coordination {
       while true {
         publish(record, in: slot)
         let again = try newest()
-        if again.version == record.version { return (slot, record) }
+        if again.version == record.version {
+          #if DEBUG
+            Invariants.require { () throws(BrokenInvariant) in try checkHolding(record, in: slot) }
+          #endif
+          return (slot, record)
+        }
         record = again
       }
     } catch {
@@ -44,7 +49,7 @@ extension Coordination {
     releasedVersion()
   }
 
-  private func readerWord(_ slot: Int, _ index: Int) -> AtomicWord {
+  func readerWord(_ slot: Int, _ index: Int) -> AtomicWord {
     word(Place.readers + slot * 64 + index * 8)
   }
 

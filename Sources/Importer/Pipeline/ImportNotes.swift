@@ -5,7 +5,10 @@ package enum ImportNotes {
   /// What is wrong with the notes of a version's tables, for `sheaf check`.
   ///
   /// A table that cannot be opened is passed over: the engine's own check says why.
-  package static func problems(_ snapshot: Snapshot) -> [String] {
+  ///
+  /// - Parameter deep: whether what the notes say is compared too: inputs with the lists they stand in, and those
+  ///   that have moved to a companion with their keys.
+  package static func problems(_ snapshot: Snapshot, deep: Bool = false) -> [String] {
     var problems: [String] = []
     for place in snapshot.tablePlaces {
       guard let table = try? snapshot.table(at: place) else { continue }
@@ -19,6 +22,35 @@ package enum ImportNotes {
       if let bytes = table.note(GuessedColumns.note), !GuessedColumns.areValid(bytes) {
         problems.append("table '\(name)': its note '\(GuessedColumns.note)' is damaged")
       }
+      if deep { problems += contradictions(table, snapshot).map { "table '\(name)': \($0)" } }
+    }
+    return problems
+  }
+
+  private static func contradictions(_ table: Table, _ snapshot: Snapshot) -> [String] {
+    var problems: [String] = []
+    for (note, isComplete) in [(Checkpoint.note, false), (Checkpoint.completeNote, true)] {
+      let checkpoints = table.note(note).flatMap(Checkpoint.decode) ?? []
+      for checkpoint in checkpoints where checkpoint.isComplete != isComplete {
+        problems.append(
+          "its note '\(note)' has the input '\(checkpoint.input.path)', which did "
+            + "\(isComplete ? "not " : "")come to its end")
+      }
+    }
+    if let bytes = table.note(GuessedColumns.note),
+      !ColumnNumbers.areValid(bytes, next: table.schema.nextColumnID)
+    {
+      problems.append("its note '\(GuessedColumns.note)' does not list columns of it")
+    }
+    do {
+      try snapshot.companion(InputMemory.purpose, of: table)?.forEachRow { row in
+        if !InputMemory.fits(row) {
+          problems.append(
+            "object \(row.key) of what it remembers of inputs has another input's key")
+        }
+      }
+    } catch {
+      problems.append("what it remembers of inputs cannot be read: \(error)")
     }
     return problems
   }

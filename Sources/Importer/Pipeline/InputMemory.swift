@@ -99,6 +99,20 @@ struct InputMemory {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
+  /// True when a row of the companion has the key of the input that it speaks of.
+  static func fits(_ row: Row) -> Bool {
+    guard case .text(let key)? = row[columns[0].name], let own = checkpoint(row) else {
+      return false
+    }
+    switch key.utf8.first {
+    case UInt8(ascii: "b"): return !own.isComplete && key == begunKey(own.input.name)
+    case UInt8(ascii: "p"): return own.isComplete && key == completeKey(own.input.name)
+    case UInt8(ascii: "c"):
+      return own.isComplete && key == contentsKey(own.checksum, own.byteOffset)
+    default: return false
+    }
+  }
+
   fileprivate static func checkpoint(_ row: Row) -> Checkpoint? {
     guard case .data(let bytes)? = row[columns[1].name] else { return nil }
     return Checkpoint.decode(bytes)?.first

@@ -22,7 +22,7 @@ import Testing
   /// Nothing of the table of commands is left out above, but what reports after minutes of work.
   @Test func allCommandsAreTried() throws {
     let tried = Set(try commands(Workbench()).map { $0[0] })
-    #expect(Set(CommandTable.all.map(\.name)).subtracting(["tune"]) == tried)
+    #expect(Set(CommandTable.all.map(\.name)).subtracting(["tune", "torture"]) == tried)
   }
 
   @Test func closedPipes() throws {

@@ -192,6 +192,13 @@ import Testing
     #expect(check["objects"].int == 6 && check["problems"].count == 0)
     #expect(
       try bench.run(["check", bench.database]).outputText.hasPrefix("\(bench.database): sound: "))
+    #expect(check["deep"].bool == false && check["values"].int == 0)
+    let deep = try bench.report(["check", bench.database, "--deep"])
+    #expect(deep["ok"].bool == true && deep["deep"].bool == true && deep["problems"].count == 0)
+    #expect((deep["values"].int ?? 0) >= 6 && deep["indexEntries"].int == 0)
+    #expect(deep["olderVersions"].count == 0 && deep["passedOver"].count == 0)
+    let said = try bench.run(["check", "--deep", bench.database]).outputText
+    #expect(said.contains(" values and the free pages compared\n"), "\(said)")
   }
 
   #if os(Linux)

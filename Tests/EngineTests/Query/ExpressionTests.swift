@@ -58,6 +58,10 @@ struct ExpressionTests {
     same(#"Category == 'it''s "q"\n\t\\\u{1F600}'"#, column("Category") == "it's \"q\"\n\t\\😀"),
     same(#"Category == "a""b\"""#, column("Category") == "a\"b\""),
     same("`odd``name` == 1", column("odd`name") == 1),
+    // A mark makes one character with the quote before it.
+    same("Category == '\u{301}a'", column("Category") == "\u{301}a"),
+    same("`\u{369}` == 1 and Paid", column("\u{369}") == 1 && column("Paid").isTrue),
+    same("Category contains '\\'\u{301}'", column("Category").contains("'\u{301}")),
     same("", .everything),
     same(" \n\t", .everything),
   ]
@@ -80,6 +84,8 @@ struct ExpressionTests {
     ("Rating > 4)", 11, "expected 'and', 'or' or the end, found ')'"),
     ("Rating > 4 Paid", 12, "expected 'and', 'or' or the end, found 'Paid'"),
     ("Category == 'x", 13, "the closing ' is missing"),
+    ("Category == '\u{301}x' und", 17, "expected 'and', 'or' or the end, found 'und'"),
+    ("Category == '\u{301}\\q'", 14, "an unknown escape"),
     ("`Rating > 4", 1, "the closing ` is missing"),
     (#"Category == 'a\q'"#, 15, "an unknown escape"),
     ("Rating > 4.5.6", 10, "'4.5.6' is not a number"),

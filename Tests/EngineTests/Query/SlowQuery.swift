@@ -51,7 +51,8 @@ enum SlowQuery {
       return (0...text.count).contains { text[$0...].starts(with: part) }
     case .beginsWith(let part): return text.starts(with: scalars(part))
     case .endsWith(let part): return text.reversed().starts(with: scalars(part).reversed())
-    case .isLike(let pattern, _): return isLike(text, scalars(pattern))
+    case .isLike(let pattern, let escape):
+      return isLike(text, elements(pattern, escape, test.ignoresCase))
     }
   }
 
@@ -63,18 +64,43 @@ enum SlowQuery {
     }
   }
 
+  private enum LikeElement: Equatable { case any, one, scalar(Unicode.Scalar) }
+
+  private static func elements(
+    _ pattern: String, _ escape: Unicode.Scalar?, _ ignoresCase: Bool
+  ) -> [LikeElement] {
+    var elements: [LikeElement] = []
+    var isEscaped = false
+    for scalar in pattern.unicodeScalars {
+      if !isEscaped, scalar == escape {
+        isEscaped = true
+      } else {
+        if !isEscaped, scalar == "%" {
+          elements.append(.any)
+        } else if !isEscaped, scalar == "_" {
+          elements.append(.one)
+        } else {
+          let text = String(scalar)
+          elements += (ignoresCase ? fold(text) : [scalar]).map { .scalar($0) }
+        }
+        isEscaped = false
+      }
+    }
+    return elements
+  }
+
   /// Which beginnings of the text the beginning of the pattern matches, one element after the other.
-  private static func isLike(_ text: [Unicode.Scalar], _ pattern: [Unicode.Scalar]) -> Bool {
+  private static func isLike(_ text: [Unicode.Scalar], _ pattern: [LikeElement]) -> Bool {
     var reached = [Bool](repeating: false, count: text.count + 1)
     reached[0] = true
     for element in pattern {
       var next = [Bool](repeating: false, count: text.count + 1)
-      if element == "%" {
+      if element == .any {
         next[0] = reached[0]
         for end in text.indices { next[end + 1] = next[end] || reached[end + 1] }
       } else {
         for end in text.indices where reached[end] {
-          next[end + 1] = element == "_" || element == text[end]
+          next[end + 1] = element == .one || element == .scalar(text[end])
         }
       }
       reached = next

@@ -80,9 +80,10 @@ final class ImportFolder: Sendable {
   /// Records an issue when the database is unsound, or a lock or temporary file is left.
   func expectSound(sourceLocation: SourceLocation = #_sourceLocation) throws {
     let database = try Database.open(database, options: .init(access: .readOnly))
-    let report = try database.check()
+    let report = try database.check(deep: true)
+    let notes = ImportNotes.problems(try database.snapshot(), deep: true)
     try database.close()
-    #expect(report.problems == [], sourceLocation: sourceLocation)
+    #expect(report.problems + notes == [], sourceLocation: sourceLocation)
     let left = names().filter { $0.contains("-lock") || $0.contains("-temporary") }
     #expect(left == [], sourceLocation: sourceLocation)
   }

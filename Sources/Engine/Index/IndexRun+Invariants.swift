@@ -1,0 +1,76 @@
+#if DEBUG
+  extension IndexRun {
+    /// Entries ascend from the first code to the last, no leaf has one of before it, and there are as many as is
+    /// said.
+    ///
+    /// For tests: all of the run is read.
+    ///
+    /// - Parameter sharesCodes: entries of one code may lie in two leaves.
+    /// - Throws: `BrokenInvariant`; what reading throws.
+    /// - Complexity: O(entries).
+    package func checkInvariants(_ blocks: IndexBlocks, sharesCodes: Bool) throws {
+      func broken(_ what: String) -> BrokenInvariant {
+        BrokenInvariant(what: "index run from code \(firstCode): \(what)")
+      }
+      var last: IndexEntry?
+      var total: UInt64 = 0
+      var entries: [IndexEntry] = []
+      try blocks.walk(self) { entry, level in
+        guard level == 0 else { return }
+        try blocks.entries(entry, into: &entries)
+        if !sharesCodes, let last, entries.first?.code == last.code {
+          throw broken("code \(last.code) lies in two leaves")
+        }
+        for entry in entries {
+          if let last, !(last < entry) { throw broken("\(entry) behind \(last)") }
+          last = entry
+        }
+        total += UInt64(entries.count)
+      }
+      if total != count { throw broken("\(total) entries, said to be \(count)") }
+      if let last, last.code > lastCode { throw broken("code \(last.code) beyond \(lastCode)") }
+    }
+  }
+
+  extension RunWriter {
+    /// Leaves ascend, up to the last code, and have as many entries as is said.
+    ///
+    /// Looked at when a run is finished, which takes as long.
+    ///
+    /// - Complexity: O(leaves).
+    func checkInvariants() throws(BrokenInvariant) {
+      for (leaf, next) in zip(leaves, leaves.dropFirst())
+      where leaf.firstKey > next.firstKey || (!sharesCodes && leaf.firstKey == next.firstKey) {
+        throw BrokenInvariant(what: "index leaves: code \(next.firstKey) behind \(leaf.firstKey)")
+      }
+      if let last = leaves.last, last.firstKey > lastCode {
+        throw BrokenInvariant(what: "index leaves: code \(last.firstKey) beyond \(lastCode)")
+      }
+      let total = leaves.reduce(0 as UInt64) { $0 &+ $1.count }
+      if total != count {
+        throw BrokenInvariant(what: "index leaves: \(total) entries, said to be \(count)")
+      }
+    }
+  }
+
+  extension ValueIndex {
+    /// Entries in memory ascend once they are said to, and what has been added is going to be written.
+    ///
+    /// Looked at when few entries have been sorted.
+    ///
+    /// - Complexity: O(entries in memory).
+    package func checkInvariants() throws(BrokenInvariant) {
+      if pendingIsSorted {
+        for (entry, next) in zip(pending, pending.dropFirst()) where next < entry {
+          throw BrokenInvariant(what: "index of column \(column): \(next) behind \(entry)")
+        }
+      }
+      if !pending.isEmpty, !isChanged {
+        throw BrokenInvariant(what: "index of column \(column): entries that nobody writes")
+      }
+      for run in runs where run.count == 0 || run.firstCode > run.lastCode {
+        throw BrokenInvariant(what: "index of column \(column): a run of \(run.count) entries")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,17 @@
+/// In a deep check: what tables keep beside their objects, as far as the engine knows of it.
+extension Checker {
+  mutating func checkNotes(_ table: Catalogue.Table, _ schema: TableSchema, _ all: Catalogue) {
+    if let note = table.notes[DeclaredColumns.note],
+      !ColumnNumbers.areValid(note, next: schema.nextColumnID)
+    {
+      report.problems.append(
+        "table '\(table.name)': its note '\(DeclaredColumns.note)' does not list columns of it")
+    }
+    guard table.isCompanion else { return }
+    let owner = all.programTables.contains { Catalogue.isCompanion(table.name, of: $0.number) }
+    if !owner {
+      report.problems.append(
+        "table '\(table.name.dropFirst())': the table that it keeps something for is not there")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+extension Checker {
+  /// No byte may belong to two blocks.
+  mutating func checkExtents() {
+    extents.sort { $0.start < $1.start }
+    for (before, after) in zip(extents, extents.dropFirst()) where before.end > after.start {
+      report.problems.append(
+        "\(before.what) at offset \(before.start) overlaps \(after.what) at \(after.start)")
+    }
+  }
+
+  /// What a writer would take for free, and for how full, must be what the blocks that were checked leave.
+  ///
+  /// To be called after `checkExtents`; where something is wrong already, nothing more is said.
+  mutating func checkSpace() {
+    guard report.isSound else { return }
+    do {
+      let space = try SpaceMap.walking(blocks, newest: record, held: [])
+      report.problems += Self.spaceProblems(
+        space, extents.lazy.map { Int(clamping: $0.start)..<Int(clamping: $0.end) })
+    } catch {
+      report.problems.append(Self.describe(error, "the map of free pages"))
+    }
+  }
+
+  /// What a map says that is not so.
+  ///
+  /// - Parameter blocks: the bytes of all blocks, ascending, none twice.
+  /// - Complexity: O(pages + blocks).
+  static func spaceProblems(_ space: SpaceMap, _ blocks: some Sequence<Range<Int>>) -> [String] {
+    var filled = [UInt32](repeating: 0, count: space.pageCount)
+    for page in 0..<min(Layout.slotCount, filled.count) { filled[page] = UInt32(Layout.pageBytes) }
+    var problems: [String] = []
+    for bytes in blocks {
+      var start = bytes.lowerBound
+      while start < bytes.upperBound {
+        let page = start / Layout.pageBytes
+        let end = min(bytes.upperBound, (page + 1) * Layout.pageBytes)
+        if page < filled.count {
+          filled[page] += UInt32(end - start)
+        } else if problems.isEmpty {
+          problems.append(
+            "the block at offset \(bytes.lowerBound) lies behind the map of free pages")
+        }
+        start = end
+      }
+    }
+    for page in filled.indices {
+      let use = space.use(of: page)
+      let isRight = use.filled == filled[page] && use.isFree == (filled[page] == 0)
+      if isRight { continue }
+      problems.append(
+        "page \(page), at offset \(page * Layout.pageBytes): the map of free pages has it "
+          + "\(use.isFree ? "free" : "in use") with \(use.filled) bytes, and blocks fill \(filled[page])"
+      )
+      // One mistake is often in all that follow.
+      if problems.count == 10 { break }
+    }
+    return problems
+  }
+}

@@ -1,0 +1,105 @@
+/// Compares the ways in which a leaf's values are read, and what is known of them without reading them.
+///
+/// Scans read numbers as they are packed, lookups and exports spellings; queries pass clusters over for their bounds. All
+/// of it says the same thing, or answers depend on how they were found.
+///
+/// Thread rule: confined, while the version is held.
+struct ReadingCheck {
+  private let leaf: Leaf
+  private let keys: LeafKeys
+  private let schema: TableSchema
+  /// Rows that are decoded together.
+  private static let window = 4096
+
+  init(_ leaf: Leaf, _ keys: LeafKeys, _ schema: TableSchema) {
+    self.leaf = leaf
+    self.keys = keys
+    self.schema = schema
+  }
+
+  /// What is wrong, in words: for each column the first thing.
+  ///
+  /// - Complexity: O(rows × columns), with the values of 4,096 rows in memory.
+  /// - Throws: `ClusterError` when the leaf is damaged.
+  func problems() throws -> [String] {
+    var problems: [String] = []
+    for (column, identifier) in zip(schema.columns, schema.columnIDs) {
+      if let problem = try problem(column, identifier) {
+        problems.append("column '\(column.name)'\(problem)")
+      }
+    }
+    return problems
+  }
+
+  private func problem(_ column: Column, _ identifier: UInt32) throws -> String? {
+    let values = try leaf.column(id: identifier)
+    if case .dictionary(let dictionary) = values.stored.body,
+      let (first, second) = dictionary.repeated()
+    {
+      return ": its dictionary's entries \(first) and \(second) are the same"
+    }
+    let known = try leaf.statistics(id: identifier)
+    let decoded = DecodedColumn()
+    let window = ColumnWindow(column.reading, makesValues: true)
+    try values.open(window)
+    var nulls = 0
+    for start in stride(from: 0, to: leaf.rowCount, by: Self.window) {
+      let rows = start..<min(start + Self.window, leaf.rowCount)
+      values.decode(rows: rows, into: decoded)
+      try values.decode(rows: rows, into: window)
+      for row in rows {
+        let spelling = decoded[row - start]
+        if spelling == nil { nulls += 1 }
+        if let problem = try problem(row, column, values, spelling, window, row - start, known) {
+          return ", key \(keys.key(row)): \(problem)"
+        }
+      }
+    }
+    return nulls == known.nullCount
+      ? nil : ": \(nulls) values are null, and \(known.nullCount) are counted"
+  }
+
+  private func problem(
+    _ row: Int, _ column: Column, _ values: LeafColumn, _ spelling: UnsafeRawBufferPointer?,
+    _ window: ColumnWindow, _ place: Int, _ known: LeafStatistics
+  ) throws -> String? {
+    let value = spelling.map { Value(spelling: $0, as: column.reading) } ?? .null
+    guard let value else { return "it is no \(column.type.name)" }
+    if try window.value(place) != value { return "it reads differently by itself and in a scan" }
+    if leaf.overlay != nil {
+      let isSame = try values.withSpelling(row) { single in
+        switch (single, spelling) {
+        case (nil, nil): true
+        case (let single?, let spelling?): single.elementsEqual(spelling)
+        default: false
+        }
+      }
+      if !isSame { return "it is spelled differently alone and among others" }
+    }
+    // Bounds are of spellings that are read without a notation.
+    switch column.reading.plainType {
+    case .int, .date, .dateTime:
+      if let bounds = known.integers, let number = window.number(place), !bounds.contains(number) {
+        return "it is outside the bounds \(bounds.lowerBound) to \(bounds.upperBound)"
+      }
+    default: break
+    }
+    return nil
+  }
+}
+
+extension DictionaryEncoding {
+  /// Two entries that are the same: rows that are equal would have two numbers.
+  ///
+  /// - Complexity: O(bytes of the entries), which are in memory meanwhile.
+  fileprivate func repeated() -> (Int, Int)? {
+    let decoded = DecodedColumn()
+    decoded.decode(entriesOf: self)
+    var places: [[UInt8]: Int] = [:]
+    for index in 0..<entries.count {
+      guard let spelling = decoded[index] else { continue }
+      if let first = places.updateValue(index, forKey: Array(spelling)) { return (first, index) }
+    }
+    return nil
+  }
+}
