@@ -42,7 +42,9 @@ struct FileScheduleTests {
   }
 
   /// What is wrong with the file when all have closed it.
-  private static func problem(_ path: String, _ problems: Problems, counted: Int64) throws -> String? {
+  private static func problem(_ path: String, _ problems: Problems, counted: Int64) throws
+    -> String?
+  {
     if let first = problems.first { return first }
     let database = try open(path)
     let found = try database.check().problems
@@ -90,7 +92,7 @@ struct FileScheduleTests {
 
   @Test("Writers that open, count and close lose nothing", arguments: Durability.allCases)
   func writersCount(durability: Durability) throws {
-    let failure = try Exploration.failure(bound: 0, random: 400, seed: 0) {
+    let failure = try Exploration.failure(bound: 0, random: 120, seed: 0) {
       try Self.writers(durability)
     }
     #expect(failure == nil, "\(failure?.description ?? "")")

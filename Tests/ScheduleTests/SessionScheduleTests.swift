@@ -1,4 +1,3 @@
-
 import Testing
 
 @testable import Engine
@@ -54,7 +53,7 @@ struct SessionScheduleTests {
     let observe: @Sendable () -> Void = {
       problems.watch {
         let worker = try SessionThread(database)
-    
+
         try worker.perform { session in
           let results = try session.objects("t")
           let token = try results.observe { change in
@@ -80,7 +79,9 @@ struct SessionScheduleTests {
       }
     }
     let write: @Sendable () -> Void = {
-      problems.watch { for number in 1...2 as ClosedRange<Int64> { try Self.write(number, database) } }
+      problems.watch {
+        for number in 1...2 as ClosedRange<Int64> { try Self.write(number, database) }
+      }
     }
     return Exploration.Scenario(threads: [observe, write]) { problems.first }
   }

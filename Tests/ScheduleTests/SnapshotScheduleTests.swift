@@ -86,7 +86,7 @@ struct SnapshotScheduleTests {
   /// What is freed too early has to be written over before it is read: that takes some commits more.
   @Test("The flusher publishes versions while a writer looks for those that are held")
   func publishedMeanwhile() throws {
-    let failure = try Exploration.failure(bound: 0, random: 1500, seed: 0) {
+    let failure = try Exploration.failure(bound: 0, random: 700, seed: 0) {
       try Self.scenario(.other, commits: 8, .group)
     }
     #expect(failure == nil, "\(failure?.description ?? "")")
