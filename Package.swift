@@ -49,6 +49,9 @@ let package = Package(
       name: "EngineTests", dependencies: ["Engine", "Crowd", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
+      name: "ScheduleTests", dependencies: ["Engine", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
       name: "ImporterTests", dependencies: ["Engine", "Importer", "TestSupport"],
       swiftSettings: settings),
     .testTarget(

@@ -77,21 +77,35 @@ package final class FileStorage: Storage, @unchecked Sendable {
     try System.status(descriptor, path: path).size
   }
 
+  /// Lets a test's scheduler choose who goes first.
+  @inline(__always)
+  private func reach(_ offset: Int, changes: Bool, isLong: Bool = false) {
+    #if DEBUG
+      Scheduling.reach(
+        .call(
+          SwitchPoint.contents(of: identity.inode, at: offset), changes: changes, isLong: isLong))
+    #endif
+  }
+
   package func resize(to length: Int) throws(SystemError) {
+    reach(length, changes: true)
     try System.resize(descriptor, to: length, path: path)
   }
 
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+    reach(offset, changes: true)
     try System.write(descriptor, at: offset, bytes, path: path)
   }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int)
     throws(SystemError) -> Int
   {
-    try System.read(descriptor, at: offset, into: buffer, path: path)
+    reach(offset, changes: false)
+    return try System.read(descriptor, at: offset, into: buffer, path: path)
   }
 
   package func flush() throws(SystemError) {
+    reach(0, changes: true, isLong: true)
     try System.flush(descriptor, path: path)
   }
 
@@ -156,6 +170,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
 
   package func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
     let (end, overflow) = offset.addingReportingOverflow(count)
+    reach(offset, changes: false)
     guard offset >= 0, count >= 0, !overflow, let base = mapping(covering: end) else { return nil }
     return UnsafeRawBufferPointer(start: base + offset, count: count)
   }

@@ -19,22 +19,34 @@ package struct AtomicWord: @unchecked Sendable {
 
   package func deallocate() { UnsafeMutableRawPointer(pointer).deallocate() }
 
+  /// Lets a test's scheduler choose who goes first.
+  @inline(__always)
+  private func reach(changes: Bool = true) {
+    #if DEBUG
+      Scheduling.reach(.word(UInt(bitPattern: pointer), changes: changes))
+    #endif
+  }
+
   package func load() -> UInt64 {
-    pointer.pointee.load(ordering: .sequentiallyConsistent)
+    reach(changes: false)
+    return pointer.pointee.load(ordering: .sequentiallyConsistent)
   }
 
   package func store(_ value: UInt64) {
+    reach()
     pointer.pointee.store(value, ordering: .sequentiallyConsistent)
   }
 
   /// Stores `value` and returns what was there.
   package func swap(_ value: UInt64) -> UInt64 {
-    pointer.pointee.exchange(value, ordering: .sequentiallyConsistent)
+    reach()
+    return pointer.pointee.exchange(value, ordering: .sequentiallyConsistent)
   }
 
   /// Adds one and returns the new value.
   package func increment() -> UInt64 {
-    pointer.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+    reach()
+    return pointer.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
   }
 
   /// Takes one away, but never from 0.
@@ -45,7 +57,8 @@ package struct AtomicWord: @unchecked Sendable {
 
   /// Stores `value` if the word is `expected`; false, and nothing stored, if it is not.
   package func exchange(_ expected: UInt64, with value: UInt64) -> Bool {
-    pointer.pointee.compareExchange(
+    reach()
+    return pointer.pointee.compareExchange(
       expected: expected, desired: value, ordering: .sequentiallyConsistent
     ).exchanged
   }
@@ -53,6 +66,7 @@ package struct AtomicWord: @unchecked Sendable {
   /// Stores `value` if it is larger than the word; false if it is not.
   @discardableResult
   package func raise(to value: UInt64) -> Bool {
-    pointer.pointee.max(value, ordering: .sequentiallyConsistent).oldValue < value
+    reach()
+    return pointer.pointee.max(value, ordering: .sequentiallyConsistent).oldValue < value
   }
 }

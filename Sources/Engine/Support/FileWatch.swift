@@ -52,7 +52,16 @@ package final class FileWatch: Sendable {
   package func wait(milliseconds: Int32) -> Outcome {
     var requests = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)]
     if let events { requests.append(pollfd(fd: events, events: Int16(POLLIN), revents: 0)) }
-    let found = poll(&requests, nfds_t(requests.count), milliseconds)
+    #if DEBUG
+      // Files do not wake a scheduled thread: it looks, lets the others go on, and looks again.
+      let time = Scheduling.scheduler == nil ? milliseconds : 0
+      if let scheduler = Scheduling.scheduler, poll(&requests, nfds_t(requests.count), 0) == 0 {
+        scheduler.pause(milliseconds: Int(milliseconds))
+      }
+    #else
+      let time = milliseconds
+    #endif
+    let found = poll(&requests, nfds_t(requests.count), time)
     if requests[0].revents != 0 { return .stopped }
     if found == 0 { return .timedOut }
     // After a signal nothing is known: looking once too often costs nothing.

@@ -40,8 +40,33 @@ package final class Lock: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  package func lock() { pthread_mutex_lock(mutex) }
-  package func unlock() { pthread_mutex_unlock(mutex) }
+  package func lock() {
+    #if DEBUG
+      // The scheduler knows who has it: the mutex is free then, but for threads that are not scheduled.
+      Scheduling.scheduler?.lock(address)
+    #endif
+    pthread_mutex_lock(mutex)
+  }
+
+  package func unlock() {
+    pthread_mutex_unlock(mutex)
+    #if DEBUG
+      Scheduling.scheduler?.unlock(address)
+    #endif
+  }
+
+  #if DEBUG
+    private var address: UInt { UInt(bitPattern: mutex) }
+
+    /// Waits as a scheduled thread; false where the thread is none.
+    private func waitScheduled(milliseconds: Int?) -> Bool {
+      guard let scheduler = Scheduling.scheduler else { return false }
+      pthread_mutex_unlock(mutex)
+      scheduler.wait(address, milliseconds: milliseconds)
+      pthread_mutex_lock(mutex)
+      return true
+    }
+  #endif
 
   /// Runs `body` with the lock held.
   package func withLock<Result, Failure: Error>(
@@ -54,10 +79,18 @@ package final class Lock: @unchecked Sendable {
 
   /// Waits, with the lock held, until another thread calls `wakeAll`. May return early: callers
   /// test their condition in a loop.
-  package func wait() { pthread_cond_wait(condition, mutex) }
+  package func wait() {
+    #if DEBUG
+      if waitScheduled(milliseconds: nil) { return }
+    #endif
+    pthread_cond_wait(condition, mutex)
+  }
 
   /// Like `wait`, for at most about `milliseconds`, whatever becomes of the clock on the wall.
   package func wait(milliseconds: Int) {
+    #if DEBUG
+      if waitScheduled(milliseconds: milliseconds) { return }
+    #endif
     let length = timespec(
       tv_sec: milliseconds / 1000, tv_nsec: (milliseconds % 1000) * 1_000_000)
     #if canImport(Darwin)
@@ -74,5 +107,10 @@ package final class Lock: @unchecked Sendable {
   }
 
   /// Wakes every waiting thread.
-  package func wakeAll() { pthread_cond_broadcast(condition) }
+  package func wakeAll() {
+    #if DEBUG
+      Scheduling.scheduler?.wake(address)
+    #endif
+    pthread_cond_broadcast(condition)
+  }
 }

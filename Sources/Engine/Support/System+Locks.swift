@@ -24,6 +24,15 @@ extension System {
     request.l_whence = Int16(SEEK_SET)
     request.l_start = off_t(offset)
     request.l_len = off_t(length)
+    #if DEBUG
+      if wait, let scheduler = Scheduling.scheduler {
+        while try !lock(descriptor, kind, at: offset, length: length, wait: false, path: path) {
+          scheduler.pause(milliseconds: 1)
+        }
+        return true
+      }
+      Scheduling.reach(.call(SwitchPoint.fileLocks, changes: true))
+    #endif
     while fcntl(descriptor, wait ? setLockWaiting : setLock, &request) != 0 {
       if errno == EINTR { continue }
       if !wait && (errno == EAGAIN || errno == EACCES) { return false }
@@ -45,6 +54,9 @@ extension System {
     _ descriptor: Int32, in range: Range<Int>, path: String
   ) throws(SystemError) -> Range<Int>? {
     if range.isEmpty { return nil }
+    #if DEBUG
+      Scheduling.reach(.call(SwitchPoint.fileLocks, changes: false))
+    #endif
     var request = flock()
     request.l_type = Self.raw(.exclusive)
     request.l_whence = Int16(SEEK_SET)

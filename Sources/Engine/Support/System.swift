@@ -369,6 +369,9 @@ package enum System {
 
   /// Nanoseconds of a clock that never goes backwards.
   package static var monotonicNanoseconds: UInt64 {
+    #if DEBUG
+      if let scheduler = Scheduling.scheduler { return scheduler.nanoseconds }
+    #endif
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
@@ -383,7 +386,14 @@ package enum System {
 
   package static func sleep(milliseconds: UInt32) { sleep(microseconds: milliseconds &* 1000) }
 
-  package static func sleep(microseconds: UInt32) { usleep(microseconds) }
+  package static func sleep(microseconds: UInt32) {
+    #if DEBUG
+      if let scheduler = Scheduling.scheduler {
+        return scheduler.pause(milliseconds: max(1, Int(microseconds) / 1000))
+      }
+    #endif
+    usleep(microseconds)
+  }
 
   /// Bytes an unprivileged user may still write on the file system that holds `path`.
   package static func freeSpace(at path: String) throws(SystemError) -> Int {

@@ -11,6 +11,10 @@
 package final class Thread: @unchecked Sendable {
   // @unchecked: `handle` is written before the object is returned, and read only by `join` and `detach`.
   private var handle: pthread_t?
+  #if DEBUG
+    /// What a test's scheduler knows it by.
+    private let scheduled: (scheduler: any ThreadScheduler, thread: Int)?
+  #endif
 
   /// Starts a thread that runs `body` once.
   ///
@@ -18,7 +22,17 @@ package final class Thread: @unchecked Sendable {
   package init(
     name: String, stackBytes: Int = 1 << 20, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) {
-    let box = Unmanaged.passRetained(Body(name: name, run: body))
+    #if DEBUG
+      let scheduled = Scheduling.scheduler.map { (scheduler: $0, thread: $0.start()) }
+      self.scheduled = scheduled
+      let run: @Sendable () -> Void = {
+        guard let scheduled else { return body() }
+        Scheduling.run(scheduled.thread, of: scheduled.scheduler, body)
+      }
+    #else
+      let run = body
+    #endif
+    let box = Unmanaged.passRetained(Body(name: name, run: run))
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     pthread_attr_setstacksize(&attributes, stackBytes)
@@ -43,6 +57,11 @@ package final class Thread: @unchecked Sendable {
     if pthread_equal(handle, pthread_self()) != 0 {
       pthread_detach(handle)
     } else {
+      #if DEBUG
+        if let scheduled, Scheduling.scheduler != nil {
+          scheduled.scheduler.join(scheduled.thread)
+        }
+      #endif
       pthread_join(handle, nil)
     }
   }

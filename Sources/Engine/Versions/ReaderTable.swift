@@ -43,6 +43,7 @@ extension Coordination {
 
   /// Gives a held version back.
   package func release(_ slot: Int) {
+    reach(slot, changes: true)
     readerWord(slot, 1).store(0)
     readerWord(slot, 0).store(0)
     releasedVersion()
@@ -50,6 +51,14 @@ extension Coordination {
 
   func readerWord(_ slot: Int, _ index: Int) -> AtomicWord {
     word(Place.readers + slot * 64 + index * 8)
+  }
+
+  /// Lets a test's scheduler choose who goes first.
+  @inline(__always)
+  private func reach(_ slot: Int, changes: Bool) {
+    #if DEBUG
+      Scheduling.reach(.words(memory + Place.readers + slot * 64, changes: changes))
+    #endif
   }
 
   private func claimSlot(usesSpare: Bool) throws -> Int {
@@ -63,6 +72,7 @@ extension Coordination {
 
   private func freeSlot(_ count: Int) -> Int? {
     for slot in 0..<count where readerWord(slot, 0).load() == 0 {
+      reach(slot, changes: true)
       if readerWord(slot, 0).exchange(0, with: token) {
         readerWord(slot, 6).store(UInt64(UInt32(bitPattern: System.processIdentifier)))
         word(Place.usedReaderSlots).raise(to: UInt64(slot + 1))
@@ -73,6 +83,7 @@ extension Coordination {
   }
 
   private func publish(_ record: VersionRecord, in slot: Int) {
+    reach(slot, changes: true)
     readerWord(slot, 1).store(0)
     readerWord(slot, 2).store(record.root.offset)
     readerWord(slot, 3).store(UInt64(record.root.length))
@@ -92,6 +103,7 @@ extension Coordination {
     var alive: [UInt64: Bool] = [token: true]
     let first = word(Place.firstVersion).load()
     for slot in 0..<min(Int(clamping: word(Place.usedReaderSlots).load()), Place.allSlotCount) {
+      reach(slot, changes: false)
       let owner = readerWord(slot, 0).load()
       if owner == 0 { continue }
       if alive[owner] == nil { alive[owner] = try isAlive(owner) }

@@ -25,8 +25,17 @@ package struct VersionCell: @unchecked Sendable {
     AtomicWord(memory + 8 + Int(count & 1) * 40 + index * 8)
   }
 
+  /// Lets a test's scheduler choose who goes first.
+  @inline(__always)
+  private func reach(changes: Bool) {
+    #if DEBUG
+      Scheduling.reach(.words(memory, changes: changes))
+    #endif
+  }
+
   /// Publishes a version. Only the owner of the writer's place may call it.
   package func store(_ record: VersionRecord) {
+    reach(changes: true)
     let count = published.load() &+ 1
     word(count, 0).store(record.version)
     word(count, 1).store(record.root.offset)
@@ -38,6 +47,7 @@ package struct VersionCell: @unchecked Sendable {
 
   /// The published version; nil when there is none yet.
   package func load() -> VersionRecord? {
+    reach(changes: false)
     while true {
       let count = published.load()
       if count == 0 { return nil }

@@ -1,0 +1,21 @@
+import Foundation
+
+@testable import Engine
+
+/// A folder for the files of one run, in memory where the machine has such a place.
+final class ScheduledFolder: Sendable {
+  private let url: URL
+
+  init() throws {
+    let memory = "/dev/shm"
+    let parent =
+      FileManager.default.isWritableFile(atPath: memory)
+      ? URL(fileURLWithPath: memory) : FileManager.default.temporaryDirectory
+    url = parent.appendingPathComponent("sheaf-schedules-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+}

@@ -1,0 +1,345 @@
+import Dispatch
+
+@testable import Engine
+
+/// Runs threads one at a time, and has a plan decide at every switch point which one goes on.
+///
+/// What threads wait for is known here: locks and conditions of the engine's `Lock`, threads that are
+/// joined, time. So a schedule is the same whenever it is run again, and nothing sleeps: the clock goes on
+/// when all wait. When all wait for ever, that is told as a deadlock.
+///
+/// Thread rule: `run` is called by a thread that is not scheduled; the rest by those that are.
+final class Scheduler: ThreadScheduler, @unchecked Sendable {
+  // @unchecked: one thread at a time has the turn, and only it touches the state; semaphores hand it on.
+
+  private enum Status: Equatable {
+    case runnable
+    case needsLock(UInt)
+    case waits(UInt, until: UInt64?)
+    /// Has looked and found nothing to do.
+    case paused(until: UInt64)
+    case joins(Int)
+    case ended
+  }
+
+  private final class Member {
+    let turn = DispatchSemaphore(value: 0)
+    var status = Status.runnable
+    /// Stands for all that the thread has done and seen.
+    var history: UInt64
+    var steps = 0
+    init(history: UInt64) { self.history = history }
+  }
+
+  /// What was done to an object last, by the histories of those who did it.
+  private struct Trace {
+    var change: UInt64 = 0
+    /// Of the looks since.
+    var looks: UInt64 = 0
+  }
+
+  /// Chooses who goes on, at a moment.
+  typealias Plan = (Moment) -> Int
+
+  /// Where there is a choice.
+  struct Moment {
+    /// How many there were before.
+    let number: Int
+    /// Those who can go on, the lowest first.
+    let candidates: [Int]
+    /// Who goes on by default.
+    let usual: Int
+    /// The step of the running thread that another one would come before, interrupting it; nil where nobody is
+    /// interrupted, since it has to wait or does something that takes long.
+    let interrupted: Place?
+    /// The thread that was running, if it has nothing to do but to look again.
+    let idle: Int?
+  }
+
+  /// A step, by its thread and number: about the same one in all runs.
+  struct Place: Hashable {
+    let thread: Int
+    let number: Int
+  }
+
+  /// What became of a run.
+  struct Outcome {
+    var decisions: [Decision] = []
+    var steps: [Step] = []
+    /// What every thread was waiting for, if all were waiting for ever; or that it would not end.
+    var stuck: String?
+  }
+
+  /// Where there was a choice.
+  struct Decision {
+    /// Those who could go on, the lowest first.
+    let candidates: [Int]
+    /// Whether another than the running one would interrupt it.
+    let interrupts: Bool
+    /// Who goes on by default.
+    let usual: Int
+    let chosen: Int
+    /// Equal for two runs that are in the same state here.
+    let state: UInt64
+  }
+
+  /// Something that was done.
+  struct Step {
+    let thread: Int
+    let object: UInt
+    let changes: Bool
+    /// How many steps the thread had done before.
+    let number: Int
+    /// The decision right before it, which might have let another thread go first.
+    let decision: Int?
+  }
+
+  /// Nanoseconds that a flush takes: longer than anybody waits for others to do something.
+  private static let longTime: UInt64 = 20_000_000
+  /// More would mean that a run never ends.
+  private static let mostSteps = 200_000
+
+  private let plan: Plan
+  private let isFine: Bool
+  private var members: [Member] = []
+  private var holders: [UInt: Int] = [:]
+  private var traces: [UInt: Trace] = [:]
+  private var current = 0
+  private var stepCount = 0
+  private var outcome = Outcome()
+  private let isOver = DispatchSemaphore(value: 0)
+  private var time: UInt64 = 1_000_000_000
+
+  /// - Parameters:
+  ///   - isFine: whether there is a choice before the parts of steps too.
+  ///   - plan: asked wherever there is a choice.
+  init(
+    isFine: Bool,
+    plan: @escaping Plan
+  ) {
+    self.isFine = isFine
+    self.plan = plan
+  }
+
+  /// Runs these, and the threads that they start, to their end.
+  func run(_ bodies: [@Sendable () -> Void]) throws -> Outcome {
+    members = bodies.indices.map { Member(history: UInt64($0) + 1) }
+    let threads = try bodies.enumerated().map { index, body in
+      try Engine.Thread(name: "scheduled") { Scheduling.run(index, of: self, body) }
+    }
+    members[0].turn.signal()
+    isOver.wait()
+    // Threads that are stuck stay where they are.
+    for thread in threads { outcome.stuck == nil ? thread.join() : thread.detach() }
+    return outcome
+  }
+
+  // MARK: Choosing
+
+  private func canGoOn(_ index: Int) -> Bool {
+    switch members[index].status {
+    case .runnable: true
+    case .needsLock(let lock): holders[lock] == nil
+    // Time may pass at any moment.
+    case .waits(_, let end): end != nil
+    case .paused: true
+    case .joins(let other): members[other].status == .ended
+    case .ended: false
+    }
+  }
+
+  /// Hands the turn to whom the plan chooses, and returns when it has come back.
+  ///
+  /// - Parameters:
+  ///   - isForced: true when the caller cannot go on, or has nothing to do.
+  ///   - isLong: true when what the caller does takes long.
+  /// - Returns: the number of the decision, if there was a choice.
+  @discardableResult
+  private func choose(isForced: Bool, isLong: Bool = false) -> Int? {
+    let own = current
+    if isLong { time &+= Self.longTime }
+    let candidates = members.indices.filter { canGoOn($0) }
+    guard var next = usual(candidates, after: own, isForced: isForced, isLong: isLong) else {
+      stop("deadlock: ")
+      return nil
+    }
+    var number: Int?
+    if candidates.count > 1 {
+      let usual = next
+      let decision = outcome.decisions.count
+      let interrupts = !isForced && !isLong
+      next = plan(
+        Moment(
+          number: decision, candidates: candidates, usual: usual,
+          interrupted: interrupts ? Place(thread: own, number: members[own].steps) : nil,
+          idle: isPaused(own) ? own : nil))
+      if !candidates.contains(next) { next = usual }
+      outcome.decisions.append(
+        Decision(
+          candidates: candidates, interrupts: interrupts, usual: usual, chosen: next,
+          state: state))
+      number = decision
+    }
+    if let end = end(next) { time = max(time, end) }
+    hand(to: next, from: own)
+    return number
+  }
+
+  /// Who goes on by default: the running thread; where it has to wait, or does something that takes long, the one
+  /// after it; last those whose time is not over yet.
+  private func usual(_ candidates: [Int], after own: Int, isForced: Bool, isLong: Bool) -> Int? {
+    if !isForced, !isLong { return own }
+    let ready = candidates.filter { end($0).map { $0 <= time } ?? true }
+    // Round and round: whoever has had the turn is the last to get it again.
+    let order = ready.filter { $0 > own } + ready.filter { $0 <= own }
+    if let next = order.first { return next }
+    return candidates.min { end($0) ?? 0 < end($1) ?? 0 }
+  }
+
+  /// When the time is over that a thread waits for at most.
+  private func end(_ index: Int) -> UInt64? {
+    switch members[index].status {
+    case .waits(_, let end): end
+    case .paused(let end): end
+    default: nil
+    }
+  }
+
+  private func isPaused(_ index: Int) -> Bool {
+    if case .paused = members[index].status { return true }
+    return false
+  }
+
+  private func hand(to next: Int, from own: Int) {
+    current = next
+    guard next != own else { return }
+    members[next].turn.signal()
+    if members[own].status != .ended { members[own].turn.wait() }
+  }
+
+  private func stop(_ what: String) {
+    outcome.stuck =
+      what + members.enumerated().map { "\($0): \($1.status)" }.joined(separator: ", ")
+    isOver.signal()
+    members[current].turn.wait()
+  }
+
+  /// The caller cannot go on before its status lets it.
+  private func block(_ status: Status) {
+    members[current].status = status
+    choose(isForced: true)
+    members[current].status = .runnable
+  }
+
+  // MARK: What was done
+
+  private static func mix(_ one: UInt64, _ other: UInt64) -> UInt64 {
+    var value = (one ^ other.byteSwapped) &* 0x9E37_79B9_7F4A_7C15
+    value ^= value >> 29
+    value = (value &+ other) &* 0xBF58_476D_1CE4_E5B9
+    return value ^ value >> 32
+  }
+
+  /// Notes that the running thread has done something; its history goes on from that of those whose work it saw.
+  private func note(_ object: UInt, changes: Bool, decision: Int? = nil) {
+    let own = current
+    stepCount += 1
+    if stepCount > Self.mostSteps { stop("does not end: ") }
+    outcome.steps.append(
+      Step(
+        thread: own, object: object, changes: changes, number: members[own].steps,
+        decision: decision))
+    members[own].steps += 1
+    var trace = traces[object] ?? Trace()
+    var history = Self.mix(members[own].history, trace.change)
+    if changes {
+      history = Self.mix(history, trace.looks)
+      trace = Trace(change: history)
+    } else {
+      trace.looks &+= history
+    }
+    members[own].history = history
+    traces[object] = trace
+  }
+
+  /// What all threads have done and seen, whatever the order of what has nothing to do with each other.
+  private var state: UInt64 {
+    var state = Self.mix(time, UInt64(current))
+    for (index, member) in members.enumerated() {
+      state &+= Self.mix(member.history &+ (canGoOn(index) ? end(index) ?? 1 : 0), UInt64(index))
+    }
+    return state
+  }
+
+  // MARK: What the engine calls
+
+  var nanoseconds: UInt64 {
+    members[current].history = Self.mix(members[current].history, time)
+    return time
+  }
+
+  func reach(_ point: SwitchPoint) {
+    let decision =
+      point.isFine && !isFine ? nil : choose(isForced: false, isLong: point.isLong)
+    note(point.object, changes: point.changes, decision: decision)
+  }
+
+  func lock(_ lock: UInt) {
+    let decision = choose(isForced: false)
+    note(lock, changes: true, decision: decision)
+    take(lock)
+  }
+
+  private func take(_ lock: UInt) {
+    while holders[lock] != nil { block(.needsLock(lock)) }
+    holders[lock] = current
+    note(lock, changes: true)
+  }
+
+  func unlock(_ lock: UInt) {
+    // No point: what comes before the thread's next step, nobody else sees.
+    holders[lock] = nil
+    note(lock, changes: true)
+  }
+
+  func wait(_ lock: UInt, milliseconds: Int?) {
+    holders[lock] = nil
+    note(lock, changes: true)
+    block(.waits(lock, until: milliseconds.map { time &+ UInt64(max(0, $0)) &* 1_000_000 }))
+    take(lock)
+  }
+
+  func wake(_ lock: UInt) {
+    note(lock, changes: true)
+    for member in members {
+      if case .waits(lock, _) = member.status { member.status = .needsLock(lock) }
+    }
+  }
+
+  func pause(milliseconds: Int) {
+    let end = time &+ UInt64(max(1, milliseconds)) &* 1_000_000
+    block(.paused(until: end))
+  }
+
+  func start() -> Int {
+    members.append(Member(history: Self.mix(members[current].history, UInt64(members.count))))
+    return members.count - 1
+  }
+
+  func began(_ thread: Int) { members[thread].turn.wait() }
+
+  func ended() {
+    members[current].status = .ended
+    stepCount += 1
+    if members.allSatisfy({ $0.status == .ended }) {
+      isOver.signal()
+    } else {
+      choose(isForced: true)
+    }
+  }
+
+  func join(_ thread: Int) {
+    if members[thread].status != .ended { block(.joins(thread)) }
+    members[current].history = Self.mix(members[current].history, members[thread].history)
+  }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+@testable import Engine
+
+/// Snapshots, commits, flushes and the reuse of pages, in every order that few deviations give.
+@Suite("Schedules: snapshots", .serialized)
+struct SnapshotScheduleTests {
+  /// Who takes a version.
+  enum Reader: CaseIterable {
+    /// Of the writer's handle: it sees commits before they are durable.
+    case own
+    /// Of another process: it knows the memory that processes share, and the file.
+    case other
+  }
+
+  private static func snapshot(
+    _ reader: Reader, _ database: Database, _ storage: any Storage
+  ) throws -> Snapshot {
+    if reader == .own { return try database.snapshot() }
+    let coordination = database.coordination
+    let (slot, record) = try coordination.hold {
+      try coordination.visible.load() ?? database.parts.pipeline.visible()
+    }
+    return try Snapshot(
+      hold: VersionHold(record: record, slot: slot, coordination: coordination),
+      blocks: BlockReader(storage: storage))
+  }
+
+  /// A writer changes one row to the version that it makes; a reader holds version after version, and reads all of them
+  /// while the writer goes on.
+  private static func scenario(
+    _ reader: Reader, commits: Int, _ durability: Durability
+  ) throws -> Exploration.Scenario {
+    let storage = MemoryStorage()
+    let database = try Database.open(storage: storage, options: .init())
+    try database.write(durability: .full) { transaction in
+      try transaction.createTable("t", columns: [Column("version", .int)])
+      let table = try transaction.table("t")
+      try table.insert([.int(Int64(transaction.baseVersion) + 1)])
+    }
+    let problems = Problems()
+    let read: @Sendable () -> Void = {
+      problems.watch {
+        var held: [Snapshot] = []
+        for _ in 0..<commits {
+          Scheduling.idle()
+          held.append(try Self.snapshot(reader, database, storage))
+        }
+        for _ in 0..<2 {
+          Scheduling.idle()
+          for snapshot in held {
+            let row = try snapshot.table("t").row(forKey: 1)
+            if row?["version"] != .int(Int64(snapshot.version)) {
+              problems.note("version \(snapshot.version) reads \(String(describing: row))")
+            }
+          }
+        }
+      }
+    }
+    let write: @Sendable () -> Void = {
+      problems.watch {
+        let thread = try Thread(name: "reader", read)
+        for _ in 0..<commits {
+          try database.write(durability: durability) { transaction in
+            try transaction.table("t").update(
+              1, ["version": .int(Int64(transaction.baseVersion) + 1)])
+          }
+          Scheduling.idle()
+        }
+        thread.join()
+        try database.close()
+      }
+    }
+    return Exploration.Scenario(threads: [write]) { problems.first }
+  }
+
+  @Test(
+    "A version that is held keeps its values", arguments: Reader.allCases, Durability.allCases)
+  func held(reader: Reader, durability: Durability) throws {
+    let failure = try Exploration.failure(random: 80, seed: 0) {
+      try Self.scenario(reader, commits: 3, durability)
+    }
+    #expect(failure == nil, "\(failure?.description ?? "")")
+  }
+
+  /// What is freed too early has to be written over before it is read: that takes some commits more.
+  @Test("The flusher publishes versions while a writer looks for those that are held")
+  func publishedMeanwhile() throws {
+    let failure = try Exploration.failure(bound: 0, random: 700, seed: 0) {
+      try Self.scenario(.other, commits: 8, .group)
+    }
+    #expect(failure == nil, "\(failure?.description ?? "")")
+  }
+}
