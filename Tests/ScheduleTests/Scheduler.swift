@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 @testable import Engine
 
@@ -102,6 +103,8 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   private let plan: Plan
   private let isFine: Bool
   private var members: [Member] = []
+  /// Held where the list of members grows, and by those who look for themselves before their first turn.
+  private let starting = Mutex(())
   private var holders: [UInt: Int] = [:]
   private var traces: [UInt: Trace] = [:]
   private var current = 0
@@ -213,15 +216,18 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   private func hand(to next: Int, from own: Int) {
     current = next
     guard next != own else { return }
+    // From the signal on, all is the next one's.
+    let (giver, hasEnded) = (members[own], members[own].status == .ended)
     members[next].turn.signal()
-    if members[own].status != .ended { members[own].turn.wait() }
+    if !hasEnded { giver.turn.wait() }
   }
 
   private func stop(_ what: String) {
     outcome.stuck =
       what + members.enumerated().map { "\($0): \($1.status)" }.joined(separator: ", ")
+    let member = members[current]
     isOver.signal()
-    members[current].turn.wait()
+    member.turn.wait()
   }
 
   /// The caller cannot go on before its status lets it.
@@ -322,11 +328,15 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   }
 
   func start() -> Int {
-    members.append(Member(history: Self.mix(members[current].history, UInt64(members.count))))
+    let member = Member(history: Self.mix(members[current].history, UInt64(members.count)))
+    starting.withLock { _ in members.append(member) }
     return members.count - 1
   }
 
-  func began(_ thread: Int) { members[thread].turn.wait() }
+  func began(_ thread: Int) {
+    // It has not had the turn yet.
+    starting.withLock { _ in members[thread] }.turn.wait()
+  }
 
   func ended() {
     members[current].status = .ended
