@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-@Suite("Realm's and YapDatabase's behaviour: asynchronous, threads", .timeLimit(.minutes(2)))
+@Suite("Realm's and YapDatabase's behaviour: asynchronous, threads", .timeLimit(.minutes(15)))
 struct RealmThreadTests {
   let folder = TemporaryFolder()
   let database: Database
