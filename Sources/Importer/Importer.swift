@@ -42,6 +42,8 @@ public enum Importer {
     // @unchecked: one thread at a time, ordered by the thread's start and `join`.
     var run: ImportRun
     private(set) var failure: (any Error)?
+    /// Kept from input to input.
+    private let memory = ChunkMemoryPool.shared()
 
     init(_ run: ImportRun) { self.run = run }
 

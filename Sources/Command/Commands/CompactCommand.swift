@@ -103,7 +103,7 @@ enum CompactCommand {
         "\(path): interrupted; the file is as it was, run the command again to compact it")
     }
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9
-    log.report = json(result, path, seconds)
+    log.report = { json(result, path, seconds) }
     if result.decision == .compacted {
       log.done = copy == nil ? "the file is compacted" : "the copy is complete"
     }

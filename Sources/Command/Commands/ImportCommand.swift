@@ -261,7 +261,8 @@ enum ImportCommand {
     } catch {
       line.end()
       if !report.inputs.isEmpty {
-        log.report = ImportReportPrinter(report: report, options: options).jsonOfFailure
+        let printer = ImportReportPrinter(report: report, options: options)
+        log.report = { printer.jsonOfFailure }
       }
       if case ImportError.interrupted = error, let status = Interrupt.status {
         throw CommandError(status, "\(error)")
@@ -269,7 +270,7 @@ enum ImportCommand {
       throw CommandError(writing: error)
     }
     let printer = ImportReportPrinter(report: report, options: options)
-    log.report = printer.json
+    log.report = { printer.json }
     if !report.isDryRun {
       log.done =
         report.isInterrupted

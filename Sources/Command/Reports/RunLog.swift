@@ -9,8 +9,8 @@ import Engine
 ///
 /// Thread rule: one thread at a time.
 final class RunLog {
-  /// The command's report, once there is one.
-  var report: JSONValue?
+  /// Makes the command's report, once there is one; called only where there is a file for it.
+  var report: (() -> JSONValue)?
   /// Why the run is no success though the command throws nothing.
   var problem: String?
   /// What a person must know when the work is done and nobody can be told: nil before it is.
@@ -138,7 +138,7 @@ final class RunLog {
   private func append(_ status: ExitStatus, _ error: String?) throws {
     guard let file else { return }
     var members: [JSONValue.Member]
-    if case .object(let own) = report {
+    if case .object(let own)? = report?() {
       members = own
     } else {
       let seconds = Double(System.monotonicNanoseconds - started) / 1e9

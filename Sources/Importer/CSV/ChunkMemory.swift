@@ -25,9 +25,25 @@ final class ChunkMemory: @unchecked Sendable {
 
 /// Keeps released memory for the next chunks: touched pages need no new page faults.
 ///
+/// All inputs that are open share one, and an import keeps it from input to input: thousands of small ones would
+/// spend a tenth of their time on mapping memory and giving it back.
+///
 /// Thread rule: any thread.
 final class ChunkMemoryPool: @unchecked Sendable {
   // @unchecked: `free` and `freeBytes` are guarded by the lock.
+  private static let present = Lock()
+  nonisolated(unsafe) private static weak var known: ChunkMemoryPool?  // guarded by `present`
+
+  /// The one that others use, or a new one; it goes with the last who uses it.
+  static func shared() -> ChunkMemoryPool {
+    present.withLock {
+      if let known { return known }
+      let pool = ChunkMemoryPool()
+      known = pool
+      return pool
+    }
+  }
+
   private let lock = Lock()
   private var free: [(base: UnsafeMutableRawPointer, capacity: Int)] = []
   private var freeBytes = 0

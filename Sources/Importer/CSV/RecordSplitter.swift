@@ -68,7 +68,7 @@ package final class RecordSplitter: @unchecked Sendable {
   private let source: any ByteSource
   let encoding: TextEncoding
   private let limits: Limits
-  private let pool = ChunkMemoryPool()
+  private let pool = ChunkMemoryPool.shared()
   private var memory: ChunkMemory?
   /// The bytes at hand are `start..<filled` of the memory; the next chunk begins at `start`.
   private var start = 0
