@@ -357,8 +357,9 @@ public final class Database: @unchecked Sendable {
   ///
   /// - Returns: false when there is no thread to be had for it.
   func isAskedToMakeWay() -> Bool {
-    listeners.watch { [weak self] in
-      guard let self, queue.othersWait, let parts = try? self.parts else { return }
+    // Held only where there is something to do: whoever releases the handle meanwhile would find it held here.
+    listeners.watch { [weak self, queue] in
+      guard queue.othersWait, let self, let parts = try? self.parts else { return }
       // A failure is kept by the pipeline: the next commit, flush or close throws it.
       try? parts.pipeline.makeDurable()
     }
