@@ -60,37 +60,6 @@ struct Exploration {
     self.make = make
   }
 
-  /// What is wrong in any of the schedules; nil: nothing.
-  ///
-  /// All schedules with so few deviations, then so many random ones; with SHEAF_LONG, all with up to three or as many
-  /// as ten minutes allow, and a hundred times as many random ones. With SHEAF_SCHEDULE, what a failure said, that one.
-  static func failure(
-    isFine: Bool = false, bound: Int = 1, random: Int, seed: UInt64,
-    _ make: @escaping () throws -> Scenario
-  ) throws -> Failure? {
-    var exploration = Exploration(isFine: isFine, make)
-    if let text = System.environment("SHEAF_SCHEDULE"), let schedule = Schedule(text) {
-      return try exploration.replay(schedule)
-    }
-    let isLong = System.environment("SHEAF_LONG") != nil
-    for bound in 0...(isLong ? 3 : bound) {
-      let began = System.monotonicNanoseconds
-      let (failure, _) = try exploration.exhaust(deviations: bound) {
-        System.monotonicNanoseconds - began > 600_000_000_000
-      }
-      if let failure { return failure }
-    }
-    for number in 0..<(isLong ? 100 * random : random) {
-      let seed = seed &+ UInt64(number)
-      let failure =
-        number % 4 == 3
-        ? try exploration.prioritized(seed: seed, changes: 3)
-        : try exploration.scattered(seed: seed, interruptions: [2, 6, 14][number % 4])
-      if let failure { return failure }
-    }
-    return nil
-  }
-
   private mutating func run(
     _ plan: @escaping Scheduler.Plan
   ) throws -> (outcome: Scheduler.Outcome, problem: String?) {
@@ -108,7 +77,41 @@ struct Exploration {
   /// One schedule again.
   mutating func replay(_ schedule: Schedule) throws -> Failure? {
     let (outcome, problem) = try run(schedule.choice)
-    return problem.map { failure($0, outcome) }
+    if let problem { return failure(problem, outcome) }
+    // Who changed the tree since, or runs another test, must not take silence for a mend.
+    let count = outcome.decisions.count
+    guard let expected = schedule.length, expected != count else { return nil }
+    return failure(
+      "the schedule is of another scenario: it had \(expected) decisions, and now has \(count)",
+      outcome)
+  }
+
+  /// Runs a random schedule, and the same one again by what would be printed of it.
+  ///
+  /// - Returns: where the second run is another one; nil: nowhere.
+  mutating func difference(seed: UInt64) throws -> String? {
+    var random = SplitMix64(seed: seed)
+    let (first, _) = try run { moment in
+      Int.random(in: 0..<4, using: &random) > 0
+        ? moment.usual : moment.candidates.randomElement(using: &random) ?? moment.usual
+    }
+    guard let schedule = Schedule(Schedule(first.decisions, most: .max).description) else {
+      return "the schedule cannot be read"
+    }
+    let (second, _) = try run(schedule.choice)
+    func isSame(_ one: Scheduler.Step, _ other: Scheduler.Step) -> Bool {
+      (one.thread, one.number, one.changes) == (other.thread, other.number, other.changes)
+        && one.decision == other.decision
+    }
+    if let step = zip(first.steps, second.steps).enumerated().first(where: {
+      !isSame($0.element.0, $0.element.1)
+    }) {
+      return "step \(step.offset) is \(step.element.0), then \(step.element.1)"
+    }
+    guard first.steps.count == second.steps.count, first.stuck == second.stuck else {
+      return "\(first.steps.count) steps, then \(second.steps.count)"
+    }
+    return nil
   }
 
   /// All schedules with at most so many deviations.

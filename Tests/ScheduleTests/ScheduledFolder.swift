@@ -17,5 +17,11 @@ final class ScheduledFolder: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
+  /// Gives a file another name; its path.
+  func link(_ name: String, as other: String) throws -> String {
+    try FileManager.default.linkItem(atPath: path(name), toPath: path(other))
+    return path(other)
+  }
+
   func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }

@@ -88,7 +88,9 @@ struct SessionScheduleTests {
 
   @Test("An observer is told of the last commit, and of nothing after its end")
   func lastCommit() throws {
-    let failure = try Exploration.failure(bound: 0, random: 60, seed: 0) { try Self.observing() }
+    let failure = try Exploration.failure("An observer of commits", bound: 0, random: 60) {
+      try Self.observing()
+    }
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
@@ -133,7 +135,9 @@ struct SessionScheduleTests {
 
   @Test("A database is closed inside a notification while others write")
   func closedInside() throws {
-    let failure = try Exploration.failure(bound: 0, random: 60, seed: 0) { try Self.closing() }
+    let failure = try Exploration.failure("Closing in a notification", bound: 0, random: 60) {
+      try Self.closing()
+    }
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 }

@@ -5,31 +5,10 @@ import Testing
 /// Snapshots, commits, flushes and the reuse of pages, in every order that few deviations give.
 @Suite("Schedules: snapshots", .serialized)
 struct SnapshotScheduleTests {
-  /// Who takes a version.
-  enum Reader: CaseIterable {
-    /// Of the writer's handle: it sees commits before they are durable.
-    case own
-    /// Of another process: it knows the memory that processes share, and the file.
-    case other
-  }
-
-  private static func snapshot(
-    _ reader: Reader, _ database: Database, _ storage: any Storage
-  ) throws -> Snapshot {
-    if reader == .own { return try database.snapshot() }
-    let coordination = database.coordination
-    let (slot, record) = try coordination.hold {
-      try coordination.visible.load() ?? database.parts.pipeline.visible()
-    }
-    return try Snapshot(
-      hold: VersionHold(record: record, slot: slot, coordination: coordination),
-      blocks: BlockReader(storage: storage))
-  }
-
   /// A writer changes one row to the version that it makes; a reader holds version after version, and reads all of them
   /// while the writer goes on.
   private static func scenario(
-    _ reader: Reader, commits: Int, _ durability: Durability
+    _ reader: ScheduledReader, commits: Int, _ durability: Durability
   ) throws -> Exploration.Scenario {
     let storage = MemoryStorage()
     let database = try Database.open(storage: storage, options: .init())
@@ -44,7 +23,7 @@ struct SnapshotScheduleTests {
         var held: [Snapshot] = []
         for _ in 0..<commits {
           Scheduling.idle()
-          held.append(try Self.snapshot(reader, database, storage))
+          held.append(try reader.snapshot(database, storage))
         }
         for _ in 0..<2 {
           Scheduling.idle()
@@ -75,9 +54,10 @@ struct SnapshotScheduleTests {
   }
 
   @Test(
-    "A version that is held keeps its values", arguments: Reader.allCases, Durability.allCases)
-  func held(reader: Reader, durability: Durability) throws {
-    let failure = try Exploration.failure(random: 80, seed: 0) {
+    "A version that is held keeps its values", arguments: ScheduledReader.allCases,
+    Durability.allCases)
+  func held(reader: ScheduledReader, durability: Durability) throws {
+    let failure = try Exploration.failure("A held version (\(reader), \(durability))", random: 80) {
       try Self.scenario(reader, commits: 3, durability)
     }
     #expect(failure == nil, "\(failure?.description ?? "")")
@@ -86,7 +66,7 @@ struct SnapshotScheduleTests {
   /// What is freed too early has to be written over before it is read: that takes some commits more.
   @Test("The flusher publishes versions while a writer looks for those that are held")
   func publishedMeanwhile() throws {
-    let failure = try Exploration.failure(bound: 0, random: 700, seed: 0) {
+    let failure = try Exploration.failure("Versions published meanwhile", bound: 0, random: 700) {
       try Self.scenario(.other, commits: 8, .group)
     }
     #expect(failure == nil, "\(failure?.description ?? "")")

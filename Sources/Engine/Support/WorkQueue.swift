@@ -8,7 +8,8 @@ package final class WorkQueue: @unchecked Sendable {
   private let lock = Lock()
   private let name: String
   private let mostThreads: Int
-  private var jobs: [Job] = []
+  /// Nil: it has begun.
+  private var jobs: [Job?] = []
   /// The first of `jobs` that has not begun.
   private var first = 0
   private var threads: Set<ExecutionContext> = []
@@ -49,14 +50,7 @@ package final class WorkQueue: @unchecked Sendable {
     isFinished = true
     let isOwn = threads.contains(ExecutionContext.thread)
     while first < jobs.count || runningCount > (isOwn ? 1 : 0) {
-      if isOwn, let job = next() {
-        lock.unlock()
-        job()
-        lock.lock()
-        runningCount -= 1
-      } else {
-        lock.wait()
-      }
+      if !isOwn || !runNext() { lock.wait() }
     }
     isStopping = true
     lock.wakeAll()
@@ -72,10 +66,24 @@ package final class WorkQueue: @unchecked Sendable {
     }
   }
 
-  /// With the lock held: the next job, counted as running.
+  /// With the lock held, which it gives up meanwhile: runs the next job; false when there is none.
+  private func runNext() -> Bool {
+    var job = next()
+    if job == nil { return false }
+    lock.unlock()
+    job?()
+    // Without the lock: what it held last may come back here as it ends, as a database does.
+    job = nil
+    lock.lock()
+    runningCount -= 1
+    return true
+  }
+
+  /// With the lock held: the next job, counted as running. Nothing else refers to it.
   private func next() -> Job? {
     guard first < jobs.count else { return nil }
     defer {
+      jobs[first] = nil
       first += 1
       runningCount += 1
       if first == jobs.count {
@@ -101,11 +109,7 @@ package final class WorkQueue: @unchecked Sendable {
     lock.lock()
     threads.insert(ExecutionContext.thread)
     while true {
-      if let job = next() {
-        lock.unlock()
-        job()
-        lock.lock()
-        runningCount -= 1
+      if runNext() {
         lock.wakeAll()
       } else if isStopping {
         break

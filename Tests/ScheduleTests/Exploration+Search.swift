@@ -1,0 +1,71 @@
+@testable import Engine
+
+/// What tests ask for: all schedules with few deviations, then random ones.
+extension Exploration {
+  /// How far a search goes.
+  private struct Reach {
+    let bound: Int
+    let random: Int
+    /// For all of it.
+    let seconds: UInt64
+    let isLong: Bool
+    let isTold: Bool
+
+    init(bound: Int, random: Int) {
+      isLong = System.environment("SHEAF_LONG") != nil
+      isTold = isLong || System.environment("SHEAF_FIGURES") != nil
+      self.bound = isLong ? 3 : bound
+      self.random = isLong ? 100 * random : random
+      seconds = System.environment("SHEAF_SECONDS").flatMap { UInt64($0) } ?? 600
+    }
+  }
+
+  /// What is wrong in any of the schedules; nil: nothing.
+  ///
+  /// All schedules with so few deviations, then so many random ones; with SHEAF_LONG=1, all with up to three and a hundred
+  /// times as many random ones, as far as ten minutes, or SHEAF_SECONDS, allow: a third is for the random
+  /// ones. What was looked at is printed then, and with SHEAF_FIGURES. With SHEAF_SCHEDULE, what a failure said, that one.
+  static func failure(
+    _ name: String = #function, isFine: Bool = false, bound: Int = 1, random: Int,
+    seed: UInt64 = 0, _ make: @escaping () throws -> Scenario
+  ) throws -> Failure? {
+    var exploration = Exploration(isFine: isFine, make)
+    if let text = System.environment("SHEAF_SCHEDULE"), let schedule = Schedule(text) {
+      return try exploration.replay(schedule)
+    }
+    let reach = Reach(bound: bound, random: random)
+    let began = System.monotonicNanoseconds
+    func isOver(_ part: Double) -> Bool {
+      reach.isLong
+        && Double(System.monotonicNanoseconds - began) > Double(reach.seconds) * part * 1e9
+    }
+    for bound in 0...reach.bound {
+      let (from, runs) = (System.monotonicNanoseconds, exploration.runs)
+      let (failure, isComplete) = try exploration.exhaust(deviations: bound) { isOver(2 / 3) }
+      if reach.isTold {
+        tell(name, "\(bound)", exploration.runs - runs, since: from, isComplete ? "all" : "part")
+      }
+      if let failure { return failure }
+      if !isComplete { break }
+    }
+    let (from, runs) = (System.monotonicNanoseconds, exploration.runs)
+    for number in 0..<reach.random where !isOver(1) {
+      let seed = seed &+ UInt64(number)
+      let failure =
+        number % 4 == 3
+        ? try exploration.prioritized(seed: seed, changes: 3)
+        : try exploration.scattered(seed: seed, interruptions: [2, 6, 14][number % 4])
+      if let failure { return failure }
+    }
+    if reach.isTold { tell(name, "random", exploration.runs - runs, since: from, "random") }
+    return nil
+  }
+
+  /// A line of the table in `bench-results/*-schedules`.
+  private static func tell(
+    _ name: String, _ bound: String, _ runs: Int, since: UInt64, _ what: String
+  ) {
+    let tenths = (System.monotonicNanoseconds - since) / 100_000_000
+    print("| \(name) | \(bound) | \(runs) | \(tenths / 10).\(tenths % 10) | \(what) |")
+  }
+}

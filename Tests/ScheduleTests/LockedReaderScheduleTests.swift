@@ -1,0 +1,72 @@
+import Testing
+
+@testable import Engine
+
+/// Readers whom no writer sees in the lock file, but by their locks on the file itself, in every order that few
+/// deviations give.
+@Suite("Schedules: readers without the lock file", .serialized)
+struct LockedReaderScheduleTests {
+  enum Kind: CaseIterable {
+    /// Of another user, or of a medium that cannot be written: there is no lock file for it.
+    case withoutLockFile
+    /// By another name, beside which another lock file is.
+    case byHardLink
+  }
+
+  /// What `Database.open` does for one that may not write in the folder.
+  private static func openWithoutLockFile(_ path: String) throws -> Database {
+    let storage = try FileStorage(path: path, mode: .readOnly)
+    let locks = try FileLocks(storage, lockFile: nil)
+    return try Database(
+      path: path, options: .init(access: .readOnly), coordination: Coordination(privateFor: path),
+      storage: storage, locks: locks, recovered: Recovery.runAmongWriters(storage))
+  }
+
+  /// A writer uses pages again, cuts the file's end off, and compacts; a reader holds one version after the other.
+  private static func scenario(_ kind: Kind) throws -> Exploration.Scenario {
+    let folder = try ScheduledFolder()
+    let path = folder.path("a.sheaf")
+    try CountedFile.make(path)
+    let problems = Problems()
+    let reader: Database
+    switch kind {
+    case .withoutLockFile: reader = try openWithoutLockFile(path)
+    case .byHardLink:
+      reader = try CountedFile.open(folder.link("a.sheaf", as: "b.sheaf"), .readOnly)
+    }
+    let database = try CountedFile.open(path)
+    let read: @Sendable () -> Void = {
+      problems.watch {
+        for _ in 0..<2 { try CountedFile.read(reader, problems, compacted: 1) }
+        try reader.close()
+      }
+    }
+    let write: @Sendable () -> Void = {
+      problems.watch {
+        for _ in 0..<2 {
+          try CountedFile.count(database, .full, pages: 2)
+          try CountedFile.count(database, .full)
+        }
+        try database.trim()
+        _ = try database.compact()
+        try CountedFile.count(database, .full)
+        try database.close()
+      }
+    }
+    return Exploration.Scenario(threads: [write, read]) {
+      try withExtendedLifetime(folder) {
+        try CountedFile.problem(path, problems, counts: 5...5, compacted: 1)
+      }
+    }
+  }
+
+  @Test("What such a reader holds keeps its values", arguments: Kind.allCases)
+  func heldByLocks(kind: Kind) throws {
+    let failure = try Exploration.failure(
+      "Held by locks on the file (\(kind))", bound: 0, random: 60
+    ) {
+      try Self.scenario(kind)
+    }
+    #expect(failure == nil, "\(failure?.description ?? "")")
+  }
+}
