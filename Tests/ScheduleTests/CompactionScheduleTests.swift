@@ -78,7 +78,10 @@ struct CompactionScheduleTests {
           _ = try database.compact()
         }
         for other in others { other.join() }
-        try CountedFile.count(database, durability)
+        // While this one is open.
+        let later = try CountedFile.open(path)
+        try CountedFile.count(later, .full)
+        try later.close()
         try database.close()
       }
     }

@@ -39,10 +39,10 @@ struct CompletionScheduleTests {
     }
   }
 
-  private static func ask(_ database: Database, _ number: Int, _ outcomes: Outcomes)
-    -> PendingWrite
-  {
-    database.asyncWrite(allowsGrouping: number % 2 == 0) {
+  private static func ask(
+    _ database: Database, _ number: Int, _ outcomes: Outcomes, allowsGrouping: Bool
+  ) -> PendingWrite {
+    database.asyncWrite(allowsGrouping: allowsGrouping) {
       try CountedFile.count($0)
     } completion: {
       outcomes.note(number, $0)
@@ -59,10 +59,10 @@ struct CompletionScheduleTests {
       problems.watch {
         let database = try box.take()
         try CountedFile.make(database)
-        let first = Self.ask(database, 0, outcomes)
+        let first = Self.ask(database, 0, outcomes, allowsGrouping: true)
         let other = try Thread(name: "asking") {
           for number in 1...3 {
-            let pending = Self.ask(database, number, outcomes)
+            let pending = Self.ask(database, number, outcomes, allowsGrouping: number == 2)
             if number == 2 { pending.cancel() }
           }
         }
@@ -92,7 +92,9 @@ struct CompletionScheduleTests {
 
   /// Who has the handle last.
   enum Last: CaseIterable {
-    case caller
+    case job
+    /// And a thread watches what others commit.
+    case watchedJob
     case completion
   }
 
@@ -105,25 +107,6 @@ struct CompletionScheduleTests {
     let outcomes = Outcomes(2)
     let problems = Problems()
     let (box, other) = (Box(try CountedFile.open(path)), try CountedFile.open(path))
-    let release: @Sendable () -> Void = {
-      problems.watch {
-        let snapshot: Snapshot
-        do {
-          let database = try box.take()
-          _ = database.listeners.add {}
-          try CountedFile.count(database, .full)
-          snapshot = try database.snapshot()
-          _ = Self.ask(database, 0, outcomes)
-          database.asyncWrite {
-            try CountedFile.count($0, pages: 1)
-          } completion: { result in
-            outcomes.note(1, result)
-            if last == .completion { withExtendedLifetime(database) {} }
-          }
-        }
-        try CountedFile.read(snapshot, problems)
-      }
-    }
     let write: @Sendable () -> Void = {
       problems.watch {
         for _ in 0..<2 {
@@ -133,7 +116,29 @@ struct CompletionScheduleTests {
         try other.close()
       }
     }
-    return Exploration.Scenario(threads: [release, write]) {
+    let release: @Sendable () -> Void = {
+      problems.watch {
+        let writer = try Thread(name: "writer", write)
+        let snapshot: Snapshot
+        do {
+          let database = try box.take()
+          if last == .watchedJob { _ = database.listeners.add {} }
+          try CountedFile.count(database, .full)
+          snapshot = try database.snapshot()
+          try CountedFile.read(database, problems)
+          database.asyncWrite {
+            try CountedFile.count($0, pages: 1)
+          } completion: { [held = last == .completion ? database : nil] result in
+            withExtendedLifetime(held) { outcomes.note(0, result) }
+          }
+          _ = Self.ask(database, 1, outcomes, allowsGrouping: last != .completion)
+        }
+        // Whoever writes does not wait for those who read what is durable.
+        writer.join()
+        try CountedFile.read(snapshot, problems)
+      }
+    }
+    return Exploration.Scenario(threads: [release]) {
       if let problem = outcomes.problem { return problem }
       let least = Int64(3 + outcomes.made)
       return try withExtendedLifetime(folder) {

@@ -60,6 +60,11 @@ struct Exploration {
     self.make = make
   }
 
+  private final class Kept {
+    let scenario: Scenario
+    init(_ scenario: Scenario) { self.scenario = scenario }
+  }
+
   private mutating func run(
     _ plan: @escaping Scheduler.Plan
   ) throws -> (outcome: Scheduler.Outcome, problem: String?) {
@@ -67,6 +72,8 @@ struct Exploration {
     let outcome = try Scheduler(isFine: isFine, plan: plan).run(scenario.threads)
     runs += 1
     longest = max(longest, outcome.decisions.count)
+    // Threads that are stuck have their parts in hand yet: to release them could wait for these threads.
+    if outcome.stuck != nil { _ = Unmanaged.passRetained(Kept(scenario)) }
     return (outcome, try outcome.stuck ?? scenario.problem())
   }
 

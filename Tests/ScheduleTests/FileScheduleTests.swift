@@ -31,6 +31,35 @@ struct FileScheduleTests {
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
+  /// Threads of one handle.
+  private static func turns() throws -> Exploration.Scenario {
+    let folder = try ScheduledFolder()
+    let path = folder.path("a.sheaf")
+    try CountedFile.make(path)
+    let database = try CountedFile.open(path)
+    let problems = Problems()
+    let write: @Sendable () -> Void = {
+      problems.watch { try CountedFile.count(database, .full) }
+    }
+    let both: @Sendable () -> Void = {
+      problems.watch {
+        let other = try Thread(name: "writer", write)
+        write()
+        other.join()
+        try database.close()
+      }
+    }
+    return Exploration.Scenario(threads: [both]) {
+      try withExtendedLifetime(folder) { try CountedFile.problem(path, problems, counts: 2...2) }
+    }
+  }
+
+  @Test("Threads of one handle write one after the other")
+  func threadsTakeTurns() throws {
+    let failure = try Exploration.failure("Threads of one handle", random: 20) { try Self.turns() }
+    #expect(failure == nil, "\(failure?.description ?? "")")
+  }
+
   private static func readers(_ access: Database.Options.Access) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")
@@ -76,28 +105,36 @@ struct FileScheduleTests {
     var count: Int64 { Scheduling.without { Int64(word.load()) } }
   }
 
-  /// Handles that are open already, one of which closes while the other goes on: each sees what was promised to all, and
-  /// what it has committed itself.
-  private static func takeOver(_ durability: Durability) throws -> Exploration.Scenario {
+  /// Handles that are open already, one of which closes while the other goes on, and one of which two threads write with:
+  /// each sees what was promised to all, and what it has committed itself.
+  static func takeOver(_ durability: Durability) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")
     try CountedFile.make(path)
     let (one, other) = (try CountedFile.open(path), try CountedFile.open(path))
     let problems = Problems()
     let promise = Promise()
-    func use(_ database: Database, _ durability: Durability) -> @Sendable () -> Void {
+    func use(
+      _ database: Database, _ durability: Durability, isHelped: Bool = false
+    ) -> @Sendable () -> Void {
       {
+        let help: @Sendable () -> Void = {
+          problems.watch { try CountedFile.count(database, durability) }
+        }
+        let helper = isHelped ? try? Thread(name: "helper", help) : nil
         problems.watch {
           let own = try CountedFile.count(database, durability)
           if durability == .full { promise.give(own) }
           try CountedFile.read(database, problems, atLeast: max(own, promise.count))
           promise.give(try CountedFile.count(database, .full))
+          helper?.join()
           try database.close()
         }
       }
     }
-    return Exploration.Scenario(threads: [use(one, durability), use(other, .full)]) {
-      try withExtendedLifetime(folder) { try CountedFile.problem(path, problems, counts: 4...4) }
+    return Exploration.Scenario(threads: [use(one, durability, isHelped: true), use(other, .full)])
+    {
+      try withExtendedLifetime(folder) { try CountedFile.problem(path, problems, counts: 5...5) }
     }
   }
 

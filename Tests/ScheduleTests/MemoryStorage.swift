@@ -12,6 +12,8 @@ final class MemoryStorage: Storage, @unchecked Sendable {
   let path = "memory.sheaf"
   private let region = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
   private var size = 0
+  /// The newest version that a slot names which was flushed: what a power cut leaves.
+  private(set) var flushedVersion: UInt64 = 0
 
   init() { region.initializeMemory(as: UInt8.self, repeating: 0, count: Self.capacity) }
 
@@ -53,7 +55,16 @@ final class MemoryStorage: Storage, @unchecked Sendable {
     return count
   }
 
-  func flush() { reach(0, changes: true, isLong: true) }
+  func flush() {
+    reach(0, changes: true, isLong: true)
+    for slot in 0..<Layout.slotCount where size >= Layout.firstBlockOffset {
+      let page = UnsafeRawBufferPointer(
+        start: region + slot * Layout.pageBytes, count: Layout.pageBytes)
+      if case .valid(let found) = CommitSlot.read(page) {
+        flushedVersion = max(flushedVersion, found.record.version)
+      }
+    }
+  }
 
   func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
     reach(offset, changes: false)

@@ -71,17 +71,23 @@ struct NotificationScheduleTests {
   }
 
   private static func observe(
-    _ worker: SessionThread, _ follower: Follower, _ problems: Problems,
-    then: @escaping @Sendable () throws -> Void = {}
+    _ session: Session, _ follower: Follower, _ problems: Problems,
+    then: @escaping @Sendable (Session) throws -> Void
   ) throws {
-    try worker.perform { session in
-      follower.token = try session.objects("t").observe { change in
-        problems.watch {
-          try follower.take(change)
-          try then()
-        }
+    // Weak: the session has the observer.
+    follower.token = try session.objects("t").observe { [weak session] change in
+      problems.watch {
+        try follower.take(change)
+        if let session { try then(session) }
       }
     }
+  }
+
+  private static func observe(
+    _ worker: SessionThread, _ follower: Follower, _ problems: Problems,
+    then: @escaping @Sendable (Session) throws -> Void = { _ in }
+  ) throws {
+    try worker.perform { try observe($0, follower, problems, then: then) }
   }
 
   /// Observers begin while others commit, one of which ends in its own call; in the end the others know all.
@@ -96,8 +102,10 @@ struct NotificationScheduleTests {
         let writer = try Thread(name: "writer", write)
         let worker = try SessionThread(database)
         let (first, brief, last) = (Follower(problems), Follower(problems), Follower(problems))
+        let inner = Follower(problems)
         try Self.observe(worker, first, problems)
-        try Self.observe(worker, brief, problems) {
+        try Self.observe(worker, brief, problems) { session in
+          try Self.observe(session, inner, problems) { _ in }
           // Its only reference: the observer ends here.
           brief.token = nil
           brief.mayBeTold = false
@@ -105,9 +113,9 @@ struct NotificationScheduleTests {
         try Self.observe(worker, last, problems)
         writer.join()
         let newest = try database.newestVersion
-        for follower in [first, last] { follower.wait(for: newest) }
+        for follower in [first, inner, last] { follower.wait(for: newest) }
         try worker.perform { _ in
-          for follower in [first, last] {
+          for follower in [first, inner, last] {
             follower.token = nil
             follower.mayBeTold = false
           }
@@ -128,6 +136,40 @@ struct NotificationScheduleTests {
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
+  /// A session begins while others commit.
+  private static func movingOn() throws -> Exploration.Scenario {
+    let database = try database()
+    let problems = Problems()
+    let write: @Sendable () -> Void = {
+      problems.watch {
+        // The session begins first.
+        Scheduling.idle()
+        try change(database, 0)
+      }
+    }
+    let look: @Sendable () -> Void = {
+      problems.watch {
+        let writer = try Thread(name: "writer", write)
+        let worker = try SessionThread(database)
+        writer.join()
+        // What it is given now comes after what it was woken for.
+        let (version, newest) = (try worker.perform { try $0.version }, try database.newestVersion)
+        if version != newest { problems.note("at version \(version), and \(newest) is there") }
+        worker.stop()
+        try database.close()
+      }
+    }
+    return Exploration.Scenario(threads: [look]) { problems.first }
+  }
+
+  @Test("A session moves on to what was committed while it began")
+  func sessionMovesOn() throws {
+    let failure = try Exploration.failure("A session that begins", bound: 1, random: 40) {
+      try Self.movingOn()
+    }
+    #expect(failure == nil, "\(failure?.description ?? "")")
+  }
+
   /// A session's thread is stopped in a notification, while others write, and the database is closed.
   private static func stoppedInside() throws -> Exploration.Scenario {
     let database = try database()
@@ -141,7 +183,7 @@ struct NotificationScheduleTests {
         let worker = try SessionThread(database)
         let follower = Follower(problems)
         // Here it returns at once; what the thread was given before is done yet.
-        try Self.observe(worker, follower, problems) { worker.stop() }
+        try Self.observe(worker, follower, problems) { _ in worker.stop() }
         follower.wait(for: 1)
         writer.join()
         worker.stop()

@@ -47,10 +47,11 @@ struct TruncationScheduleTests {
 
   @Test(
     "What two readers hold is not cut off",
-    arguments: [[ScheduledReader.own, .other], [.other, .other]], [Durability.full, .none])
+    arguments: zip([[ScheduledReader.own, .other], [.other, .other]], [Durability.none, .full]))
   func heldIsKept(readers: [ScheduledReader], durability: Durability) throws {
     let failure = try Exploration.failure(
-      "Truncation (\(readers), \(durability))", random: 40
+      "Truncation (\(readers.map(String.init(describing:)).joined(separator: ", ")), \(durability))",
+      random: 40
     ) { try Self.scenario(readers, rounds: 1, durability) }
     #expect(failure == nil, "\(failure?.description ?? "")")
   }

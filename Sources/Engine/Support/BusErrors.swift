@@ -44,6 +44,12 @@ package enum BusErrors {
   package static func note(
     _ address: UnsafeMutableRawPointer, length: Int, path: String, advice: String
   ) -> Place? {
+    unscheduled { take(address, length: length, path: path, advice: advice) }
+  }
+
+  private static func take(
+    _ address: UnsafeMutableRawPointer, length: Int, path: String, advice: String
+  ) -> Place? {
     for index in 0..<capacity where word(index, 0).exchange(0, with: 1) {
       // Two texts, each ended by a zero: what comes before the offset, and what comes behind it.
       let shown = path.utf8.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
@@ -61,9 +67,21 @@ package enum BusErrors {
   /// To be called before the mapping ends.
   package static func forget(_ place: Place?) {
     guard let place else { return }
-    word(place.index, 0).store(1)
-    UnsafeMutableRawPointer(bitPattern: UInt(word(place.index, 2).swap(0)))?.deallocate()
-    word(place.index, 0).store(0)
+    unscheduled {
+      word(place.index, 0).store(1)
+      UnsafeMutableRawPointer(bitPattern: UInt(word(place.index, 2).swap(0)))?.deallocate()
+      word(place.index, 0).store(0)
+    }
+  }
+
+  /// The table is the process's: what else is mapped makes no difference to a schedule of a test.
+  @inline(__always)
+  private static func unscheduled<Result>(_ body: () -> Result) -> Result {
+    #if DEBUG
+      Scheduling.without(body)
+    #else
+      body()
+    #endif
   }
 
   /// What handled the signal before.
