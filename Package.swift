@@ -46,7 +46,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["Engine"], path: "Tests/TestSupport",
       swiftSettings: settings),
     .testTarget(
-      name: "EngineTests", dependencies: ["Engine", "Crowd", "TestSupport"],
+      name: "EngineTests", dependencies: ["Engine", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "ScheduleTests", dependencies: ["Engine", "TestSupport"],
@@ -55,7 +55,8 @@ let package = Package(
       name: "ImporterTests", dependencies: ["Engine", "Importer", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "CommandTests", dependencies: ["Command", "Engine", "Importer", "TestSupport"],
+      name: "CommandTests",
+      dependencies: ["Command", "Crowd", "Engine", "Importer", "TestSupport"],
       swiftSettings: settings),
     .target(
       name: "StorySupport", dependencies: ["Engine"], path: "samples/Support",

@@ -5,9 +5,10 @@ import TestSupport
 ///
 ///     Crowd writer FILE SECONDS SEED PROMISES
 ///     Crowd reader FILE SECONDS SEED
+///     Crowd onlooker FILE SECONDS SEED
 ///     Crowd verify FILE PROMISES...
 ///
-/// A writer appends to PROMISES the number of its last row whenever the database has said that it is durable.
+/// An onlooker never opens the file for writing. A writer appends to PROMISES the number of its last row whenever the database has said that it is durable.
 /// The exit status is 0 when all was as it has to be; otherwise standard error says what was not. Not
 /// a product: it only uses the library.
 @main
@@ -40,7 +41,7 @@ enum Crowd {
       while System.monotonicNanoseconds < end { try writer.step() }
       try writer.finish()
     } else {
-      var reader = try CrowdReader(path, seed: seed)
+      var reader = try CrowdReader(path, seed: seed, mayWrite: words[0] == "reader")
       while System.monotonicNanoseconds < end { try reader.step() }
       try reader.finish()
     }

@@ -4,16 +4,18 @@ import TestSupport
 /// Reads version after version, keeps some of them, and compares each with the rules.
 struct CrowdReader {
   private let path: String
+  private let mayWrite: Bool
   private var random: SplitMix64
   private var database: Database
   private var last: UInt64 = 0
   private var held: [(Snapshot, CrowdRules.State)] = []
   private var numbers: [Int64: Int64] = [:]
 
-  init(_ path: String, seed: UInt64) throws {
+  init(_ path: String, seed: UInt64, mayWrite: Bool) throws {
     self.path = path
+    self.mayWrite = mayWrite
     random = SplitMix64(seed: seed &+ System.monotonicNanoseconds)
-    database = try Self.open(path, isReadOnly: seed % 2 == 0)
+    database = try Self.open(path, isReadOnly: !mayWrite || seed % 2 == 0)
   }
 
   private static func open(_ path: String, isReadOnly: Bool) throws -> Database {
@@ -23,7 +25,7 @@ struct CrowdReader {
         let database = try Database.open(
           path, options: .init(access: isReadOnly ? .readOnly : .existing))
         _ = database.listeners.add { [weak database] in _ = try? database?.newestVersion }
-        if try database.snapshot().tableNames.count == 3 { return database }
+        if try database.snapshot().tableNames.count >= 3 { return database }
         try database.close()
       } catch EngineError.missing {
       } catch EngineError.notADatabase(_, reason: "it is empty") {
@@ -47,7 +49,7 @@ struct CrowdReader {
     case 0..<4: held.append((snapshot, state))
     case 4:
       try database.close()
-      database = try Self.open(path, isReadOnly: .random(using: &random))
+      database = try Self.open(path, isReadOnly: !mayWrite || .random(using: &random))
       last = 0
     case 5:
       let problems = try database.check().problems

@@ -32,6 +32,21 @@ enum CrowdRules {
     String(repeating: "row \(number) of \(writer) ", count: Int(number % 5) + 1)
   }
 
+  /// What imports of the same rows, of which some are killed, have left: the first of them, each as it was.
+  private static func checkImported(
+    _ snapshot: Snapshot, _ problem: (Int64, String) -> Crowd.Problem
+  ) throws {
+    guard snapshot.tableNames.contains("imported") else { return }
+    var last: Int64 = 0
+    try snapshot.table("imported").forEachRow { row in
+      guard row.values.count == 2, case .int(let number) = row.values[0], number == last + 1,
+        row.values[1] == .text(text(0, number))
+      else { throw problem(0, "imported row \(last + 1) is \(row.values)") }
+      last = number
+    }
+    _ = problem(last, "")
+  }
+
   /// - Throws: `Crowd.Problem` when a rule does not hold.
   static func check(_ snapshot: Snapshot) throws -> State {
     var state = State()
@@ -74,6 +89,10 @@ enum CrowdRules {
       mix(number)
     }
     if rows != log.count { throw fail("\(rows) rows, counted as \(log.count)") }
+    try checkImported(snapshot) {
+      mix($0)
+      return fail($1)
+    }
     for (writer, number) in seen where state.last[writer] != number {
       throw fail("writer \(writer) ends with \(number), and noted \(state.last[writer] ?? 0)")
     }
