@@ -143,7 +143,9 @@ struct IndexTests {
   @Test("An entry of an object that never was is damage")
   func objectOutOfRange() throws {
     let storage = RecordingStorage(isRecording: false)
-    let database = try Database.open(storage: storage, options: .tiny)
+    var options = Database.Options.tiny
+    options.isWrongOnPurpose = true
+    let database = try Database.open(storage: storage, options: options)
     try database.write { transaction in
       try transaction.createTable("a", columns: [Column("id", .text)], key: "id")
       let table = try transaction.table("a")
@@ -186,6 +188,7 @@ struct IndexTests {
     var options = Database.Options()
     // Every commit's run stays by itself.
     options.indexLimits.smallestRun = 1
+    options.isWrongOnPurpose = true
     let database = try Database.open(
       storage: RecordingStorage(isRecording: false), options: options)
     try database.write { transaction in

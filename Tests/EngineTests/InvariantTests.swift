@@ -1,4 +1,5 @@
 #if DEBUG
+  import Foundation
   import TestSupport
   import Testing
 
@@ -225,6 +226,29 @@
       #expect(told() == nil)
       run.lastCode -= 1
       #expect(told()?.contains("beyond") == true)
+    }
+
+    @Test("Strict mode ends the process at the commit that wrote what is wrong")
+    func strict() async {
+      await #expect(processExitsWith: .success) {
+        unsetenv("SHEAF_STRICT")
+        try Self.commitAnEntryOfNothing()
+      }
+      await #expect(processExitsWith: .failure) {
+        setenv("SHEAF_STRICT", "1", 1)
+        try Self.commitAnEntryOfNothing()
+      }
+    }
+
+    /// Commits an index entry that leads to an object which never was.
+    private static func commitAnEntryOfNothing() throws {
+      let database = try Database.open(storage: RecordingStorage(isRecording: false))
+      try database.write { transaction in
+        try transaction.createTable("a", columns: [Column("id", .text)], key: "id")
+        let table = try transaction.table("a")
+        try table.insert([.text("5")])
+        table.editor.index.add(IndexEntry(code: 6, object: 1000))
+      }
     }
 
     @Test("A broken invariant ends the process")

@@ -58,6 +58,8 @@ public final class Database: @unchecked Sendable {
     package var watchesLockFile = true
     /// What tests have happen between a writer's look at the pipeline and its look at the readers.
     package var betweenLooks: (@Sendable () -> Void)?
+    /// True where a test writes what is wrong on purpose, which strict mode would end the process for.
+    package var isWrongOnPurpose = false
 
     /// Options with everything else as it is by default: no question about compaction, no schema.
     ///

@@ -267,6 +267,9 @@ final class TransactionState {
           // The others look once their version is durable.
           if durability == .none { try parts.storage.checkName() }
           let record = try writeBlocks()
+          #if DEBUG
+            Invariants.require { () throws(BrokenInvariant) in try checkWritten(record) }
+          #endif
           try parts.pipeline.complete(record)
           database.lock.withLock { database.shared.hasWritten = true }
           version = record.version

@@ -34,7 +34,14 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
     let (end, overflow) = offset.addingReportingOverflow(count)
     guard offset >= 0, count >= 0, !overflow else { return nil }
     let isThere = lock.withLock { count == 0 || preread(offset..<end) }
-    return isThere ? inner.view(at: offset, count: count) : nil
+    guard isThere else { return nil }
+    if let bytes = inner.view(at: offset, count: count) { return bytes }
+    // The bytes are there: it is the system that has no room to show them.
+    lock.withLock {
+      failure = inner.viewFailure
+      failures += 1
+    }
+    return nil
   }
 
   /// With the lock held: true when the system has all of the bytes.
