@@ -147,6 +147,26 @@ struct FileLockTests {
     #expect(folder.names() == ["a.sheaf", "b.sheaf"])
   }
 
+  @Test("Writers by turns take no room in advance that they would not find again")
+  func growsSparingly() throws {
+    let folder = TemporaryFolder()
+    let (path, other) = try Self.link(folder)
+    let reader = try Database.open(other, options: .init(access: .readOnly))
+    let held = try reader.snapshot()
+    let start = try System.status(path: path).size
+    let writers = [
+      try Database.open(path, options: .tiny), try Database.open(path, options: .tiny),
+    ]
+    // Which pages the held version uses, no writer knows: each counts all of the file's that it has not written itself.
+    for round in 0..<60 { try Self.fill(writers[round % 2]) }
+    let length = try System.status(path: path).size
+    let written = writers.reduce(0) { $0 + $1.bytesWritten }
+    #expect(length <= start + 2 * written + 1 << 20, "\(length) bytes, \(written) were written")
+    #expect(try Self.problem(held) == nil)
+    for writer in writers { try writer.close() }
+    try reader.close()
+  }
+
   @Test("A reader that came before its file got a second name keeps writers of that name out")
   func linkedLater() throws {
     let folder = TemporaryFolder()

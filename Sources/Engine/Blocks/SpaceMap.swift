@@ -28,6 +28,8 @@ package final class SpaceMap {
   private(set) var blocked: [UInt64: [Retired]] = [:]
   /// While rebuilding: pages that only held versions reach, and the first and last of these.
   private var heldRanges: [Int: ClosedRange<UInt64>] = [:]
+  /// Whether pages of held versions were not known when the map was made.
+  private var isPartlyUnknown = false
   /// Taken by the open transaction.
   private(set) var taken: [Range<Int>] = []
 
@@ -38,6 +40,10 @@ package final class SpaceMap {
   package var pinnedPageCount: Int {
     blocked.values.reduce(retired.count) { $0 + $1.count }
   }
+
+  /// True while a version is held whose pages are not known: whatever the file has may be in it, and whoever makes
+  /// a map anew counts all of the file as used.
+  var hasUnknownPages: Bool { isPartlyUnknown && !blocked.isEmpty }
 
   /// An empty file's map: the slots, and nothing else.
   package init(version: UInt64) {
@@ -101,6 +107,7 @@ package final class SpaceMap {
   ///   all versions then, and those that nobody was found to use die with the newest version.
   package func finishCounting(unknownWithin length: Int? = nil) {
     if let length {
+      isPartlyUnknown = true
       extend(to: length)
       heldRanges = [:]
       for page in Layout.slotCount..<pageCount {
