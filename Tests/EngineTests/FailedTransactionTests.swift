@@ -95,7 +95,8 @@ struct FailedTransactionTests {
       var next = model
       storage.fail(
         after: Int.random(in: 0..<60, using: &changes.random), code: Self.noSpace,
-        reads: Bool.random(using: &changes.random))
+        kinds: Bool.random(using: &changes.random)
+          ? FailingStorage.Kind.all : FailingStorage.Kind.changes)
       do {
         let transaction = try database.beginWrite()
         var hasFailed = false
@@ -105,8 +106,8 @@ struct FailedTransactionTests {
             try changes.any(transaction, &attempt)
             // What finds nothing to do asks for nothing.
             if !hasFailed { next = attempt }
-          } catch is EngineError {
-            #expect(storage.failure != nil, "\(what)")
+          } catch let error as EngineError {
+            #expect(storage.failure != nil, "\(what): \(error)")
             hasFailed = true
           }
         }
@@ -405,7 +406,7 @@ struct FailedTransactionTests {
         try tree.closeAll()
         try index.removeAll()
       }
-      storage.fail(after: number, code: 5, reads: true)
+      storage.fail(after: number, code: 5, kinds: FailingStorage.Kind.all)
       do {
         try attempt()
       } catch {
@@ -455,7 +456,7 @@ struct FailedTransactionTests {
       (writer, tree) = try transaction(root)
       // The way to the second node is not what fails.
       _ = try tree.place(ofKey: 20)
-      storage.fail(after: number, code: 5, reads: true)
+      storage.fail(after: number, code: 5, kinds: FailingStorage.Kind.all)
       do {
         try add(21, tree, appended: 0)
       } catch {

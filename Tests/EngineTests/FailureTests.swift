@@ -84,6 +84,39 @@ struct FailureTests {
     #expect(kinds == [.write, .resize, .flush], "every kind of operation has failed")
   }
 
+  /// The file's length is looked at before a transaction, and once the slot is written: who goes on from the version before
+  /// then would write over the pages of one that is in the file.
+  @Test("The file cannot be looked at once a version is in it")
+  func looks() throws {
+    var poisoned = 0
+    for number in 0..<20 {
+      let (inner, before) = try prepared(11)
+      let storage = FailingStorage(inner)
+      let database = try Database.open(storage: storage, options: .tiny)
+      var changes = RandomChanges(seed: 11)
+      var after = before
+      storage.fail(after: number, code: Self.badDisk, kinds: [.length])
+      do {
+        try database.write { try change(&changes, $0, &after) }
+        break
+      } catch let error as EngineError {
+        let what = "look \(number): \(error)"
+        try #require(storage.failure == .length, "\(what)")
+        let copy = RecordingStorage(inner.content, isRecording: false)
+        let reopened = try Database.open(storage: copy, options: .tiny)
+        if case .poisoned = error {
+          poisoned += 1
+          try expectPoisoned(database, what)
+          try expectSound(reopened, [before, after], what)
+        } else {
+          try expectSound(reopened, [before], what)
+          try expectUsable(database, before, what)
+        }
+      }
+    }
+    #expect(poisoned == 1)
+  }
+
   private func expectFailure(
     _ error: EngineError, _ kind: FailingStorage.Kind, _ code: Int32, _ what: String
   ) throws {

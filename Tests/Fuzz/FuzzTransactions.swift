@@ -59,7 +59,9 @@ private final class History {
     var next = model
     if ending & 1 != 0 {
       let number = Int(input.byte())
-      storage.fail(after: number, code: number & 1 == 0 ? 28 : 5, reads: ending & 2 != 0)
+      storage.fail(
+        after: number, code: number & 1 == 0 ? 28 : 5,
+        kinds: ending & 2 != 0 ? FailingStorage.Kind.all : FailingStorage.Kind.changes)
     } else {
       // Forgets what has failed before.
       storage.fail(after: .max / 2, code: 5)

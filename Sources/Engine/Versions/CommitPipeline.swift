@@ -385,6 +385,11 @@ package final class CommitPipeline: @unchecked Sendable {
     } catch EngineError.displaced(let path, let reason) {
       fail(reason)
       throw EngineError.displaced(path: path, reason: reason)
+    } catch {
+      // The slot is written: what begins from the version before would write over this one's pages.
+      throw failed(
+        error, "after version \(target.version) was written", durable: durable,
+        "whether version \(target.version) is too, shows when the file is opened again")
     }
     try lock.withLock {
       state.durable = target

@@ -1,12 +1,19 @@
 @testable import Engine
 
-/// Passes everything on to another storage until an operation of a chosen number, which fails.
+/// Passes everything on to another storage until an operation of a chosen number, which fails, or with which its
+/// process dies.
 ///
 /// Thread rule: any thread.
 final class FailingStorage: Storage, @unchecked Sendable {
   // @unchecked: what changes is guarded by `lock`.
 
-  enum Kind: String, Sendable, CaseIterable { case write, resize, flush, read }
+  enum Kind: String, Sendable, CaseIterable {
+    case write, resize, flush, read, view, length
+
+    /// What changes the file, or makes that durable.
+    static let changes: Set<Kind> = [.write, .resize, .flush]
+    static let all = Set(allCases)
+  }
 
   let inner: any Storage
   private let lock = Lock()
@@ -14,7 +21,11 @@ final class FailingStorage: Storage, @unchecked Sendable {
   private var failAt = Int.max
   private var code: Int32 = 5
   private var failed: Kind?
-  private var failsReads = false
+  private var kinds = Kind.changes
+  private var isMortal = false
+  private var isDead = false
+  /// Something came after its end.
+  private var hasDied = false
 
   var path: String { inner.path }
 
@@ -28,14 +39,21 @@ final class FailingStorage: Storage, @unchecked Sendable {
 
   /// Makes the `number`-th operation from now on (counted from 0) fail, once.
   ///
-  /// - Parameter reads: reading counts, too; a view that fails is not there.
-  func fail(after number: Int, code: Int32, reads: Bool = false) {
+  /// - Parameter kinds: what counts, and may fail. A view that fails is not there.
+  func fail(after number: Int, code: Int32, kinds: Set<Kind> = Kind.changes) {
     lock.withLock {
       failAt = count + number
       failed = nil
-      failsReads = reads
+      self.kinds = kinds
       self.code = code
     }
+  }
+
+  /// Has the process of whoever uses this storage end with the `number`-th operation from now on: nothing that it does
+  /// from there on gets through.
+  func die(after number: Int) {
+    fail(after: number, code: 5)
+    lock.withLock { isMortal = true }
   }
 
   /// Nothing fails any more.
@@ -43,14 +61,25 @@ final class FailingStorage: Storage, @unchecked Sendable {
 
   private func step(_ kind: Kind) throws(SystemError) {
     let fails = lock.withLock {
-      defer { count += 1 }
-      if count == failAt { failed = kind }
-      return count == failAt
+      if isDead {
+        hasDied = true
+        return true
+      }
+      if !kinds.contains(kind) { return false }
+      if count == failAt {
+        failed = kind
+        isDead = isMortal
+      }
+      count += 1
+      return count - 1 == failAt
     }
     if fails { throw SystemError(operation: kind.rawValue, path: path, code: code) }
   }
 
-  func length() throws(SystemError) -> Int { try inner.length() }
+  func length() throws(SystemError) -> Int {
+    try step(.length)
+    return try inner.length()
+  }
 
   func resize(to length: Int) throws(SystemError) {
     try step(.resize)
@@ -61,7 +90,8 @@ final class FailingStorage: Storage, @unchecked Sendable {
     do {
       try step(.write)
     } catch {
-      // A write that fails may have written some of its bytes.
+      // A write that fails may have written some of its bytes. One of the dead is none.
+      if lock.withLock({ hasDied }) { throw error }
       try inner.write(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), at: offset)
       throw error
     }
@@ -71,7 +101,7 @@ final class FailingStorage: Storage, @unchecked Sendable {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int)
     throws(SystemError) -> Int
   {
-    if lock.withLock({ failsReads }) { try step(.read) }
+    try step(.read)
     return try inner.read(into: buffer, at: offset)
   }
 
@@ -86,9 +116,7 @@ final class FailingStorage: Storage, @unchecked Sendable {
   }
 
   func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
-    if lock.withLock({ failsReads }) {
-      do { try step(.read) } catch { return nil }
-    }
+    do { try step(.view) } catch { return nil }
     return inner.view(at: offset, count: count)
   }
 }
