@@ -9,59 +9,10 @@ import Testing
 struct PowerCutTests {
   static let isLong = System.environment("SHEAF_LONG") == "1"
 
-  /// Builds states from a journal's record and verifies each; returns how many.
-  @discardableResult
   private func verify(
     _ journal: Journal, seed: UInt64, states: Int, exhaustive: Int = 4, from start: Int = 0
-  ) throws -> Int {
-    #expect(journal.storage.viewsOutside.isEmpty)
-    let log = journal.storage.log
-    let wanted = states * (Self.isLong ? 20 : 1)
-    let each = max(1, (wanted + log.count - start - 1) / max(1, log.count - start))
-    var cut = PowerCut(log, seed: seed)
-    var count = 0
-    try cut.forEachState(from: start, each: each, exhaustive: exhaustive) { state in
-      count += 1
-      let problem: String?
-      do {
-        problem = try self.problem(state, journal.digests, goOn: count % 50 == 0)
-      } catch {
-        problem = "\(error)"
-      }
-      if let problem {
-        Issue.record("seed \(seed), \(state.description): \(problem)")
-        throw Found()
-      }
-    }
-    // Over all workloads more than 10,000.
-    #expect(count >= wanted)
-    return count
-  }
-
-  private struct Found: Error {}
-
-  /// What is wrong with a state; nil when all is well.
-  private func problem(_ state: PowerCut.State, _ digests: [UInt64], goOn: Bool) throws -> String? {
-    let storage = RecordingStorage(state.image, isRecording: false)
-    let database = try Database.open(storage: storage, options: .tiny)
-    let report = try database.check(deep: goOn)
-    guard report.problems.isEmpty else { return "check: \(report.problems)" }
-    let found = try Model.digest(database.snapshot())
-    guard digests[state.allowed].contains(found) else {
-      let which = digests.firstIndex(of: found).map { "contents \($0)" } ?? "unknown contents"
-      return "\(which) instead of one of \(state.allowed), version \(report.version)"
-    }
-    if goOn {
-      // The survivor is a database like any other: it takes a commit, and keeps it.
-      try database.write { try $0.createTable("after", columns: [Column("x", .int)]) }
-      try database.close()
-      let again = try Database.open(storage: storage, options: .tiny)
-      let problems = try again.check().problems
-      guard problems.isEmpty, try again.snapshot().tableNames.contains("after") else {
-        return "after going on: \(problems)"
-      }
-    }
-    return storage.viewsOutside.first
+  ) throws {
+    try journal.verifyCuts(seed: seed, states: states, exhaustive: exhaustive, from: start)
   }
 
   // MARK: Workloads
@@ -266,7 +217,6 @@ struct PowerCutTests {
   func killedThenCut() throws {
     var changes = RandomChanges(seed: 15)
     let journal = try Journal()
-    var contents: [(Model, UInt64)] = [(journal.model, journal.model.digest)]
     for round in 0..<8 {
       try journal.commit(.full) { transaction, model in
         if round == 0 {
@@ -277,12 +227,11 @@ struct PowerCutTests {
           try changes.insert(2, into: "apps", transaction, &model)
         }
       }
-      contents.append((journal.model, journal.model.digest))
     }
     let log = journal.storage.log
     for moment in stride(from: 4, through: log.count, by: 1) {
       let storage = try RecordingStorage(afterDeath: log[..<moment])
-      let next = try Journal(reopening: storage, contents: contents, options: .tiny)
+      let next = try Journal(reopening: storage, contents: journal.contents)
       for _ in 0..<2 {
         try next.commit(.full) { transaction, model in
           if model.tables.isEmpty {

@@ -5,8 +5,8 @@ final class Journal {
   let storage: RecordingStorage
   private(set) var database: Database
   private(set) var model: Model
-  /// The digest of the contents of each number; number 0 is an empty database.
-  private(set) var digests: [UInt64]
+  /// The contents of each number, with their digests; number 0 is an empty database.
+  private(set) var contents: [(Model, UInt64)]
   let options: Database.Options
   /// The numbers of group commits, in the order in which they were said to be durable.
   let completed = Completed()
@@ -23,23 +23,60 @@ final class Journal {
     self.storage = storage
     self.options = options
     model = Model()
-    digests = [model.digest]
+    contents = [(model, model.digest)]
     storage.mark(.began(0))
     database = try Database.open(storage: storage, options: options)
     storage.mark(.acknowledged(0))
   }
 
   /// Goes on with what another process left when it died; nothing more is promised by that.
-  init(reopening storage: RecordingStorage, contents: [(Model, UInt64)], options: Database.Options)
-    throws
-  {
+  init(
+    reopening storage: RecordingStorage, contents: [(Model, UInt64)],
+    options: Database.Options = .tiny
+  ) throws {
     self.storage = storage
     self.options = options
-    digests = contents.map(\.1)
+    self.contents = contents
     database = try Database.open(storage: storage, options: options)
-    let found = try Model.digest(database.snapshot())
-    model = contents.first { $0.1 == found }?.0 ?? Model()
+    model = Model()
+    try takeOver()
   }
+
+  /// A handle of its own on a file that others have open.
+  init(
+    through door: any Storage, recorded storage: RecordingStorage, contents: [(Model, UInt64)]
+  ) throws {
+    self.storage = storage
+    self.contents = contents
+    options = .tiny
+    database = try Database.open(storage: door, options: options)
+    model = Model()
+    try takeOver()
+  }
+
+  /// Goes on with what is there: what others have done, alive or dead.
+  ///
+  /// - Parameter contents: what they may have done since this handle opened the file; nil: it has just done so.
+  func takeOver(_ contents: [(Model, UInt64)]? = nil) throws {
+    if let contents {
+      self.contents = contents
+      // A writer looks for what others have committed.
+      try database.beginWrite().rollBack()
+    }
+    let snapshot = try database.snapshot()
+    let found = try Model.digest(snapshot)
+    guard let number = self.contents.lastIndex(where: { $0.1 == found }) else {
+      throw EngineError.invalidArgument("who takes over finds what nobody has written")
+    }
+    model = self.contents[number].0
+    for name in model.tables.keys {
+      model.tables[name]?.nextKey = try snapshot.table(name).nextKey
+    }
+    storage.mark(.tookOver(number))
+  }
+
+  /// The digest of the contents of each number.
+  var digests: [UInt64] { contents.map(\.1) }
 
   /// Commits what `change` does to the database and to the model.
   @discardableResult
@@ -50,8 +87,8 @@ final class Journal {
     var next = model
     let transaction = try database.beginWrite()
     try change(transaction, &next)
-    let number = digests.count
-    digests.append(next.digest)
+    let number = contents.count
+    contents.append((next, next.digest))
     storage.mark(.began(number))
     switch durability {
     case .full:
@@ -73,17 +110,17 @@ final class Journal {
 
   func flush() throws {
     try database.flush()
-    storage.mark(.acknowledged(digests.count - 1))
+    storage.mark(.acknowledged(contents.count - 1))
   }
 
   func trim() throws {
     try database.trim()
-    storage.mark(.acknowledged(digests.count - 1))
+    storage.mark(.acknowledged(contents.count - 1))
   }
 
   func close() throws {
     try database.close()
-    storage.mark(.acknowledged(digests.count - 1))
+    storage.mark(.acknowledged(contents.count - 1))
   }
 
   func reopen() throws {

@@ -11,7 +11,7 @@ struct PowerCut {
   struct State {
     let image: [UInt8]
     /// Contents that may be found: the last promised, and those that were on their way after it.
-    let allowed: Range<Int>
+    let allowed: Set<Int>
     let description: String
   }
 
@@ -34,13 +34,19 @@ struct PowerCut {
     var durable: [UInt8] = []
     var pending: [(position: Int, entry: RecordingStorage.Entry)] = []
     var flushBegan: [Int: Int] = [:]
-    var allowed = 0..<1
+    var allowed: Set<Int> = [0]
     // A file whose name was never flushed may be gone, or be the one from before a rename.
     var isNamed = false
+    var former: (durable: [UInt8], pending: [RecordingStorage.Entry])?
     for (position, entry) in log.enumerated() {
       switch entry {
       case .write, .resize: pending.append((position, entry))
-      case .nameFlushed: isNamed = true
+      case .nameFlushed:
+        isNamed = true
+        former = nil
+      case .replaced(let content):
+        former = (durable, pending.map(\.entry))
+        (durable, pending, isNamed) = (content, [], false)
       case .flushBegan(let number): flushBegan[number] = position
       case .flushEnded(let number):
         let began = flushBegan[number] ?? 0
@@ -50,23 +56,27 @@ struct PowerCut {
         for (at, entry) in pending where at < began { Self.apply(entry, to: &durable) }
         pending.removeAll { $0.position < began }
       case .began(let number):
-        allowed = allowed.lowerBound..<max(allowed.upperBound, number + 1)
+        allowed.insert(number)
       case .acknowledged(let number):
         #expect(isNamed, "entry \(position): promised before the file's name was durable")
-        allowed = max(number, allowed.lowerBound)..<max(allowed.upperBound, number + 1)
+        allowed = allowed.filter { $0 >= number }.union([number])
+      case .tookOver(let number): allowed = allowed.filter { $0 <= number }
       }
       guard position >= start else { continue }
       for attempt in 0..<each {
-        var image = durable
         var story = "after entry \(position), attempt \(attempt):"
-        survive(pending.map(\.entry), in: &image, &story)
+        // Without its flush, the new name may not have come to the disk.
+        let earlier = former.flatMap { Bool.random(using: &random) ? $0 : nil }
+        var image = earlier?.durable ?? durable
+        if earlier != nil { story += " the file from before," }
+        survive(earlier?.pending ?? pending.map(\.entry), in: &image, &story)
         try body(State(image: image, allowed: allowed, description: story))
       }
     }
   }
 
   private func forEachSubset(
-    _ entries: [RecordingStorage.Entry], _ durable: [UInt8], _ allowed: Range<Int>,
+    _ entries: [RecordingStorage.Entry], _ durable: [UInt8], _ allowed: Set<Int>,
     _ position: Int, _ body: (State) throws -> Void
   ) rethrows {
     for mask in 0..<(1 << entries.count) {

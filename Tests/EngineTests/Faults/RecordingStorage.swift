@@ -20,10 +20,14 @@ final class RecordingStorage: Storage, @unchecked Sendable {
     case began(Int)
     /// The database has said that these contents are durable.
     case acknowledged(Int)
+    /// Another process goes on from these contents, which it has found: none that came later can come back.
+    case tookOver(Int)
+    /// Another file, whole and flushed, was renamed over this one.
+    case replaced([UInt8])
 
     var isOperation: Bool {
       switch self {
-      case .began, .acknowledged: false
+      case .began, .acknowledged, .tookOver: false
       default: true
       }
     }
@@ -65,7 +69,18 @@ final class RecordingStorage: Storage, @unchecked Sendable {
       switch entry {
       case .write(let offset, let bytes): try bytes.withUnsafeBytes { try write($0, at: offset) }
       case .resize(let length): try resize(to: length)
-      case .flushBegan, .flushEnded, .nameFlushed, .began, .acknowledged:
+      case .replaced(let content):
+        lock.withLock {
+          region.initializeMemory(as: UInt8.self, to: 0, size)
+          content.withUnsafeBytes { bytes in
+            if let base = bytes.baseAddress {
+              region.copyMemory(from: base, byteCount: bytes.count)
+            }
+          }
+          size = content.count
+          self.entries.append(entry)
+        }
+      case .flushBegan, .flushEnded, .nameFlushed, .began, .acknowledged, .tookOver:
         lock.withLock { self.entries += [entry] }
       }
     }
