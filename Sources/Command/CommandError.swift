@@ -48,7 +48,13 @@ extension CommandError {
 
   /// Refuses to write output where a database has files of its own.
   static func refuseCompanion(_ path: String) throws(CommandError) {
-    if let reason = Database.refusal(ofOutput: path) {
+    let reason: String?
+    do {
+      reason = try Database.refusal(ofOutput: path)
+    } catch {
+      throw .creation(error)
+    }
+    if let reason {
       throw CommandError(
         .cannotCreate, "\(path): nothing is written there: \(reason); choose another path")
     }

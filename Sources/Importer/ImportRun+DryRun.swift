@@ -4,7 +4,7 @@ extension ImportRun {
   /// The database whose keys a dry run compares those of the input with; nil when there is none.
   mutating func openForDryRun() throws -> Database? {
     var database: Database?
-    if (try? System.status(path: options.database)) != nil {
+    if try System.statusIfPresent(path: options.database) != nil {
       var settings = Database.Options(access: .readOnly)
       settings.waiting = options.waiting
       do {

@@ -67,7 +67,7 @@ extension ImportRun {
     resumed(file, checkpoint, isComplete: true)
     truncationIsDue = false
     if checkpoint.input.name != file.key { noteTwin(file, checkpoint, isLeftOut: true) }
-    noteShortage(file, checkpoint.rejects)
+    try noteShortage(file, checkpoint.rejects)
     if let rejects { rejectFiles.add(checkpoint, to: rejects) }
   }
 
@@ -101,12 +101,12 @@ extension ImportRun {
   }
 
   /// Tells of rejects files that are shorter than they were.
-  mutating func noteShortage(_ file: InputFile, _ place: RejectPlace) {
+  mutating func noteShortage(_ file: InputFile, _ place: RejectPlace) throws {
     let path = rejectFiles.path(of: file.path, place)
     for (path, expected) in [
       (path, place.records), (RejectName.reasonsPath(path), place.reasons),
     ] {
-      let present = (try? System.status(path: path).size) ?? 0
+      let present = try System.statusIfPresent(path: path)?.size ?? 0
       guard present < expected else { continue }
       note(
         [
@@ -154,15 +154,22 @@ extension ImportRun {
   /// Makes the table forget what was imported of these inputs before: all of them are to be imported now,
   /// and a later run with `resume` must not take an earlier one's end for this one's.
   func forget(_ database: Database) throws {
-    guard let table = try existingTable(database),
-      // What another version of Sheaf wrote is in the way of --resume only.
-      let memory = try? InputMemory(table, in: database.snapshot()),
+    guard let table = try existingTable(database), let memory = try knownMemory(table, database),
       try files.contains(where: { try memory.checkpoint(of: $0.key) != nil })
     else { return }
     try database.write(durability: options.durability) { transaction in
       let table = try transaction.table(tableName)
       let companion = try transaction.companion(InputMemory.purpose, of: table, columns: nil)
       try InputMemoryEditor(table) { _ in companion }.forget(Set(files.map(\.key)))
+    }
+  }
+
+  /// Nil for what another version of Sheaf wrote, which is in the way of --resume only.
+  private func knownMemory(_ table: Table, _ database: Database) throws -> InputMemory? {
+    do {
+      return try InputMemory(table, in: database.snapshot())
+    } catch ImportError.cannotResume {
+      return nil
     }
   }
 }

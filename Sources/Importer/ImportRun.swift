@@ -56,7 +56,7 @@ struct ImportRun {
     bytesTotal = Self.bytesTotal(files)
     truncationIsDue = options.truncate
     tableName = options.table ?? Self.tableName(files[0].path)
-    rejectFiles = RejectFiles(options, files)
+    rejectFiles = try RejectFiles(options, files)
     report.inputs = files.map(\.path)
     report.database = options.database
     report.table = tableName
@@ -83,9 +83,9 @@ struct ImportRun {
       _ = try TableMatch(opened, options, table: nil)
     } catch let error as ImportError {
       // The table may know a column that the input has no longer.
-      guard case .noSuchColumn = error, (try? System.status(path: options.database)) != nil else {
-        throw error
-      }
+      guard case .noSuchColumn = error,
+        try System.statusIfPresent(path: options.database) != nil
+      else { throw error }
     }
   }
 
@@ -278,7 +278,7 @@ struct ImportRun {
     isLast: Bool
   ) throws {
     let plan = makePlan(file, opened, start.match)
-    if let known = start.known { noteShortage(file, known.rejects) }
+    if let known = start.known { try noteShortage(file, known.rejects) }
     let log = try rejectFiles.log(
       rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
     let written = transaction.map {

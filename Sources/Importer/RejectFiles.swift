@@ -33,11 +33,11 @@ struct RejectFiles {
     fileprivate let kind: Int
   }
 
-  init(_ options: ImportOptions, _ files: [InputFile]) {
+  init(_ options: ImportOptions, _ files: [InputFile]) throws(SystemError) {
     self.options = options
     inputs = files.map(\.path)
     var taken = Set(files.compactMap(\.identity))
-    if let status = try? System.status(path: options.database) {
+    if let status = try System.statusIfPresent(path: options.database) {
       taken.insert(FileIdentity(device: status.device, inode: status.inode))
     }
     self.taken = taken
@@ -51,12 +51,12 @@ struct RejectFiles {
   func check() throws {
     for name in Set(inputs.map(name)) {
       for file in [name.base, RejectName.reasonsPath(name.base)] {
-        if isTaken(file) {
+        if try isTaken(file) {
           throw ImportError.invalidOption(
             "rejected records would go to \(file), which is an input or the database; "
               + "name another file with --rejects")
         }
-        if let reason = Database.refusal(ofOutput: file, own: options.database) {
+        if let reason = try Database.refusal(ofOutput: file, own: options.database) {
           throw ImportError.invalidOption(
             "rejected records would go to \(file): \(reason); name another file with --rejects")
         }
@@ -65,8 +65,10 @@ struct RejectFiles {
     }
   }
 
-  private func isTaken(_ path: String) -> Bool {
-    guard let status = try? System.status(path: path) else { return path == options.database }
+  private func isTaken(_ path: String) throws(SystemError) -> Bool {
+    guard let status = try System.statusIfPresent(path: path) else {
+      return path == options.database
+    }
     return taken.contains(FileIdentity(device: status.device, inode: status.inode))
   }
 

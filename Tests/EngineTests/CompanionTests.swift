@@ -166,15 +166,16 @@ struct CompanionTests {
   func outputs() throws {
     try create()
     for suffix in ["-lock", "-temporary"] {
-      #expect(Database.refusal(ofOutput: path + suffix) != nil)
-      #expect(Database.refusal(ofOutput: folder.path("b" + suffix)) == nil)
-      #expect(Database.refusal(ofOutput: folder.path("b" + suffix), own: folder.path("b")) != nil)
+      #expect(try Database.refusal(ofOutput: path + suffix) != nil)
+      #expect(try Database.refusal(ofOutput: folder.path("b" + suffix)) == nil)
+      #expect(
+        try Database.refusal(ofOutput: folder.path("b" + suffix), own: folder.path("b")) != nil)
     }
     try put("stray", "SheafLck")
-    #expect(Database.refusal(ofOutput: folder.path("stray")) != nil)
+    #expect(try Database.refusal(ofOutput: folder.path("stray")) != nil)
     try link("other", to: "stray")
-    #expect(Database.refusal(ofOutput: folder.path("other")) != nil)
+    #expect(try Database.refusal(ofOutput: folder.path("other")) != nil)
     try put("report", "text")
-    #expect(Database.refusal(ofOutput: folder.path("report-lock")) == nil)
+    #expect(try Database.refusal(ofOutput: folder.path("report-lock")) == nil)
   }
 }

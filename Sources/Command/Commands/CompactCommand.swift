@@ -152,7 +152,7 @@ enum CompactCommand {
     }
     let shouldStop = { Interrupt.signal != nil }
     guard let copy else { return try database.compact(shouldStop: shouldStop) }
-    if !force, Database.isDatabase(at: copy) { throw CommandError.replacesDatabase(copy) }
+    if !force, try Database.isDatabase(at: copy) { throw CommandError.replacesDatabase(copy) }
     do {
       if force, try System.linkStatus(path: copy)?.isRegular == true {
         // What the user may not write to is not to be replaced either.

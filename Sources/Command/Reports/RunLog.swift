@@ -106,29 +106,28 @@ final class RunLog {
         "--report-file \(path) is a file that the command reads or writes; choose another")
     }
     try CommandError.refuseCompanion(path)
-    guard Self.mayBeReports(path) else {
-      throw CommandError.usage(
-        "--report-file \(path) is there already and is no report file; choose another")
-    }
+    let isReports: Bool
     do throws(SystemError) {
-      file = (path, try System.open(path, .append))
+      isReports = try Self.mayBeReports(path)
+      file = isReports ? (path, try System.open(path, .append)) : nil
     } catch {
       throw CommandError.creation(error)
+    }
+    if !isReports {
+      throw CommandError.usage(
+        "--report-file \(path) is there already and is no report file; choose another")
     }
   }
 
   /// False when the file begins with anything but a JSON object: a mistaken name must not spoil a
   /// database or somebody's data.
-  private static func mayBeReports(_ path: String) -> Bool {
-    guard let status = try? System.status(path: path), status.isRegular, status.size > 0,
-      let descriptor = try? System.open(path, .readOnly)
+  private static func mayBeReports(_ path: String) throws(SystemError) -> Bool {
+    guard let status = try System.statusIfPresent(path: path), status.isRegular, status.size > 0
     else { return true }
+    let descriptor = try System.open(path, .readOnly)
     defer { System.close(descriptor) }
-    var first: [UInt8] = [0]
-    let count = first.withUnsafeMutableBytes {
-      (try? System.read(descriptor, at: 0, into: $0, path: path)) ?? 0
-    }
-    return count == 0 || first[0] == UInt8(ascii: "{")
+    let first = try System.beginning(descriptor, count: 1, path: path)
+    return first.isEmpty || first[0] == UInt8(ascii: "{")
   }
 
   deinit {

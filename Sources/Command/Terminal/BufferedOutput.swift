@@ -49,6 +49,7 @@ final class BufferedOutput {
     -> BufferedOutput
   {
     try CommandError.refuseCompanion(path)
+    var isLink = false
     do throws(SystemError) {
       switch try Target(path) {
       case .standardOutput: return .standard()
@@ -61,7 +62,7 @@ final class BufferedOutput {
         let model = try System.openRegular(path, writable: true)
         defer { System.close(model) }
         return try replacement(path, like: model)
-      case .link: break
+      case .link: isLink = true
       case .database where replacesDatabases:
         let output = try replacement(path, like: nil)
         output.replacesDatabase = true
@@ -71,7 +72,7 @@ final class BufferedOutput {
     } catch {
       throw .creation(error)
     }
-    if System.isLink(path) {
+    if isLink {
       throw CommandError(
         .cannotCreate,
         "\(path) is a symbolic link, and what it leads to is not written over; name that file itself"
@@ -99,9 +100,9 @@ final class BufferedOutput {
       }
       if status.isDirectory { throw SystemError.isADirectory(path) }
       self =
-        System.isLink(path)
+        status.isLink
         ? .link
-        : !status.isRegular ? .written : Database.isDatabase(at: path) ? .database : .replaced
+        : !status.isRegular ? .written : try Database.isDatabase(at: path) ? .database : .replaced
     }
   }
 

@@ -4,14 +4,19 @@ extension Database {
   ///
   /// - Parameter own: a database that need not be there yet.
   /// - Complexity: a few system calls.
-  package static func refusal(ofOutput path: String, own: String? = nil) -> String? {
-    let path = System.resolved(path)
+  /// - Throws: `SystemError` when it cannot be told.
+  package static func refusal(ofOutput path: String, own: String? = nil) throws(SystemError)
+    -> String?
+  {
+    let path = try System.resolved(path)
     for (suffix, what) in [("-lock", "lock file"), ("-temporary", "temporary file")]
     where path.hasSuffix(suffix) {
       let database = String(path.dropLast(suffix.count))
-      let isOwn = own.map { System.resolved($0) == database } ?? false
-      if isOwn || isDatabase(at: database) { return "it is the place of \(database)'s \(what)" }
+      var isOwn = false
+      if let own { isOwn = try System.resolved(own) == database }
+      let isTaken = isOwn ? true : try isDatabase(at: database)
+      if isTaken { return "it is the place of \(database)'s \(what)" }
     }
-    return CompanionFile.isMarked(path) ? "it is a file of a database's own" : nil
+    return try CompanionFile.isMarked(path) ? "it is a file of a database's own" : nil
   }
 }

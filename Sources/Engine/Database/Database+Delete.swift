@@ -13,7 +13,7 @@ extension Database {
   @discardableResult
   public static func deleteFiles(at given: String) throws -> Bool {
     try translatingErrors(given) { try System.checkPath(given) }
-    let path = System.resolved(given)
+    let path = try translatingErrors(given) { try System.resolved(given) }
     return try translatingErrors(path) {
       // A lock file is not made where there is nothing to lock; one may be left of a killed process.
       guard try exists(path) || exists(temporaryPath(path)) || exists(lockPath(path)) else {
@@ -40,7 +40,7 @@ extension Database {
   ///
   /// - Throws: `EngineError.busy` when somebody has; what `body` throws.
   package static func whileUnused(_ given: String, _ body: () throws -> Void) throws {
-    let path = System.resolved(given)
+    let path = try translatingErrors(given) { try System.resolved(given) }
     let isUnused: Bool
     do {
       isUnused = try Coordination.whileUnused(lockPath(path), database: path, body)
@@ -54,26 +54,16 @@ extension Database {
   }
 
   /// Whether a file is a Sheaf database, damaged or not.
-  package static func isDatabase(at path: String) -> Bool {
-    guard let descriptor = try? System.openRegular(path, writable: false) else { return false }
-    defer { System.close(descriptor) }
-    let magic = CommitSlot.magic
-    var beginning = [UInt8](repeating: 0, count: Layout.firstBlockOffset)
-    let count = beginning.withUnsafeMutableBytes {
-      (try? System.read(descriptor, at: 0, into: $0, path: path)) ?? 0
-    }
-    return beginning[..<count].starts(with: magic)
-      || beginning[..<count].dropFirst(Layout.pageBytes).starts(with: magic)
+  ///
+  /// - Throws: `SystemError` when it cannot be told: it may be one.
+  package static func isDatabase(at path: String) throws(SystemError) -> Bool {
+    let beginning = try CompanionFile.beginning(of: path, count: Layout.firstBlockOffset)
+    return beginning.starts(with: CommitSlot.magic)
+      || beginning.dropFirst(Layout.pageBytes).starts(with: CommitSlot.magic)
   }
 
   private static func exists(_ path: String) throws(SystemError) -> Bool {
-    do {
-      _ = try System.status(path: path)
-      return true
-    } catch {
-      if error.isMissing { return false }
-      throw error
-    }
+    try System.statusIfPresent(path: path) != nil
   }
 
   private static func refuseForeign(_ path: String) throws {

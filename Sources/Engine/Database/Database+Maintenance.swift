@@ -361,7 +361,7 @@ extension Snapshot {
   {
     guard let status = try System.linkStatus(path: path) else { return false }
     let isOwn = own?.identity == FileIdentity(device: status.device, inode: status.inode)
-    guard replacing, !isOwn, Database.isDatabase(at: path) else {
+    guard replacing, !isOwn, try Database.isDatabase(at: path) else {
       throw SystemError.isExisting(path)
     }
     return true

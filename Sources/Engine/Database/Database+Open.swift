@@ -18,7 +18,7 @@ extension Database {
         "maximumActiveVersions is \(limit): it must be 1 or more, or nil for no limit")
     }
     // Through whatever links a file is reached, its lock file and its temporary are the same.
-    let path = System.resolved(given)
+    let path = try translatingErrors(given) { try System.resolved(given) }
     return try translatingErrors(path) {
       do {
         let status = try System.status(path: path)

@@ -10,11 +10,11 @@ package struct DatabaseOrigin: Sendable {
   /// - Returns: nil when nothing is there.
   /// - Throws: `EngineError.system`.
   package init?(at given: String) throws {
-    path = System.resolved(given)
     do throws(SystemError) {
-      file = try System.status(path: path).identity
+      path = try System.resolved(given)
+      guard let status = try System.statusIfPresent(path: path) else { return nil }
+      file = status.identity
     } catch {
-      if error.isMissing { return nil }
       throw EngineError.system(error)
     }
     // What is wrong with it is told by whoever opens it.

@@ -88,32 +88,31 @@ package enum CompanionFile {
     let status = try System.status(descriptor, path: path)
     guard status.isRegular else { return false }
     if status.size == 0 { return true }
-    let start = try bytes(descriptor, path, count: mark.bytes.count)
+    let start = try System.beginning(descriptor, count: mark.bytes.count, path: path)
     if start == mark.bytes { return true }
     guard status.size <= limit, start.allSatisfy({ $0 == 0 }) else { return false }
-    return try bytes(descriptor, path, count: status.size).allSatisfy { $0 == 0 }
-  }
-
-  private static func bytes(_ descriptor: Int32, _ path: String, count: Int)
-    throws(SystemError) -> [UInt8]
-  {
-    var bytes = [UInt8](repeating: 0, count: count)
-    let result = bytes.withUnsafeMutableBytes { buffer -> Result<Int, SystemError> in
-      do throws(SystemError) {
-        return .success(try System.read(descriptor, at: 0, into: buffer, path: path))
-      } catch {
-        return .failure(error)
-      }
-    }
-    return Array(bytes.prefix(try result.get()))
+    return try System.beginning(descriptor, count: status.size, path: path).allSatisfy { $0 == 0 }
   }
 
   /// Whether a file begins with one of the marks, so that no output may go there.
-  package static func isMarked(_ path: String) -> Bool {
-    guard let descriptor = try? System.openRegular(path, writable: false) else { return false }
-    defer { System.close(descriptor) }
-    let start = try? bytes(descriptor, path, count: 8)
+  ///
+  /// - Throws: `SystemError` when it cannot be told.
+  package static func isMarked(_ path: String) throws(SystemError) -> Bool {
+    let start = try beginning(of: path, count: 8)
     return start == Mark.lock.bytes || start == Mark.temporary.bytes
+  }
+
+  /// The first bytes of a regular file; none where there is no such file.
+  package static func beginning(of path: String, count: Int) throws(SystemError) -> [UInt8] {
+    let descriptor: Int32
+    do {
+      descriptor = try System.openRegular(path, writable: false)
+    } catch {
+      if error.isMissing || error.isNoRegularFile { return [] }
+      throw error
+    }
+    defer { System.close(descriptor) }
+    return try System.beginning(descriptor, count: count, path: path)
   }
 }
 

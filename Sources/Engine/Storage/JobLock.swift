@@ -22,9 +22,10 @@ package final class JobLock: Sendable {
   package init(
     _ given: String, creates: Bool, _ patience: inout Patience
   ) throws {
-    let path = System.resolved(given)
+    let path = try System.resolved(given)
     while true {
-      if let status = try? System.status(path: path), !status.isRegular, !status.isDirectory {
+      if let status = try System.statusIfPresent(path: path), !status.isRegular, !status.isDirectory
+      {
         throw EngineError.isNoFile(path)
       }
       let descriptor = try System.open(path, creates ? .readWriteCreate : .readWrite)
@@ -48,7 +49,7 @@ package final class JobLock: Sendable {
 
   private static func isNamed(_ path: String, _ descriptor: Int32) throws(SystemError) -> Bool {
     let held = try System.status(descriptor, path: path)
-    guard let named = try? System.status(path: path) else { return false }
+    guard let named = try System.statusIfPresent(path: path) else { return false }
     return named.inode == held.inode && named.device == held.device
   }
 

@@ -61,8 +61,8 @@ package final class ReplacementFile {
         }
       } catch {
         System.close(descriptor)
-        try System.remove(temporary)
-        throw error
+        try? System.remove(temporary)
+        throw SystemError(operation: error.operation, path: path, code: error.code)
       }
       self.temporary = temporary
       self.descriptor = descriptor

@@ -1,6 +1,8 @@
 // Waiting for writes to a file, without polling. What differs between Linux and macOS lies here and
 // in System.swift.
 
+import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #else
@@ -23,6 +25,7 @@ package final class FileWatch: Sendable {
 
   private let wake: (reading: Int32, writing: Int32)
   private let events: Int32?
+  private let isStopped = Atomic<Bool>(false)
 
   package var isWatching: Bool { events != nil }
 
@@ -43,7 +46,9 @@ package final class FileWatch: Sendable {
 
   /// Ends this and every later wait.
   package func stop() {
-    // The pipe has room: nobody reads the one byte that it may hold already.
+    isStopped.store(true, ordering: .sequentiallyConsistent)
+    // The pipe has room: nobody reads the one byte that it may hold already. Should it fail, the wait goes on to the
+    // end of its time.
     let byte: [UInt8] = [1]
     byte.withUnsafeBytes { try? System.write(wake.writing, $0, path: "") }
   }
@@ -61,8 +66,10 @@ package final class FileWatch: Sendable {
     #else
       let time = milliseconds
     #endif
-    let found = poll(&requests, nfds_t(requests.count), time)
-    if requests[0].revents != 0 { return .stopped }
+    let found = System.call(.poll) { poll(&requests, nfds_t(requests.count), time) }
+    if requests[0].revents != 0 || isStopped.load(ordering: .sequentiallyConsistent) {
+      return .stopped
+    }
     if found == 0 { return .timedOut }
     // After a signal nothing is known: looking once too often costs nothing.
     if let events, found > 0 { Self.drain(events) }
@@ -71,7 +78,7 @@ package final class FileWatch: Sendable {
 
   #if canImport(Darwin)
     private static func watch(_ descriptor: Int32, path: String) -> Int32? {
-      let queue = kqueue()
+      let queue = System.call(.watch) { kqueue() }
       guard queue >= 0 else { return nil }
       var change = kevent()
       change.ident = UInt(descriptor)
@@ -92,12 +99,13 @@ package final class FileWatch: Sendable {
     }
   #else
     private static func watch(_ descriptor: Int32, path: String) -> Int32? {
-      let events = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+      let events = System.call(.watch) { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) }
       guard events >= 0 else { return nil }
       // Through the descriptor it is the very file, whatever the path names by now.
-      if inotify_add_watch(events, "/proc/self/fd/\(descriptor)", UInt32(IN_MODIFY)) < 0,
-        inotify_add_watch(events, path, UInt32(IN_MODIFY)) < 0
-      {
+      func watches(_ path: String) -> Bool {
+        System.call(.watch) { inotify_add_watch(events, path, UInt32(IN_MODIFY)) } >= 0
+      }
+      if !watches("/proc/self/fd/\(descriptor)"), !watches(path) {
         System.close(events)
         return nil
       }

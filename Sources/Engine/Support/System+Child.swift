@@ -105,6 +105,7 @@ extension System {
       Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
     let words = ([program] + arguments).map { strdup(native($0)) } + [nil]
     defer { for word in words { free(word) } }
+    if let code = failure(of: .start) { return code }
     return posix_spawnp(&process, program, &actions, &attributes, words, environ)
   }
 
@@ -114,10 +115,8 @@ extension System {
   package static func waitForEnd(of child: ChildProcess) throws(SystemError) -> ChildEnding {
     var raw: Int32 = 0
     var usage = rusage()
-    while wait4(child.identifier, &raw, 0, &usage) < 0 {
-      if errno != EINTR {
-        throw SystemError(operation: "wait for", path: "a child process", code: errno)
-      }
+    if call(.wait, { wait4(child.identifier, &raw, 0, &usage) }) < 0 {
+      throw SystemError(operation: "wait for", path: "a child process", code: errno)
     }
     let signal = raw & 0x7F
     return ChildEnding(

@@ -13,31 +13,28 @@ extension System {
   package static func openRegular(_ path: String, writable: Bool) throws(SystemError) -> Int32 {
     try checkPath(path)
     let flags = (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-    while true {
+    let descriptor = call(.open) {
       #if canImport(Darwin)
-        let descriptor = Darwin.open(native(path), flags)
+        Darwin.open(native(path), flags)
       #else
-        let descriptor = Glibc.open(native(path), flags)
+        Glibc.open(native(path), flags)
       #endif
-      if descriptor < 0 {
-        if errno == EINTR { continue }
-        throw SystemError(operation: "open", path: path, code: errno)
-      }
-      do throws(SystemError) {
-        let status = try status(descriptor, path: path)
-        if status.isRegular { return descriptor }
-        throw status.isDirectory ? .isADirectory(path) : .isNoRegularFile(path)
-      } catch {
-        close(descriptor)
-        throw error
-      }
+    }
+    if descriptor < 0 { throw SystemError(operation: "open", path: path, code: errno) }
+    do throws(SystemError) {
+      let status = try status(descriptor, path: path)
+      if status.isRegular { return descriptor }
+      throw status.isDirectory ? .isADirectory(path) : .isNoRegularFile(path)
+    } catch {
+      close(descriptor)
+      throw error
     }
   }
 
   /// What a path names itself: a symbolic link is one. Nil: nothing.
   package static func linkStatus(path: String) throws(SystemError) -> FileStatus? {
     var raw = stat()
-    if lstat(native(path), &raw) == 0 { return FileStatus(raw) }
+    if call(.stat, { lstat(native(path), &raw) }) == 0 { return FileStatus(raw) }
     if errno == ENOENT || errno == ENOTDIR { return nil }
     throw SystemError(operation: "stat", path: path, code: errno)
   }
@@ -46,18 +43,18 @@ extension System {
   ///
   /// - Throws: `SystemError`, whose `isExisting` says that something has it.
   package static func renameToNew(_ from: String, to: String) throws(SystemError) {
-    #if canImport(Darwin)
-      let failed = renamex_np(native(from), native(to), UInt32(RENAME_EXCL)) != 0
-    #else
-      let noReplacement: UInt32 = 1
-      let failed =
-        linuxRenameat2(
-          AT_FDCWD, native(from), AT_FDCWD, native(to), noReplacement) != 0
-    #endif
-    if !failed { return }
+    let outcome = call(.rename) {
+      #if canImport(Darwin)
+        renamex_np(native(from), native(to), UInt32(RENAME_EXCL))
+      #else
+        // RENAME_NOREPLACE of Linux's fs.h.
+        linuxRenameat2(AT_FDCWD, native(from), AT_FDCWD, native(to), 1)
+      #endif
+    }
+    if outcome == 0 { return }
     // A file system that cannot do it in one step can make a second name.
     if errno == EINVAL || errno == ENOTSUP || errno == ENOSYS {
-      if link(native(from), native(to)) == 0 {
+      if call(.link, { link(native(from), native(to)) }) == 0 {
         try remove(from)
         return
       }
@@ -74,11 +71,11 @@ extension System {
     var ends: [Int32] = [-1, -1]
     #if canImport(Darwin)
       // There is no way to ask for it at once: a program started in between by another thread inherits them.
-      let failed = Darwin.pipe(&ends) != 0
+      let failed = call(.pipe) { Darwin.pipe(&ends) } != 0
       let code = errno
       if !failed { for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) } }
     #else
-      let failed = linuxPipe2(&ends, O_CLOEXEC) != 0
+      let failed = call(.pipe) { linuxPipe2(&ends, O_CLOEXEC) } != 0
       let code = errno
     #endif
     if failed { throw SystemError(operation: "pipe", path: path, code: code) }
@@ -87,7 +84,7 @@ extension System {
 
   /// Another descriptor of the same open file.
   package static func duplicate(_ descriptor: Int32, path: String) throws(SystemError) -> Int32 {
-    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+    let copy = call(.open) { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     if copy < 0 { throw SystemError(operation: "open", path: path, code: errno) }
     return copy
   }
@@ -119,10 +116,12 @@ extension System {
     }
     if wanted.owner != present.owner || wanted.group != present.group {
       try check(
-        fchown(target, uid_t(wanted.owner), gid_t(wanted.group)) != 0, "keep owner and group")
+        call(.access) { fchown(target, uid_t(wanted.owner), gid_t(wanted.group)) } != 0,
+        "keep owner and group")
     }
     #if canImport(Darwin)
-      try check(fchmod(target, mode_t(wanted.permissions)) != 0, "keep permissions")
+      try check(
+        call(.access) { fchmod(target, mode_t(wanted.permissions)) } != 0, "keep permissions")
       try check(
         fcopyfile(source, target, nil, copyfile_flags_t(COPYFILE_ACL)) != 0, "keep access list")
     #else
@@ -131,10 +130,11 @@ extension System {
         try check(!setAccessList(list, of: target), "keep access list")
       } else {
         // What the folder gives to all that is created in it.
-        let failed = linuxFremovexattr(target, accessListName) != 0
+        let failed = call(.access) { linuxFremovexattr(target, accessListName) } != 0
         try check(failed && errno != ENODATA && errno != ENOTSUP, "keep access list")
       }
-      try check(fchmod(target, mode_t(wanted.permissions)) != 0, "keep permissions")
+      try check(
+        call(.access) { fchmod(target, mode_t(wanted.permissions)) } != 0, "keep permissions")
     #endif
   }
 
@@ -155,7 +155,10 @@ extension System {
     /// Whether the file has the list now.
     package static func setAccessList(_ list: [UInt8], of descriptor: Int32) -> Bool {
       list.withUnsafeBytes {
-        linuxFsetxattr(descriptor, accessListName, $0.baseAddress, $0.count, 0) == 0
+        let (base, count) = ($0.baseAddress, $0.count)
+        return call(.access) {
+          linuxFsetxattr(descriptor, accessListName, base, count, 0)
+        } == 0
       }
     }
 
@@ -165,7 +168,8 @@ extension System {
     {
       var bytes = [UInt8](repeating: 0, count: 64 << 10)
       let count = bytes.withUnsafeMutableBytes {
-        linuxFgetxattr(descriptor, accessListName, $0.baseAddress, $0.count)
+        let (base, count) = ($0.baseAddress, $0.count)
+        return call(.access) { linuxFgetxattr(descriptor, accessListName, base, count) }
       }
       if count >= 0 { return Array(bytes[..<count]) }
       if errno == ENODATA || errno == ENOTSUP { return nil }
@@ -176,7 +180,7 @@ extension System {
   package static func setPermissions(of descriptor: Int32, to permissions: UInt32, path: String)
     throws(SystemError)
   {
-    if fchmod(descriptor, mode_t(permissions)) != 0 {
+    if call(.access, { fchmod(descriptor, mode_t(permissions)) }) != 0 {
       throw SystemError(operation: "set permissions", path: path, code: errno)
     }
   }

@@ -10,26 +10,32 @@ extension System {
   ///
   /// - Returns: false when something of that name is there already.
   package static func makeFolder(_ path: String) throws(SystemError) -> Bool {
-    if mkdir(native(path), 0o777) == 0 { return true }
+    if call(.folder, { mkdir(native(path), 0o777) }) == 0 { return true }
     if errno == EEXIST { return false }
     throw SystemError(operation: "create folder", path: path, code: errno)
   }
 
   /// Removes an empty folder; one that is not there is no error.
   package static func removeFolder(_ path: String) throws(SystemError) {
-    if rmdir(native(path)) != 0 && errno != ENOENT {
+    if call(.folder, { rmdir(native(path)) }) != 0 && errno != ENOENT {
       throw SystemError(operation: "remove folder", path: path, code: errno)
     }
   }
 
   /// The names in a folder, sorted, without `.` and `..`.
   package static func names(in path: String) throws(SystemError) -> [String] {
+    if let code = failure(of: .folder) {
+      throw SystemError(operation: "read folder", path: path, code: code)
+    }
     guard let folder = opendir(native(path)) else {
       throw SystemError(operation: "read folder", path: path, code: errno)
     }
     defer { closedir(folder) }
     var names: [String] = []
     while true {
+      if let code = failure(of: .folder) {
+        throw SystemError(operation: "read folder", path: path, code: code)
+      }
       errno = 0
       guard let entry = readdir(folder) else {
         if errno != 0 { throw SystemError(operation: "read folder", path: path, code: errno) }
@@ -59,6 +65,21 @@ extension System {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// The first bytes of an open file, as many as there are.
+  package static func beginning(_ descriptor: Int32, count: Int, path: String) throws(SystemError)
+    -> [UInt8]
+  {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result = bytes.withUnsafeMutableBytes { raw -> Result<Int, SystemError> in
+      do throws(SystemError) {
+        return .success(try read(descriptor, at: 0, into: raw, path: path))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return Array(bytes.prefix(try result.get()))
+  }
+
   private static func read(_ descriptor: Int32, into piece: inout [UInt8], path: String)
     throws(SystemError) -> Int
   {
@@ -70,11 +91,5 @@ extension System {
       }
     }
     return try result.get()
-  }
-
-  /// Whether a path names a symbolic link.
-  package static func isLink(_ path: String) -> Bool {
-    var raw = stat()
-    return lstat(native(path), &raw) == 0 && raw.st_mode & S_IFMT == S_IFLNK
   }
 }

@@ -33,8 +33,7 @@ extension System {
       }
       Scheduling.reach(.call(SwitchPoint.fileLocks, changes: true))
     #endif
-    while fcntl(descriptor, wait ? setLockWaiting : setLock, &request) != 0 {
-      if errno == EINTR { continue }
+    if call(.lock, { fcntl(descriptor, wait ? setLockWaiting : setLock, &request) }) != 0 {
       if !wait && (errno == EAGAIN || errno == EACCES) { return false }
       throw SystemError(operation: "lock", path: path, code: errno)
     }
@@ -62,7 +61,7 @@ extension System {
     request.l_whence = Int16(SEEK_SET)
     request.l_start = off_t(range.lowerBound)
     request.l_len = off_t(range.count)
-    guard fcntl(descriptor, getLock, &request) == 0 else {
+    guard call(.lock, { fcntl(descriptor, getLock, &request) }) == 0 else {
       throw SystemError(operation: "lock", path: path, code: errno)
     }
     if request.l_type == Self.raw(.none) { return nil }
@@ -82,7 +81,8 @@ extension System {
     request.l_whence = Int16(SEEK_SET)
     request.l_start = off_t(offset)
     request.l_len = off_t(length)
-    guard fcntl(descriptor, getLock, &request) == 0, request.l_type != Self.raw(.none),
+    guard call(.lock, { fcntl(descriptor, getLock, &request) }) == 0,
+      request.l_type != Self.raw(.none),
       request.l_pid > 0
     else { return nil }
     return request.l_pid

@@ -21,13 +21,21 @@ extension System {
   ///
   /// A link to a file that is not there yet gives that file's path: who creates the file through the link, and
   /// who opens it afterwards, have to agree on what lies beside it.
-  package static func resolved(_ path: String) -> String {
+  ///
+  /// - Throws: `SystemError` when the system cannot tell just now: by another name it would be another file.
+  package static func resolved(_ path: String) throws(SystemError) -> String {
     var path = path
     // As many links as systems follow.
     for _ in 0..<40 {
-      if let buffer = realpath(native(path), nil) {
+      let failure = failure(of: .path)
+      if failure == nil, let buffer = realpath(native(path), nil) {
         defer { free(buffer) }
         return PathText.text(buffer)
+      }
+      let code = failure ?? errno
+      // What is missing, in circles, too long or closed to this user is told by whoever opens it.
+      guard [ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EACCES, EINVAL].contains(code) else {
+        throw SystemError(operation: "find", path: path, code: code)
       }
       guard let target = target(ofLink: path) else { return path }
       path = target.hasPrefix("/") ? target : "\(directory(of: path))/\(target)"
@@ -38,7 +46,7 @@ extension System {
   /// What a symbolic link says; nil for anything else.
   package static func target(ofLink path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink(native(path), &buffer, buffer.count)
+    let count = call(.path) { readlink(native(path), &buffer, buffer.count) }
     guard count > 0 else { return nil }
     return PathText.text(buffer[..<count].map(UInt8.init(bitPattern:)))
   }

@@ -63,6 +63,9 @@ extension System {
 
   /// Ends the process after the C library's own clean-up.
   package static func exit(_ status: Int32) -> Never {
+    #if DEBUG
+      CallFaults.tellCounts()
+    #endif
     #if canImport(Darwin)
       Darwin.exit(status)
     #else
@@ -126,7 +129,7 @@ extension System {
       guard _NSGetExecutablePath(&bytes, &size) == 0 else { return nil }
       return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     #else
-      let path = resolved("/proc/self/exe")
+      let path = try? resolved("/proc/self/exe")
       return path == "/proc/self/exe" ? nil : path
     #endif
   }

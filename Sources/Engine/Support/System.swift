@@ -79,6 +79,8 @@ package struct FileStatus: Sendable {
   package let inode: UInt64
   package let isRegular: Bool
   package let isDirectory: Bool
+  /// A symbolic link, where it was asked for itself.
+  package let isLink: Bool
   /// How many names it has: 0 once it was removed.
   package let links: Int
   /// Last modification, in nanoseconds since 1970.
@@ -124,15 +126,15 @@ package enum System {
       case .append: O_WRONLY | O_CREAT | O_APPEND
       }
     let flags = followsLinks ? access : access | O_NOFOLLOW
-    while true {
+    let descriptor = call(.open) {
       #if canImport(Darwin)
-        let descriptor = Darwin.open(native(path), flags | O_CLOEXEC, mode_t(permissions))
+        Darwin.open(native(path), flags | O_CLOEXEC, mode_t(permissions))
       #else
-        let descriptor = Glibc.open(native(path), flags | O_CLOEXEC, mode_t(permissions))
+        Glibc.open(native(path), flags | O_CLOEXEC, mode_t(permissions))
       #endif
-      if descriptor >= 0 { return descriptor }
-      if errno != EINTR { throw SystemError(operation: "open", path: path, code: errno) }
     }
+    if descriptor < 0 { throw SystemError(operation: "open", path: path, code: errno) }
+    return descriptor
   }
 
   package static func close(_ descriptor: Int32) {
@@ -145,15 +147,25 @@ package enum System {
 
   package static func status(_ descriptor: Int32, path: String) throws(SystemError) -> FileStatus {
     var raw = stat()
-    guard fstat(descriptor, &raw) == 0 else {
+    guard call(.stat, { fstat(descriptor, &raw) }) == 0 else {
       throw SystemError(operation: "stat", path: path, code: errno)
     }
     return FileStatus(raw)
   }
 
+  /// What a path leads to; nil: nothing is there.
+  package static func statusIfPresent(path: String) throws(SystemError) -> FileStatus? {
+    do {
+      return try status(path: path)
+    } catch {
+      if error.isMissing { return nil }
+      throw error
+    }
+  }
+
   package static func status(path: String) throws(SystemError) -> FileStatus {
     var raw = stat()
-    guard stat(native(path), &raw) == 0 else {
+    guard call(.stat, { stat(native(path), &raw) }) == 0 else {
       throw SystemError(operation: "stat", path: path, code: errno)
     }
     return FileStatus(raw)
@@ -164,22 +176,22 @@ package enum System {
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, path: String
   ) throws(SystemError) -> Int {
     guard let base = buffer.baseAddress, buffer.count > 0 else { return 0 }
-    while true {
+    let count = call(.read, bytes: buffer.count) {
       #if canImport(Darwin)
-        let count = Darwin.read(descriptor, base, buffer.count)
+        Darwin.read(descriptor, base, $0)
       #else
-        let count = Glibc.read(descriptor, base, buffer.count)
+        Glibc.read(descriptor, base, $0)
       #endif
-      if count >= 0 { return count }
-      if errno != EINTR { throw SystemError(operation: "read", path: path, code: errno) }
     }
+    if count < 0 { throw SystemError(operation: "read", path: path, code: errno) }
+    return count
   }
 
   /// Waits until reading would not wait any more, for at most about `milliseconds`; false when it
   /// still would, or a signal came.
   package static func waitForInput(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    let found = poll(&request, 1, milliseconds)
+    let found = call(.poll) { poll(&request, 1, milliseconds) }
     // Any other error is left for `read` to report.
     return found > 0 || (found < 0 && errno != EINTR)
   }
@@ -190,12 +202,11 @@ package enum System {
   ) throws(SystemError) -> Int {
     var done = 0
     while done < buffer.count, let base = buffer.baseAddress {
-      let count = pread(descriptor, base + done, buffer.count - done, off_t(offset + done))
-      if count == 0 { break }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SystemError(operation: "read", path: path, code: errno)
+      let count = call(.read, bytes: buffer.count - done) {
+        pread(descriptor, base + done, $0, off_t(offset + done))
       }
+      if count == 0 { break }
+      if count < 0 { throw SystemError(operation: "read", path: path, code: errno) }
       done += count
     }
     return done
@@ -205,7 +216,7 @@ package enum System {
   package static func seek(_ descriptor: Int32, to offset: Int, path: String)
     throws(SystemError)
   {
-    if lseek(descriptor, off_t(offset), SEEK_SET) < 0 {
+    if call(.seek, { lseek(descriptor, off_t(offset), SEEK_SET) }) < 0 {
       throw SystemError(operation: "seek", path: path, code: errno)
     }
   }
@@ -225,11 +236,10 @@ package enum System {
   ) throws(SystemError) {
     var done = 0
     while done < buffer.count, let base = buffer.baseAddress {
-      let count = pwrite(descriptor, base + done, buffer.count - done, off_t(offset + done))
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SystemError(operation: "write", path: path, code: errno)
+      let count = call(.write, bytes: buffer.count - done) {
+        pwrite(descriptor, base + done, $0, off_t(offset + done))
       }
+      if count < 0 { throw SystemError(operation: "write", path: path, code: errno) }
       if count == 0 { throw SystemError(operation: "write", path: path, code: ENOSPC) }
       done += count
     }
@@ -241,27 +251,29 @@ package enum System {
   ) throws(SystemError) {
     var done = 0
     while done < buffer.count, let base = buffer.baseAddress {
-      #if canImport(Darwin)
-        let count = Darwin.write(descriptor, base + done, buffer.count - done)
-      #else
-        let count = Glibc.write(descriptor, base + done, buffer.count - done)
-      #endif
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SystemError(operation: "write", path: path, code: errno)
+      let count = call(.write, bytes: buffer.count - done) {
+        #if canImport(Darwin)
+          Darwin.write(descriptor, base + done, $0)
+        #else
+          Glibc.write(descriptor, base + done, $0)
+        #endif
       }
+      if count < 0 { throw SystemError(operation: "write", path: path, code: errno) }
       done += count
     }
   }
 
   /// Makes everything written to the file so far, and its length, survive a power cut.
   package static func flush(_ descriptor: Int32, path: String) throws(SystemError) {
-    #if canImport(Darwin)
-      // fsync on macOS does not reach the disk's own cache; F_FULLFSYNC does.
-      let failed = fcntl(descriptor, F_FULLFSYNC) != 0
-    #else
-      let failed = fdatasync(descriptor) != 0
-    #endif
+    let failed =
+      call(.flush) {
+        #if canImport(Darwin)
+          // fsync on macOS does not reach the disk's own cache; F_FULLFSYNC does.
+          fcntl(descriptor, F_FULLFSYNC)
+        #else
+          fdatasync(descriptor)
+        #endif
+      } != 0
     if failed { throw SystemError(operation: "flush", path: path, code: errno) }
   }
 
@@ -279,7 +291,7 @@ package enum System {
       return
     }
     defer { close(descriptor) }
-    if fsync(descriptor) != 0 && errno != EINVAL {
+    if call(.flush, { fsync(descriptor) }) != 0 && errno != EINVAL {
       throw SystemError(operation: "flush folder", path: folder, code: errno)
     }
   }
@@ -287,23 +299,26 @@ package enum System {
   package static func resize(_ descriptor: Int32, to length: Int, path: String)
     throws(SystemError)
   {
-    while ftruncate(descriptor, off_t(length)) != 0 {
-      if errno != EINTR { throw SystemError(operation: "resize", path: path, code: errno) }
+    if call(.resize, { ftruncate(descriptor, off_t(length)) }) != 0 {
+      throw SystemError(operation: "resize", path: path, code: errno)
     }
   }
 
   package static func rename(_ from: String, to: String) throws(SystemError) {
-    #if canImport(Darwin)
-      let failed = Darwin.rename(native(from), native(to)) != 0
-    #else
-      let failed = Glibc.rename(native(from), native(to)) != 0
-    #endif
+    let failed =
+      call(.rename) {
+        #if canImport(Darwin)
+          Darwin.rename(native(from), native(to))
+        #else
+          Glibc.rename(native(from), native(to))
+        #endif
+      } != 0
     if failed { throw SystemError(operation: "rename", path: from, code: errno) }
   }
 
   /// Removes a file; a file that is not there is no error.
   package static func remove(_ path: String) throws(SystemError) {
-    if unlink(native(path)) != 0 && errno != ENOENT {
+    if call(.remove, { unlink(native(path)) }) != 0 && errno != ENOENT {
       throw SystemError(operation: "remove", path: path, code: errno)
     }
   }
@@ -315,6 +330,7 @@ package enum System {
   package static func map(_ descriptor: Int32, length: Int, writable: Bool)
     -> UnsafeMutableRawPointer?
   {
+    if failure(of: .map) != nil { return nil }
     #if canImport(Darwin)
       let flags = MAP_SHARED
     #else
@@ -341,6 +357,7 @@ package enum System {
 
   /// Zeroed private memory that takes room only where it is touched; nil when there is none.
   package static func reserve(length: Int) -> UnsafeMutableRawPointer? {
+    if failure(of: .map) != nil { return nil }
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON
     #else
@@ -398,7 +415,7 @@ package enum System {
   /// Bytes an unprivileged user may still write on the file system that holds `path`.
   package static func freeSpace(at path: String) throws(SystemError) -> Int {
     var raw = statvfs()
-    guard statvfs(native(path), &raw) == 0 else {
+    guard call(.space, { statvfs(native(path), &raw) }) == 0 else {
       throw SystemError(operation: "statvfs", path: path, code: errno)
     }
     let (bytes, overflow) = Int(clamping: raw.f_bavail).multipliedReportingOverflow(
@@ -421,6 +438,7 @@ extension FileStatus {
     inode = UInt64(truncatingIfNeeded: raw.st_ino)
     isRegular = raw.st_mode & S_IFMT == S_IFREG
     isDirectory = raw.st_mode & S_IFMT == S_IFDIR
+    isLink = raw.st_mode & S_IFMT == S_IFLNK
     links = Int(raw.st_nlink)
     #if canImport(Darwin)
       modified =

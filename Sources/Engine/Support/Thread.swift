@@ -42,7 +42,9 @@ package final class Thread: @unchecked Sendable {
     #else
       var started = pthread_t()
     #endif
-    let code = pthread_create(&started, &attributes, startThread, box.toOpaque())
+    let code =
+      System.failure(of: .thread)
+      ?? pthread_create(&started, &attributes, startThread, box.toOpaque())
     guard code == 0 else {
       box.release()
       throw SystemError(operation: "start thread", path: "", code: code)

@@ -259,7 +259,7 @@ package final class Coordination: @unchecked Sendable {
     // Without the registration lock somebody may be about to join: then the file stays.
     if registered {
       note(.registration, isHeld: true)
-      if try becomeAlone(), isInPlace { try System.remove(path) }
+      if try becomeAlone(), try isInPlace() { try System.remove(path) }
       note(.registration, isHeld: false)
     }
     // A handle whose flush failed still holds the right to write.
@@ -305,15 +305,15 @@ package final class Coordination: @unchecked Sendable {
   // MARK: The process that writes
 
   /// True while the lock file's name still names the file that this handle has open.
-  private var isInPlace: Bool {
+  private func isInPlace() throws(SystemError) -> Bool {
     guard descriptor != nil else { return true }
-    return (try? System.linkStatus(path: path))?.identity == identity
+    return try System.linkStatus(path: path)?.identity == identity
   }
 
   /// Somebody may have removed the lock file. Who opens the database after that makes a new one, and
   /// neither sees the other: nothing must be written then.
   package func checkLockFile() throws {
-    if !isInPlace { throw CoordinationError.lockFileLost(path) }
+    if try !isInPlace() { throw CoordinationError.lockFileLost(path) }
   }
 
   /// Takes the right to write; false while another handle is writing or has commits that are not durable.

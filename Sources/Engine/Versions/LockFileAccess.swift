@@ -7,7 +7,7 @@ enum LockFileAccess {
   /// - Throws: `ObstructionError` when the name is somebody else's; `SystemError`.
   static func open(_ path: String, _ database: String) throws -> Int32 {
     // A database that is not there yet gets the permissions of any new file.
-    let database = (try? System.status(path: database))?.permissions
+    let database = try System.statusIfPresent(path: database)?.permissions
     let others = (database ?? 0o006) & 0o006
     let first = database.map { 0o600 | ($0 & others << 3) | others } ?? 0o644
     func open() throws -> Int32 {
@@ -18,7 +18,7 @@ enum LockFileAccess {
       return try open()
     } catch let error as SystemError where error.isReadOnly {
       // Somebody may have created it just now, and is about to share it.
-      guard let database, let present = try? System.linkStatus(path: path),
+      guard let database, let present = try System.linkStatus(path: path),
         present.permissions != permissions(for: database)
       else { throw error }
       System.sleep(milliseconds: 5)

@@ -131,12 +131,15 @@ package final class WriterQueue: @unchecked Sendable {
     if let descriptor = lock.withLock({ idle.popLast() }) { return descriptor }
     let descriptor = try System.openRegular(path, writable: true)
     // Locks on another file of that name would keep nobody out.
-    let status = try? System.status(descriptor, path: path)
-    guard let status, status.identity == coordination.identity else {
+    do {
+      guard try System.status(descriptor, path: path).identity == coordination.identity else {
+        throw CoordinationError.lockFileLost(path)
+      }
+      return descriptor
+    } catch {
       System.close(descriptor)
-      throw CoordinationError.lockFileLost(path)
+      throw error
     }
-    return descriptor
   }
 
   /// Takes a free seat and the next ticket, in one step as others see it.

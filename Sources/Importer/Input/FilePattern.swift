@@ -38,7 +38,7 @@ package enum FilePattern {
       guard depth < maximumDepth else { return }
       for name in try names(folder) where !name.hasPrefix(".") {
         let path = folder + name
-        if isFolder(path), !System.isLink(path) {
+        if try System.linkStatus(path: path)?.isDirectory == true {
           try collect(path + "/", parts, depth: depth + 1, into: &found)
         }
       }
@@ -48,8 +48,10 @@ package enum FilePattern {
     for name in matches {
       let path = folder + name
       if !rest.isEmpty {
-        if isFolder(path) { try collect(path + "/", rest, depth: depth, into: &found) }
-      } else if (try? System.status(path: path)).map({ !$0.isDirectory }) ?? false {
+        if try System.statusIfPresent(path: path)?.isDirectory == true {
+          try collect(path + "/", rest, depth: depth, into: &found)
+        }
+      } else if let status = try System.statusIfPresent(path: path), !status.isDirectory {
         found.append(path)
       }
     }
@@ -61,10 +63,6 @@ package enum FilePattern {
     } catch  where error.isMissing {
       return []
     }
-  }
-
-  private static func isFolder(_ path: String) -> Bool {
-    (try? System.status(path: path))?.isDirectory ?? false
   }
 
   // MARK: One name

@@ -62,21 +62,20 @@ package final class FileSource: ByteSource, @unchecked Sendable {
   package static func open(_ path: String) throws(ImportError) -> any ByteSource {
     if path == "-" { return try standardInput() }
     let source = try FileSource(path: path)
-    guard let compression = Compression.of(path: path, beginning: source.beginning()) else {
+    guard let compression = Compression.of(path: path, beginning: try source.beginning()) else {
       return source
     }
     return try DecompressedSource(source, compression)
   }
 
   /// The first bytes of a file; none of a pipe, which could not be read again.
-  private func beginning() -> [UInt8] {
+  private func beginning() throws(ImportError) -> [UInt8] {
     guard identity != nil else { return [] }
-    var bytes = [UInt8](repeating: 0, count: Compression.beginningBytes)
-    // An error is left for the reading itself to report.
-    let count = bytes.withUnsafeMutableBytes {
-      (try? System.read(descriptor, at: 0, into: $0, path: name)) ?? 0
+    do {
+      return try System.beginning(descriptor, count: Compression.beginningBytes, path: name)
+    } catch {
+      throw ImportError.readFailed(path: name, byteOffset: 0, reason: error.reason)
     }
-    return Array(bytes[..<count])
   }
 
   /// Standard input, whatever it is connected to.
@@ -124,10 +123,16 @@ package final class FileSource: ByteSource, @unchecked Sendable {
   }
 
   package var change: String? {
-    guard let identity, let status = try? System.status(descriptor, path: name),
-      let now = Self.identity(status),
-      now.size != identity.size || now.modified != identity.modified
-    else { return nil }
+    guard let identity else { return nil }
+    let now: InputIdentity?
+    do {
+      now = Self.identity(try System.status(descriptor, path: name))
+    } catch {
+      return "whether the file was written to while it was read cannot be told: \(error.reason)"
+    }
+    guard let now, now.size != identity.size || now.modified != identity.modified else {
+      return nil
+    }
     let sizes =
       now.size == identity.size ? "" : ": it had \(identity.size) bytes, and has \(now.size) now"
     return

@@ -47,9 +47,9 @@ package struct InputFile: Sendable, Equatable {
 
   private static func paths(_ given: String) throws -> [String] {
     guard given != "-", FilePattern.isPattern(given) else { return [given] }
-    if (try? System.status(path: given)) != nil { return [given] }
     let files: [String]
     do throws(SystemError) {
+      if try System.statusIfPresent(path: given) != nil { return [given] }
       files = try FilePattern.files(given)
     } catch {
       throw ImportError.unreadableInput(path: given, reason: "\(error.path): \(error.reason)")
@@ -77,7 +77,7 @@ package struct InputFile: Sendable, Equatable {
       if status.isDirectory { throw SystemError.isADirectory(path) }
       size = status.isRegular ? status.size : nil
       // A pipe's path behind its links is another one each time.
-      location = status.isRegular ? System.resolved(path) : path
+      location = status.isRegular ? try System.resolved(path) : path
       key = Checksum.of(Array(location.utf8))
       isCompressed = status.isRegular ? try Self.isCompressed(path) : false
     } catch  where error == .isADirectory(path) {
@@ -90,11 +90,7 @@ package struct InputFile: Sendable, Equatable {
   private static func isCompressed(_ path: String) throws(SystemError) -> Bool {
     let descriptor = try System.open(path, .readOnly)
     defer { System.close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: Compression.beginningBytes)
-    // An error is left for the reading itself to report.
-    let count = bytes.withUnsafeMutableBytes {
-      (try? System.read(descriptor, at: 0, into: $0, path: path)) ?? 0
-    }
-    return Compression.of(path: path, beginning: Array(bytes[..<count])) != nil
+    let beginning = try System.beginning(descriptor, count: Compression.beginningBytes, path: path)
+    return Compression.of(path: path, beginning: beginning) != nil
   }
 }

@@ -52,21 +52,17 @@ struct RejectName: Hashable, Sendable {
       throw ImportError.cannotCreate(
         path: base, reason: "rejected records go to a file, and this is none")
     }
-    if status.size == 0 || hasReasons() { return }
+    if try status.size == 0 || hasReasons() { return }
     throw ImportError.cannotCreate(
       path: base, reason: "it is there already, and holds no rejected records")
   }
 
   /// What tells a rejects file: the reasons beside it.
-  private func hasReasons() -> Bool {
+  private func hasReasons() throws(SystemError) -> Bool {
     let path = Self.reasonsPath(base)
-    guard let descriptor = try? System.openRegular(path, writable: false) else { return false }
-    defer { System.close(descriptor) }
-    var beginning = [UInt8](repeating: 0, count: RejectLog.mark.count)
-    let count = beginning.withUnsafeMutableBytes {
-      (try? System.read(descriptor, at: 0, into: $0, path: path)) ?? 0
-    }
-    return count == 0 || beginning == RejectLog.mark
+    guard let status = try System.linkStatus(path: path), status.isRegular else { return false }
+    let beginning = try CompanionFile.beginning(of: path, count: RejectLog.mark.count)
+    return beginning.isEmpty || beginning == RejectLog.mark
   }
 }
 

@@ -1,0 +1,166 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A kind of call of the operating system, as tests name those that they have fail.
+package enum CallKind: String, CaseIterable, Sendable {
+  case open, stat, read, write, seek, flush, resize, rename, remove, link, map, lock, access
+  case folder, path, space, pipe, poll, watch, start, wait, thread
+}
+
+/// What becomes of a call that a test interferes with.
+enum CallFault: Sendable {
+  /// It fails with this error number instead of being made.
+  case code(Int32)
+  /// It moves half of the bytes that it was to move.
+  case short
+}
+
+extension System {
+  /// Makes a call that says by a negative number, and `errno`, that it has failed; again when a signal has interrupted
+  /// it, unless it is a wait for something to happen. Every wrapper's call goes through here, or asks `failure` first,
+  /// so that a test can have it fail.
+  @inline(__always)
+  static func call<Outcome: SignedInteger>(_ kind: CallKind, _ body: () -> Outcome) -> Outcome {
+    Outcome(truncatingIfNeeded: call(kind, bytes: 0) { _ in Int(truncatingIfNeeded: body()) })
+  }
+
+  /// The same for a call that may move fewer bytes than it was asked to.
+  ///
+  /// - Parameter body: told how many bytes to ask for.
+  @inline(__always)
+  static func call(_ kind: CallKind, bytes count: Int, _ body: (Int) -> Int) -> Int {
+    while true {
+      var outcome = -1
+      switch fault(of: kind) {
+      case .code(let code): errno = code
+      case .short: outcome = body(max(1, count / 2))
+      case nil: outcome = body(count)
+      }
+      if outcome >= 0 || errno != EINTR || kind == .poll { return outcome }
+    }
+  }
+
+  /// The error number with which a call is to fail instead of being made; nil: it is made.
+  @inline(__always)
+  static func failure(of kind: CallKind) -> Int32? {
+    if case .code(let code) = fault(of: kind) { code } else { nil }
+  }
+
+  @inline(__always)
+  private static func fault(of kind: CallKind) -> CallFault? {
+    #if DEBUG
+      CallFaults.next(kind)
+    #else
+      nil
+    #endif
+  }
+}
+
+#if DEBUG
+  /// Has one call of the operating system fail, and counts them: for tests of whole programs, in debug builds only.
+  ///
+  /// The environment variable `SHEAF_FAULT` says which: `write:17:EIO:FILE` the 17th write, `write:17+:ENOSPC:FILE` that
+  /// and all later ones, `read:3:short:FILE` half of what a read was to give; `flush:2:kill:FILE` kills the process there,
+  /// and `path:2:trap:FILE` says who calls. A line is added to FILE when it happens, and one with the number of calls of each kind when the
+  /// process ends; `count:FILE` has none fail.
+  ///
+  /// Thread rule: any thread.
+  package enum CallFaults {
+    private struct Plan: Sendable {
+      let kind: CallKind?
+      let numbers: ClosedRange<UInt64>
+      /// Nil: the process ends there.
+      let fault: CallFault?
+      let isKill: Bool
+      let file: String
+      let word: String
+    }
+
+    private static let codes: [Substring: Int32] = [
+      "EIO": EIO, "ENOSPC": ENOSPC, "EINTR": EINTR, "EMFILE": EMFILE, "ENFILE": ENFILE,
+      "ENOMEM": ENOMEM, "EACCES": EACCES, "EPERM": EPERM, "EAGAIN": EAGAIN, "ENOLCK": ENOLCK,
+      "EDQUOT": EDQUOT, "EFBIG": EFBIG, "EROFS": EROFS, "EBUSY": EBUSY,
+    ]
+
+    private static let plan: Plan? = {
+      guard let raw = getenv("SHEAF_FAULT") else { return nil }
+      let text = String(cString: raw)
+      let words = text.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
+      if words.count >= 2, words[0] == "count" {
+        return Plan(
+          kind: nil, numbers: 0...0, fault: nil, isKill: false, file: String(text.dropFirst(6)),
+          word: text)
+      }
+      guard words.count == 4, let kind = CallKind(rawValue: String(words[0])),
+        let number = UInt64(words[1].filter { $0 != "+" })
+      else { preconditionFailure("SHEAF_FAULT cannot be read: \(text)") }
+      let fault: CallFault? = words[2] == "short" ? .short : codes[words[2]].map { .code($0) }
+      let ends = words[2] == "trap" || words[2] == "kill"
+      precondition(fault != nil || ends, "SHEAF_FAULT has no such error: \(text)")
+      return Plan(
+        kind: kind, numbers: number...(words[1].hasSuffix("+") ? .max : number), fault: fault,
+        isKill: words[2] == "kill", file: String(words[3]),
+        word: words[0...2].joined(separator: ":"))
+    }()
+
+    private struct Counts: @unchecked Sendable {
+      // @unchecked: the memory is only ever reached through atomic operations.
+      let memory: UnsafeMutableRawPointer
+
+      init() {
+        let count = CallKind.allCases.count
+        memory = .allocate(byteCount: count * 8, alignment: 8)
+        memory.initializeMemory(as: UInt64.self, repeating: 0, count: count)
+      }
+
+      func word(_ kind: CallKind) -> AtomicWord {
+        AtomicWord(memory + (CallKind.allCases.firstIndex(of: kind) ?? 0) * 8)
+      }
+    }
+
+    private static let counts = Counts()
+
+    /// Counts a call, and says what becomes of it; nil: what the system makes of it.
+    @inline(__always)
+    static func next(_ kind: CallKind) -> CallFault? {
+      plan == nil ? nil : planned(kind)
+    }
+
+    private static func planned(_ kind: CallKind) -> CallFault? {
+      let number = counts.word(kind).increment()
+      guard let plan, plan.kind == kind, plan.numbers.contains(number) else { return nil }
+      note("\(plan.word)\n")
+      if plan.isKill { kill(getpid(), SIGKILL) }
+      guard let fault = plan.fault else { preconditionFailure("\(plan.word)") }
+      return fault
+    }
+
+    /// Adds the numbers of calls to the file. At the end of the process.
+    package static func tellCounts() {
+      guard plan != nil else { return }
+      let all = CallKind.allCases.map { "\($0.rawValue)=\(counts.word($0).load())" }
+      note(all.joined(separator: " ") + "\n")
+    }
+
+    private static func note(_ line: String) {
+      guard let plan else { return }
+      #if canImport(Darwin)
+        let descriptor = Darwin.open(plan.file, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+      #else
+        let descriptor = Glibc.open(plan.file, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+      #endif
+      guard descriptor >= 0 else { return }
+      var line = line
+      #if canImport(Darwin)
+        _ = line.withUTF8 { Darwin.write(descriptor, $0.baseAddress, $0.count) }
+        _ = Darwin.close(descriptor)
+      #else
+        _ = line.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        _ = Glibc.close(descriptor)
+      #endif
+    }
+  }
+#endif

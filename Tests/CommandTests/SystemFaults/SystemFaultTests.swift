@@ -1,0 +1,78 @@
+import Engine
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// Whole commands in which one call of the operating system fails, or is cut short, or is the last: they end by
+/// themselves, with the status and the words of the contract; what was there is there; and the same command goes on.
+@Suite(.timeLimit(.minutes(600))) struct SystemFaultTests {
+  private static let isLong = ProcessInfo.processInfo.environment["SHEAF_LONG"] == "1"
+  private static let seed =
+    ProcessInfo.processInfo.environment["SHEAF_FAULT_SEED"].flatMap { UInt64($0) }
+    ?? .random(in: 0..<1_000_000)
+
+  /// How many calls of each command are to fail.
+  private static let runs = ProcessInfo.processInfo.environment["SHEAF_FAULT_RUNS"].flatMap {
+    Int($0)
+  }
+
+  /// With `SHEAF_LONG=1` each call in each way; else a few, or `SHEAF_FAULT_RUNS`, chosen by a seed that a failure says.
+  @Test(arguments: FaultScenario.all)
+  func eachCallFails(scenario: FaultScenario) throws {
+    let stage = try FaultStage(scenario)
+    let all = stage.calls
+    #expect(all.count > 20)
+    var calls = all
+    if !Self.isLong {
+      var random = SplitMix64(seed: Self.seed)
+      // Each kind as often as any other, however many calls it has.
+      let kinds = Dictionary(grouping: all) { $0.kind }.values.sorted {
+        $0[0].description < $1[0].description
+      }
+      calls = (0..<(Self.runs ?? 5)).compactMap { _ in
+        kinds.randomElement(using: &random)?.randomElement(using: &random)
+      }
+    }
+    var tally: [String: Int] = [:]
+    for call in calls {
+      let outcome = try stage.run(call)
+      #expect(
+        outcome.problems == [],
+        "SHEAF_FAULT_SEED=\(Self.seed), \(scenario): \(call): status \(outcome.status): \(outcome.message)"
+      )
+      let status = outcome.hasFailed ? "\(outcome.status)" : "not reached"
+      tally["\(call.kind.rawValue) \(call.how) \(status)", default: 0] += 1
+    }
+    guard Self.isLong || Self.runs != nil else { return }
+    var text = "\(scenario): \(calls.count) runs\n"
+    for (line, count) in tally.sorted(by: { $0.key < $1.key }) {
+      text += "|\(scenario)|\(line)|\(count)\n"
+    }
+    print(text)
+  }
+
+  /// The switch itself: what it counts, what it lets fail, and that nothing fails without it.
+  @Test func theSwitch() throws {
+    let bench = try Workbench()
+    let words = ["sample", "--rows", "3", "--output", bench.path("out.csv")]
+    func run(_ fault: String) throws -> (status: Int32?, text: String, said: String) {
+      let result = try SheafProcess.run(
+        words, environment: ["SHEAF_FAULT": "\(fault):\(bench.path("calls"))"])
+      defer { try? FileManager.default.removeItem(atPath: bench.path("calls")) }
+      return (result.status, result.errorText, try bench.text("calls"))
+    }
+    let counted = try run("count")
+    #expect(counted.status == 0 && counted.said.contains(" rename=1 "))
+    let failed = try run("rename:1:EACCES")
+    #expect(failed.status == 73 && failed.said.hasPrefix("rename:1:EACCES\n"))
+    #expect(failed.text.contains("Permission denied"))
+    let unreached = try run("rename:2:EACCES")
+    #expect(unreached.status == 0 && !unreached.said.contains("EACCES"))
+    let interrupted = try run("flush:1:EINTR")
+    #expect(interrupted.status == 0 && interrupted.said.contains(" flush=3 "))
+    let short = try run("write:1:short")
+    #expect(short.status == 0 && short.said.contains(" write=2 "))
+  }
+}
