@@ -132,7 +132,9 @@ extension CommandError {
     case .unreadableInput, .missingProgram: .inputMissing
     case .cannotCreate: .cannotCreate
     case .busy: .busy
-    case .notTidied(let cause): status(cause)
+    case .notTidied(let cause):
+      // Whatever could not be opened then, no input was missing.
+      status(cause) == .inputMissing ? .inputOutput : status(cause)
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
       .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .unfinished, .otherFormat,

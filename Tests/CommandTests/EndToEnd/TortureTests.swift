@@ -134,25 +134,30 @@ import Testing
         "torture", "--in", bench.path(""), "--seconds", "600", "--seed", "4",
       ])
       let child = "\(TuneChild.word) \(process.identifier) "
-      func children() throws -> [String] {
-        try System.names(in: "/proc").filter { Int32($0) != nil }.compactMap {
+      func children() throws -> [Int32] {
+        try System.names(in: "/proc").compactMap { Int32($0) }.filter {
           (try? System.textFile("/proc/\($0)/cmdline"))?.split(separator: "\0").joined(
-            separator: " ")
-        }.filter { $0.contains(child) }
+            separator: " "
+          ).contains(child) ?? false
+        }
       }
-      var found = false
-      for _ in 0..<2000 where !found {
-        found = try !children().isEmpty
+      var found: [Int32] = []
+      for _ in 0..<2000 where found.isEmpty {
+        found = try children()
         System.sleep(milliseconds: 5)
       }
-      #expect(found)
+      #expect(!found.isEmpty)
+      // One that is stopped does not come to its end by itself.
+      for number in found { kill(number, SIGSTOP) }
       process.signal(SIGKILL)
       _ = process.finish()
       for _ in 0..<1000 {
         if try children().isEmpty { break }
         System.sleep(milliseconds: 5)
       }
-      #expect(try children() == [])
+      let left = try children()
+      #expect(left == [])
+      for number in left { kill(number, SIGKILL) }
     }
   #endif
 

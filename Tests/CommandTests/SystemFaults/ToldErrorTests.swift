@@ -182,6 +182,23 @@ import Testing
     try bench.run(["check", bench.database])
   }
 
+  /// What the compaction could not open was told as a missing input.
+  @Test func afterTheLastCommit() throws {
+    let bench = try Workbench()
+    try database(bench)
+    let words = [
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--compact",
+      "always",
+    ]
+    var told = 0
+    try eachCall([.open], "EMFILE", bench, words) { what, result in
+      guard result.errorText.contains("everything is committed") else { return }
+      told += 1
+      #expect(result.status == 74, "\(what)")
+    }
+    #expect(told > 0)
+  }
+
   /// Any call may be interrupted by a signal, also one that flushes.
   @Test func interruptedCalls() throws {
     let bench = try Workbench()
