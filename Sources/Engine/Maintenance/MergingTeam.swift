@@ -9,10 +9,10 @@ final class MergingTeam {
   var size: Int { mergers.count }
 
   /// Calls `work` for each item, on as many threads as the team has, and returns the results in order.
-  /// A thread that is done with an item takes the next, so that long ones should come first.
+  /// A thread that is done with an item takes the next, so that long ones should come first. Where the system has no
+  /// room for a thread, those that there are do its work.
   ///
-  /// - Throws: what `work` threw for the first item that failed; `SystemError` when the system has no
-  ///   room for a thread.
+  /// - Throws: what `work` threw for the first item that failed.
   func map<Item: Sendable, Output: Sendable>(
     _ items: [Item],
     _ work: @escaping @Sendable (Item, ClusterMerger) throws -> Output
@@ -22,7 +22,10 @@ final class MergingTeam {
     defer { for thread in threads { thread.join() } }
     for merger in mergers.dropFirst().prefix(max(0, items.count - 1)) {
       let hand = Hand(merger)
-      threads.append(try Thread(name: "compaction") { list.run { try work($0, hand.merger) } })
+      guard
+        let thread = try? Thread(name: "compaction", { list.run { try work($0, hand.merger) } })
+      else { break }
+      threads.append(thread)
     }
     list.run { try work($0, mergers[0]) }
     for thread in threads { thread.join() }

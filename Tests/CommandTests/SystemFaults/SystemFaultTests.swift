@@ -11,14 +11,14 @@ import Testing
   private static let isLong = ProcessInfo.processInfo.environment["SHEAF_LONG"] == "1"
   private static let seed =
     ProcessInfo.processInfo.environment["SHEAF_FAULT_SEED"].flatMap { UInt64($0) }
-    ?? .random(in: 0..<1_000_000)
+    ?? 1
 
   /// How many calls of each command are to fail.
   private static let runs = ProcessInfo.processInfo.environment["SHEAF_FAULT_RUNS"].flatMap {
     Int($0)
   }
 
-  /// With `SHEAF_LONG=1` each call in each way; else a few, or `SHEAF_FAULT_RUNS`, chosen by a seed that a failure says.
+  /// With `SHEAF_LONG=1` each call in each way; else a few, or `SHEAF_FAULT_RUNS`, chosen by `SHEAF_FAULT_SEED`.
   @Test(arguments: FaultScenario.all)
   func eachCallFails(scenario: FaultScenario) throws {
     let stage = try FaultStage(scenario)

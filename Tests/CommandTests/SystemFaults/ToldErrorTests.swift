@@ -41,6 +41,20 @@ import Testing
     try bench.run(["import", bench.path("in.csv"), "--into", bench.database, "--table", "t"])
   }
 
+  /// What a compaction would give was unknown, and there was none, where one thread could not be had.
+  @Test(.enabled(if: System.processorCount > 1)) func fewerThreads() throws {
+    let bench = try Workbench()
+    try database(bench)
+    let words = ["info", bench.database]
+    let whole = try bench.run(words).outputText
+    try eachCall([.thread], "EAGAIN", bench, words) { what, result in
+      #expect(result.status == 0 && result.outputText == whole, "\(what)")
+    }
+    try eachCall([.thread], "EAGAIN", bench, ["compact", bench.database]) { what, result in
+      #expect(result.status == 0, "\(what)")
+    }
+  }
+
   /// A file that cannot be looked at was left out, and its rows with it.
   @Test func filesOfAPattern() throws {
     let bench = try Workbench()
