@@ -6,7 +6,7 @@ import Testing
 
 /// Who holds which version and what that costs; a limit that throws and recovers; the writer's map keeps
 /// exactly what held versions reach.
-@Suite("Active versions", .timeLimit(.minutes(5)))
+@Suite("Active versions", .timeLimit(.minutes(60)))
 struct ActiveVersionTests {
   private static let columns = [Column("what", .int), Column("text", .text)]
 

@@ -4,7 +4,7 @@ import Testing
 
 /// Asynchronous writes: in order, each a version of its own, flushed together, cancellable before they
 /// begin; completions once they are durable.
-@Suite("Asynchronous reads and writes", .timeLimit(.minutes(15)))
+@Suite("Asynchronous reads and writes", .timeLimit(.minutes(60)))
 struct AsyncWriteTests {
   private struct Oops: Error {}
 

@@ -5,7 +5,7 @@ import Testing
 
 /// What lies beside a database under the names of its lock file and its temporary, and is not Sheaf's, stays
 /// as it is.
-@Suite("Files beside the database", .timeLimit(.minutes(2)))
+@Suite("Files beside the database", .timeLimit(.minutes(60)))
 struct CompanionTests {
   private let folder = TemporaryFolder()
   private var path: String { folder.path("a.sheaf") }

@@ -5,7 +5,7 @@ import Testing
 
 /// A connection's reads and writes come one at a time in the order of asking; it can stay on a version;
 /// using it inside itself throws.
-@Suite("Connections", .timeLimit(.minutes(15)))
+@Suite("Connections", .timeLimit(.minutes(60)))
 struct ConnectionTests {
   private static func create() throws -> Database {
     let database = try Database.open(storage: RecordingStorage(isRecording: false))

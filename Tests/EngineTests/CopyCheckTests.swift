@@ -3,7 +3,7 @@ import Testing
 @testable import Engine
 
 /// A copy takes the place of what it was made of: it has to say the same.
-@Suite("Copies that do not read back as they were written", .timeLimit(.minutes(1)))
+@Suite("Copies that do not read back as they were written", .timeLimit(.minutes(60)))
 struct CopyCheckTests {
   /// A disk that keeps one bit wrong.
   private final class WrongStorage: Storage, @unchecked Sendable {

@@ -5,7 +5,7 @@ import Testing
 
 /// What a deep check finds that no reader of the newest version would notice, or only some; and that it finds nothing
 /// in sound files (`ModelTests`, `PowerCutTests` and the tests of imports ask it after everything they do).
-@Suite("Deep checks", .timeLimit(.minutes(1)))
+@Suite("Deep checks", .timeLimit(.minutes(60)))
 struct DeepCheckTests {
   private static func open(_ bytes: [UInt8]) throws -> Database {
     try Database.open(storage: RecordingStorage(bytes, isRecording: false), options: .tiny)

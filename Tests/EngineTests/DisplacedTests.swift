@@ -5,7 +5,7 @@ import Testing
 
 /// A database file that is removed, moved or replaced while it is open: nothing is said to be committed that
 /// nobody would find.
-@Suite("The file of that name", .timeLimit(.minutes(2)))
+@Suite("The file of that name", .timeLimit(.minutes(60)))
 struct DisplacedTests {
   private let folder = TemporaryFolder()
   private var path: String { folder.path("a.sheaf") }

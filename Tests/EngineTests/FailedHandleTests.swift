@@ -4,7 +4,7 @@ import Testing
 @testable import Engine
 
 /// A handle whose flush has failed commits nothing more, and keeps nobody from writing.
-@Suite("A handle that failed", .timeLimit(.minutes(1)))
+@Suite("A handle that failed", .timeLimit(.minutes(60)))
 struct FailedHandleTests {
   private let folder = TemporaryFolder()
   private var path: String { folder.path("a.sheaf") }

@@ -5,7 +5,7 @@ import Testing
 @testable import Engine
 
 /// Readers and writers that cannot see each other in one lock file see each other by locks on the file.
-@Suite("Locks on the file", .timeLimit(.minutes(15)))
+@Suite("Locks on the file", .timeLimit(.minutes(60)))
 struct FileLockTests {
   private static let rows = 300
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Engine
 
 /// Copying, compacting and deleting database files around those who use them.
-@Suite("Files and their users", .timeLimit(.minutes(15)))
+@Suite("Files and their users", .timeLimit(.minutes(60)))
 struct FilesTests {
   private static let columns = [Column("name", .text), Column("stars", .int)]
 

@@ -3,7 +3,7 @@ import Testing
 @testable import Engine
 
 /// A version that somebody holds stays as it is, however its taking falls together with commits and flushes.
-@Suite("Held versions", .timeLimit(.minutes(1)))
+@Suite("Held versions", .timeLimit(.minutes(60)))
 struct HeldVersionTests {
   /// Lets flushes through one by one while it is shut.
   private final class GatedStorage: Storage, @unchecked Sendable {

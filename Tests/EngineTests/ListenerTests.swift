@@ -4,7 +4,7 @@ import Testing
 
 /// Listeners are called after each newer version has become visible here, never before; a handle can
 /// read its own commits before they are durable, and what it reads is not written over.
-@Suite("Commit listeners", .timeLimit(.minutes(5)))
+@Suite("Commit listeners", .timeLimit(.minutes(60)))
 struct ListenerTests {
   private static let columns = [Column("what", .int)]
 

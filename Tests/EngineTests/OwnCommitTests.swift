@@ -4,7 +4,7 @@ import Testing
 @testable import Engine
 
 /// Commits that are not durable yet: their own handle reads them, and they keep nobody waiting.
-@Suite("Commits on their way", .timeLimit(.minutes(15)))
+@Suite("Commits on their way", .timeLimit(.minutes(60)))
 struct OwnCommitTests {
   private static func create(_ path: String, _ durability: Durability) throws -> Database {
     let database = try Database.open(path, options: .init(durability: durability))

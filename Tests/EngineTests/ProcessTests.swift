@@ -7,7 +7,7 @@ import Testing
 ///
 /// What happens here while a child runs, happens on a thread: waiting for a child takes one of the few
 /// threads that tasks have.
-@Suite("Processes", .serialized, .timeLimit(.minutes(15)))
+@Suite("Processes", .serialized, .timeLimit(.minutes(60)))
 struct ProcessTests {
   private static let columns = [Column("what", .int)]
 

@@ -22,7 +22,7 @@ final class AllPlaces {
   deinit { for slot in slots { database.coordination.release(slot) } }
 }
 
-@Suite("All snapshots held", .serialized, .timeLimit(.minutes(15)))
+@Suite("All snapshots held", .serialized, .timeLimit(.minutes(60)))
 struct SnapshotLimitTests {
   let folder = TemporaryFolder()
   let database: Database

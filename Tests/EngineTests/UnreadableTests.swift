@@ -4,7 +4,7 @@ import Testing
 @testable import Engine
 
 /// Bytes that the disk does not give back.
-@Suite("Unreadable files", .timeLimit(.minutes(15)))
+@Suite("Unreadable files", .timeLimit(.minutes(60)))
 struct UnreadableTests {
   /// Reads fail wherever they touch the bad sectors; so would a look at a mapping, by ending the process.
   private final class BadDisk: Storage, @unchecked Sendable {

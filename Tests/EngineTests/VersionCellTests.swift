@@ -2,7 +2,7 @@ import Testing
 
 @testable import Engine
 
-@Suite("The newest version, in shared memory", .timeLimit(.minutes(1)))
+@Suite("The newest version, in shared memory", .timeLimit(.minutes(60)))
 struct VersionCellTests {
   private static func record(_ number: UInt64) -> VersionRecord {
     VersionRecord(

@@ -4,7 +4,7 @@ import Testing
 @testable import Engine
 
 /// Nobody waits for ever for what another process has and does not give up.
-@Suite("Waiting for others", .timeLimit(.minutes(15)))
+@Suite("Waiting for others", .timeLimit(.minutes(60)))
 struct WaitingTests {
   private let folder = TemporaryFolder()
   private var path: String { folder.path("a.sheaf") }

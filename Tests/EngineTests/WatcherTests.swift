@@ -4,7 +4,7 @@ import Testing
 @testable import Engine
 
 /// What another process commits is told here, promptly, without polling where the system allows it.
-@Suite("Watching other processes", .serialized, .timeLimit(.minutes(15)))
+@Suite("Watching other processes", .serialized, .timeLimit(.minutes(60)))
 struct WatcherTests {
   private static func create(_ path: String, watches: Bool = true) throws -> Database {
     var options = Database.Options()

@@ -5,7 +5,7 @@ import Testing
 
 /// One writer at a time, in the order of asking, among threads, handles and processes; readers never
 /// wait and see whole transactions only; a dead process holds nothing.
-@Suite("Writers and readers", .timeLimit(.minutes(1)))
+@Suite("Writers and readers", .timeLimit(.minutes(60)))
 struct WriterTests {
   private let columns = [Column("who", .int), Column("what", .int)]
 

@@ -11,7 +11,7 @@ import Testing
 @testable import Command
 
 /// What becomes of the database while an import waits for the first bytes of a pipe.
-@Suite(.timeLimit(.minutes(5))) struct DisplacedInputTests {
+@Suite(.timeLimit(.minutes(60))) struct DisplacedInputTests {
   private func filled() throws -> Workbench {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n1,2\n3,4\n")

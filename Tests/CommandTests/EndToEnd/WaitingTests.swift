@@ -5,7 +5,7 @@ import Testing
 @testable import Engine
 
 /// Commands wait for others as long as `--wait` says, tell that they do, and end with 75.
-@Suite(.timeLimit(.minutes(5))) struct WaitingTests {
+@Suite(.timeLimit(.minutes(60))) struct WaitingTests {
   private func filled() throws -> Workbench {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n1,2\n3,4\n")

@@ -3,7 +3,7 @@ import Testing
 @testable import Engine
 
 /// What is kept for a table in a table of its own: programs do not see it, and it goes where its table goes.
-@Suite("Companion tables", .timeLimit(.minutes(1)))
+@Suite("Companion tables", .timeLimit(.minutes(60)))
 struct CompanionTableTests {
   private static let purpose = "notes"
   private static let columns = [Column("key", .text), Column("value", .data)]

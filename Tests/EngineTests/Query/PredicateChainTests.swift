@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-@Suite("Long chains of conditions", .timeLimit(.minutes(1)))
+@Suite("Long chains of conditions", .timeLimit(.minutes(60)))
 struct PredicateChainTests {
   let folder = TemporaryFolder()
 

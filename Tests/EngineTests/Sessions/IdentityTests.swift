@@ -5,7 +5,7 @@ import TestSupport
 @testable import Engine
 
 /// What is the same: values, objects, keys that were given, threads that wait for each other.
-@Suite("What is the same", .timeLimit(.minutes(1)))
+@Suite("What is the same", .timeLimit(.minutes(60)))
 struct IdentityTests {
   let folder = TemporaryFolder()
   let database: Database

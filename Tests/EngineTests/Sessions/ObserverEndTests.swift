@@ -5,7 +5,7 @@ import TestSupport
 @testable import Engine
 
 /// Observers that end, that find no room for a snapshot, and whose columns are given other names.
-@Suite("Ends of observers", .timeLimit(.minutes(1)))
+@Suite("Ends of observers", .timeLimit(.minutes(60)))
 struct ObserverEndTests {
   let folder = TemporaryFolder()
   let database: Database

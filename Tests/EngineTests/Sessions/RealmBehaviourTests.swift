@@ -23,7 +23,7 @@ struct Smuggled<Content>: @unchecked Sendable {
   init(_ content: Content) { self.content = content }
 }
 
-@Suite("Realm's behaviour: sessions and writing", .timeLimit(.minutes(15)))
+@Suite("Realm's behaviour: sessions and writing", .timeLimit(.minutes(60)))
 struct RealmBehaviourTests {
   let folder = TemporaryFolder()
   let database: Database

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-@Suite("Realm's behaviour: files and limits", .timeLimit(.minutes(15)))
+@Suite("Realm's behaviour: files and limits", .timeLimit(.minutes(60)))
 struct RealmFileTests {
   let folder = TemporaryFolder()
   let database: Database

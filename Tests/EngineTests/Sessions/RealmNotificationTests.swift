@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-@Suite("Realm's behaviour: notifications", .timeLimit(.minutes(2)))
+@Suite("Realm's behaviour: notifications", .timeLimit(.minutes(60)))
 struct RealmNotificationTests {
   let folder = TemporaryFolder()
   let database: Database

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-@Suite("Realm's and YapDatabase's behaviour: asynchronous, threads", .timeLimit(.minutes(15)))
+@Suite("Realm's and YapDatabase's behaviour: asynchronous, threads", .timeLimit(.minutes(60)))
 struct RealmThreadTests {
   let folder = TemporaryFolder()
   let database: Database

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Engine
 
-@Suite("Realm's behaviour: versions, freezing, references", .timeLimit(.minutes(15)))
+@Suite("Realm's behaviour: versions, freezing, references", .timeLimit(.minutes(60)))
 struct RealmVersionTests {
   let folder = TemporaryFolder()
   let database: Database
