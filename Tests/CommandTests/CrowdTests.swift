@@ -7,7 +7,7 @@ import Testing
 @Suite("Crowd of processes", .serialized)
 struct CrowdTests {
   private static var seconds: Double {
-    System.environment("SHEAF_LONG") == "1" ? 90 : 2.5
+    Effort.isLong ? 90 : 2.5
   }
 
   private func verify(_ folder: TemporaryFolder, _ promises: [String]) throws {
@@ -70,7 +70,7 @@ struct CrowdTests {
 
   /// Seconds for eight processes: some; with SHEAF_LONG=1 an hour, or SHEAF_SECONDS.
   private static var longSeconds: Double {
-    guard System.environment("SHEAF_LONG") == "1" else { return 5 }
+    guard Effort.isLong else { return 5 }
     return System.environment("SHEAF_SECONDS").flatMap { Double($0) } ?? 3600
   }
 

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -55,7 +56,7 @@ struct CopyCheckTests {
     let snapshot = try database.snapshot()
     let length = Int(snapshot.record.end)
     var refused = 0
-    for place in stride(from: Layout.firstBlockOffset, to: length, by: 61) {
+    for place in stride(from: Layout.firstBlockOffset, to: length, by: 61 * Effort.stride) {
       let target = WrongStorage(wrongAt: place)
       let copied: VersionRecord
       do {
@@ -69,7 +70,7 @@ struct CopyCheckTests {
       #expect(
         try Checker.run(copied, BlockReader(storage: target)).problems == [], "byte \(place)")
     }
-    #expect(refused > 20)
+    #expect(refused > 20 / Effort.stride)
     try database.close()
   }
 }

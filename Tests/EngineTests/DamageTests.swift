@@ -90,7 +90,8 @@ struct DamageTests {
     let sample = try DamageSample()
     let storage = RecordingStorage(sample.bytes, isRecording: false)
     #expect(try outcome(storage) == .read(digest: sample.digest, problems: []))
-    for position in sample.bytes.indices where position % 4 == part {
+    for position in sample.bytes.indices
+    where position % 4 == part && position / 4 % Effort.stride == 0 {
       let isSlot = position < Layout.firstBlockOffset
       // The zeros behind the slots have a test of their own.
       if isSlot && position % Layout.pageBytes >= 88 { continue }
@@ -139,7 +140,9 @@ struct DamageTests {
       } else {
         #expect(position % Layout.pageBytes < CommitSlot.encodedBytes, "byte \(position)")
       }
-      guard position % 16 == position / 16 % 16 else { continue }
+      guard position % 16 == position / 16 % 16, position / 256 % Effort.stride == 0 else {
+        continue
+      }
       switch try outcome(storage) {
       case .refused: Issue.record("byte \(position): refused although the other slot is sound")
       case .read(_, let problems): #expect(!problems.isEmpty, "byte \(position)")
@@ -154,7 +157,7 @@ struct DamageTests {
     let storage = RecordingStorage(sample.bytes, isRecording: false)
     var fallbacks = 0
     for position in (0..<88).flatMap({ [$0, $0 + Layout.pageBytes] }) {
-      for bit in 0..<8 {
+      for bit in 0..<8 where (position + bit) % Effort.stride == 0 {
         let flipped = sample.bytes[position] ^ (1 << UInt8(bit))
         try withUnsafeBytes(of: flipped) { try storage.write($0, at: position) }
         switch try outcome(storage) {
@@ -178,7 +181,7 @@ struct DamageTests {
   func forged() throws {
     let sample = try DamageSample()
     var random = SplitMix64(seed: 99)
-    let rounds = System.environment("SHEAF_LONG") == "1" ? 40_000 : 1200
+    let rounds = Effort.rounds(1200, long: 40_000)
     let original = try Forger(sample.bytes)
     for round in 0..<rounds {
       var forger = original
@@ -240,7 +243,7 @@ struct DamageTests {
   func comparedForged() throws {
     let sample = try DamageSample()
     var random = SplitMix64(seed: 77)
-    let rounds = System.environment("SHEAF_LONG") == "1" ? 20_000 : 300
+    let rounds = Effort.rounds(300, long: 20_000)
     let original = try Forger(sample.bytes)
     let sound = try Database.open(storage: RecordingStorage(sample.bytes, isRecording: false))
       .snapshot()
@@ -297,9 +300,9 @@ struct DamageTests {
   func truncated() throws {
     let sample = try DamageSample()
     let storage = RecordingStorage(sample.bytes, isRecording: false)
-    for length in sample.bytes.indices.reversed() {
+    for length in sample.bytes.indices.reversed() where length % Effort.stride == 0 {
       try storage.resize(to: length)
-      let found = try outcome(storage, length % 2 == 0 ? .existing : .readOnly)
+      let found = try outcome(storage, length / Effort.stride % 2 == 0 ? .existing : .readOnly)
       guard case .refused = found else {
         Issue.record("\(length) bytes: \(found)")
         return

@@ -6,8 +6,6 @@ import Testing
 /// However small transactions are, and in whatever order they come, a file takes little more than what is in it.
 @Suite("Pages used")
 struct DensityTests {
-  private static let isLong = System.environment("SHEAF_LONG") == "1"
-
   /// What the newest version takes, and what it consists of.
   private struct Use: CustomStringConvertible {
     var pages = 0
@@ -50,7 +48,7 @@ struct DensityTests {
         indexes: order == "indexed" ? ["k"] : [])
     }
     var random = SplitMix64(seed: 1)
-    let count = Self.isLong ? 20_000 : 2000
+    let count = Effort.rounds(2000, long: 20_000)
     for number in 0..<Int64(count) {
       let key =
         switch order {
@@ -108,7 +106,7 @@ struct DensityTests {
 
   @Test("Any history", arguments: 0..<6 as Range<UInt64>)
   func anyHistory(seed: UInt64) throws {
-    for seed in seed * 1000..<seed * 1000 + (Self.isLong ? 30 : 1) { try history(seed) }
+    for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 30 : 1) { try history(seed) }
   }
 
   private func history(_ seed: UInt64) throws {
@@ -127,7 +125,7 @@ struct DensityTests {
         .text(String(random.next(), radix: 36)),
       ]
     }
-    for round in 0..<(Self.isLong ? 400 : 150) {
+    for round in 0..<Effort.rounds(150, long: 400) {
       let kind = Int.random(in: 0..<8, using: &random)
       try database.write(durability: Durability.none) { transaction in
         let table = try transaction.table("t")
@@ -189,7 +187,7 @@ struct DensityTests {
 
   @Test("Any history of several tables, in batches of any size", arguments: 0..<6 as Range<UInt64>)
   func severalTables(seed: UInt64) throws {
-    for seed in seed * 1000..<seed * 1000 + (Self.isLong ? 30 : 1) { try severalHistory(seed) }
+    for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 30 : 1) { try severalHistory(seed) }
   }
 
   private func severalHistory(_ seed: UInt64) throws {
@@ -220,7 +218,7 @@ struct DensityTests {
         .text(number % 4 == 1 ? "same" : String(random.next(), radix: 36)),
       ]
     }
-    for round in 0..<(Self.isLong ? 500 : 160) {
+    for round in 0..<Effort.rounds(160, long: 500) {
       try database.write(durability: Durability.none) { transaction in
         for _ in 0..<Int.random(in: 1...3, using: &random) {
           let number = Int.random(in: names.indices, using: &random)

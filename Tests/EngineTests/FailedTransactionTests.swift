@@ -8,7 +8,6 @@ import Testing
 /// what was refused leaves it as it was.
 @Suite("Failed transactions")
 struct FailedTransactionTests {
-  private static let isLong = System.environment("SHEAF_LONG") == "1"
   private static let noSpace: Int32 = 28
 
   private static func isFailed(_ body: () throws -> Void) -> Bool {
@@ -72,7 +71,7 @@ struct FailedTransactionTests {
     "Any operation fails at any moment, the program tries to go on, and others follow",
     arguments: 0..<24 as Range<UInt64>)
   func random(seed: UInt64) throws {
-    for seed in seed * 1000..<seed * 1000 + (Self.isLong ? 200 : 1) { try history(seed) }
+    for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 200 : 1) { try history(seed) }
   }
 
   private func history(_ seed: UInt64) throws {
@@ -90,7 +89,7 @@ struct FailedTransactionTests {
         try changes.insert(30, into: name, transaction, &model)
       }
     }
-    for round in 0..<30 {
+    for round in 0..<Effort.rounds(30, long: 30) {
       let what = "seed \(seed), round \(round)"
       var next = model
       storage.fail(

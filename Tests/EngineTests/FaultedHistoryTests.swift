@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -5,8 +6,6 @@ import Testing
 /// Random changes to tables, columns and objects while the storage fails in one kind of operation at a time, at a random
 /// moment of a transaction, and the program tries to go on.
 @Suite("Histories in which the storage fails") struct FaultedHistoryTests {
-  private static let isLong = System.environment("SHEAF_LONG") == "1"
-
   /// What the versions since the last durable one hold.
   private struct Known {
     var twins = [SchemaTwin()]
@@ -20,7 +19,7 @@ import Testing
 
   @Test("Each kind of operation fails inside transactions", arguments: 0..<12 as Range<UInt64>)
   func eachKind(seed: UInt64) throws {
-    for seed in seed * 1000..<seed * 1000 + (Self.isLong ? 200 : 1) {
+    for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 200 : 1) {
       var seen: Set<FailingStorage.Kind> = []
       try history(seed, &seen)
       #expect(seen == FailingStorage.Kind.all, "seed \(seed)")
@@ -35,7 +34,7 @@ import Testing
     var history = SchemaHistory(seed: seed)
     var known = Known()
     var held: (Snapshot, SchemaTwin)?
-    for round in 0..<60 {
+    for round in 0..<Effort.rounds(60, long: 60) {
       // A file grows seldom, but at its beginning.
       let kind =
         seen.contains(.resize)

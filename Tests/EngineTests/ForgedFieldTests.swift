@@ -123,8 +123,6 @@ struct ForgedFieldTests {
     #expect(problems.contains { $0.contains("column 3") }, "\(problems)")
   }
 
-  private static let isLong = System.environment("SHEAF_LONG") == "1"
-
   private static func forgeAll(of sample: String, part: Int, log: String) throws {
     // An allocation that a number of the file asks for must fail rather than succeed unnoticed.
     var limit = rlimit(rlim_cur: 2 << 30, rlim_max: 2 << 30)
@@ -147,7 +145,7 @@ struct ForgedFieldTests {
         ["slot", "catalogue", "table", "schema"].contains { field.name.hasPrefix($0) }
         && !["length", "offset", "form"].contains { field.name.contains($0) }
       for (index, value) in values.enumerated()
-      where isLong || isOfCatalogue || index == number / 4 % values.count {
+      where Effort.isLong || isOfCatalogue || index == number / 4 % values.count {
         let label = "\(field.name) = \(value) instead of \(map.value(field))"
         // What takes longer than this goes on for ever.
         alarm(30)

@@ -7,7 +7,6 @@ import TestSupport
 /// dictionary would.
 @Suite("Primary keys")
 struct KeyTests {
-  private static let isLong = System.environment("SHEAF_LONG") == "1"
   private static let columns = [Column("id", .text), Column("x", .int)]
 
   /// Sizes that make many merges, with all keys of one code, a few, or hardly any.
@@ -80,7 +79,7 @@ struct KeyTests {
 
   @Test("Random changes against a dictionary", arguments: 0..<12 as Range<UInt64>)
   func model(seed: UInt64) throws {
-    for seed in seed..<(Self.isLong ? seed + 60 : seed + 1) {
+    for seed in seed..<(Effort.isLong ? seed + 60 : seed + 1) {
       let storage = RecordingStorage(isRecording: false)
       var random = SplitMix64(seed: seed)
       var twin = Twin()

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -6,8 +7,6 @@ import Testing
 /// in order, in every snapshot for as long as it is held (I1), after reopening and compacting.
 @Suite("Random operations against a model")
 struct ModelTests {
-  private static let isLong = System.environment("SHEAF_LONG") == "1"
-
   private struct Oops: Error {}
 
   /// Sizes that make deep trees of a few rows, and some in between.
@@ -40,20 +39,21 @@ struct ModelTests {
 
   @Test("Tiny trees in memory, checked after every commit", arguments: 100..<112 as Range<UInt64>)
   func tiny(seed: UInt64) throws {
-    for seed in seed..<(Self.isLong ? seed + 20_000 : seed + 1) where seed % 1000 < 900 {
+    for seed in seed..<(Effort.isLong ? seed + 20_000 : seed + 1) where seed % 1000 < 900 {
       let storage = RecordingStorage(isRecording: false)
-      try run(seed, commits: 45, options: Self.options(seed)) { options in
+      try run(seed, commits: Effort.rounds(45, long: 45), options: Self.options(seed)) { options in
         try Database.open(storage: storage, options: options)
       }
       #expect(storage.viewsOutside == [], "seed \(seed)")
-      if Self.isLong, seed % 40 == 39 { break }
+      if Effort.isLong, seed % 40 == 39 { break }
     }
   }
 
   @Test("A real file, with compaction in between", arguments: 200..<203 as Range<UInt64>)
   func file(seed: UInt64) throws {
     let folder = TemporaryFolder()
-    try run(seed, commits: 60, options: Self.options(seed), isFile: true) { options in
+    try run(seed, commits: Effort.rounds(60, long: 60), options: Self.options(seed), isFile: true) {
+      options in
       try Database.open(folder.path("a.sheaf"), options: options)
     }
     #expect(folder.names() == ["a.sheaf"])

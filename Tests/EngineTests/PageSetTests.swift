@@ -5,8 +5,6 @@ import Testing
 
 @Suite("Sets of pages")
 struct PageSetTests {
-  private static let isLong = System.environment("SHEAF_LONG") == "1"
-
   /// The slow, obvious twin.
   private static func firstRun(_ pages: [Bool], of length: Int) -> Int? {
     guard length > 0 else { return nil }
@@ -20,7 +18,7 @@ struct PageSetTests {
 
   @Test("Random histories against a list", arguments: 0..<16 as Range<UInt64>)
   func random(seed: UInt64) {
-    for seed in seed * 1000..<seed * 1000 + (Self.isLong ? 200 : 1) {
+    for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 200 : 1) {
       var random = SplitMix64(seed: seed)
       var set = PageSet()
       // Less than one word, many words, and more than the tree begins with.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -7,8 +8,6 @@ import Testing
 /// of the commits that reaches at least to the last promise).
 @Suite("Power cuts")
 struct PowerCutTests {
-  static let isLong = System.environment("SHEAF_LONG") == "1"
-
   private func verify(
     _ journal: Journal, seed: UInt64, states: Int, exhaustive: Int = 4, from start: Int = 0
   ) throws {
@@ -174,7 +173,7 @@ struct PowerCutTests {
     let wanted = journal.model.digest
     var (refused, complete) = (0, 0)
     var cut = PowerCut(target.log, seed: 16)
-    try cut.forEachState(each: Self.isLong ? 2000 : 100, exhaustive: 6) { state in
+    try cut.forEachState(each: Effort.rounds(100, long: 2000), exhaustive: 6) { state in
       let storage = RecordingStorage(state.image, isRecording: false)
       var options = Database.Options.tiny
       options.access = .existing

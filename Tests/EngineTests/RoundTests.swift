@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -54,7 +55,7 @@ struct RoundTests {
   func byTurns() throws {
     let folder = TemporaryFolder()
     let path = try made(folder)
-    let rounds = System.environment("SHEAF_LONG") == "1" ? 20_000 : 300
+    let rounds = Effort.rounds(300, long: 20_000)
     let threads = try (0..<2).map { _ in
       try Thread(name: "counter") {
         do {

@@ -6,8 +6,6 @@ import Testing
 /// A writer is killed, others go on with what it has left, and then the power is cut: what either was promised is
 /// there, and nothing else of the killed one, whole or half.
 @Suite("Killed, taken over, then cut off") struct TakeoverTests {
-  private static let isLong = PowerCutTests.isLong
-
   /// Some commits of any kind, in any durability, and what comes between them.
   private func work(_ journal: Journal, _ count: Int, _ changes: inout RandomChanges) throws {
     for _ in 0..<count {
@@ -46,7 +44,7 @@ import Testing
   /// compaction, before the folder was flushed.
   @Test("Processes that are killed by turns, some of them while they compact", arguments: 0..<6)
   func byTurns(seed: UInt64) throws {
-    for seed in seed * 1000..<seed * 1000 + (Self.isLong ? 20 : 1) {
+    for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 20 : 1) {
       var changes = RandomChanges(seed: seed)
       var journal = try Journal()
       var start = 0

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import Engine
 
 /// What tests ask for: all schedules with few deviations, then random ones.
@@ -12,7 +14,7 @@ extension Exploration {
     let isTold: Bool
 
     init(bound: Int, random: Int) {
-      isLong = System.environment("SHEAF_LONG") != nil
+      isLong = Effort.isLong
       isTold = isLong || System.environment("SHEAF_FIGURES") != nil
       self.bound = isLong ? 3 : bound
       self.random = isLong ? 100 * random : random

@@ -8,9 +8,6 @@ import TestSupport
 /// Imports that end in the middle: killed, interrupted, or without room on the disk. What was
 /// committed stays, and going on gives what an uninterrupted import gives, to the byte.
 @Suite(.serialized) struct CrashTests {
-  /// Many more rounds, when asked for by SHEAF_LONG=1.
-  private static let isLong = ProcessInfo.processInfo.environment["SHEAF_LONG"] == "1"
-
   struct Setting: Sendable, CustomStringConvertible {
     let batch: String
     let records: Int
@@ -84,7 +81,7 @@ import TestSupport
   /// ones too.
   @Test(arguments: settings)
   func killedAtRandomMoments(setting: Setting) throws {
-    let rounds = Self.isLong ? 12 : 1
+    let rounds = Effort.isLong ? 12 : 1
     for round in 0..<rounds {
       let seed = UInt64(round) &* 1000 &+ UInt64(setting.records)
       var random = SplitMix64(seed: seed)
@@ -100,7 +97,7 @@ import TestSupport
       let milliseconds = Int((System.monotonicNanoseconds - began) / 1_000_000)
 
       var bench = try filled()
-      let wanted = Self.isLong ? 8 : 3
+      let wanted = Effort.isLong ? 8 : 3
       var kills = 0
       for _ in 0..<4 * wanted where kills < wanted {
         let process = try SheafProcess(words(setting, bench, input))
@@ -144,7 +141,7 @@ import TestSupport
     let input = whole.path("in.csv")
     try whole.run(words(setting, whole, input))
     var kills = 0
-    for round in 0..<(Self.isLong ? 40 : 4) {
+    for round in 0..<(Effort.isLong ? 40 : 4) {
       let bench = try Workbench()
       let process = try SheafProcess(words(setting, bench, input))
       let temporary = bench.database + "-temporary"

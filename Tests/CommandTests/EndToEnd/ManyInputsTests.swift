@@ -1,13 +1,12 @@
 import Engine
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Command
 
 /// Imports of many files, and what the table remembers of them.
 @Suite(.serialized) struct ManyInputsTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SHEAF_LONG"] == "1"
-
   private func write(_ bench: Workbench, _ numbers: Range<Int>) throws {
     for number in numbers {
       try bench.write("f\(100_000 + number).csv", "id,name\n\(number),n\(number)\n")
@@ -21,7 +20,7 @@ import Testing
   /// None of them is forgotten, whatever the table is called, after a compaction, and by a killed import.
   @Test func allAreRemembered() throws {
     let bench = try Workbench()
-    let count = Self.isLong ? 25_000 : 300
+    let count = Effort.isLong ? 25_000 : 300
     try write(bench, 0..<count)
     let first = try bench.report(words(bench))
     #expect(first["read"].int == count && first["files"].count == count)
@@ -32,7 +31,7 @@ import Testing
     try bench.run(["check", bench.database])
     try write(bench, count..<count + 30)
     let more = try bench.run(words(bench, "--resume")).outputText
-    #expect(more.contains("inputs      30 read, \(count) complete before") || Self.isLong)
+    #expect(more.contains("inputs      30 read, \(count) complete before") || Effort.isLong)
     #expect(more.split(separator: "\n").count < 20)
     #expect(
       try bench.export("--no-header")

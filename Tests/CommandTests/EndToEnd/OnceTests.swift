@@ -8,8 +8,6 @@ import TestSupport
 /// Imports that are killed at random moments and run again by the same command, for every kind of
 /// input: what is there at the end is what one undisturbed run gives.
 @Suite(.serialized) struct OnceTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SHEAF_LONG"] == "1"
-
   enum Kind: String, CaseIterable, Sendable {
     case file, standardInput, gzip, zstd, bzip2, xz, severalFiles, severalKinds, manyFiles, keyed
   }
@@ -28,7 +26,7 @@ import TestSupport
   /// Writes what a kind of input needs; nil, with the reason printed, when a program is missing.
   private func inputs(_ kind: Kind, _ source: Workbench, seed: UInt64) throws -> [String]? {
     var random = SplitMix64(seed: seed)
-    let count = Self.isLong ? 6000 : 2000
+    let count = Effort.isLong ? 6000 : 2000
     func file(_ name: String, _ range: Range<Int>) throws -> String {
       try source.write(name, Self.header + Self.rows(range, &random))
       return source.path(name)
@@ -82,7 +80,7 @@ import TestSupport
 
   @Test(arguments: Kind.allCases)
   func killedAtRandomMoments(kind: Kind) throws {
-    for round in 0..<(Self.isLong ? 8 : 1) {
+    for round in 0..<(Effort.isLong ? 8 : 1) {
       let seed = UInt64(round) &* 100 &+ 7
       let source = try Workbench()
       guard let inputs = try inputs(kind, source, seed: seed) else { return }
@@ -107,7 +105,7 @@ import TestSupport
       // The first run does not ask to resume; those that follow do.
       var again: [String] = []
       var kills = 0
-      for _ in 0..<(Self.isLong ? 8 : 3) {
+      for _ in 0..<(Effort.isLong ? 8 : 3) {
         let process = try SheafProcess(words(bench, batch) + again)
         again = ["--resume"]
         let wait = UInt32(Int.random(in: 0...max(2, milliseconds * 2 / 3), using: &random))

@@ -8,7 +8,6 @@ import Testing
 /// Whole commands in which one call of the operating system fails, or is cut short, or is the last: they end by
 /// themselves, with the status and the words of the contract; what was there is there; and the same command goes on.
 @Suite(.timeLimit(.minutes(600))) struct SystemFaultTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SHEAF_LONG"] == "1"
   private static let seed =
     ProcessInfo.processInfo.environment["SHEAF_FAULT_SEED"].flatMap { UInt64($0) }
     ?? 1
@@ -25,7 +24,7 @@ import Testing
     let all = stage.calls
     #expect(all.count > 20)
     var calls = all
-    if !Self.isLong {
+    if !Effort.isLong {
       var random = SplitMix64(seed: Self.seed)
       // Each kind as often as any other, however many calls it has.
       let kinds = Dictionary(grouping: all) { $0.kind }.values.sorted {
@@ -45,7 +44,7 @@ import Testing
       let status = outcome.hasFailed ? "\(outcome.status)" : "not reached"
       tally["\(call.kind.rawValue) \(call.how) \(status)", default: 0] += 1
     }
-    guard Self.isLong || Self.runs != nil else { return }
+    guard Effort.isLong || Self.runs != nil else { return }
     var text = "\(scenario): \(calls.count) runs\n"
     for (line, count) in tally.sorted(by: { $0.key < $1.key }) {
       text += "|\(scenario)|\(line)|\(count)\n"

@@ -46,9 +46,14 @@ import Testing
     let bench = try Workbench()
     try database(bench)
     let words = ["info", bench.database]
-    let whole = try bench.run(words).outputText
+    // How long the estimate took is said, too.
+    func told(_ result: SheafProcess.Result) -> String {
+      result.outputText.replacing(/in \d+\.\d+ s\b/, with: "in some time")
+    }
+    let whole = told(try bench.run(words))
+    #expect(whole.contains("in some time"))
     try eachCall([.thread], "EAGAIN", bench, words) { what, result in
-      #expect(result.status == 0 && result.outputText == whole, "\(what)")
+      #expect(result.status == 0 && told(result) == whole, "\(what)")
     }
     try eachCall([.thread], "EAGAIN", bench, ["compact", bench.database]) { what, result in
       #expect(result.status == 0, "\(what)")
@@ -150,11 +155,18 @@ import Testing
     let words = [
       "import", bench.path("packed"), "--into", bench.database, "--table", "t", "--truncate",
     ]
+    // A block of the database that cannot be read ahead is read when it is needed.
+    var refused = 0
     try eachCall([.read], "EIO", bench, words) { what, result in
-      guard result.status == 0 else { return }
+      guard result.status == 0 else {
+        refused += 1
+        #expect([66, 74].contains(result.status), "\(what)")
+        return
+      }
       let rows = try bench.export()
       #expect(rows == "id,name\n1,a\n2,b\n", "\(what)")
     }
+    #expect(refused >= 4)
   }
 
   /// A database that could not be looked at was none, and all rows would have been new.

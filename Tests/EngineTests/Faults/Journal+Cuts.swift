@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -14,7 +15,7 @@ extension Journal {
   func verifyCuts(seed: UInt64, states: Int, exhaustive: Int = 4, from start: Int = 0) throws {
     #expect(storage.viewsOutside.isEmpty)
     let log = storage.log
-    let wanted = states * (PowerCutTests.isLong ? 20 : 1)
+    let wanted = Effort.rounds(states, long: states * 20)
     let each = max(1, (wanted + log.count - start - 1) / max(1, log.count - start))
     let digests = digests
     var cut = PowerCut(log, seed: seed)

@@ -7,8 +7,6 @@ import TestSupport
 /// whatever has happened to the table.
 @Suite("Queries by index")
 struct IndexQueryTests {
-  private static let isLong = System.environment("SHEAF_LONG") == "1"
-
   private static func options(_ seed: UInt64) -> Database.Options {
     var options = Database.Options.tiny
     options.indexLimits.leafEntries = [1, 3, 16, 1024][Int(seed % 4)]
@@ -22,7 +20,7 @@ struct IndexQueryTests {
 
   @Test("Random histories", arguments: 1...8 as ClosedRange<UInt64>)
   func histories(seed: UInt64) throws {
-    for seed in seed..<(Self.isLong ? seed + 80 : seed + 1) { try Self.history(seed) }
+    for seed in seed..<(Effort.isLong ? seed + 80 : seed + 1) { try Self.history(seed) }
   }
 
   private static func history(_ seed: UInt64) throws {
@@ -33,7 +31,7 @@ struct IndexQueryTests {
     try database.write {
       try $0.createTable("t", columns: RandomTable.columns, indexes: ["int", "word", "date"])
     }
-    for round in 0..<16 {
+    for round in 0..<Effort.rounds(16, long: 16) {
       let note = "seed \(seed), round \(round)"
       let isCancelled = Int.random(in: 0..<8, using: &changes.random) == 0
       try? database.write(durability: Durability.none) { transaction in

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -6,15 +7,13 @@ import Testing
 /// every snapshot for as long as it is held, after reopening, and after compacting.
 @Suite("Random changes to tables and columns against a twin")
 struct SchemaModelTests {
-  private static let isLong = System.environment("SHEAF_LONG") == "1"
-
   private struct Oops: Error {}
 
   @Test("In memory, tiny clusters", arguments: 500..<512 as Range<UInt64>)
   func tiny(seed: UInt64) throws {
-    for seed in seed..<(Self.isLong ? seed + 400 : seed + 1) {
+    for seed in seed..<(Effort.isLong ? seed + 400 : seed + 1) {
       let storage = RecordingStorage(isRecording: false)
-      try run(seed * (Self.isLong ? 7919 : 1), commits: 40, isFile: false) {
+      try run(seed * (Effort.isLong ? 7919 : 1), commits: 40, isFile: false) {
         try Database.open(storage: storage, options: .tiny)
       }
     }
@@ -22,12 +21,12 @@ struct SchemaModelTests {
 
   @Test("In a file, with compactions", arguments: 600..<604 as Range<UInt64>)
   func file(seed: UInt64) throws {
-    for seed in seed..<(Self.isLong ? seed + 100 : seed + 1) {
+    for seed in seed..<(Effort.isLong ? seed + 100 : seed + 1) {
       let folder = TemporaryFolder()
       var options = Database.Options.tiny
       // Large clusters get overlays, as those of a compacted file do.
       if seed % 2 == 0 { options.limits.overlayBytes = 2000...4000 }
-      try run(seed * (Self.isLong ? 7919 : 1), commits: 50, isFile: true) { [options] in
+      try run(seed * (Effort.isLong ? 7919 : 1), commits: 50, isFile: true) { [options] in
         try Database.open(folder.path("a.sheaf"), options: options)
       }
     }

@@ -9,8 +9,6 @@ import TestSupport
 /// the same sum; every observer's list, kept up to date by change sets alone, is the true one.
 @Suite("Sessions at random")
 struct InterleavingTests {
-  static let isLong = ProcessInfo.processInfo.environment["SHEAF_LONG"] != nil
-
   /// A list that change sets keep up to date.
   final class Mirror: @unchecked Sendable {
     // @unchecked: used by one observer; read by the test after it has ended, or with the lock.
@@ -44,7 +42,7 @@ struct InterleavingTests {
     var state: (keys: [Int64], problems: [String]) { lock.withLock { (keys, problems) } }
   }
 
-  @Test("Sums, lists and frozen values agree", arguments: 1...(isLong ? 40 : 2))
+  @Test("Sums, lists and frozen values agree", arguments: 1...(Effort.isLong ? 40 : 2))
   func random(seed: UInt64) throws {
     let folder = TemporaryFolder()
     var options = Database.Options(durability: .none)
@@ -72,7 +70,7 @@ struct InterleavingTests {
         var random = SplitMix64(seed: seed &* 100 &+ UInt64(number))
         do {
           let session = try database.session()
-          for _ in 0..<(Self.isLong ? 400 : 60) {
+          for _ in 0..<(Effort.isLong ? 400 : 60) {
             try session.refresh()
             try Self.step(session, workers, &random)
           }
@@ -82,7 +80,7 @@ struct InterleavingTests {
       }
     }
     var random = SplitMix64(seed: seed)
-    for _ in 0..<(Self.isLong ? 800 : 100) {
+    for _ in 0..<(Effort.isLong ? 800 : 100) {
       let own = random.next()
       let step: @Sendable (Session) -> Void = { session in
         var random = SplitMix64(seed: own)

@@ -1,0 +1,17 @@
+import Engine
+
+/// How far tests look that could look for ever: as the environment says.
+package enum Effort {
+  /// `SHEAF_LONG=1`: as far as minutes or hours allow.
+  package static let isLong = System.environment("SHEAF_LONG") == "1"
+  /// `SHEAF_SHORT=1`: a part of the usual, for sanitizers, under which each step takes many times as long.
+  package static let isShort = System.environment("SHEAF_SHORT") == "1"
+
+  /// One in so many of what is tried one by one.
+  package static var stride: Int { isShort ? 8 : 1 }
+
+  /// How often: usually, and in a long run.
+  package static func rounds(_ usual: Int, long: Int) -> Int {
+    isLong ? long : max(1, usual / stride)
+  }
+}
