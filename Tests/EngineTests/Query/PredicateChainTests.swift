@@ -7,7 +7,7 @@ import Testing
 struct PredicateChainTests {
   let folder = TemporaryFolder()
 
-  private let terms = Effort.rounds(10_000, long: 100_000)
+  private let terms = Effort.isLong ? 100_000 : 10_000
 
   private func table(_ rows: Int) throws -> (Database, Table) {
     let database = try Database.open(folder.path("a"), options: .tiny)
