@@ -16,7 +16,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   private enum Status: Equatable {
     case runnable
     case needsLock(UInt)
-    case waits(UInt, until: UInt64?)
+    case waits(UInt, on: UInt, until: UInt64?)
     /// Has looked and found nothing to do.
     case paused(until: UInt64)
     case joins(Int)
@@ -145,7 +145,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     case .runnable: true
     case .needsLock(let lock): holders[lock] == nil
     // Time may pass at any moment.
-    case .waits(_, let end): end != nil
+    case .waits(_, _, let end): end != nil
     case .paused: true
     case .joins(let other): members[other].status == .ended
     case .ended: false
@@ -203,7 +203,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   /// When the time is over that a thread waits for at most.
   private func end(_ index: Int) -> UInt64? {
     switch members[index].status {
-    case .waits(_, let end): end
+    case .waits(_, _, let end): end
     case .paused(let end): end
     default: nil
     }
@@ -309,17 +309,20 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     note(lock, changes: true)
   }
 
-  func wait(_ lock: UInt, milliseconds: Int?) {
+  func wait(_ lock: UInt, on condition: UInt, milliseconds: Int?) {
     holders[lock] = nil
     note(lock, changes: true)
-    block(.waits(lock, until: milliseconds.map { time &+ UInt64(max(0, $0)) &* 1_000_000 }))
+    let end = milliseconds.map { time &+ UInt64(max(0, $0)) &* 1_000_000 }
+    block(.waits(lock, on: condition, until: end))
     take(lock)
   }
 
-  func wake(_ lock: UInt) {
-    note(lock, changes: true)
+  func wake(_ condition: UInt, all: Bool) {
+    note(condition, changes: true)
     for member in members {
-      if case .waits(lock, _) = member.status { member.status = .needsLock(lock) }
+      guard case .waits(let lock, condition, _) = member.status else { continue }
+      member.status = .needsLock(lock)
+      if !all { return }
     }
   }
 

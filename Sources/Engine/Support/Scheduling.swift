@@ -57,9 +57,10 @@
     /// Returns when no scheduled thread has the lock; it is the caller's then.
     func lock(_ lock: UInt)
     func unlock(_ lock: UInt)
-    /// Gives the lock up, and returns with it after `wake`, or once the time is over.
-    func wait(_ lock: UInt, milliseconds: Int?)
-    func wake(_ lock: UInt)
+    /// Gives the lock up, and returns with it after `wake` of the condition, or once the time is over.
+    func wait(_ lock: UInt, on condition: UInt, milliseconds: Int?)
+    /// Wakes all that wait on the condition, or one.
+    func wake(_ condition: UInt, all: Bool)
     /// Returns after other threads have gone on: the caller has nothing to do but to look again.
     func pause(milliseconds: Int)
     /// Called by a thread that starts another: what the other is known by.

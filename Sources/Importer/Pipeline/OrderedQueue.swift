@@ -10,7 +10,11 @@ import Engine
 /// Thread rule: any thread; one reader, any number of parsers, one writer.
 final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable {
   // @unchecked: everything is guarded by `lock`.
-  private let lock = Lock()
+  private let lock: Lock
+  /// What the reader, the parsers and the writer wait for: each is woken for what it can go on with, and no other.
+  private let roomIsFree: Lock.Condition
+  private let inputWaits: Lock.Condition
+  private let resultIsNext: Lock.Condition
   private let window: Int
   private let byteLimit: Int
   /// The sizes of the inputs between `put` and `next`, in their order, and their sum.
@@ -25,6 +29,10 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
   private var isStopped = false
 
   init(window: Int, byteLimit: Int = .max) {
+    lock = Lock()
+    roomIsFree = Lock.Condition(lock)
+    inputWaits = Lock.Condition(lock)
+    resultIsNext = Lock.Condition(lock)
     self.window = max(1, window)
     self.byteLimit = byteLimit
   }
@@ -52,14 +60,14 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
             sizes.append(size)
             bytes += size
             putCount += 1
-            lock.wakeAll()
+            inputWaits.wakeOne()
             return true
           }
           if !waiting.isEmpty {
             work = waiting.removeFirst()
             return nil
           }
-          lock.wait()
+          roomIsFree.wait()
         }
       }
       if let isDone { return isDone }
@@ -79,7 +87,8 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     lock.withLock {
       inputHasEnded = true
       self.failure = failure
-      lock.wakeAll()
+      inputWaits.wakeAll()
+      resultIsNext.wakeAll()
     }
   }
 
@@ -90,7 +99,7 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
         if isStopped { return nil }
         if !waiting.isEmpty { return waiting.removeFirst() }
         if inputHasEnded { return nil }
-        lock.wait()
+        inputWaits.wait()
       }
     }
   }
@@ -99,7 +108,7 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
   func deliver(_ index: Int, _ result: Result<Output, any Error>) {
     lock.withLock {
       results[index] = result
-      lock.wakeAll()
+      if index == nextIndex { resultIsNext.wakeAll() }
     }
   }
 
@@ -113,14 +122,14 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
         if let result = results.removeValue(forKey: nextIndex) {
           nextIndex += 1
           bytes -= sizes.removeFirst()
-          lock.wakeAll()
+          roomIsFree.wakeAll()
           return try result.get()
         }
         if inputHasEnded && nextIndex == putCount {
           if let failure { throw failure }
           return nil
         }
-        lock.wait()
+        resultIsNext.wait()
       }
     }
   }
@@ -131,7 +140,9 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
       isStopped = true
       waiting.removeAll()
       results.removeAll()
-      lock.wakeAll()
+      roomIsFree.wakeAll()
+      inputWaits.wakeAll()
+      resultIsNext.wakeAll()
     }
   }
 }
