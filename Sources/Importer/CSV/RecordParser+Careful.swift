@@ -211,46 +211,6 @@ extension RecordParser {
       offset: UInt32(truncatingIfNeeded: start), length: UInt32(truncatingIfNeeded: end - start))
   }
 
-  /// The field without its escapes, in the scratch area; the same span when it has none.
-  ///
-  /// A field only loses bytes by it, so the fields of a chunk always fit its scratch area, which is
-  /// as large as the chunk.
-  @inline(never)
-  func unescaped(
-    _ span: TextSpan, _ chunk: Chunk, _ cursor: inout Cursor, isQuoted: Bool = true
-  ) -> TextSpan {
-    let source = UnsafeRawBufferPointer(
-      start: chunk.memory + Int(span.offset), count: Int(span.length))
-    let ownEscape = dialect.ownEscape
-    guard source.contains(where: { UInt16($0) == quote || $0 == ownEscape }) else { return span }
-    let room = chunk.byteCount - cursor.scratch
-    guard room >= source.count else { return span }
-    let target = UnsafeMutableRawBufferPointer(
-      start: chunk.memory + chunk.scratchOffset + cursor.scratch, count: room)
-    var written = 0
-    var index = 0
-    while index < source.count {
-      let byte = source[index]
-      var literal = 0
-      if byte == ownEscape, let base = source.baseAddress {
-        literal =
-          dialect.escapedLength(base, at: index + 1, count: source.count, atEnd: true) ?? 0
-      } else if UInt16(byte) == quote, isQuoted, index + 1 < source.count {
-        // Inside quotes, every quote that is left is the first of two.
-        literal = 1
-      }
-      if literal > 0 { index += 1 }
-      for _ in 0..<max(1, literal) {
-        target[written] = source[index]
-        written += 1
-        index += 1
-      }
-    }
-    let offset = chunk.scratchOffset + cursor.scratch
-    cursor.scratch += written
-    return Self.span(from: offset, to: offset + written)
-  }
-
   // MARK: Records that are not as they should be
 
   /// Whether the record, which has another number of fields or ill-formed text, is a row all the

@@ -1,0 +1,123 @@
+import Engine
+
+extension RecordParser {
+  /// The field without its escapes, in the scratch area; the same span when it has none.
+  ///
+  /// A field only loses bytes by it, so the fields of a chunk always fit its scratch area, which is
+  /// as large as the chunk.
+  @inline(never)
+  func unescaped(
+    _ span: TextSpan, _ chunk: Chunk, _ cursor: inout Cursor, isQuoted: Bool = true
+  ) -> TextSpan {
+    let ownEscape = dialect.ownEscape
+    // Inside quotes, every quote that is left is the first of two. Elsewhere it is a character.
+    let doubled = isQuoted ? UInt8(exactly: quote) : nil
+    guard let escape = ownEscape ?? doubled else { return span }
+    let source = UnsafeRawPointer(chunk.memory + Int(span.offset))
+    let offset = chunk.scratchOffset + cursor.scratch
+    var copy = PlainCopy(
+      source: source, count: Int(span.length), target: chunk.memory + offset,
+      stops: (escape, doubled ?? escape))
+    copy.skipPlain()
+    guard copy.index < copy.count, chunk.byteCount - cursor.scratch >= copy.count else {
+      return span
+    }
+    copy.takeSkipped()
+    while copy.index < copy.count {
+      let byte = source.load(fromByteOffset: copy.index, as: UInt8.self)
+      var literal = 0
+      if byte == ownEscape {
+        literal =
+          dialect.escapedLength(
+            source, at: copy.index + 1, count: copy.count, atEnd: true) ?? 0
+      } else if copy.index + 1 < copy.count {
+        literal = 1
+      }
+      if literal > 0 { copy.index += 1 }
+      copy.take(max(1, literal))
+      copy.takePlain()
+    }
+    cursor.scratch += copy.written
+    return TextSpan(
+      offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: copy.written))
+  }
+}
+
+/// Copies the bytes between two kinds of bytes to a place of the same size, sixteen at a time.
+private struct PlainCopy {
+  private typealias Block = SIMD16<UInt8>
+
+  let source: UnsafeRawPointer
+  let count: Int
+  private let target: UnsafeMutableRawPointer
+  private let stops: (Block, Block)
+  /// How many bytes are done with, and how many of them were copied: never more.
+  var index = 0
+  private(set) var written = 0
+
+  init(
+    source: UnsafeRawPointer, count: Int, target: UnsafeMutableRawPointer, stops: (UInt8, UInt8)
+  ) {
+    self.source = source
+    self.count = count
+    self.target = target
+    self.stops = (Block(repeating: stops.0), Block(repeating: stops.1))
+  }
+
+  /// Where the first stop of a block is; 16: it has none.
+  @inline(__always)
+  private func firstStop(_ block: Block) -> Int {
+    // A mask of SIMD16 is sixteen bytes of 0x00 or 0xFF: the cast only renames them.
+    let marks = unsafeBitCast((block .== stops.0) .| (block .== stops.1), to: SIMD2<UInt64>.self)
+    if marks[0] != 0 { return UInt64(littleEndian: marks[0]).trailingZeroBitCount &>> 3 }
+    if marks[1] != 0 { return 8 &+ UInt64(littleEndian: marks[1]).trailingZeroBitCount &>> 3 }
+    return 16
+  }
+
+  @inline(__always)
+  private func isStop(_ byte: UInt8) -> Bool { byte == stops.0[0] || byte == stops.1[0] }
+
+  @inline(__always)
+  private func byte(_ index: Int) -> UInt8 { source.load(fromByteOffset: index, as: UInt8.self) }
+
+  /// Goes on to the next stop, or the end, and copies nothing.
+  mutating func skipPlain() {
+    while count &- index >= 16 {
+      let place = firstStop(source.loadUnaligned(fromByteOffset: index, as: Block.self))
+      index &+= place
+      if place < 16 { return }
+    }
+    while index < count, !isStop(byte(index)) { index &+= 1 }
+  }
+
+  /// Copies what was skipped at the beginning.
+  mutating func takeSkipped() {
+    target.copyMemory(from: source, byteCount: index)
+    written = index
+  }
+
+  /// Copies up to the next stop, or the end. What is written too much, sixteen bytes at a time, lies before
+  /// the end of the place, since no more was written than was read.
+  mutating func takePlain() {
+    while count &- index >= 16 {
+      let block = source.loadUnaligned(fromByteOffset: index, as: Block.self)
+      target.storeBytes(of: block, toByteOffset: written, as: Block.self)
+      let place = firstStop(block)
+      index &+= place
+      written &+= place
+      if place < 16 { return }
+    }
+    while index < count, !isStop(byte(index)) { take(1) }
+  }
+
+  /// Copies the next bytes, whatever they are.
+  ///
+  /// - Precondition: there are as many.
+  mutating func take(_ length: Int) {
+    for _ in 0..<length {
+      target.storeBytes(of: byte(index), toByteOffset: written, as: UInt8.self)
+      index &+= 1
+      written &+= 1
+    }
+  }
+}

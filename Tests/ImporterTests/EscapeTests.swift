@@ -1,0 +1,31 @@
+import TestSupport
+import Testing
+
+@testable import Importer
+
+/// Escapes at every place of fields of every length around that of the vectors they are looked for with.
+@Suite struct EscapeTests {
+  @Test(arguments: [nil, 0x5C] as [UInt8?])
+  func everyPlace(escape: UInt8?) throws {
+    var random = SplitMix64(seed: 1)
+    let dialect = try escape.map { try Dialect(escape: $0) } ?? .rfc4180
+    let special: [UInt8] = escape.map { [$0, $0] } ?? [0x22, 0x22]
+    for length in 0...50 {
+      var records: [UInt8] = Array("a,b\n".utf8)
+      for place in 0...length {
+        var field = (0..<length).map { UInt8(0x61 + $0 % 26) }
+        field.insert(contentsOf: special, at: place)
+        // Several, some of them next to each other.
+        for _ in 0..<Int.random(in: 0...3, using: &random) {
+          let other = Int.random(in: 0...length, using: &random)
+          if other != place + 1 { field.insert(contentsOf: special, at: min(other, place)) }
+        }
+        records += [0x22] + field + Array("\",".utf8)
+        // Without quotes an escape is one all the same.
+        records += escape.map { [0x78, $0, 0x2C] + field.prefix(place + 2) } ?? Array("1".utf8)
+        records.append(0x0A)
+      }
+      try expectAgreement(ReferenceParser(records, dialect: dialect), Feed(dialect: dialect))
+    }
+  }
+}
