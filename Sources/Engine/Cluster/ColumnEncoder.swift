@@ -280,23 +280,44 @@ extension TypedScan {
       if unit != 1 { collector.scale(by: unit) }
       return true
     case .doubles:
-      guard let scale = singleScale else { return false }
-      // One scale: numbers order like their mantissas.
-      var low = Int64.max
-      var high = Int64.min
+      withUnsafeTemporaryAllocation(byteCount: NumberSpelling.capacity, alignment: 8) { room in
+        guard let base = room.baseAddress else { return }
+        forEachBound(column) { number in
+          let count = NumberSpelling.write(number, to: base)
+          _ = collector.add(SpellingView(UnsafeRawBufferPointer(start: base, count: count)))
+        }
+      }
+      return true
+    }
+  }
+
+  /// The lowest and the highest number of each scale: numbers of one scale order like their mantissas, so that the bounds of
+  /// all are among them.
+  ///
+  /// - Precondition: no misfits.
+  private func forEachBound(_ column: GatheredColumn, _ body: (ScaledNumber) -> Void) {
+    if let scale = singleScale {
+      var (low, high) = (Int64.max, Int64.min)
       for row in 0..<column.rowCount where scales[row] != Self.null {
         low = min(low, numbers[row])
         high = max(high, numbers[row])
       }
-      return withUnsafeTemporaryAllocation(
-        byteCount: NumberSpelling.capacity, alignment: 8
-      ) { room in
-        guard let base = room.baseAddress else { return false }
-        for mantissa in [low, high] {
-          let count = NumberSpelling.write(ScaledNumber(mantissa: mantissa, scale: scale), to: base)
-          _ = collector.add(SpellingView(UnsafeRawBufferPointer(start: base, count: count)))
-        }
-        return true
+      body(ScaledNumber(mantissa: low, scale: scale))
+      body(ScaledNumber(mantissa: high, scale: scale))
+      return
+    }
+    // A place for every mark, that of nulls too, so that nothing is asked for each row.
+    withUnsafeTemporaryAllocation(of: (low: Int64, high: Int64).self, capacity: 256) { bounds in
+      bounds.initialize(repeating: (.max, .min))
+      for row in 0..<column.rowCount {
+        let place = Int(scales[row])
+        bounds[place].low = min(bounds[place].low, numbers[row])
+        bounds[place].high = max(bounds[place].high, numbers[row])
+      }
+      for scale in 0...UInt8(ScaledNumber.maximumScale) where scaleMask & (1 << UInt32(scale)) != 0
+      {
+        body(ScaledNumber(mantissa: bounds[Int(scale)].low, scale: scale))
+        body(ScaledNumber(mantissa: bounds[Int(scale)].high, scale: scale))
       }
     }
   }

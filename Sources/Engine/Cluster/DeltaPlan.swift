@@ -11,6 +11,26 @@ struct DeltaPlan {
   private var highestStart = Int64.min
   private var overflows = false
 
+  init() {}
+
+  /// Of a column with a number in every row.
+  ///
+  /// - Precondition: there is a row, and no difference between two rows overflows.
+  init(_ numbers: UnsafePointer<Int64>, count: Int) {
+    first = numbers[0]
+    var block = 0
+    while block < count {
+      add(start: numbers[block])
+      let end = min(block &+ DeltaNumbers.blockMask &+ 1, count)
+      var previous = numbers[block]
+      for row in block &+ 1..<end {
+        add(delta: numbers[row] &- previous)
+        previous = numbers[row]
+      }
+      block = end
+    }
+  }
+
   @inline(__always)
   mutating func add(_ number: Int64, row: Int) {
     if first == nil {

@@ -12,4 +12,27 @@ struct FrameHistogram: ~Copyable {
     counts[width] &+= 1
     lengths[width] &+= length
   }
+
+  /// Adds all numbers of a column without nulls, minus `base`, which none is below.
+  ///
+  /// Every fourth row has a table of its own, with count and length in one word: an addition need not wait for the one of the
+  /// row before, which mostly has the same width.
+  func add(_ numbers: UnsafePointer<Int64>, minus base: Int64, _ column: GatheredColumn) {
+    let widths = 65
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 4 * widths) { tables in
+      guard let table = tables.baseAddress else { return }
+      table.update(repeating: 0, count: 4 * widths)
+      for row in 0..<column.rowCount {
+        let width = BitPacking.width(UInt64(bitPattern: numbers[row] &- base))
+        table[(row & 3) &* widths &+ width] &+= 1 &<< 40 | UInt64(column.spans[row].length)
+      }
+      for width in 0..<widths {
+        let sum =
+          table[width] &+ table[widths &+ width] &+ table[2 &* widths &+ width]
+          &+ table[3 &* widths &+ width]
+        counts[width] &+= Int(truncatingIfNeeded: sum &>> 40)
+        lengths[width] &+= Int(truncatingIfNeeded: sum & (1 &<< 40 &- 1))
+      }
+    }
+  }
 }

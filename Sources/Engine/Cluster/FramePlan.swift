@@ -28,36 +28,24 @@ struct FramePlan {
     _ column: GatheredColumn, _ scan: TypedScan, scale: UInt8?, effort: EncodingEffort,
     histogram: inout FrameHistogram
   ) {
-    var minimum = Int64.max
-    var maximum = Int64.min
     var misfits = PackedStringsPlan()
-    var deltas = DeltaPlan()
-    let highest = scale ?? TypedScan.largestScale
-    let lowest = scale ?? 0
-    for row in 0..<column.rowCount {
-      let mark = scan.scales[row]
-      if mark >= lowest && mark <= highest {
-        let number = scan.numbers[row]
-        minimum = min(minimum, number)
-        maximum = max(maximum, number)
-        deltas.add(number, row: row)
-      } else {
-        deltas.addGap(row: row)
-        if mark != TypedScan.null { misfits.add(length: Int(column.spans[row].length)) }
-      }
-    }
-    guard misfits.count <= column.maximumExceptions, minimum <= maximum else { return nil }
-    base = minimum
+    let deltas: DeltaPlan
+    let maximum: Int64
     histogram.clear()
-    for row in 0..<column.rowCount {
-      let mark = scan.scales[row]
-      if mark >= lowest && mark <= highest {
-        histogram.add(
-          BitPacking.width(UInt64(bitPattern: scan.numbers[row] &- minimum)),
-          length: Int(column.spans[row].length))
-      }
+    let isDense =
+      scan.misfits == 0 && column.nullCount == 0 && (scale == nil || scan.singleScale == scale)
+    if isDense, let bounds = Self.bounds(scan.numbers, count: column.rowCount) {
+      (base, maximum) = bounds
+      deltas = DeltaPlan(scan.numbers, count: column.rowCount)
+      histogram.add(scan.numbers, minus: base, column)
+    } else {
+      guard
+        let rest = Self.scatteredBounds(
+          column, scan, (scale ?? 0)...(scale ?? TypedScan.largestScale), &misfits, &histogram)
+      else { return nil }
+      (base, maximum, deltas) = rest
     }
-    let widest = BitPacking.width(UInt64(bitPattern: maximum &- minimum))
+    let widest = BitPacking.width(UInt64(bitPattern: maximum &- base))
     choosePlain(column, misfits, widest, histogram)
     first = deltas.first ?? 0
     let marks = RowMarks.size(column, exceptions: Self.priced(misfits, column)) &+ Self.formSize
@@ -75,6 +63,44 @@ struct FramePlan {
         take(.sized(sized), sized.size)
       }
     }
+  }
+
+  /// The lowest and the highest number; nil when their difference is none, so that those between rows may be none either.
+  private static func bounds(_ numbers: UnsafePointer<Int64>, count: Int) -> (Int64, Int64)? {
+    var (minimum, maximum) = (Int64.max, Int64.min)
+    for row in 0..<count {
+      minimum = min(minimum, numbers[row])
+      maximum = max(maximum, numbers[row])
+    }
+    return maximum.subtractingReportingOverflow(minimum).overflow ? nil : (minimum, maximum)
+  }
+
+  /// Bounds and differences where not every row has a number that fits; nil when too many have none.
+  private static func scatteredBounds(
+    _ column: GatheredColumn, _ scan: TypedScan, _ scales: ClosedRange<UInt8>,
+    _ misfits: inout PackedStringsPlan, _ histogram: inout FrameHistogram
+  ) -> (minimum: Int64, maximum: Int64, DeltaPlan)? {
+    var (minimum, maximum) = (Int64.max, Int64.min)
+    var deltas = DeltaPlan()
+    for row in 0..<column.rowCount {
+      let mark = scan.scales[row]
+      if scales.contains(mark) {
+        let number = scan.numbers[row]
+        minimum = min(minimum, number)
+        maximum = max(maximum, number)
+        deltas.add(number, row: row)
+      } else {
+        deltas.addGap(row: row)
+        if mark != TypedScan.null { misfits.add(length: Int(column.spans[row].length)) }
+      }
+    }
+    guard misfits.count <= column.maximumExceptions, minimum <= maximum else { return nil }
+    for row in 0..<column.rowCount where scales.contains(scan.scales[row]) {
+      histogram.add(
+        BitPacking.width(UInt64(bitPattern: scan.numbers[row] &- minimum)),
+        length: Int(column.spans[row].length))
+    }
+    return (minimum, maximum, deltas)
   }
 
   /// Exceptions priced before their shortest length is known.

@@ -28,7 +28,7 @@ enum NumberSpelling {
     if count &- 1 < 8 { return count > 0 ? parseShort(spelling.firstWord, count) : .misfit }
     let first = spelling[0]
     guard first &- 0x30 < 10 || first == 0x2D, count <= 21 else { return .misfit }
-    return parseLong(spelling)
+    return parseMiddle(spelling) ?? parseLong(spelling)
   }
 
   /// Up to eight bytes at once, in one register; see Daniel Lemire, "Quickly parsing eight digits".
@@ -59,6 +59,46 @@ enum NumberSpelling {
     guard areDigits(aligned) else { return .misfit }
     let magnitude = Int64(truncatingIfNeeded: eightDigits(aligned))
     if isNegative && magnitude == 0 { return .misfit }
+    return ScaledNumber(
+      mantissa: isNegative ? 0 &- magnitude : magnitude, scale: UInt8(truncatingIfNeeded: scale))
+  }
+
+  /// Two registers, where each holds at most eight digits: of a whole number, or before and behind the point. Most
+  /// numbers of 9 to 17 bytes are such; nil for others, and for what is no number.
+  @inline(__always)
+  private static func parseMiddle(_ spelling: SpellingView) -> ScaledNumber? {
+    let isNegative = spelling[0] == 0x2D
+    let start = isNegative ? 1 : 0
+    let count = spelling.count &- start
+    guard count >= 9, count <= 17 else { return nil }
+    let head = spelling.fullWord(at: start)
+    // Digits of the first register, those of the second, and how many of them are behind the point.
+    var (whole, rest, scale) = (8, count &- 8, 0)
+    let difference = head ^ 0x2E2E_2E2E_2E2E_2E2E
+    let points = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+    if points != 0 {
+      // The lowest mark is exact; a second point is no digit of the second register.
+      whole = points.trailingZeroBitCount &>> 3
+      rest = count &- whole &- 1
+      scale = rest
+    } else if spelling[start &+ 8] == 0x2E {
+      rest = count &- 9
+      scale = rest
+    }
+    guard whole >= 1, rest >= 1, rest <= 8 else { return nil }
+    let zeros: UInt64 = 0x3030_3030_3030_3030
+    // Zeros stand in front of the digits; a shift by all 64 bits leaves none.
+    let high =
+      head &<< UInt64(truncatingIfNeeded: (8 &- whole) &* 8)
+      | zeros >> UInt64(truncatingIfNeeded: whole &* 8)
+    let kept = UInt64.max &<< UInt64(truncatingIfNeeded: (8 &- rest) &* 8)
+    let low = spelling.fullWord(at: spelling.count &- 8) & kept | zeros & ~kept
+    guard areDigits(high), areDigits(low) else { return nil }
+    if head & 0xFF == 0x30 && (whole > 1 || scale == 0) { return nil }
+    // At most 16 digits.
+    let magnitude = Int64(
+      truncatingIfNeeded: eightDigits(high) &* integerPowerOfTen(rest) &+ eightDigits(low))
+    if isNegative && magnitude == 0 { return nil }
     return ScaledNumber(
       mantissa: isNegative ? 0 &- magnitude : magnitude, scale: UInt8(truncatingIfNeeded: scale))
   }

@@ -21,7 +21,8 @@ struct Symbol: Equatable, BitwiseCopyable {
 /// Finds the longest symbol that a text begins with.
 ///
 /// Symbols of three bytes and more are found through a hash of their first three, those with the same
-/// hash chained with the longest first; shorter ones through a table of all pairs of bytes.
+/// hash chained with the longest first, or, where these are many, through a hash of all of their bytes
+/// (`ExactSymbols`); shorter ones through a table of all pairs of bytes.
 struct SymbolMatcher: ~Copyable {
   struct Match {
     /// The code; where no symbol fits, that of the byte: itself when codes are wide, else 256 more.
@@ -35,17 +36,29 @@ struct SymbolMatcher: ~Copyable {
     var mask: UInt64
     var code: UInt16
     var length: UInt16
-    /// The next slot of the chain; 0 at its end.
+    /// The next slot of the chain, and 0 at its end; or the lengths of its symbols, marked as such.
     var next: UInt32
 
     /// Matches nothing: no masked word is 1.
     static let empty = Slot(value: 1, mask: 0, code: 0, length: 0, next: 0)
   }
 
+  /// The slots of a chain while symbols are taken in.
+  struct Chain: BitwiseCopyable {
+    var last: UInt32 = 0
+    var count: UInt32 = 0
+  }
+
   private static let hashBits = 12
   private static let headCount = 1 << hashBits
+  /// What marks `Slot.next` as lengths: bit n for length n.
+  private static let lengthsMark: UInt32 = 1 << 31
+  /// A longer chain takes more time than a look for each length that its symbols have.
+  private static let longestChain = 4
 
   private var slots = Scratch<Slot>(capacity: headCount + SymbolTable.Width.wide.maximumCount)
+  private var chains = Scratch<Chain>(capacity: headCount)
+  private var exact = ExactSymbols()
   /// For each two bytes, first one low: `code | length << 12`.
   private var pairs = Scratch<UInt16>(capacity: 1 << 16)
   private var symbols = Scratch<Symbol>(capacity: SymbolTable.Width.wide.maximumCount)
@@ -73,6 +86,8 @@ struct SymbolMatcher: ~Copyable {
     for index in 0..<count { symbols.pointer[index] = list[index] }
     slots.pointer.update(repeating: .empty, count: Self.headCount)
     loadPairs()
+    chains.pointer.update(repeating: Chain(), count: Self.headCount)
+    exact.removeAll()
     var free = Self.headCount
     // The longest first, so that chains begin with them.
     for index in stride(from: count - 1, through: 0, by: -1) {
@@ -82,16 +97,34 @@ struct SymbolMatcher: ~Copyable {
         value: symbol.bytes, mask: UInt64.max >> UInt64(64 - symbol.length * 8),
         code: UInt16(truncatingIfNeeded: index + width.base),
         length: UInt16(truncatingIfNeeded: symbol.length), next: 0)
-      var place = Self.hash(symbol.bytes)
-      if slots.pointer[place].length == 0 {
-        slots.pointer[place] = slot
-        continue
+      let head = Self.hash(symbol.bytes)
+      let chain = chains.pointer[head]
+      var place = head
+      if chain.count > 0 {
+        place = free
+        slots.pointer[Int(chain.last)].next = UInt32(truncatingIfNeeded: free)
+        free += 1
       }
-      while slots.pointer[place].next != 0 { place = Int(slots.pointer[place].next) }
-      slots.pointer[place].next = UInt32(truncatingIfNeeded: free)
-      slots.pointer[free] = slot
-      free += 1
+      slots.pointer[place] = slot
+      chains.pointer[head] = Chain(
+        last: UInt32(truncatingIfNeeded: place), count: chain.count &+ 1)
     }
+    for head in 0..<Self.headCount where Int(chains.pointer[head].count) > Self.longestChain {
+      replaceChain(head)
+    }
+  }
+
+  /// Files the symbols of a long chain by all of their bytes.
+  private mutating func replaceChain(_ head: Int) {
+    var lengths = Self.lengthsMark
+    var place = head
+    repeat {
+      let slot = slots.pointer[place]
+      exact.insert(slot.value, length: slot.length, code: slot.code)
+      lengths |= 1 << UInt32(slot.length)
+      place = Int(slot.next)
+    } while place != 0
+    slots.pointer[head].next = lengths
   }
 
   private mutating func loadPairs() {
@@ -124,6 +157,10 @@ struct SymbolMatcher: ~Copyable {
       if word & slot.mask == slot.value {
         return Match(code: Int(slot.code), length: Int(slot.length))
       }
+      if slot.next >= Self.lengthsMark {
+        if let match = exact.match(word, lengths: slot.next, most: 8) { return match }
+        break
+      }
       place = Int(slot.next)
     } while place != 0
     let short = Int(pairs.pointer[Int(truncatingIfNeeded: word & 0xFFFF)])
@@ -139,6 +176,10 @@ struct SymbolMatcher: ~Copyable {
       let slot = slots[place]
       if word & slot.mask == slot.value, Int(slot.length) <= remaining {
         return Match(code: Int(slot.code), length: Int(slot.length))
+      }
+      if slot.next >= Self.lengthsMark {
+        if let match = exact.match(word, lengths: slot.next, most: remaining) { return match }
+        break
       }
       place = Int(slot.next)
     } while place != 0
