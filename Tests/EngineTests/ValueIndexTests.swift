@@ -126,13 +126,13 @@ struct ValueIndexTests {
         try Self.compare(Self.index(database, transaction).reader(), twin, &random)
       }
       let reader = try database.snapshot().table("a").valueIndexReader(ofColumn: 1)
-      try Self.compare(try #require(reader), twin, &random)
+      try Self.compare(try #require(reader).entries, twin, &random)
     }
     #expect(try database.check().problems == [])
   }
 
   private static func compare(
-    _ reader: ValueIndexReader, _ twin: Set<[Int64]>, _ random: inout SplitMix64
+    _ reader: IndexReader, _ twin: Set<[Int64]>, _ random: inout SplitMix64
   ) throws {
     for _ in 0..<10 {
       let low = Int64.random(in: -1...10, using: &random)

@@ -46,6 +46,14 @@ package struct KeyCode: Sendable, Equatable {
     return Self.firstHash &+ Int64(truncatingIfNeeded: hash(spelling) & mask)
   }
 
+  /// The codes of spellings that are their own.
+  static let integers: ClosedRange<Int64> = -999_999_999_999_999_999...999_999_999_999_999_999
+
+  /// The codes of all others.
+  var hashes: ClosedRange<Int64> {
+    Self.firstHash...Self.firstHash + Int64((1 as UInt64) << UInt64(bits) - 1)
+  }
+
   /// The number that up to 18 digits say: no sign but a minus, no zeros in front, no `-0`.
   static func integer(_ spelling: UnsafeRawBufferPointer) -> Int64? {
     let isNegative = spelling.first == 0x2D

@@ -84,6 +84,13 @@ package final class KeyIndex {
     }
   }
 
+  /// The entries, for a few codes or ranges of them.
+  ///
+  /// - Complexity: O(n log n) for n entries that are in no run yet.
+  package func reader() throws -> IndexReader {
+    IndexReader(runs, try readable(), pending: pending.sorted())
+  }
+
   /// Lets go of the file's mapped pages now and then: looking keys up at random would map all of a large
   /// file, and what is mapped counts as the process's memory.
   ///

@@ -52,9 +52,9 @@ package final class ValueIndex {
   }
 
   /// The entries, for looking values up.
-  package func reader() throws -> ValueIndexReader {
+  package func reader() throws -> IndexReader {
     sortPending()
-    return ValueIndexReader(code, runs, try readable(), pending: pending)
+    return IndexReader(runs, try readable(), pending: pending)
   }
 
   private func sortPending() {

@@ -43,14 +43,17 @@ package final class SalvagedTable: LeafSource {
   package var objectCount: Int { table.count }
   package var changeCount: Int { 0 }
   package func checkUnchanged(since changes: Int) {}
-  package func valueIndexReader(ofColumn id: UInt32) -> ValueIndexReader? { nil }
+  package func valueIndexReader(ofColumn id: UInt32) -> (code: ValueCode, entries: IndexReader)? {
+    nil
+  }
+  package func keyIndexReader(ofColumn id: UInt32) -> (code: KeyCode, entries: IndexReader)? { nil }
   package func leaf(holding key: Int64) throws -> Leaf? { try table.leaf(holding: key) }
   package func leafCount() throws -> Int { try table.leafCount() }
 
-  /// Calls `body` with every leaf that is sound.
+  /// Calls `body` with one leaf that is sound after the other, until it returns false.
   ///
   /// - Complexity: O(bytes of the columns asked for).
-  package func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
+  package func walkLeaves(_ body: (Leaf) throws -> Bool) throws {
     let tree = table.tree
     guard tree.root.level > 0 else { return }
     // The last key that an object below an entry can have is one less than the next entry's first.
@@ -79,7 +82,11 @@ package final class SalvagedTable: LeafSource {
         let leaf = try Leaf(entry, tree.blocks, end: tree.end)
         try verify(leaf, end: end)
         // What the caller throws is not the leaf's fault.
-        do { try translatingErrors(path) { try body(leaf) } } catch { throw Passed(error: error) }
+        do {
+          guard try translatingErrors(path, { try body(leaf) }) else { return }
+        } catch {
+          throw Passed(error: error)
+        }
       } catch let passed as Passed {
         throw passed.error
       } catch {

@@ -8,11 +8,11 @@ package protocol LeafSource {
   var path: String { get }
   var objectCount: Int { get throws }
 
-  /// Calls `body` with every leaf, in the order of keys. A leaf may be read for as long as it and the source
-  /// live and the transaction, if there is one, has not ended.
+  /// Calls `body` with one leaf after the other, in the order of keys, until it returns false. A leaf may be read for
+  /// as long as it and the source live and the transaction, if there is one, has not ended.
   ///
   /// - Throws: `EngineError.damaged`, and what `body` throws.
-  func forEachLeaf(_ body: (Leaf) throws -> Void) throws
+  func walkLeaves(_ body: (Leaf) throws -> Bool) throws
 
   /// The leaf that holds a key if any does; nil when none can.
   ///
@@ -22,7 +22,12 @@ package protocol LeafSource {
   /// A column's secondary index; nil when it has none that may be used.
   ///
   /// - Parameter id: the column's permanent number.
-  func valueIndexReader(ofColumn id: UInt32) throws -> ValueIndexReader?
+  func valueIndexReader(ofColumn id: UInt32) throws -> (code: ValueCode, entries: IndexReader)?
+
+  /// The primary key's index; nil when the column is not the primary key, or its index may not be used.
+  ///
+  /// - Parameter id: the column's permanent number.
+  func keyIndexReader(ofColumn id: UInt32) throws -> (code: KeyCode, entries: IndexReader)?
 
   /// Grows with every change to the objects or the columns.
   var changeCount: Int { get }
@@ -39,6 +44,14 @@ package protocol LeafSource {
 }
 
 extension LeafSource {
+  /// Calls `body` with every leaf.
+  package func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
+    try walkLeaves { leaf in
+      try body(leaf)
+      return true
+    }
+  }
+
   /// The places of columns.
   ///
   /// - Throws: `EngineError.noSuchColumn`.
@@ -55,13 +68,13 @@ extension LeafSource {
 }
 
 extension LeafSource {
-  /// Calls `body` with every leaf that holds one of some objects, and their rows.
+  /// Calls `body` with one leaf that holds one of some objects after the other, and their rows, until it returns false.
   ///
   /// - Parameter keys: ascending; those that no object has are passed over.
   /// - Complexity: O(log n) for each leaf, and for each key that none of them holds.
   /// - Throws: as `forEachLeaf`.
-  package func forEachLeaf(
-    holding keys: [Int64], _ body: (Leaf, _ rows: [Int]) throws -> Void
+  package func walkLeaves(
+    holding keys: [Int64], _ body: (Leaf, _ rows: [Int]) throws -> Bool
   ) throws {
     let changes = changeCount
     var next = 0
@@ -80,7 +93,7 @@ extension LeafSource {
         } while next < keys.count && keys[next] <= last
       }
       if rows.isEmpty { continue }
-      try withExtendedLifetime(leaf) { try body(leaf, rows) }
+      guard try withExtendedLifetime(leaf, { try body(leaf, rows) }) else { return }
       try checkUnchanged(since: changes)
     }
   }

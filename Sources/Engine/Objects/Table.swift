@@ -155,10 +155,15 @@ public struct Table: Sendable {
     }
   }
 
-  package func valueIndexReader(ofColumn id: UInt32) throws -> ValueIndexReader? {
+  package func valueIndexReader(ofColumn id: UInt32) -> (code: ValueCode, entries: IndexReader)? {
     entry.valueIndexes.first { $0.column == id }.map {
-      ValueIndexReader($0.code, $0.runs, IndexBlocks(tree.blocks, end: tree.end))
+      ($0.code, IndexReader($0.runs, IndexBlocks(tree.blocks, end: tree.end)))
     }
+  }
+
+  package func keyIndexReader(ofColumn id: UInt32) -> (code: KeyCode, entries: IndexReader)? {
+    guard let column = schema.keyColumn, schema.columnIDs[column] == id else { return nil }
+    return (schema.keyCode, IndexReader(entry.index, IndexBlocks(tree.blocks, end: tree.end)))
   }
 
   /// The object with a primary key; nil when there is none.
@@ -265,12 +270,11 @@ public struct Table: Sendable {
     try forEachLeaf { leaf in try scan.forEachView(leaf, body) }
   }
 
-  /// Calls `body` with every leaf, in the order of keys.
-  package func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
+  package func walkLeaves(_ body: (Leaf) throws -> Bool) throws {
     try reading {
       var cursor = tree.clusters()
       while let location = try cursor.next() {
-        try body(try Leaf(location.entry, tree.blocks, end: tree.end))
+        guard try body(try Leaf(location.entry, tree.blocks, end: tree.end)) else { return }
       }
     }
   }

@@ -10,12 +10,23 @@ extension TableEditor {
     return valueIndexes.first { $0.column == schema.columnIDs[column] }
   }
 
-  package func valueIndexReader(ofColumn id: UInt32) throws -> ValueIndexReader? {
+  package func valueIndexReader(
+    ofColumn id: UInt32
+  ) throws -> (code: ValueCode, entries: IndexReader)? {
     try use {
       guard let index = valueIndexes.first(where: { $0.column == id }), index.isComplete else {
         return nil
       }
-      return try index.reader()
+      return (index.code, try index.reader())
+    }
+  }
+
+  package func keyIndexReader(
+    ofColumn id: UInt32
+  ) throws -> (code: KeyCode, entries: IndexReader)? {
+    try use {
+      guard let column = schema.keyColumn, schema.columnIDs[column] == id else { return nil }
+      return (schema.keyCode, try index.reader())
     }
   }
 

@@ -2,7 +2,7 @@
 extension TableEditor: LeafSource {
   package var objectCount: Int { get throws { try count() } }
 
-  package func forEachLeaf(_ body: (Leaf) throws -> Void) throws {
+  package func walkLeaves(_ body: (Leaf) throws -> Bool) throws {
     var position: UInt64 = 0
     let changes = changeCount
     while let place = try use({ try tree.place(ofPosition: position) }) {
@@ -13,7 +13,7 @@ extension TableEditor: LeafSource {
       }
       position += UInt64(leaf.rowCount)
       // Whatever the body does, queries of its own included, the leaf stays.
-      try withExtendedLifetime(leaf) { try body(leaf) }
+      guard try withExtendedLifetime(leaf, { try body(leaf) }) else { return }
       try checkUnchanged(since: changes)
     }
   }

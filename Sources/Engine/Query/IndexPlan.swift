@@ -1,4 +1,4 @@
-/// How a query finds the rows that its filter may select: by secondary indexes, or not.
+/// How a query finds the rows that its filter may select: by indexes, the primary key's or others, or not.
 ///
 /// A filter can use indexes when it is a test of a column with one, a conjunction of which one part can, or
 /// a disjunction of which all can. What the indexes name is a superset of the rows that match: each is
@@ -10,7 +10,7 @@ struct IndexPlan {
   /// A column's index, and the codes that its values may have.
   struct Lookup {
     let columnID: UInt32
-    let index: ValueIndexReader
+    let index: IndexReader
     let codes: [ClosedRange<Int64>]
   }
 
@@ -45,12 +45,22 @@ struct IndexPlan {
     switch predicate {
     case .constant(let isTrue): return isTrue ? nil : IndexPlan([], 0)
     case .test(let test):
-      guard let index = try source.valueIndexReader(ofColumn: test.columnID),
-        index.code.type == test.type, let codes = test.codes(index.code),
-        codes.count <= mostRanges
-      else { return nil }
-      let count = try codes.reduce(0 as UInt64) { $0 &+ (try index.count($1)) }
-      return IndexPlan([Lookup(columnID: test.columnID, index: index, codes: codes)], count)
+      var best: IndexPlan?
+      func consider(_ index: IndexReader, _ codes: [ClosedRange<Int64>]?) throws {
+        guard let codes, codes.count <= mostRanges else { return }
+        let count = try codes.reduce(0 as UInt64) { $0 &+ (try index.count($1)) }
+        guard count < best?.count ?? .max else { return }
+        best = IndexPlan([Lookup(columnID: test.columnID, index: index, codes: codes)], count)
+      }
+      if let index = try source.valueIndexReader(ofColumn: test.columnID),
+        index.code.type == test.type
+      {
+        try consider(index.entries, test.codes(index.code))
+      }
+      if let index = try source.keyIndexReader(ofColumn: test.columnID) {
+        try consider(index.entries, test.codes(index.code))
+      }
+      return best
     case .all(let parts):
       var best: IndexPlan?
       for part in parts {
@@ -148,6 +158,44 @@ extension CompiledTest {
       let prefix = pattern.literalPrefix
       return prefix.isEmpty ? nil : [ValueCode.codes(ofPrefix: prefix)]
     case .contains, .endsWith: return nil
+    }
+  }
+
+  /// The codes of all spellings of primary keys that the test may accept, ascending; nil when their index does not
+  /// help: it knows spellings, so it helps where these follow from the values.
+  func codes(_ code: KeyCode) -> [ClosedRange<Int64>]? {
+    if isNegated || reading.notation != nil { return nil }
+    func exact(_ text: [UInt8]) -> ClosedRange<Int64> {
+      let code = text.withUnsafeBytes(code.code)
+      return code...code
+    }
+    switch question {
+    case .text(let text) where type == .text && !text.ignoresCase:
+      switch text.kind {
+      case .equal(let text): return [exact(text)]
+      case .oneOf(let texts): return Self.joined(texts.map(exact))
+      default: return nil
+      }
+    case .integers(let set) where type == .int:
+      var codes: [ClosedRange<Int64>] = []
+      for range in set.ranges {
+        // Where there are few values, those with a plus are looked up by their hashes; else all hashes are.
+        let (width, isWide) = range.upperBound.subtractingReportingOverflow(range.lowerBound)
+        if !isWide, width < 8 {
+          for value in range {
+            let text = Array(String(value).utf8)
+            codes.append(exact(text))
+            if value >= 0 { codes.append(exact([0x2B] + text)) }
+          }
+        } else {
+          let low = max(range.lowerBound, KeyCode.integers.lowerBound)
+          let high = min(range.upperBound, KeyCode.integers.upperBound)
+          if low <= high { codes.append(low...high) }
+          codes.append(code.hashes)
+        }
+      }
+      return Self.joined(codes)
+    default: return nil
     }
   }
 

@@ -38,7 +38,10 @@ extension ResultReader {
       if names.isEmpty { return "no object can match" }
       let candidates = try plan.candidates()
       var leaves = 0
-      try table.forEachLeaf(holding: candidates) { _, _ in leaves += 1 }
+      try table.walkLeaves(holding: candidates) { _, _ in
+        leaves += 1
+        return true
+      }
       return "\(index): \(Self.shown(candidates.count)) "
         + "\(candidates.count == 1 ? "candidate" : "candidates") in \(Self.shown(leaves)) of "
         + "\(Self.shown(try table.leafCount())) leaves"

@@ -50,8 +50,6 @@ package final class ResultReader {
     try TableSchema(columnIndices.map { schema.columns[$0] }, table: table.name)
   }
 
-  private struct Enough: Error {}
-
   /// So many rows that the filter selects are enough; nil: all are wanted.
   var enough: Int? {
     guard query.sort.isEmpty, !query.isDistinct, let limit = query.limit else { return nil }
@@ -73,21 +71,18 @@ package final class ResultReader {
   /// Calls `body` with leaves in order and their rows that the filter selects, without regard to order
   /// and limit, until it returns false. A leaf that is left out has no such row.
   func forEachLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
-    do {
-      if let filter, let candidates = try candidates() {
-        try translatingErrors(table.path) {
-          try table.forEachLeaf(holding: candidates) { leaf, rows in
-            if try !body(leaf, try scan.rows(leaf, filter, among: rows)) { throw Enough() }
-          }
+    if let filter, let candidates = try candidates() {
+      try translatingErrors(table.path) {
+        try table.walkLeaves(holding: candidates) { leaf, rows in
+          try body(leaf, try scan.rows(leaf, filter, among: rows))
         }
-        return
       }
-      try table.forEachLeaf { leaf in
-        let rows =
-          try filter.map { try scan.rows(leaf, $0) } ?? RowBits(count: leaf.rowCount, all: true)
-        if try !body(leaf, rows) { throw Enough() }
-      }
-    } catch is Enough {
+      return
+    }
+    try table.walkLeaves { leaf in
+      let rows =
+        try filter.map { try scan.rows(leaf, $0) } ?? RowBits(count: leaf.rowCount, all: true)
+      return try body(leaf, rows)
     }
   }
 

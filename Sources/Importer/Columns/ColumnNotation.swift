@@ -152,8 +152,7 @@ struct StoredColumn {
     if column.notation == nil, reading.type == column.type, !isNumber { return true }
     var agrees = true
     let decoded = DecodedColumn()
-    try table.source.forEachLeaf { leaf in
-      guard agrees else { return }
+    try table.source.walkLeaves { leaf in
       try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
       for row in 0..<leaf.rowCount where agrees {
         guard let spelling = decoded[row] else { continue }
@@ -162,6 +161,7 @@ struct StoredColumn {
           column.type == .text
           ? value != nil : value == Value(spelling: spelling, as: column.reading)
       }
+      return agrees
     }
     return agrees
   }

@@ -57,25 +57,26 @@ struct TableContents {
   private func classes(ofIntegers index: Int) throws -> TypeSet {
     var classes: TypeSet = []
     let limit: Int64 = 1 << 53
-    try source.forEachLeaf { leaf in
+    try source.walkLeaves { leaf in
       let stored = try leaf.statistics(id: schema.columnIDs[index])
-      guard stored.nullCount < leaf.rowCount else { return }
+      guard stored.nullCount < leaf.rowCount else { return true }
       classes.formUnion(.int)
       guard let bounds = stored.integers, bounds.lowerBound >= -limit,
         bounds.upperBound <= limit
       else {
         classes.formUnion(.bigInt)
-        return
+        return false
       }
+      return true
     }
     return classes
   }
 
   private func hasValues(inColumn index: Int) throws -> Bool {
     var found = false
-    try source.forEachLeaf { leaf in
-      if found { return }
+    try source.walkLeaves { leaf in
       found = try leaf.statistics(id: schema.columnIDs[index]).nullCount < leaf.rowCount
+      return !found
     }
     return found
   }

@@ -13,7 +13,9 @@ struct SchemaModelTests {
   func tiny(seed: UInt64) throws {
     for seed in seed..<(Effort.isLong ? seed + 400 : seed + 1) {
       let storage = RecordingStorage(isRecording: false)
-      try run(seed * (Effort.isLong ? 7919 : 1), commits: Effort.rounds(40, long: 40), isFile: false) {
+      try run(
+        seed * (Effort.isLong ? 7919 : 1), commits: Effort.rounds(40, long: 40), isFile: false
+      ) {
         try Database.open(storage: storage, options: .tiny)
       }
     }
@@ -26,7 +28,8 @@ struct SchemaModelTests {
       var options = Database.Options.tiny
       // Large clusters get overlays, as those of a compacted file do.
       if seed % 2 == 0 { options.limits.overlayBytes = 2000...4000 }
-      try run(seed * (Effort.isLong ? 7919 : 1), commits: Effort.rounds(50, long: 50), isFile: true) { [options] in
+      try run(seed * (Effort.isLong ? 7919 : 1), commits: Effort.rounds(50, long: 50), isFile: true)
+      { [options] in
         try Database.open(folder.path("a.sheaf"), options: options)
       }
     }

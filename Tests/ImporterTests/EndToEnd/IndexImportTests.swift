@@ -60,4 +60,82 @@ import TestSupport
     }
     try again.close()
   }
+
+  /// Keys as people spell them: what one says twice, with a plus or as a decimal, are two keys of one value.
+  private static let spellings = [
+    "5", "+5", "-7", "0", "+0", "12", "999999999999999999", "1000000000000000000",
+    "-1000000000000000000", "+1000000000000000000", "9223372036854775807", "-9223372036854775808",
+    "-999999999999999999", "6", "+11",
+  ]
+
+  private enum Keys: CaseIterable {
+    case integers, doubles, texts
+    var spellings: [String] {
+      switch self {
+      case .integers: IndexImportTests.spellings
+      case .doubles: ["5", "5.0", "-7.25", "0", "6.50", "1e3", "12"]
+      case .texts: IndexImportTests.spellings + ["", "5.0", "a", "A", "á", "05", "a b"]
+      }
+    }
+  }
+
+  /// The primary key's index says which objects have a value, as a look at each object does: in a version, and in a
+  /// transaction that has changed them.
+  @Test(arguments: Keys.allCases)
+  private func primaryKeysAreFound(keys: Keys) throws {
+    let folder = try ImportFolder()
+    let spelled = keys.spellings.filter { !$0.isEmpty }
+    try folder.importCSV("id,n\n" + spelled.map { "\"\($0)\",1\n" }.joined()) { $0.key = "id" }
+    let database = try Database.open(folder.database)
+    var used = 0
+    func compare(_ source: any LeafSource, _ predicate: Predicate) throws {
+      func keys(_ use: IndexUse) throws -> [Int64] {
+        var keys: [Int64] = []
+        try ResultReader(Query(predicate), source, indexUse: use).forEachWindow(withKeys: true) {
+          keys += $0.keys
+        }
+        return keys
+      }
+      #expect(try keys(.always) == keys(.never), "\(predicate)")
+      if try Query(predicate).explanation(of: source).contains("index on 'id'") { used += 1 }
+    }
+    func compareAll(_ source: any LeafSource) throws {
+      let id = column("id")
+      for text in keys.spellings {
+        if keys == .texts {
+          for predicate in [
+            id == text, id.isEqual(to: text, ignoringCase: true), id >= text,
+            id.isIn([text, "12", "x"]),
+            id.beginsWith(text), id == text && column("n") == 1, id == text || id == "6",
+            id != text,
+          ] { try compare(source, predicate) }
+        } else if let value = Double(text) {
+          for predicate in [id == value, id > value, id.isBetween(value - 1...value + 1)] {
+            try compare(source, predicate)
+          }
+        }
+        guard keys == .integers, let value = Int(text) else { continue }
+        for predicate in [
+          id == value, id != value, id < value, id <= value, id > value, id >= value,
+          id.isIn([value, 12, 4]), id.isBetween(min(value, value / 2)...max(value, value / 2)),
+          !(id == value),
+          id == value && column("n") == 1, id == value || id == 12, id == value || column("n") == 2,
+        ] { try compare(source, predicate) }
+      }
+    }
+    try compareAll(database.snapshot().table("t"))
+    #expect(used > 10 || keys == .doubles)
+    try database.write { transaction in
+      let table = try transaction.table("t")
+      for key in [1, 4, 6] as [Int64] { try table.delete(key) }
+      switch keys {
+      case .texts: try table.insert([.text("12 and more"), .int(1)])
+      case .integers: try table.insert([.int(77), .int(2)])
+      case .doubles: try table.insert([.double(77), .int(2)])
+      }
+      try compareAll(table.editor)
+    }
+    try compareAll(database.snapshot().table("t"))
+    try database.close()
+  }
 }

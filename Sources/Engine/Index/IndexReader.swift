@@ -1,19 +1,16 @@
-/// The entries of a secondary index, of a version or of a transaction, for looking values up.
+/// The entries of an index, of a version or of a transaction, for looking codes up.
 ///
-/// What they say is a hint, as `ValueIndex` tells: an object may be gone or have another value by now.
+/// What they say is a hint, as `ValueIndex` and `KeyIndex` tell: an object may be gone or have another value by now.
 ///
 /// Thread rule: confined, while the version is held; of a transaction, until the index is changed.
-package struct ValueIndexReader {
-  package let code: ValueCode
+package struct IndexReader {
   private let runs: [IndexRun]
   private let blocks: IndexBlocks
   /// Entries that are in no run yet, ascending.
   private let pending: [IndexEntry]
 
-  package init(
-    _ code: ValueCode, _ runs: [IndexRun], _ blocks: IndexBlocks, pending: [IndexEntry] = []
-  ) {
-    self.code = code
+  /// - Parameter pending: ascending.
+  package init(_ runs: [IndexRun], _ blocks: IndexBlocks, pending: [IndexEntry] = []) {
     self.runs = runs
     self.blocks = blocks
     self.pending = pending
