@@ -141,6 +141,67 @@ struct FailedTransactionTests {
     }
   }
 
+  @Test("A query that cannot read a leaf ends the transaction")
+  func unreadableQuery() throws {
+    let storage = RecordingStorage(isRecording: false)
+    var place = 0
+    do {
+      let database = try Database.open(storage: storage)
+      try database.write { transaction in
+        try transaction.createTable("t", columns: [Column("s", .text)])
+        for row in 0..<300 { try transaction.table("t").insert([.text("row \(row * row)")]) }
+      }
+      // In its column, which is looked at when it is read.
+      try database.snapshot().table("t").forEachLeaf { leaf in
+        place = Int(leaf.entry.reference.offset) + Int(leaf.entry.reference.length) / 2
+      }
+      try database.close()
+    }
+    try [UInt8](repeating: 0x55, count: 64).withUnsafeBytes { try storage.write($0, at: place) }
+    let database = try Database.open(storage: storage)
+    let transaction = try database.beginWrite()
+    let table = try transaction.table("t")
+    do {
+      _ = try Query(column("s") == "row 4").keys(in: table)
+      Issue.record("it was read")
+    } catch EngineError.damaged {}
+    #expect(Self.isFailed { _ = try table.count })
+    do {
+      try transaction.commit()
+      Issue.record("it was committed")
+    } catch EngineError.transactionFailed {}
+  }
+
+  @Test("What a failed transaction knew of free pages is not what the next one goes by")
+  func mapOfFreePages() throws {
+    struct Oops: Error {}
+    let storage = FailingStorage(RecordingStorage(isRecording: false))
+    let database = try Database.open(storage: storage)
+    try database.write { transaction in
+      try transaction.createTable("t", columns: [Column("s", .text)])
+      try transaction.table("t").insert([.text("first")])
+    }
+    let map = try #require(database.space)
+    // One that was given up has failed in nothing.
+    #expect(throws: Oops.self) {
+      try database.write { transaction in
+        try transaction.table("t").insert([.text("given up")])
+        throw Oops()
+      }
+    }
+    try database.write { _ = try $0.table("t").insert([.text("second")]) }
+    #expect(database.space === map)
+    storage.fail(after: 0, code: Self.noSpace)
+    #expect(throws: EngineError.self) {
+      try database.write { _ = try $0.table("t").insert([.text("failed")]) }
+    }
+    #expect(storage.failure == .write)
+    try database.write { _ = try $0.table("t").insert([.text("third")]) }
+    #expect(database.space !== map)
+    #expect(try database.check().problems == [])
+    #expect(try database.snapshot().table("t").count == 3)
+  }
+
   // MARK: Every operation
 
   /// All public operations of a transaction, by what they are called in the sources.
@@ -417,6 +478,82 @@ struct FailedTransactionTests {
       #expect(throws: Never.self, "operation \(number)") { try writer.commit(version: 3) }
       if storage.failure == nil { break }
     }
+  }
+
+  @Test("Leaves that were written before one could not be are not open any more")
+  func closing() throws {
+    let storage = FailingStorage(RecordingStorage(isRecording: false))
+    let blocks = try BlockReader(storage: storage)
+    let writer = BlockWriter(storage: storage, space: SpaceMap(version: 1), length: 0)
+    let store = ClusterStore(writer: writer, blocks: blocks, baseEnd: 0, builder: ClusterBuilder())
+    store.columnIDs = [1]
+    var limits = TreeEditor.Limits()
+    (limits.clusterRows, limits.tailRows) = (1, 1)
+    let reader = TreeReader(blocks: blocks, root: .empty, end: 0)
+    let tree = try TreeEditor(reader: reader, clusters: store, limits: limits)
+    // What is written is handed on by the mebibyte.
+    let text = String(repeating: "text ", count: 130_000)
+    for key in 1...4 as ClosedRange<Int64> {
+      try tree.withTail(nextKey: key, appended: 0) {
+        try $0.rows.append(key: key, values: [.text("\(key)" + text)])
+      }
+    }
+    storage.fail(after: 0, code: 5, kinds: [.write])
+    #expect(throws: SystemError.self) { try tree.closeAll() }
+    try tree.checkInvariants()
+    storage.recover()
+    try tree.closeAll()
+    let root = try tree.seal()
+    try writer.writeOut()
+    try writer.commit(version: 2)
+    #expect(root.count == 4 && writer.bytesWritten < 5 * text.utf8.count)
+  }
+
+  @Test("A tree of which a node cannot be read is given up whole, or not at all")
+  func givingUp() throws {
+    var failures = 0
+    for number in 0..<40 {
+      let storage = FailingStorage(RecordingStorage(isRecording: false))
+      let space = SpaceMap(version: 1)
+      let blocks = try BlockReader(storage: storage)
+      let empty = space.filledBytes
+      var limits = TreeEditor.Limits()
+      (limits.nodeCapacity, limits.clusterRows, limits.tailRows) = (4, 4, 4)
+      func transaction(_ root: TreeRoot) throws -> (BlockWriter, TreeEditor) {
+        let end = UInt64(try storage.length())
+        let writer = BlockWriter(storage: storage, space: space, length: Int(end))
+        let store = ClusterStore(
+          writer: writer, blocks: blocks, baseEnd: end, builder: ClusterBuilder())
+        store.columnIDs = [1]
+        let reader = TreeReader(blocks: blocks, root: root, end: end)
+        return (writer, try TreeEditor(reader: reader, clusters: store, limits: limits))
+      }
+      var (writer, tree) = try transaction(.empty)
+      for key in 1...60 as ClosedRange<Int64> {
+        try tree.withTail(nextKey: key, appended: 1000) {
+          try $0.rows.append(key: key, values: [.text("row \(key)")])
+        }
+      }
+      let root = try tree.seal()
+      try writer.writeOut()
+      try writer.commit(version: 2)
+      (writer, tree) = try transaction(root)
+      storage.fail(after: number, code: 5, kinds: FailingStorage.Kind.all)
+      do {
+        try tree.removeAll()
+      } catch {
+        failures += 1
+        storage.recover()
+        #expect(tree.count == 60)
+        #expect(throws: Never.self, "operation \(number)") { try tree.removeAll() }
+      }
+      storage.recover()
+      #expect(try tree.seal() == .empty)
+      try writer.commit(version: 3)
+      #expect(space.filledBytes == empty, "operation \(number)")
+      if storage.failure == nil { break }
+    }
+    #expect(failures >= 2)
   }
 
   /// The first of the two that are to be joined is open by then, and its block is given up.

@@ -13,7 +13,8 @@ extension TableEditor: LeafSource {
       }
       position += UInt64(leaf.rowCount)
       // Whatever the body does, queries of its own included, the leaf stays.
-      guard try withExtendedLifetime(leaf, { try body(leaf) }) else { return }
+      let goesOn = try withExtendedLifetime(leaf) { try translatingErrors(path) { try body(leaf) } }
+      if !goesOn { return }
       try checkUnchanged(since: changes)
     }
   }
