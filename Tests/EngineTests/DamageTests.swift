@@ -175,6 +175,21 @@ struct DamageTests {
     #expect(fallbacks > 0)
   }
 
+  @Test("A slot whose version has a damaged root is passed over for the other one")
+  func damagedRoot() throws {
+    let sample = try DamageSample(isClosed: false)
+    let storage = RecordingStorage(sample.bytes, isRecording: false)
+    let root = try Recovery.run(storage).record.root
+    let place = Int(root.offset) + Int(root.length) / 2
+    try withUnsafeBytes(of: sample.bytes[place] ^ 1) { try storage.write($0, at: place) }
+    guard case .read(let digest, let problems) = try outcome(storage) else {
+      Issue.record("it is not read")
+      return
+    }
+    #expect(digest == sample.before)
+    #expect(problems.contains { $0.contains("root block at offset \(root.offset)") }, "\(problems)")
+  }
+
   /// Damage whose checksums have all been put right: nothing vouches for these bytes any more, and
   /// still nothing may trap, read outside or go on for ever.
   @Test("Random changes with checksums made to fit", .timeLimit(.minutes(60)))

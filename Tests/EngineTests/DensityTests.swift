@@ -14,6 +14,8 @@ struct DensityTests {
     var ownBytes = 0
     var nodes = 0
     var runs = 0
+    /// Leaves and nodes of indexes.
+    var indexBlocks = 0
 
     init(_ database: Database) throws {
       let snapshot = try database.snapshot()
@@ -23,6 +25,7 @@ struct DensityTests {
         bytes += Int(reference.length)
         if kind != .index { ownBytes += Int(reference.length) }
         if kind == .node { nodes += 1 }
+        if kind == .index { indexBlocks += 1 }
       }
       runs = roots.catalogue.tables.reduce(0) { $0 + $1.allRuns.count }
     }
@@ -69,6 +72,55 @@ struct DensityTests {
       #expect(try leafCount(database) <= most, "\(use)")
     }
     #expect(try database.check().problems == [])
+  }
+
+  /// Who opens the file anew has no entries in memory, and merges what it finds.
+  @Test("Objects added one by one, each by another handle", arguments: [true, false])
+  func manyHandles(hasKey: Bool) throws {
+    let storage = RecordingStorage(isRecording: false)
+    for number in -1..<600 as Range<Int64> {
+      let database = try Database.open(storage: storage)
+      try database.write(durability: Durability.none) { transaction in
+        if number < 0 {
+          try transaction.createTable(
+            "t", columns: Self.columns, key: hasKey ? "k" : nil, indexes: hasKey ? [] : ["k"])
+        } else {
+          _ = try transaction.table("t").insert([.int(number), .int(5), .text("some text")])
+        }
+      }
+      try database.close()
+    }
+    let database = try Database.open(storage: storage)
+    let use = try Use(database)
+    // A leaf has a quarter of what it may have, but for the last of a run, and a run has a node.
+    let most = 600 * 4 / IndexLimits().leafEntries + 2 * use.runs
+    #expect(use.indexBlocks <= most, "\(use.indexBlocks) of an index: \(use)")
+    #expect(try database.check().problems == [])
+  }
+
+  @Test("A few objects are left of each leaf, and these are put together")
+  func fewLeft() throws {
+    var options = Database.Options()
+    (options.limits.clusterRows, options.limits.tailRows) = (64, 16)
+    let database = try Database.open(
+      storage: RecordingStorage(isRecording: false), options: options)
+    try database.write { transaction in
+      try transaction.createTable("t", columns: Self.columns)
+      for row in 0..<1280 as Range<Int64> {
+        try transaction.table("t").insert([.int(row), .int(row % 7), .text("text \(row)")])
+      }
+    }
+    #expect(try leafCount(database) == 20)
+    try database.write { transaction in
+      let table = try transaction.table("t")
+      for key in 1...1280 as ClosedRange<Int64> where key % 16 != 0 { try table.delete(key) }
+    }
+    // Sixteen rows in each, but for the last, which is left for what comes next.
+    #expect(try leafCount(database) <= 80 / 16 + 1)
+    #expect(try database.check().problems == [])
+    var keys: [Int64] = []
+    try database.snapshot().table("t").forEachRow { keys.append($0.key) }
+    #expect(keys == Array(stride(from: 16, through: 1280, by: 16)))
   }
 
   private func leafCount(_ database: Database) throws -> Int {

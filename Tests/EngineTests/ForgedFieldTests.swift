@@ -99,6 +99,104 @@ struct ForgedFieldTests {
     }
   }
 
+  @Test(
+    "A table whose keys are used up refuses another object, and goes on without", arguments: 0..<3)
+  func keysUsedUp(way: Int) throws {
+    let storage = RecordingStorage(isRecording: false)
+    do {
+      let database = try Database.open(storage: storage, options: .tiny)
+      try database.write { transaction in
+        try transaction.createTable("t", columns: [Column("a", .int)])
+        for key in 1...5 as ClosedRange<Int64> { try transaction.table("t").insert([.int(key)]) }
+      }
+      try database.close()
+    }
+    let map = FieldMap(storage.content)
+    let field = try #require(map.fields.first { $0.name.hasSuffix("next key") })
+    let forged = RecordingStorage(map.forged(field, UInt64(Int64.max)), isRecording: false)
+    let database = try Database.open(storage: forged, options: .tiny)
+    #expect(throws: EngineError.tooLarge(what: "a key", limit: "2^63")) {
+      try database.write { transaction in
+        let table = try transaction.table("t")
+        var rows = RowBuffer(columnIDs: table.editor.schema.columnIDs)
+        try rows.append(key: 0, values: [.int(-1)])
+        switch way {
+        case 0: _ = try table.insert([.int(-1)])
+        case 1: try table.editor.append(try rows.encode(with: ClusterBuilder()))
+        default:
+          try Array("7".utf8).withUnsafeBytes { arena in
+            try withUnsafePointer(to: TextSpan(offset: 0, length: 1)) {
+              try table.editor.append(
+                arena: arena, spans: UnsafeBufferPointer(start: $0, count: 1), rowCount: 1)
+            }
+          }
+        }
+      }
+    }
+    try database.write { _ = try $0.table("t").update(1, ["a": .int(5)]) }
+    #expect(
+      try database.check().problems == ["table 't': it has no key left for another object"])
+    #expect(try Query().keys(in: database.snapshot().table("t")) == [1, 2, 3, 4, 5])
+  }
+
+  @Test("A catalogue counts no more objects than there are keys, and than can be counted")
+  func counts() throws {
+    func read(_ tables: [(first: Int64, objects: UInt64, next: Int64)]) throws {
+      var catalogue = Catalogue()
+      for (index, each) in tables.enumerated() {
+        var table = Catalogue.Table(number: UInt32(index + 1), name: "t\(index)")
+        let block = BlockReference(offset: 8192, length: 100, checksum: 1)
+        table.root = TreeRoot(
+          level: 1, entry: NodeEntry(firstKey: each.first, count: each.objects, reference: block))
+        table.nextKey = each.next
+        catalogue.add(table)
+      }
+      catalogue.nextTableNumber = UInt32(tables.count + 1)
+      let bytes = catalogue.encode()
+      let read = try bytes.withUnsafeBytes { try Catalogue(decoding: $0) }
+      #expect(read.tables == catalogue.tables)
+    }
+    try read([(5, 10, 15)])
+    #expect(throws: DecodingFailure.self) { try read([(5, 11, 15)]) }
+    let most = Catalogue.mostObjects
+    try read([(1, most, .max)])
+    #expect(throws: DecodingFailure.self) { try read([(1, most + 1, .max)]) }
+    try read([(1, most / 2, .max), (1, most / 2, .max)])
+    #expect(throws: DecodingFailure.self) {
+      try read([(1, most / 2, .max), (1, most / 2 + 1, .max)])
+    }
+    #expect(throws: DecodingFailure.self) {
+      try read([(Int64, UInt64, Int64)](repeating: (1, UInt64(Int64.max) - 1, .max), count: 3))
+    }
+  }
+
+  @Test("A version behind the last there may be is an error, and the last one is read")
+  func lastVersion() throws {
+    let storage = RecordingStorage(isRecording: false)
+    do {
+      let database = try Database.open(storage: storage, options: .tiny)
+      try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+      try database.close()
+    }
+    let map = FieldMap(storage.content)
+    let field = try #require(map.fields.first { $0.name == "slot version" })
+    let last = VersionRecord.lastVersion
+    for version in [0, last + 1, 1 << 63, .max] {
+      let forged = RecordingStorage(map.forged(field, version), isRecording: false)
+      let error = #expect(throws: EngineError.self, "\(version)") {
+        _ = try Database.open(storage: forged, options: .tiny)
+      }
+      #expect(error.map { "\($0)" }?.contains("its version is \(version)") == true)
+    }
+    let forged = RecordingStorage(map.forged(field, last), isRecording: false)
+    let database = try Database.open(storage: forged, options: .tiny)
+    #expect(try database.snapshot().version == last)
+    #expect(try database.check().problems == ["version \(last) is the last that there can be"])
+    #expect(throws: EngineError.tooLarge(what: "the number of the next version", limit: "2^62")) {
+      try database.write { _ = try $0.table("t").insert([.int(1)]) }
+    }
+  }
+
   @Test("A column's next number that a removed column has had is found by the check")
   func nextColumnAmongRemoved() throws {
     let storage = RecordingStorage(isRecording: false)

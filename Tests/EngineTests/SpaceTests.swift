@@ -182,6 +182,26 @@ struct SpaceTests {
     #expect(storage.length() < early, "closing gives free pages at the end back")
   }
 
+  @Test("The pages of a table that is emptied again and again are used again by the same handle")
+  func emptied() throws {
+    let storage = RecordingStorage(isRecording: false)
+    let database = try Database.open(storage: storage, options: .tiny)
+    try database.write { try $0.createTable("a", columns: [Column("text", .text)]) }
+    var early = 0
+    for round in 0..<40 {
+      try database.write(durability: Durability.none) { transaction in
+        let table = try transaction.table("a")
+        try table.deleteAll()
+        for row in 0..<100 {
+          try table.insert([.text("\(row) " + String(repeating: "x", count: 200))])
+        }
+      }
+      if round == 5 { early = storage.length() }
+    }
+    #expect(storage.length() == early)
+    #expect(try database.check().problems == [])
+  }
+
   @Test("Many versions held at once, released in any order, pin nothing in the end")
   func manyHeld() throws {
     let storage = RecordingStorage(isRecording: false)

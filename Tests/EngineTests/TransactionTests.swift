@@ -41,6 +41,26 @@ struct TransactionTests {
     try database.close()
   }
 
+  @Test("A reader does not wait for a writer")
+  func readingMeanwhile() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    try database.write { try $0.createTable("apps", columns: columns) }
+    try insert(database, 0..<10)
+    let counts = Shared<Int>()
+    let transaction = try database.beginWrite()
+    try transaction.table("apps").insert([.text("new"), .int(1), .double(1)])
+    let reader = try Background {
+      counts.append(try database.snapshot().table("apps").count)
+      counts.append(try database.read { try $0.table("apps").count })
+    }
+    #expect(counts.wait(for: 2))
+    try transaction.commit()
+    try reader.join()
+    #expect(counts.list == [10, 10])
+    try database.close()
+  }
+
   @Test("A snapshot does not see later commits, and keeps its pages")
   func isolation() throws {
     let folder = TemporaryFolder()

@@ -40,6 +40,29 @@ struct WriterQueueTests {
     #expect(folder.names() == ["a.sheaf"])
   }
 
+  @Test("A seat whose unlocking failed is free again, however often that happens")
+  func seatsComeBack() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    let asked = Mutex(0)
+    for _ in 0...Coordination.Place.seatCount {
+      asked.withLock { $0 = 0 }
+      // The second unlocking is that of the seat.
+      database.queue.refusesToUnlock = {
+        asked.withLock { count in
+          count += 1
+          return count == 2
+        }
+      }
+      database.queue.leave(try database.queue.enter())
+      #expect(asked.withLock(\.self) == 2)
+    }
+    database.queue.refusesToUnlock = nil
+    try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+    try database.close()
+    #expect(folder.names() == ["a.sheaf"])
+  }
+
   @Test("Nobody queues at another file that has just taken the lock file's name")
   func anotherFile() throws {
     let folder = TemporaryFolder()

@@ -66,6 +66,24 @@ import TestSupport
     }
   }
 
+  /// Numbers of every width, the widest of which one load does not hold.
+  @Test func packedBits() throws {
+    var random = SplitMix64(seed: 6)
+    for width in 0...64 {
+      let most: UInt64 = width == 0 ? 0 : .max >> UInt64(64 - width)
+      let numbers = (0..<24).map { $0 % 3 == 0 ? most : random.next() & most }
+      var output = OutputBuffer()
+      BitPacking.pack(count: numbers.count, width: width, into: &output) { numbers[$0] }
+      #expect(output.count == BitPacking.byteCount(numbers.count, width: width))
+      output.appendZeros(8)
+      let guarded = try GuardedBytes(Array(output.bytes))
+      var reader = ByteReader(guarded.readOnly)
+      let packed = try PackedBits(
+        &reader, count: numbers.count, width: width, maximumWidth: 64, "numbers")
+      #expect(numbers.indices.map { packed[$0] } == numbers, "width \(width)")
+    }
+  }
+
   // MARK: Symbols
 
   /// The matcher must find the longest of all symbols that the text begins with.

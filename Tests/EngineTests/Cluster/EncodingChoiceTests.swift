@@ -73,6 +73,26 @@ import TestSupport
     #expect(try size(trimmed, .fast) < size(padded, .fast) + 0.1)
   }
 
+  /// Differences that do not fit would be small numbers, as they wrap around.
+  @Test func differencesThatOverflow() throws {
+    let numbers = column(
+      (0..<200 as Range<Int64>).map { "\($0 % 2 == 0 ? Int64.max - $0 : Int64.min + $0)" })
+    for effort in [EncodingEffort.fast, .thorough] {
+      let segment = try encode([numbers], with: ClusterBuilder(effort: effort)).columns[0]
+      #expect(segment.byteCount > 4 * numbers.count, "\(effort)")
+    }
+  }
+
+  /// Of two encodings of one size the one is taken that is read as numbers.
+  @Test func ties() throws {
+    // With its one exception a column of numbers takes 43 bytes of two-digit text, and 44 as both of 17 rows.
+    func texts(_ rows: Int) -> [Spelling] {
+      column((0..<rows).map { $0 == 3 ? "xx" : "\(10 + $0 * 89 / (rows - 1))" })
+    }
+    #expect(try encoding(texts(16)) == .packedText)
+    #expect(try encoding(texts(17)) == .integers)
+  }
+
   @Test func decimalScales() throws {
     let mixed = column(
       (0..<99).map { ["4", "4.5", "4.25"][$0 % 3] + "\($0 % 7 + 1)" + "\($0 % 9)" })

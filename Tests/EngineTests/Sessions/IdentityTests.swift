@@ -119,6 +119,30 @@ struct IdentityTests {
     #expect(try session.objects("t").firstIndex(of: second) == nil)
   }
 
+  @Test(
+    "An object of a cancelled transaction is not the one to which another process gives its key")
+  func cancelledElsewhere() async throws {
+    struct Draft: @unchecked Sendable { let object: Object }
+    let queue = SessionQueue(database, DispatchQueue(label: "cancelled"))
+    let draft = try await queue.perform { session in
+      try session.beginWrite()
+      let object = try session.insert(["a": .int(1)], into: "t")
+      try session.cancelWrite()
+      return Draft(object: object)
+    }
+    await #expect(processExitsWith: .success) { [path = database.path as String] in
+      let other = try Database.open(path)
+      try other.write { _ = try $0.table("t").insert(["a": .int(2)]) }
+      try other.close()
+    }
+    let (value, isSame, isInvalidated) = try await queue.perform { session in
+      try session.refresh()
+      let found = try session.object(in: "t", key: draft.object.key)
+      return (try found?["a"], found == draft.object, try draft.object.isInvalidated)
+    }
+    #expect(value == .int(2) && !isSame && isInvalidated)
+  }
+
   @Test("A thread that waits for the caller is not waited for")
   func ring() throws {
     let (x, y, z) = (

@@ -283,6 +283,36 @@ struct ObservingTests {
     #expect(try seen.count(in: database.snapshot().table("apps")) == 1)
   }
 
+  @Test(
+    "A silent write inside a call leaves out its own commit, not the one that the call is about")
+  func silenceInside() throws {
+    let worker = try SessionThread(database)
+    let after = Told<Event>()
+    try worker.perform { session in
+      let apps = try session.objects("apps")
+      // Called first, and writes before the other one has been told.
+      try session.keep(
+        apps.observe { change in
+          guard case .update(_, let changes) = change, changes.insertions == [10] else { return }
+          do {
+            let other = try #require(try session.token(keptAs: "other"))
+            try session.write(withoutNotifying: [other]) { _ in
+              try session.insert(["App": .text("silent")], into: "apps")
+            }
+          } catch {
+            Issue.record(error)
+          }
+        })
+      try session.keep(apps.observe { after.add(Event($0)) }, as: "other")
+    }
+    _ = after.wait(1)
+    try database.write { transaction in
+      _ = try transaction.table("apps").insert(["App": .text("loud")])
+    }
+    #expect(after.wait(2) == [.initial(10), .update(12, ChangeSet(insertions: [10, 11]))])
+    worker.stop()
+  }
+
   @Test("The database: changed tables; that a refresh is needed")
   func wholeDatabase() throws {
     let worker = try SessionThread(database)
