@@ -59,7 +59,7 @@ import Testing
   func neverMoreBytesThanTheLimit() throws {
     let queue = OrderedQueue<Int, Int>(window: 100, byteLimit: 20)
     let gauge = Gauge()
-    let sizes = [10, 10, 10, 50, 1, 1]
+    let sizes = [10, 10, 10, 10, 50, 1, 1]
     let reader = try Thread(name: "reader") {
       // No parser: a reader that has no room does their work.
       for size in sizes where queue.put(size, size: size, help: { .success($0) }) { gauge.enter() }
@@ -76,22 +76,41 @@ import Testing
     }
     expect(2)
     #expect(try queue.next() == 10)
-    expect(3)
-    // 50 does not go with 10, and nothing goes with 50.
-    #expect(try queue.next() == 10)
+    // One goes, one comes: room for the fourth is made by the second.
     expect(3)
     #expect(try queue.next() == 10)
     expect(4)
+    // 50 does not go with 10, and nothing goes with 50.
+    #expect(try queue.next() == 10)
+    expect(4)
+    #expect(try queue.next() == 10)
+    expect(5)
     // Nobody is left to parse the last two but whoever takes them.
     let parser = try Thread(name: "parser") {
       while let (index, size) = queue.take() { queue.deliver(index, .success(size)) }
     }
     #expect(try queue.next() == 50)
-    expect(6)
+    expect(7)
     #expect(try queue.next() == 1)
     #expect(try queue.next() == 1)
     #expect(try queue.next() == nil)
     reader.join()
+    parser.join()
+  }
+
+  @Test func aFailureComesBehindWhatWasPutBefore() throws {
+    struct Failed: Error {}
+    let queue = OrderedQueue<Int, Int>(window: 4)
+    for number in 0..<2 { #expect(queue.put(number, help: { .success($0) })) }
+    queue.end(Failed())
+    // The failure is known long before what it comes behind.
+    let parser = try Thread(name: "parser") {
+      System.sleep(milliseconds: 20)
+      while let (index, number) = queue.take() { queue.deliver(index, .success(number)) }
+    }
+    #expect(try queue.next() == 0)
+    #expect(try queue.next() == 1)
+    #expect(throws: Failed.self) { try queue.next() }
     parser.join()
   }
 

@@ -1,9 +1,9 @@
-import Engine
 import Foundation
 import TestSupport
 import Testing
 
 @testable import Command
+@testable import Engine
 
 /// Imports of many files, and what the table remembers of them.
 @Suite(.serialized) struct ManyInputsTests {
@@ -52,24 +52,67 @@ import Testing
     try bench.run(["check", bench.database])
   }
 
+  /// One that was renamed is known by its bytes, however many came after it.
+  @Test func aRenamedOneAmongMany() throws {
+    let bench = try Workbench()
+    try write(bench, 0..<40)
+    try bench.run(words(bench))
+    let rows = try bench.export()
+    try FileManager.default.moveItem(
+      atPath: bench.path("f100000.csv"), toPath: bench.path("f200000.csv"))
+    let report = try bench.report(words(bench, "--resume", "--same-input", "contents"))
+    #expect(report["read"].int == 0 && report["files"].count == 40)
+    #expect(try bench.export() == rows)
+  }
+
   /// Ten times the files take about ten times the processor time, not a hundred times.
   @Test func timeIsLinear() throws {
     func seconds(_ count: Int) throws -> (first: Double, again: Double) {
       let bench = try Workbench()
       try write(bench, 0..<count)
-      func time(_ more: String...) throws -> Double {
-        let command = try ([SheafProcess.program()] + words(bench, "--quiet") + more)
-          .map { "'\($0)'" }.joined(separator: " ")
-        let result = try SheafProcess.run(
-          ["-c", "LC_ALL=C; \(command) && times"], program: "/bin/sh")
-        #expect(result.status == 0, "\(result.errorText)")
-        return Self.childSeconds(result.outputText)
-      }
-      return try (time(), time("--resume"))
+      return try (time(bench), time(bench, "--resume"))
     }
     let (few, many) = try (seconds(100), seconds(1000))
     #expect(many.first < 25 * few.first + 0.2, "\(few), \(many)")
     #expect(many.again < 25 * few.again + 0.2, "\(few), \(many)")
+  }
+
+  /// What the table has is looked at once, not for each of the files.
+  @Test func aLargeTableIsLookedAtOnce() throws {
+    func seconds(leaves: Int) throws -> Double {
+      let bench = try Workbench()
+      let names = (0..<8).map { "c\($0)" }
+      let line = names.joined(separator: ",") + "\n"
+      for number in 0..<40 {
+        try bench.write(
+          "f\(number).csv", line + names.map { _ in "\(number)" }.joined(separator: ",") + "\n")
+      }
+      let database = try Database.open(bench.database)
+      try database.write { transaction in
+        try transaction.createTable("t", columns: names.map { Column($0, .int) })
+        // Two of them are too many rows for one leaf.
+        var rows = RowBuffer(columnIDs: names.indices.map { UInt32($0 + 1) })
+        for key in 0..<150 as Range<Int64> {
+          try rows.append(key: key, values: names.map { _ in .int(7) })
+        }
+        let cluster = try rows.encode(with: ClusterBuilder())
+        for _ in 0..<leaves { try transaction.table("t").editor.append(cluster) }
+      }
+      try database.close()
+      return try time(bench)
+    }
+    let (few, many) = try (seconds(leaves: 1), seconds(leaves: 2500))
+    #expect(many < 4 * few + 0.5, "\(few), \(many)")
+  }
+
+  /// The processor time of an import of all files.
+  private func time(_ bench: Workbench, _ more: String...) throws -> Double {
+    let command = try ([SheafProcess.program()] + words(bench, "--quiet") + more)
+      .map { "'\($0)'" }.joined(separator: " ")
+    let result = try SheafProcess.run(
+      ["-c", "LC_ALL=C; \(command) && times"], program: "/bin/sh")
+    #expect(result.status == 0, "\(result.errorText)")
+    return Self.childSeconds(result.outputText)
   }
 
   /// The processor time of a shell's children, as its `times` says: in the second line, such as

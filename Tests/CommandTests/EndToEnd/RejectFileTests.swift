@@ -218,6 +218,25 @@ import Testing
     #expect(try bench.text("in.rejects.3.csv") == "a,b\none\ntwo\nthree\nfour\n")
   }
 
+  /// Records without reasons, behind those of the import, are somebody's: they are not cut off.
+  @Test func addedToByHand() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\none\ntwo\n")
+    func words(_ limit: Int) -> [String] {
+      [
+        "import", bench.path("in.csv"), "--into", bench.database, "--max-rejects", "9",
+        "--batch-size", "1", "--limit", "\(limit)", "--resume",
+      ]
+    }
+    try bench.run(words(1))
+    #expect(try bench.text("in.rejects.csv") == "a,b\none\n")
+    try bench.write("in.rejects.csv", "a,b\none\nmy,own\n")
+    let report = try bench.report(words(2))
+    #expect(try bench.text("in.rejects.csv") == "a,b\none\nmy,own\n")
+    #expect(report["rejects"]["file"].text == bench.path("in.rejects.2.csv"))
+    #expect(try bench.text("in.rejects.2.csv") == "a,b\ntwo\n")
+  }
+
   /// Two inputs share a file; the first grows: its new rejects must not cut off the second's.
   @Test func aGrownInputBeforeAnother() throws {
     let bench = try Workbench()

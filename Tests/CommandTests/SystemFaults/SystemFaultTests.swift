@@ -71,7 +71,32 @@ import Testing
     #expect(unreached.status == 0 && !unreached.said.contains("EACCES"))
     let interrupted = try run("flush:1:EINTR")
     #expect(interrupted.status == 0 && interrupted.said.contains(" flush=3 "))
+    let whole = try bench.text("out.csv")
     let short = try run("write:1:short")
     #expect(short.status == 0 && short.said.contains(" write=2 "))
+    #expect(try bench.text("out.csv") == whole)
+  }
+
+  /// Blocks are written at their places, another way than what a command prints.
+  @Test func shortWritesOfBlocks() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n" + (1...300).map { "\($0),n\($0)\n" }.joined())
+    func run(_ fault: String) throws -> String {
+      try? FileManager.default.removeItem(atPath: bench.database)
+      try? FileManager.default.removeItem(atPath: bench.path("calls"))
+      let result = try SheafProcess.run(
+        ["import", bench.path("in.csv"), "--into", bench.database],
+        environment: ["SHEAF_FAULT": "\(fault):\(bench.path("calls"))"])
+      #expect(result.status == 0, "\(fault): \(result.errorText)")
+      return try bench.text("calls")
+    }
+    let counted = try #require(try run("count").split(separator: " write=").last)
+    let writes = try #require(Int(counted.prefix(while: \.isNumber)))
+    #expect(writes > 3)
+    for number in 1...writes {
+      #expect(try run("write:\(number):short").hasPrefix("write:\(number):short\n"))
+      #expect(try bench.export() == bench.text("in.csv"), "write \(number)")
+      try bench.run(["check", bench.database])
+    }
   }
 }

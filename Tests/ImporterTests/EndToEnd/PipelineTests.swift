@@ -43,6 +43,20 @@ import Testing
     #expect(try folder.importCSV(Self.csv(3)).imported == 3)
   }
 
+  @Test(
+    "No threads, or more than are allowed, are refused",
+    arguments: [0, ImportOptions.mostThreads + 1])
+  func numberOfThreads(number: Int) throws {
+    for option in [\ImportOptions.parsers, \.queue] {
+      let folder = try ImportFolder()
+      let error = #expect(throws: ImportError.self) {
+        try folder.importCSV(Self.csv(3)) { $0[keyPath: option] = number }
+      }
+      #expect(error.map { "\($0)" }?.contains("must be from 1 to") == true)
+      #expect(folder.names() == ["t.csv"])
+    }
+  }
+
   @Test("Threads are started once, work side by side, and end with their owner")
   func team() throws {
     let threads = Mutex<Set<ExecutionContext>>([])

@@ -1,6 +1,7 @@
-import Engine
+import Synchronization
 import Testing
 
+@testable import Engine
 @testable import Importer
 
 /// Inputs and the tables they go into.
@@ -88,6 +89,57 @@ import Testing
     try folder.expectSound()
   }
 
+  /// Between two inputs nothing is half read, and still the transaction of all of them is taken back.
+  @Test func truncateInterruptedBetweenInputs() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a,b\n1,x\n")
+    try folder.write("u.csv", Array("a,b\n2,y\n".utf8))
+    let told = Mutex(0)
+    let report = try folder.importCSV("a,b\n3,z\n") {
+      $0.truncate = true
+      $0.inputs.append(folder.path("u.csv"))
+      $0.progress = { _ in told.withLock { $0 += 1 } }
+      // Told of the record when it is read, and at the input's end.
+      $0.shouldStop = { told.withLock { $0 >= 2 } }
+    }
+    #expect(report.isInterrupted && report.files.count == 1)
+    #expect(report.imported == 0 && report.batches == 0)
+    #expect(try folder.exportText() == "a,b\n1,x\n")
+    try folder.expectSound()
+  }
+
+  /// What was planned does not fit a table that has got another column between two batches.
+  @Test func columnsOfOthersBetweenBatches() throws {
+    let folder = try ImportFolder()
+    let csv = "a,b\n1,x\n2,y\n3,z\n"
+    let isDone = Mutex(false)
+    let error = #expect(throws: EngineError.self) {
+      try folder.importCSV(csv) {
+        $0.batchSize = .records(1)
+        $0.durability = .full
+        $0.progress = { _ in
+          let wasDone = isDone.withLock { isDone in
+            defer { isDone = true }
+            return isDone
+          }
+          if wasDone { return }
+          do {
+            let other = try Database.open(folder.database)
+            try other.write { try $0.table("t").addColumn(Column("c", .int)) }
+            try other.close()
+          } catch {
+            Issue.record(error)
+          }
+        }
+      }
+    }
+    let text = error.map { "\($0)" } ?? ""
+    #expect(text.contains("table 't' was changed by somebody else during the import"), "\(text)")
+    #expect(try folder.exportText() == "a,b,c\n1,x,\n")
+    #expect(try folder.importCSV(csv) { $0.resume = true }.imported == 2)
+    #expect(try folder.exportText() == "a,b,c\n1,x,\n2,y,\n3,z,\n")
+  }
+
   @Test func tablesOfOneFile() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b\n1,x\n", as: "first.v1.csv") { $0.table = nil }
@@ -125,6 +177,40 @@ import Testing
     let csv = line { "c\($0)" } + line { "\($0 % 97)" } + line { "\($0 % 89)" }
     try folder.importCSV(csv)
     #expect(try folder.exportText() == csv)
+  }
+
+  /// Each change of the schema copies it: the types of all columns are one change.
+  @Test func typesAreSetTogether() throws {
+    let folder = try ImportFolder()
+    let database = try Database.open(folder.database)
+    var options = ImportOptions(inputs: [], database: folder.database)
+    // One transaction, which is still open behind the batch.
+    options.truncate = true
+    let transaction = ImportTransaction(database, options, table: "t")
+    let columns = (0..<30).map { index in
+      ImportPlan.PlannedColumn(
+        name: "c\(index)", identifier: UInt32(index + 1), strictType: nil, isNullable: true,
+        isNew: true, isGuessed: true)
+    }
+    let plan = try ImportPlan(
+      file: "t.csv", dialect: Dialect(), ragged: .reject, header: [], endsWithDelimiter: false,
+      nulls: [], fieldCount: columns.count, fields: nil, columns: columns, keyColumn: nil,
+      extras: ExtraColumns(existing: [], nextIdentifier: 31, taken: []), encodes: false,
+      batchRecords: nil)
+    let destination = DatabaseDestination(
+      transaction, plan: plan, policy: .error, expected: nil, goesOnFrom: nil, truncates: false,
+      keepsContents: false)
+    try destination.begin()
+    let editor = try #require(transaction.table?.editor)
+    let before = editor.schemaChangeCount
+    let types = ColumnTypes(columns.map { _ in ColumnTypes.State(strictType: .int) })
+    let checkpoint = Checkpoint(
+      input: .init(name: 1), options: 2, byteOffset: 5, checksum: 3, line: 4)
+    #expect(try !destination.commit(types, checkpoint))
+    #expect(editor.schema.columns.allSatisfy { $0.type == .int })
+    #expect(editor.schemaChangeCount == before + 1)
+    transaction.rollBack()
+    try database.close()
   }
 
   /// Notes whose numbers lie: none of them may ask for memory, or be counted with.
