@@ -18,7 +18,9 @@ let isWhole = Context.environment["SHEAF_PACKAGE"] != "libraries"
 
 let libraries: [Target] = [
   .target(name: "Engine", swiftSettings: settings),
-  .target(name: "Importer", dependencies: ["Engine"], swiftSettings: settings),
+  // One function in C, inlined where the importer looks for structure.
+  .target(name: "ByteMasks"),
+  .target(name: "Importer", dependencies: ["ByteMasks", "Engine"], swiftSettings: settings),
   // What all tests use; no product.
   .target(
     name: "TestSupport", dependencies: ["Engine"], path: "Tests/TestSupport",

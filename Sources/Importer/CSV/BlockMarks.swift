@@ -1,3 +1,7 @@
+#if arch(x86_64)
+  internal import ByteMasks
+#endif
+
 /// Where the bytes that structure CSV lie among 64 bytes: bit i stands for byte i.
 struct BlockMarks {
   var quotes: UInt64
@@ -8,18 +12,18 @@ struct BlockMarks {
 
 /// Finds the structural bytes of a dialect, 64 bytes at a time.
 ///
-/// Sixteen-byte comparisons give 0xFF per equal byte. Each of the eight 8-byte words of the block
-/// keeps one bit of it, another for each word, so that all can be merged into one 64-bit word whose
-/// byte j, bit k tells of byte j of word k; transposing these 8x8 bits puts them in order.
-/// Measured at 7 GB/s for the four masks, against 3 GB/s for arithmetic on UInt64.
+/// Sixteen-byte comparisons give 0xFF per equal byte. x86-64 has an instruction that makes bits of them (`ByteMasks`).
+/// Elsewhere, each of the eight 8-byte words of the block keeps one bit of it, another for each word, so that all can be merged
+/// into one 64-bit word whose byte j, bit k tells of byte j of word k; transposing these 8x8 bits puts them in order.
+/// Measured at 7 GB/s for the four masks, against 3 GB/s for arithmetic on UInt64; the instruction takes 5 to 8 % off whole imports.
 struct BlockScanner {
-  private let quote: SIMD16<UInt8>
-  private let delimiter: SIMD16<UInt8>
+  private let quote: UInt8
+  private let delimiter: UInt8
   private let quoteEnabled: UInt64
 
   init(_ dialect: Dialect) {
-    quote = SIMD16(repeating: dialect.quote ?? 0)
-    delimiter = SIMD16(repeating: dialect.delimiter.first)
+    quote = dialect.quote ?? 0
+    delimiter = dialect.delimiter.first
     quoteEnabled = dialect.quote == nil ? 0 : .max
   }
 
@@ -27,14 +31,27 @@ struct BlockScanner {
   ///   per vector would cost more than the work itself.
   @inline(__always)
   func marks(_ bytes: UnsafeRawPointer) -> BlockMarks {
+    #if arch(x86_64)
+      BlockMarks(
+        quotes: sheaf_byte_mask(bytes, quote) & quoteEnabled,
+        delimiters: sheaf_byte_mask(bytes, delimiter), lineFeeds: sheaf_byte_mask(bytes, 0x0A),
+        carriageReturns: sheaf_byte_mask(bytes, 0x0D))
+    #else
+      portableMarks(bytes)
+    #endif
+  }
+
+  /// The same without that instruction; the tests compare the two.
+  @inline(__always)
+  func portableMarks(_ bytes: UnsafeRawPointer) -> BlockMarks {
     let a = bytes.loadUnaligned(as: SIMD16<UInt8>.self)
     let b = bytes.loadUnaligned(fromByteOffset: 16, as: SIMD16<UInt8>.self)
     let c = bytes.loadUnaligned(fromByteOffset: 32, as: SIMD16<UInt8>.self)
     let d = bytes.loadUnaligned(fromByteOffset: 48, as: SIMD16<UInt8>.self)
     let returns = Self.merged(a, b, c, d, SIMD16(repeating: 0x0D))
     return BlockMarks(
-      quotes: Self.transposed(Self.merged(a, b, c, d, quote)) & quoteEnabled,
-      delimiters: Self.transposed(Self.merged(a, b, c, d, delimiter)),
+      quotes: Self.transposed(Self.merged(a, b, c, d, SIMD16(repeating: quote))) & quoteEnabled,
+      delimiters: Self.transposed(Self.merged(a, b, c, d, SIMD16(repeating: delimiter))),
       lineFeeds: Self.transposed(Self.merged(a, b, c, d, SIMD16(repeating: 0x0A))),
       carriageReturns: returns == 0 ? 0 : Self.transposed(returns))
   }

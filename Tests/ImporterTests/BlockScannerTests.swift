@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+
+@testable import Importer
+
+/// The masks of 64 bytes: by the processor's instruction, without it, and byte by byte.
+@Suite struct BlockScannerTests {
+  @Test func masks() throws {
+    var random = SplitMix64(seed: 1)
+    for dialect in [.rfc4180, try Dialect(delimiter: [0x09], quote: nil), try Dialect(quote: 0xFE)]
+    {
+      let scanner = BlockScanner(dialect)
+      let wanted: [UInt8] = [
+        dialect.delimiter[0], dialect.quote ?? 0, 0x0A, 0x0D, 0, 0x7F, 0x80, 0xFF,
+      ]
+      for round in 0..<2000 {
+        // Bytes behind the block are none of it, whatever its address.
+        let start = round % 17
+        let bytes = (0..<96).map { _ in
+          round % 5 == 0
+            ? UInt8.random(in: 0...255, using: &random)
+            : wanted.randomElement(using: &random) ?? 0
+        }
+        func mask(_ byte: UInt8) -> UInt64 {
+          (0..<64).reduce(0) { $0 | (bytes[start + $1] == byte ? 1 << UInt64($1) : 0) }
+        }
+        bytes.withUnsafeBytes { bytes in
+          guard let base = bytes.baseAddress else { return }
+          for marks in [scanner.marks(base + start), scanner.portableMarks(base + start)] {
+            #expect(
+              marks.quotes == dialect.quote.map(mask) ?? 0
+                && marks.delimiters == mask(dialect.delimiter[0])
+                && marks.lineFeeds == mask(0x0A) && marks.carriageReturns == mask(0x0D),
+              "round \(round)")
+          }
+        }
+      }
+    }
+  }
+}
