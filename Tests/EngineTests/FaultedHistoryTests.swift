@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test("Each kind of operation fails inside transactions", arguments: 0..<12 as Range<UInt64>)
+  @Test("Each kind of operation fails inside transactions", arguments: Effort.seeds(0..<12))
   func eachKind(seed: UInt64) throws {
     for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 200 : 1) {
       var seen: Set<FailingStorage.Kind> = []

@@ -77,7 +77,7 @@ struct KeyTests {
     }
   }
 
-  @Test("Random changes against a dictionary", arguments: 0..<12 as Range<UInt64>)
+  @Test("Random changes against a dictionary", arguments: Effort.seeds(0..<12))
   func model(seed: UInt64) throws {
     for seed in seed..<(Effort.isLong ? seed + 60 : seed + 1) {
       let storage = RecordingStorage(isRecording: false)

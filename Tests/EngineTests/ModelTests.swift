@@ -37,7 +37,7 @@ struct ModelTests {
     return options
   }
 
-  @Test("Tiny trees in memory, checked after every commit", arguments: 100..<112 as Range<UInt64>)
+  @Test("Tiny trees in memory, checked after every commit", arguments: Effort.seeds(100..<112))
   func tiny(seed: UInt64) throws {
     for seed in seed..<(Effort.isLong ? seed + 20_000 : seed + 1) where seed % 1000 < 900 {
       let storage = RecordingStorage(isRecording: false)
@@ -49,7 +49,7 @@ struct ModelTests {
     }
   }
 
-  @Test("A real file, with compaction in between", arguments: 200..<203 as Range<UInt64>)
+  @Test("A real file, with compaction in between", arguments: Effort.seeds(200..<203))
   func file(seed: UInt64) throws {
     let folder = TemporaryFolder()
     try run(seed, commits: Effort.rounds(60, long: 60), options: Self.options(seed), isFile: true) {
@@ -59,7 +59,7 @@ struct ModelTests {
     #expect(folder.names() == ["a.sheaf"])
   }
 
-  @Test("Standard sizes, with thousands of rows", arguments: 300..<302 as Range<UInt64>)
+  @Test("Standard sizes, with thousands of rows", arguments: Effort.seeds(300..<302))
   func standard(seed: UInt64) throws {
     let folder = TemporaryFolder()
     try run(seed, commits: 14, options: .init(), bulk: 1500, isFile: true) { options in
@@ -178,7 +178,7 @@ struct ModelTests {
   }
 
   /// What one handle remembers of the file must not outlive what another one does to it.
-  @Test("Two handles in turn, few different values", arguments: 400..<404 as Range<UInt64>)
+  @Test("Two handles in turn, few different values", arguments: Effort.seeds(400..<404))
   func twoHandles(seed: UInt64) throws {
     let folder = TemporaryFolder()
     let options = Self.options(seed)

@@ -21,7 +21,7 @@ struct OverlayTests {
 
   // MARK: Reading
 
-  @Test("Leaves say what a dictionary says", arguments: 1..<9 as Range<UInt64>)
+  @Test("Leaves say what a dictionary says", arguments: Effort.seeds(1..<9))
   func twin(seed: UInt64) throws {
     var changes = RandomChanges(seed: seed)
     var model = Model()
@@ -339,7 +339,7 @@ struct OverlayTests {
   }
 
   @Test(
-    "Hostile bytes are refused, or read without a look outside", arguments: 1..<5 as Range<UInt64>)
+    "Hostile bytes are refused, or read without a look outside", arguments: Effort.seeds(1..<5))
   func hostile(seed: UInt64) throws {
     let bytes = try sample(seed: seed)
     var random = SplitMix64(seed: seed)

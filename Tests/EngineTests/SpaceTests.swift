@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -100,7 +101,7 @@ struct SpaceTests {
     }
   }
 
-  @Test("No write touches a page that somebody needs", arguments: 1..<7 as Range<UInt64>)
+  @Test("No write touches a page that somebody needs", arguments: Effort.seeds(1..<7))
   func pages(seed: UInt64) throws {
     let storage = GuardedStorage(
       RecordingStorage(isRecording: false, flushMilliseconds: seed % 2 == 0 ? 1 : 0))

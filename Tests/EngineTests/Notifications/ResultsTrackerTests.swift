@@ -64,7 +64,7 @@ struct ResultsTrackerTests {
     }
   }
 
-  @Test("Random queries over random histories", arguments: 1...16)
+  @Test("Random queries over random histories", arguments: Effort.seeds(1..<17))
   func random(seed: UInt64) throws {
     var history = try RandomHistory(seed: seed &+ 500)
     var followed: [Followed] = []

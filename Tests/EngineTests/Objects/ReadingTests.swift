@@ -31,7 +31,7 @@ struct ReadingTests {
     return options
   }
 
-  @Test("Lookups, cursors and scans say what the slow twin says", arguments: 1...12)
+  @Test("Lookups, cursors and scans say what the slow twin says", arguments: Effort.seeds(1..<13))
   func twin(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let made = try RandomTable(&random, Self.options(overlays: seed % 2 == 0))
@@ -161,7 +161,7 @@ struct ReadingTests {
 
   // MARK: Transactions
 
-  @Test("In a transaction, its own changes are read", arguments: 1...8)
+  @Test("In a transaction, its own changes are read", arguments: Effort.seeds(1..<9))
   func transaction(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let made = try RandomTable(&random, Self.options(overlays: seed % 2 == 0))

@@ -18,7 +18,7 @@ struct IndexQueryTests {
     return options
   }
 
-  @Test("Random histories", arguments: 1...8 as ClosedRange<UInt64>)
+  @Test("Random histories", arguments: Effort.seeds(1..<9))
   func histories(seed: UInt64) throws {
     for seed in seed..<(Effort.isLong ? seed + 80 : seed + 1) { try Self.history(seed) }
   }

@@ -98,7 +98,7 @@ struct QueryEdgeTests {
     }
   }
 
-  @Test("A sorter with a limit keeps the first rows, in order", arguments: 1...4)
+  @Test("A sorter with a limit keeps the first rows, in order", arguments: Effort.seeds(1..<5))
   func sorter(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for limit in [1, 3, 100, 700, 5000, nil] as [Int?] {

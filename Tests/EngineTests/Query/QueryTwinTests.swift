@@ -5,7 +5,7 @@ import TestSupport
 
 @Suite("Queries against their slow twin")
 struct QueryTwinTests {
-  @Test("Random predicates select the same rows", arguments: 1...10)
+  @Test("Random predicates select the same rows", arguments: Effort.seeds(1..<11))
   func filters(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let random1 = try RandomTable(&random)
@@ -53,7 +53,7 @@ struct QueryTwinTests {
     #expect(missing.isEmpty)
   }
 
-  @Test("Sort, offset, limit, distinct and columns", arguments: 1...5)
+  @Test("Sort, offset, limit, distinct and columns", arguments: Effort.seeds(1..<6))
   func order(seed: UInt64) throws {
     var random = SplitMix64(seed: seed &+ 1000)
     let made = try RandomTable(&random)
@@ -96,7 +96,7 @@ struct QueryTwinTests {
     return kept
   }
 
-  @Test("Groups and aggregates", arguments: 1...5)
+  @Test("Groups and aggregates", arguments: Effort.seeds(1..<6))
   func groups(seed: UInt64) throws {
     var random = SplitMix64(seed: seed &+ 2000)
     let made = try RandomTable(&random)

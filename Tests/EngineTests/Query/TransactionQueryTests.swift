@@ -5,7 +5,7 @@ import TestSupport
 
 @Suite("Queries inside a transaction")
 struct TransactionQueryTests {
-  @Test("They see its changes, like their slow twin", arguments: 1...6)
+  @Test("They see its changes, like their slow twin", arguments: Effort.seeds(1..<7))
   func changes(seed: UInt64) throws {
     var random = SplitMix64(seed: seed &+ 300)
     let made = try RandomTable(&random)

@@ -9,7 +9,7 @@ import Testing
 struct SchemaModelTests {
   private struct Oops: Error {}
 
-  @Test("In memory, tiny clusters", arguments: 500..<512 as Range<UInt64>)
+  @Test("In memory, tiny clusters", arguments: Effort.seeds(500..<512))
   func tiny(seed: UInt64) throws {
     for seed in seed..<(Effort.isLong ? seed + 400 : seed + 1) {
       let storage = RecordingStorage(isRecording: false)
@@ -21,7 +21,7 @@ struct SchemaModelTests {
     }
   }
 
-  @Test("In a file, with compactions", arguments: 600..<604 as Range<UInt64>)
+  @Test("In a file, with compactions", arguments: Effort.seeds(600..<604))
   func file(seed: UInt64) throws {
     for seed in seed..<(Effort.isLong ? seed + 100 : seed + 1) {
       let folder = TemporaryFolder()
