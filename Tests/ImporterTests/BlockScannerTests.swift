@@ -7,8 +7,10 @@ import Testing
 @Suite struct BlockScannerTests {
   @Test func masks() throws {
     var random = SplitMix64(seed: 1)
-    for dialect in [.rfc4180, try Dialect(delimiter: [0x09], quote: nil), try Dialect(delimiter: [0x7C], quote: 0x27)]
-    {
+    for dialect in [
+      .rfc4180, try Dialect(delimiter: [0x09], quote: nil),
+      try Dialect(delimiter: [0x7C], quote: 0x27),
+    ] {
       let scanner = BlockScanner(dialect)
       let wanted: [UInt8] = [
         dialect.delimiter.first, dialect.quote ?? 0, 0x0A, 0x0D, 0, 0x7F, 0x80, 0xFF,
