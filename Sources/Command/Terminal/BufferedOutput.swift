@@ -130,6 +130,11 @@ final class BufferedOutput {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(CommandError) {
+    if bytes.count >= Self.capacity {
+      try flush()
+      try send(bytes)
+      return
+    }
     buffer.append(contentsOf: bytes)
     try flushIfFull()
   }
@@ -150,16 +155,18 @@ final class BufferedOutput {
   }
 
   private func send(_ bytes: [UInt8]) throws(CommandError) {
-    let result = bytes.withUnsafeBytes { raw -> SystemError? in
-      do throws(SystemError) {
-        try System.write(descriptor, raw, path: path)
-        return nil
-      } catch {
-        return error
-      }
+    let result = bytes.withUnsafeBytes { bytes in
+      Result { () throws(CommandError) in try send(bytes) }
     }
-    guard let failure = result else { return }
-    throw failure.isClosedPipe && isStandard ? .closedPipe : .transfer(failure)
+    try result.get()
+  }
+
+  private func send(_ bytes: UnsafeRawBufferPointer) throws(CommandError) {
+    do throws(SystemError) {
+      try System.write(descriptor, bytes, path: path)
+    } catch {
+      throw error.isClosedPipe && isStandard ? .closedPipe : .transfer(error)
+    }
   }
 
   /// Flushes and closes; standard output stays open. A file takes its place.

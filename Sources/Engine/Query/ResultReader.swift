@@ -119,15 +119,16 @@ package final class ResultReader {
   package func forEachWindow(
     withKeys: Bool = false, _ body: (ResultWindow) throws -> Void
   ) throws {
-    let reader = WindowReader(columnIDs: columnIndices.map { schema.columnIDs[$0] })
+    let reader = windowReader()
     if !query.sort.isEmpty {
       let windows = try SortedWindows(places: sortedPlaces(), reader)
       return try translatingErrors(table.path) {
         try windows.read(withKeys: withKeys, body)
       }
     }
-    try forEachChosenLeaf { leaf, rows in
+    try walkChosenLeaves { leaf, rows in
       try reader.read(leaf, rows, withKeys: withKeys) { window, _ in try body(window) }
+      return true
     }
   }
 
@@ -157,17 +158,30 @@ package final class ResultReader {
     }
     let scan = RowScan(shape, columnIDs: columnIDs, copies: true)
     let reader = WindowReader(columnIDs: columnIDs)
-    try forEachChosenLeaf { leaf, rows in
+    try walkChosenLeaves { leaf, rows in
       if rows.isFull {
         try scan.forEachRow(leaf, body)
       } else {
         try reader.read(leaf, rows, withKeys: true) { window, _ in try forEachRow(window) }
       }
+      return true
     }
   }
 
-  /// Calls `body` with every leaf and its rows that belong to the result of a query without a sort.
-  private func forEachChosenLeaf(_ body: (Leaf, RowBits) throws -> Void) throws {
+  /// The file, for errors.
+  package var path: String { table.path }
+
+  /// True when rows come in another order than the table's.
+  package var isSorted: Bool { !query.sort.isEmpty }
+
+  /// Reads the columns asked for of rows of a leaf.
+  package func windowReader() -> WindowReader {
+    WindowReader(columnIDs: columnIndices.map { schema.columnIDs[$0] })
+  }
+
+  /// Calls `body` with every leaf and its rows that belong to the result of a query without a sort, until it returns
+  /// false.
+  package func walkChosenLeaves(_ body: (Leaf, RowBits) throws -> Bool) throws {
     var skipped = 0
     var left = query.limit ?? .max
     if left == 0 { return }
@@ -181,7 +195,7 @@ package final class ResultReader {
         population = rows.population
       }
       if population == 0 { return true }
-      try body(leaf, rows)
+      guard try body(leaf, rows) else { return false }
       left -= population
       return left > 0
     }

@@ -5,12 +5,16 @@
 /// Thread rule: confined, for the length of the call that it was given to.
 package struct ResultWindow {
   /// The place of each row among the spans.
-  fileprivate(set) var rows: [Int32]
+  package let rows: [Int32]
   /// Empty unless they were asked for.
-  package fileprivate(set) var keys: [Int64]
-  fileprivate var columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)]
+  package let keys: [Int64]
+  /// What the spans' offsets count from, and a span for each place.
+  @usableFromInline let columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)]
 
-  package var count: Int { rows.count }
+  @inlinable package var count: Int { rows.count }
+
+  /// So many bytes behind a field's may be read, whatever they are.
+  package static let readableBytes = 8
 
   init(
     rows: [Int32], keys: [Int64],
@@ -21,13 +25,61 @@ package struct ResultWindow {
     self.columns = columns
   }
 
+  /// A window with one row of values that are at hand.
+  package static func with(_ row: [Value], _ body: (ResultWindow) throws -> Void) throws {
+    var arena: [UInt8] = []
+    let spans = row.map { value in
+      if value == .null { return TextSpan.null }
+      let start = arena.count
+      value.appendSpelling(to: &arena)
+      return TextSpan(
+        offset: UInt32(truncatingIfNeeded: start),
+        length: UInt32(truncatingIfNeeded: arena.count - start))
+    }
+    arena.append(contentsOf: repeatElement(0, count: readableBytes))
+    try arena.withUnsafeBytes { arena in
+      try spans.withUnsafeBufferPointer { spans in
+        guard let base = arena.baseAddress, let first = spans.baseAddress else { return }
+        try body(ResultWindow(rows: [0], keys: [], columns: row.indices.map { (base, first + $0) }))
+      }
+    }
+  }
+
   /// The spelling of a row in a column, both counted from 0; nil for null.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
     let (base, spans) = columns[column]
     let span = spans[Int(rows[row])]
     if span.isNull { return nil }
     return UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length))
+  }
+
+  /// The length of rows' spellings in a column, added up.
+  @inlinable
+  package func length(_ rows: Range<Int>, _ column: Int) -> Int {
+    let spans = columns[column].spans
+    var length = 0
+    for row in rows {
+      let span = spans[Int(self.rows[row])]
+      length &+= span.isNull ? 0 : Int(span.length)
+    }
+    return length
+  }
+
+  /// Bytes that hold all spellings of a column, and maybe others; nil when there is none.
+  ///
+  /// - Complexity: O(rows).
+  package func extent(ofColumn column: Int) -> UnsafeRawBufferPointer? {
+    let (base, spans) = columns[column]
+    var low = Int.max
+    var high = 0
+    for row in rows {
+      let span = spans[Int(row)]
+      if span.isNull { continue }
+      low = min(low, Int(span.offset))
+      high = max(high, Int(span.offset) &+ Int(span.length))
+    }
+    return low < high ? UnsafeRawBufferPointer(start: base + low, count: high - low) : nil
   }
 
   /// The value of a row in a column.
@@ -43,7 +95,9 @@ package struct ResultWindow {
 }
 
 /// Reads the columns of chosen rows of leaves.
-final class WindowReader {
+///
+/// Thread rule: confined.
+package final class WindowReader {
   private let columnIDs: [UInt32]
   private let decoded: [DecodedColumn]
 
@@ -52,7 +106,7 @@ final class WindowReader {
   private static let sparse = 32
   private static let pieceRows = 512
 
-  init(columnIDs: [UInt32]) {
+  package init(columnIDs: [UInt32]) {
     self.columnIDs = columnIDs
     decoded = columnIDs.map { _ in DecodedColumn() }
   }
@@ -62,7 +116,7 @@ final class WindowReader {
   /// Calls `body` with windows that hold the chosen rows, in their order.
   ///
   /// - Parameter body: gets the first row that the window's `rows` count from.
-  func read(
+  package func read(
     _ leaf: Leaf, _ chosen: RowBits, withKeys: Bool,
     _ body: (ResultWindow, _ firstRow: Int) throws -> Void
   ) throws {

@@ -21,11 +21,11 @@ struct SortedWindows {
     var size = Self.windowRows
     while start < places.count {
       let rows = start..<min(start + size, places.count)
-      guard let arena = try copy(rows, withKeys: withKeys) else {
+      guard var copy = try copy(rows, withKeys: withKeys) else {
         size /= 2
         continue
       }
-      try arena.use(body)
+      try copy.use(body)
       start = rows.upperBound
     }
   }
@@ -92,15 +92,14 @@ private struct WindowCopy {
     }
   }
 
-  func use(_ body: (ResultWindow) throws -> Void) throws {
+  mutating func use(_ body: (ResultWindow) throws -> Void) throws {
+    arena.append(contentsOf: repeatElement(0, count: ResultWindow.readableBytes))
     try arena.withUnsafeBytes { arena in
       try spans.withUnsafeBufferPointer { spans in
         var columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)] = []
         for column in 0..<self.columns {
-          guard let first = spans.baseAddress else { return }
-          let place = first + column * rowCount
-          // Without a byte there is nothing to read: any address does.
-          columns.append((arena.baseAddress ?? UnsafeRawPointer(place), place))
+          guard let base = arena.baseAddress, let first = spans.baseAddress else { return }
+          columns.append((base, first + column * rowCount))
         }
         try body(
           ResultWindow(rows: (0..<rowCount).map { Int32($0) }, keys: keys, columns: columns))

@@ -1,5 +1,5 @@
 /// Runs `body` and gives what it throws as an `EngineError`; errors of the caller's own pass.
-func translatingErrors<Result>(
+package func translatingErrors<Result>(
   _ path: @autoclosure () -> String, _ body: () throws -> Result
 ) throws -> Result {
   do {

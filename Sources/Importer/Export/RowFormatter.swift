@@ -1,50 +1,127 @@
 import Engine
 
-/// Writes rows as CSV or JSON Lines into a buffer.
+/// Writes rows as CSV or JSON Lines.
+///
+/// Thread rule: one thread at a time.
 struct RowFormatter {
   private let format: TableExporter.Format
   private let names: [String]
   private let writers: [FieldWriter]
-  private let keys: [[UInt8]]
-  /// What was written and not yet taken.
-  private(set) var output: [UInt8] = []
 
   /// Bytes to hand on at once.
   static let bufferBytes = 1 << 18
+  /// So many rows' lengths are added up before room is made for them.
+  private static let blockRows = 64
 
   init(_ columns: [Column], _ format: TableExporter.Format) {
     self.format = format
     names = columns.map(\.name)
-    writers = columns.map { FieldWriter($0, format) }
-    keys = names.enumerated().map { FieldWriter.key($1, isFirst: $0 == 0) }
-    output.reserveCapacity(Self.bufferBytes + 4096)
+    writers = columns.enumerated().map { FieldWriter($1, format, isFirst: $0 == 0) }
   }
 
   /// The names of the columns; CSV only.
-  mutating func header() {
-    if format == .csv { FieldWriter.appendHeader(names, to: &output) }
-  }
-
-  /// One row.
-  @inline(__always)
-  mutating func row(_ field: (Int) -> UnsafeRawBufferPointer?) {
-    for column in writers.indices {
-      if format == .csv {
-        if column > 0 { output.append(0x2C) }
-        writers[column].appendCSV(field(column), to: &output)
-      } else {
-        output += keys[column]
-        writers[column].appendJSON(field(column), to: &output)
+  func header(to output: FormattedBytes) {
+    guard format == .csv else { return }
+    for (index, name) in names.enumerated() {
+      if index > 0 { output.append(0x2C) }
+      let length = name.utf8.count
+      let target = output.reserve(CSVField.mostBytes(length))
+      // With what may be read behind it.
+      (Array(name.utf8) + Array(repeating: 0, count: 8)).withUnsafeBytes { bytes in
+        guard let source = bytes.baseAddress else { return }
+        output.advance(CSVField.write(source, count: length, to: target))
       }
     }
-    if format == .jsonl { output.append(0x7D) }
     output.append(0x0A)
   }
 
-  /// Hands on what was written, once it is enough to be worth it or when it is the last.
-  mutating func flush(isLast: Bool, _ write: (UnsafeRawBufferPointer) throws -> Void) throws {
-    guard isLast || output.count >= Self.bufferBytes else { return }
-    if !output.isEmpty { try output.withUnsafeBytes(write) }
-    output.removeAll(keepingCapacity: true)
+  /// Rows of a window from one on, until there are `limit` bytes of output or all are written; at least one.
+  ///
+  /// - Returns: the first row that was not written; the window's count when all are.
+  func rows(
+    _ window: ResultWindow, from first: Int, to output: FormattedBytes, limit: Int
+  ) -> Int {
+    var row = first
+    // Found out once for many rows; for few, each field is looked at by itself.
+    let arePlain = writers.indices.map { column in
+      format == .csv && window.count - first > Self.blockRows
+        && window.extent(ofColumn: column).map(CSVField.arePlain) ?? true
+    }
+    while row < window.count {
+      var end = min(row + Self.blockRows, window.count)
+      var most = mostBytes(window, row..<end)
+      while end - row > 1, most > limit {
+        end = row + (end - row) / 2
+        most = mostBytes(window, row..<end)
+      }
+      if format == .csv {
+        csv(window, row..<end, most, arePlain, to: output)
+      } else {
+        json(window, row..<end, to: output)
+      }
+      row = end
+      if output.count >= limit { break }
+    }
+    return row
+  }
+
+  /// The most bytes that rows take, as CSV; about as many as JSON.
+  private func mostBytes(_ window: ResultWindow, _ rows: Range<Int>) -> Int {
+    var length = 0
+    for column in writers.indices { length &+= window.length(rows, column) }
+    return CSVField.mostBytes(length) &+ rows.count &* writers.count &* CSVField.mostBytes(0)
+  }
+
+  // MARK: CSV
+
+  private func csv(
+    _ window: ResultWindow, _ rows: Range<Int>, _ most: Int, _ arePlain: [Bool],
+    to output: FormattedBytes
+  ) {
+    // Base64 takes room by itself.
+    guard !writers.contains(where: \.isEncoded) else {
+      for row in rows { csv(window, row, to: output) }
+      return
+    }
+    let target = output.reserve(most)
+    var written = 0
+    arePlain.withUnsafeBufferPointer { arePlain in
+      for row in rows {
+        for column in arePlain.indices {
+          if let field = window.field(row, column), let source = field.baseAddress {
+            if arePlain[column], field.count > 0 {
+              CSVField.copy(source, count: field.count, to: target + written)
+              written &+= field.count
+            } else {
+              written &+= CSVField.write(source, count: field.count, to: target + written)
+            }
+          }
+          target.storeBytes(of: 0x2C, toByteOffset: written, as: UInt8.self)
+          written &+= 1
+        }
+        target.storeBytes(of: 0x0A, toByteOffset: written &- 1, as: UInt8.self)
+      }
+    }
+    output.advance(written)
+  }
+
+  private func csv(_ window: ResultWindow, _ row: Int, to output: FormattedBytes) {
+    for (column, writer) in writers.enumerated() {
+      if column > 0 { output.append(0x2C) }
+      writer.appendCSV(window.field(row, column), to: output)
+    }
+    output.append(0x0A)
+  }
+
+  // MARK: JSON Lines
+
+  private func json(_ window: ResultWindow, _ rows: Range<Int>, to output: FormattedBytes) {
+    for row in rows {
+      for (column, writer) in writers.enumerated() {
+        writer.appendJSON(window.field(row, column), to: output)
+      }
+      output.append(0x7D)
+      output.append(0x0A)
+    }
   }
 }

@@ -38,18 +38,31 @@ public struct TableExporter {
   /// CSV with a header, of all objects and columns.
   public init() {}
 
+  /// Threads that read and write rows at once, beside the calling one: as many as there are processors, up to 16.
+  package var threads = min(System.processorCount, 16)
+  /// What the rows of a leaf may take in memory while they wait for their turn; others are written on the calling thread.
+  package var leafBytes = 16 << 20
+
   /// Writes the objects.
+  ///
+  /// Threads of its own read the table, where it is large and the query does not sort; `write` is called on the
+  /// calling thread.
   ///
   /// - Parameters:
   ///   - table: whose objects are written.
   ///   - write: called with the next bytes of the output, in order; what it throws ends the export and
   ///     is thrown on.
   /// - Returns: the number of objects written.
-  /// - Complexity: that of the query; memory is that of a few clusters, unless the query sorts.
+  /// - Complexity: that of the query; memory is that of two clusters a processor, unless the query sorts.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
   @discardableResult
   public func run(_ table: Table, write: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
-    try run(from: table, write: write)
+    let reader = try ResultReader(query, table)
+    guard threads > 1, !reader.isSorted, let team = ExportTeam(threads, rows: table.count) else {
+      return try run(reader, write: write)
+    }
+    return try team.run(
+      reader, formatter(reader), hasHeader: hasHeader, leafBytes: leafBytes, write: write)
   }
 
   /// The same for any source of objects, such as what can be saved of a damaged table.
@@ -57,18 +70,25 @@ public struct TableExporter {
   package func run(
     from source: any LeafSource, write: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Int {
-    let reader = try ResultReader(query, source)
-    var formatter = RowFormatter(reader.columnIndices.map { reader.schema.columns[$0] }, format)
-    if hasHeader { formatter.header() }
+    try run(try ResultReader(query, source), write: write)
+  }
+
+  private func formatter(_ reader: ResultReader) -> RowFormatter {
+    RowFormatter(reader.columnIndices.map { reader.schema.columns[$0] }, format)
+  }
+
+  /// One row after the other, on the calling thread.
+  private func run(
+    _ reader: ResultReader, write: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> Int {
+    let stream = FormattedStream(formatter(reader))
+    if hasHeader { stream.header() }
     var written = 0
     try reader.forEachWindow { window in
-      for row in 0..<window.count {
-        formatter.row { window.field(row, $0) }
-        try formatter.flush(isLast: false, write)
-      }
+      try stream.rows(window, write)
       written += window.count
     }
-    try formatter.flush(isLast: true, write)
+    try stream.end(write)
     return written
   }
 
@@ -76,27 +96,10 @@ public struct TableExporter {
   package func run(
     _ rows: [[Value]], columns: [Column], write: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
-    var formatter = RowFormatter(columns, format)
-    if hasHeader { formatter.header() }
-    for row in rows {
-      // One arena for the row, so that its fields are valid together.
-      var arena: [UInt8] = []
-      var ends: [Int] = []
-      for value in row {
-        value.appendSpelling(to: &arena)
-        ends.append(arena.count)
-      }
-      arena.append(0)
-      arena.withUnsafeBytes { arena in
-        formatter.row { column in
-          if row[column] == .null { return nil }
-          let start = column == 0 ? 0 : ends[column - 1]
-          return UnsafeRawBufferPointer(rebasing: arena[start..<ends[column]])
-        }
-      }
-      try formatter.flush(isLast: false, write)
-    }
-    try formatter.flush(isLast: true, write)
+    let stream = FormattedStream(RowFormatter(columns, format))
+    if hasHeader { stream.header() }
+    for row in rows { try ResultWindow.with(row) { try stream.rows($0, write) } }
+    try stream.end(write)
   }
 
   /// Finds out whether the query fits the table, so that nothing is begun in vain.

@@ -1,6 +1,6 @@
 import Engine
 
-/// The reader's and the parsers' threads of an import: started when the first input needs them, kept for the
+/// The reader's and the parsers' threads of an import, or those of an export: started when the first input needs them, kept for the
 /// inputs that follow, so that ten thousand small files do not start ten thousand times as many threads.
 ///
 /// Thread rule: used by the writer's thread only.
@@ -13,6 +13,19 @@ final class PipelineThreads {
     for thread in threads { thread.join() }
   }
 
+  /// Starts threads that are not there yet, as `run` does.
+  ///
+  /// - Throws: `SystemError` when the system has no room for another thread.
+  func start(_ count: Int) throws {
+    while threads.count < count {
+      let (number, team) = (threads.count, team)
+      threads.append(
+        try Thread(name: number == 0 ? "sheaf-reader" : "sheaf-parser", stackBytes: 4 << 20) {
+          team.serve(number)
+        })
+    }
+  }
+
   /// Runs `work` on `count` threads at once, each with its number from 0, and `meanwhile` on the calling thread.
   ///
   /// Returns when all have returned: `meanwhile` sees to it, on every way out, that they do.
@@ -22,13 +35,7 @@ final class PipelineThreads {
   func run(
     _ count: Int, _ work: @escaping @Sendable (Int) -> Void, meanwhile: () throws -> Void
   ) throws {
-    while threads.count < count {
-      let (number, team) = (threads.count, team)
-      threads.append(
-        try Thread(name: number == 0 ? "sheaf-reader" : "sheaf-parser", stackBytes: 4 << 20) {
-          team.serve(number)
-        })
-    }
+    try start(count)
     team.begin(count, work)
     defer { team.awaitEnd() }
     try meanwhile()

@@ -1,0 +1,31 @@
+import Engine
+
+/// Rows that are written as they come, and handed on in pieces.
+///
+/// Thread rule: one thread at a time.
+struct FormattedStream {
+  private let formatter: RowFormatter
+  private let output: FormattedBytes
+
+  init(_ formatter: RowFormatter) {
+    self.formatter = formatter
+    output = FormattedBytes(capacity: RowFormatter.bufferBytes)
+  }
+
+  func header() { formatter.header(to: output) }
+
+  /// All rows of a window.
+  func rows(_ window: ResultWindow, _ write: (UnsafeRawBufferPointer) throws -> Void) throws {
+    var row = 0
+    while row < window.count {
+      row = formatter.rows(window, from: row, to: output, limit: RowFormatter.bufferBytes)
+      if output.count >= RowFormatter.bufferBytes { try end(write) }
+    }
+  }
+
+  /// Hands on what was written and not handed on yet.
+  func end(_ write: (UnsafeRawBufferPointer) throws -> Void) throws {
+    if output.count > 0 { try write(output.bytes) }
+    output.removeAll()
+  }
+}

@@ -1,0 +1,243 @@
+import Engine
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Importer
+
+/// What exports write, on one thread and on several, compared with what is written field by field and byte by byte.
+@Suite struct ExportTests {
+  private static let columns = [
+    Column("text", .text), Column("few, \"odd\"", .text), Column("int", .int),
+    Column("double", .double), Column("bool", .bool), Column("date", .date),
+    Column("moment", .dateTime), Column("data", .data), Column("plain", .text),
+  ]
+
+  private static func value(_ column: Column, _ random: inout SplitMix64) throws -> Value {
+    func text(_ alphabet: [Character], _ longest: Int) -> Value {
+      let length =
+        Int.random(in: 0..<8, using: &random) == 0
+        ? Int.random(in: 0...longest, using: &random) : Int.random(in: 0...9, using: &random)
+      return .text(
+        String((0..<length).map { _ in alphabet.randomElement(using: &random) ?? "a" }))
+    }
+    if Int.random(in: 0..<9, using: &random) == 0 { return .null }
+    switch column.type {
+    case .text where column.name == "plain": return text(["a", "b", "é", "𝄞"], 200)
+    case .text where column.name == "text":
+      // Quotes are rare in some rows and everywhere in others.
+      return Int.random(in: 0..<3, using: &random) == 0
+        ? text(["\"", ",", "\n", "\r", "\\", "\u{7F}", "\u{1}", "£"], 150)
+        : text(["x", "y", " ", ",", "\"", "ä"], 300)
+    case .text: return .text(["", "a", "a,b", "\"", "line\nline"][Int(random.next() % 5)])
+    case .int: return .int(Int64(bitPattern: random.next()) >> Int64(random.next() % 64))
+    case .double: return .double([0.5, -3, 1e300, .infinity, .nan][Int(random.next() % 5)])
+    case .bool: return .bool(random.next() % 2 == 0)
+    case .date:
+      return CalendarDate(daysSince1970: Int(random.next() % 40_000)).map { .date($0) } ?? .null
+    case .dateTime:
+      return DateTime(microsecondsSince1970: Int64(random.next() % (1 << 50))).map { .dateTime($0) }
+        ?? .null
+    case .data:
+      let length = Int.random(in: 0...7, using: &random)
+      return .data((0..<length).map { _ in UInt8.random(in: 0...255, using: &random) })
+    }
+  }
+
+  /// A table with clusters of a few thousand rows, some of them changed since.
+  private static func database(_ path: String, rows: Int, seed: UInt64) throws -> Database {
+    var random = SplitMix64(seed: seed)
+    let database = try Database.open(path)
+    try database.write { try $0.createTable("t", columns: columns) }
+    for start in stride(from: 0, to: rows, by: 2000) {
+      try database.write { transaction in
+        let table = try transaction.table("t")
+        for _ in start..<min(start + 2000, rows) {
+          try table.insert(try columns.map { try value($0, &random) })
+        }
+      }
+    }
+    try database.write { transaction in
+      let table = try transaction.table("t")
+      var deleted: Set<Int64> = []
+      for _ in 0..<rows / 50 {
+        let key = Int64.random(in: 1...Int64(rows), using: &random)
+        if deleted.contains(key) { continue }
+        if random.next() % 3 == 0 {
+          _ = try table.delete(key)
+          deleted.insert(key)
+        } else {
+          try table.update(key, ["text": try value(columns[0], &random)])
+        }
+      }
+    }
+    return database
+  }
+
+  // MARK: The slow twin
+
+  private static func twin(_ exporter: TableExporter, _ table: Table) throws -> [UInt8] {
+    let reader = try ResultReader(exporter.query, table)
+    let columns = reader.columnIndices.map { reader.schema.columns[$0] }
+    var output: [UInt8] = []
+    func csv(_ bytes: [UInt8]) -> [UInt8] {
+      let special: Set<UInt8> = [0x22, 0x2C, 0x0A, 0x0D]
+      if !bytes.isEmpty, special.isDisjoint(with: bytes) { return bytes }
+      return [0x22] + bytes.flatMap { $0 == 0x22 ? [0x22, 0x22] : [$0] } + [0x22]
+    }
+    if exporter.format == .csv, exporter.hasHeader {
+      output += columns.map { csv(Array($0.name.utf8)) }.joined(separator: [0x2C]) + [0x0A]
+    }
+    try reader.forEachWindow { window in
+      for row in 0..<window.count {
+        let fields = columns.indices.map { window.field(row, $0).map(Array.init) }
+        if exporter.format == .csv {
+          output += zip(fields, columns).map { field, column in
+            field.map { column.type == .data ? base64($0) : csv($0) } ?? []
+          }.joined(separator: [0x2C])
+        } else {
+          let members = try zip(fields, columns).map { field, column in
+            string(Array(column.name.utf8)) + [0x3A] + (try json(field, column))
+          }
+          output += [0x7B] + members.joined(separator: [0x2C]) + [0x7D]
+        }
+        output.append(0x0A)
+      }
+    }
+    return output
+  }
+
+  private static func base64(_ bytes: [UInt8]) -> [UInt8] {
+    Array(Data(bytes).base64EncodedString().utf8)
+  }
+
+  private static func string(_ bytes: [UInt8]) -> [UInt8] {
+    var json = JSONWriter()
+    json.string(utf8: bytes)
+    return json.bytes
+  }
+
+  private static func json(_ field: [UInt8]?, _ column: Column) throws -> [UInt8] {
+    guard let field else { return Array("null".utf8) }
+    let spelling = String(decoding: field, as: UTF8.self)
+    switch column.type {
+    case .text, .date, .dateTime: return string(field)
+    case .data: return [0x22] + base64(field) + [0x22]
+    case .bool:
+      return Array(
+        (["true", "1", "t", "T"].contains(spelling.lowercased()) ? "true" : "false").utf8)
+    case .int, .double:
+      let number = /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/
+      return Array((spelling.wholeMatch(of: number) == nil ? "null" : spelling).utf8)
+    }
+  }
+
+  // MARK: Tests
+
+  private func exporters() throws -> [TableExporter] {
+    var exporters: [TableExporter] = []
+    for format in TableExporter.Format.allCases {
+      var exporter = TableExporter()
+      exporter.format = format
+      exporters.append(exporter)
+      exporter.columns = ["plain", "int"]
+      exporter.hasHeader = false
+      exporters.append(exporter)
+      exporter.query.offset = 777
+      exporter.limit = 2501
+      exporters.append(exporter)
+      exporter.columns = nil
+      exporter.query.filter = try Predicate("int > 1000 and plain is not null")
+      exporters.append(exporter)
+      exporter.limit = 3
+      exporters.append(exporter)
+      exporter.query.sort = [.init("plain"), .init("int", descending: true)]
+      exporter.limit = 800
+      exporters.append(exporter)
+      exporter = TableExporter()
+      exporter.format = format
+      exporter.columns = ["bool", "few, \"odd\""]
+      exporter.query.isDistinct = true
+      exporters.append(exporter)
+    }
+    return exporters
+  }
+
+  @Test("Several threads write what one does, and that is what is stored", arguments: 1...2)
+  func twins(seed: UInt64) throws {
+    let folder = try ImportFolder()
+    let database = try Self.database(
+      folder.database, rows: seed == 1 ? 3000 : 9000, seed: seed)
+    for compacted in [false, true] {
+      if compacted { _ = try database.compact() }
+      let table = try database.snapshot().table("t")
+      for (number, exporter) in try exporters().enumerated() {
+        let expected = try Self.twin(exporter, table)
+        let rows = try exporter.query.count(in: table)
+        for (threads, leafBytes) in [(1, 1 << 24), (2, 1 << 24), (3, 1 << 24), (2, 100_000)] {
+          var exporter = exporter
+          exporter.threads = threads
+          exporter.leafBytes = leafBytes
+          var written: [UInt8] = []
+          let count = try exporter.run(table) { written += Array($0) }
+          #expect(
+            written == expected && count == rows,
+            "seed \(seed), exporter \(number), \(threads) threads, \(leafBytes) bytes")
+        }
+      }
+    }
+    try database.close()
+  }
+
+  /// What the closure of an export throws.
+  private struct Full: Error {}
+
+  @Test("What is thrown while bytes are handed on ends all threads")
+  func failures() throws {
+    let folder = try ImportFolder()
+    let database = try Self.database(folder.database, rows: 20_000, seed: 4)
+    let table = try database.snapshot().table("t")
+    var exporter = TableExporter()
+    exporter.threads = 3
+    for allowed in 0..<6 {
+      var calls = 0
+      #expect(throws: Full.self) {
+        try exporter.run(table) { _ in
+          calls += 1
+          if calls > allowed { throw Full() }
+        }
+      }
+      #expect(calls == allowed + 1)
+    }
+    try database.close()
+  }
+
+  @Test("Damage is told where it is, behind the rows before it")
+  func damage() throws {
+    let folder = try ImportFolder()
+    let database = try Self.database(folder.database, rows: 20_000, seed: 5)
+    _ = try database.compact()
+    try database.close()
+    var bytes = try folder.read("t.sheaf")
+    // In the middle of the file lie its clusters.
+    for offset in bytes.count / 2..<bytes.count / 2 + 100 { bytes[offset] ^= 0xFF }
+    try folder.write("t.sheaf", bytes)
+    let damaged = try Database.open(folder.database, options: .init(access: .readOnly))
+    let table = try damaged.snapshot().table("t")
+    var outcomes: [(bytes: [UInt8], error: String)] = []
+    for threads in [1, 3] {
+      var exporter = TableExporter()
+      exporter.threads = threads
+      var written: [UInt8] = []
+      let error = #expect(throws: EngineError.self) {
+        try exporter.run(table) { written += Array($0) }
+      }
+      outcomes.append((written, "\(String(describing: error))"))
+    }
+    #expect(outcomes[0].error.contains("damaged"), "\(outcomes[0].error)")
+    #expect(outcomes[0].error == outcomes[1].error)
+    // One thread has a part of a buffer left that it does not hand on.
+    #expect(outcomes[1].bytes.starts(with: outcomes[0].bytes))
+    try damaged.close()
+  }
+}
