@@ -107,13 +107,78 @@ struct IndexTests {
   func filter() {
     for base in [0, KeyCode.firstHash] {
       var filter = KeyFilter(capacity: 10_000)
-      for row in 0..<10_000 as Range<Int64> { filter.insert(base + row * 3) }
+      let entries = (0..<10_000).map { IndexEntry(code: base + $0 * 3, object: $0) }
+      entries.withUnsafeBufferPointer { filter.insert($0) }
       #expect((0..<10_000 as Range<Int64>).allSatisfy { filter.mayContain(base + $0 * 3) })
       let wrong = (0..<10_000 as Range<Int64>).count { filter.mayContain(base + $0 * 3 + 1) }
       #expect(wrong < 600, "\(wrong) of 10,000 others pass")
       #expect(filter.byteCount <= KeyFilter.byteCount(10_000))
     }
     #expect(!KeyFilter(capacity: 0).mayContain(5))
+  }
+
+  @Test("Entries are sorted as by comparing them, however their codes are spread")
+  func sorting() {
+    var random = SplitMix64(seed: 23)
+    for round in 0..<200 {
+      let count = Int.random(in: 0...3000, using: &random)
+      let spread = Int.random(in: 0..<64, using: &random)
+      let base = Int64(bitPattern: random.next())
+      var object = Int64.random(in: 0..<1000, using: &random)
+      var entries = (0..<count).map { _ in
+        object += Int64.random(in: round % 5 == 0 ? 0...3 : 1...3, using: &random)
+        let distance = Int64(bitPattern: random.next() >> UInt64(spread))
+        return IndexEntry(code: base &+ distance, object: object)
+      }
+      if round % 3 == 0, count > 0 {
+        // A few lie far from all others.
+        for _ in 0..<3 {
+          entries[.random(in: 0..<count, using: &random)].code =
+            [.min, .max, 0].randomElement(using: &random) ?? 0
+        }
+      }
+      if round % 7 == 0 { entries.shuffle(using: &random) }
+      let expected = entries.sorted()
+      IndexEntry.sort(&entries)
+      #expect(entries == expected, "round \(round) of seed 23")
+    }
+  }
+
+  @Test("A run of another program's gets a filter, through which every key is still found")
+  func laterFilters() throws {
+    let storage = RecordingStorage(isRecording: false)
+    var options = Database.Options()
+    options.indexLimits.leafEntries = 16
+    options.indexLimits.recentEntries = 64
+    options.indexLimits.smallestRun = 4
+    let first = try Database.open(storage: storage, options: options)
+    try first.write { transaction in
+      try transaction.createTable("t", columns: [Column("id", .text)], key: "id")
+    }
+    for batch in 0..<20 {
+      try first.write { transaction in
+        let table = try transaction.table("t")
+        for number in 0..<100 { try table.insert([.text("key \(batch * 100 + number)")]) }
+      }
+    }
+    try first.close()
+    let database = try Database.open(storage: storage, options: options)
+    for round in 0..<3 {
+      try database.write { transaction in
+        let table = try transaction.table("t")
+        for number in 0..<2000 {
+          let key = try table.editor.find(.text("key \(number)"))
+          #expect(key == Int64(number + 1), "round \(round)")
+          #expect(try table.editor.find(.text("no key \(number)")) == nil)
+        }
+        let kept = try #require(table.editor.index.kept)
+        let large = table.editor.index.runs.filter { $0.count >= 64 }
+        #expect(!large.isEmpty)
+        #expect(large.allSatisfy { kept.filters[$0.root.entry.reference] != nil })
+        if round == 1 { try table.insert([.text("key 2000")]) }
+      }
+    }
+    try database.close()
   }
 
   @Test("Runs stay few, and an entry is written few times", arguments: [1, 30, 1000, 70_000])

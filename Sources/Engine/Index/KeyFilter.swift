@@ -26,10 +26,10 @@ package struct KeyFilter {
 
   /// The word of a code, and its four bits there.
   @inline(__always)
-  private func place(_ code: Int64) -> (word: Int, bits: UInt64) {
+  private static func place(_ code: Int64, words count: Int) -> (word: Int, bits: UInt64) {
     var hash = UInt64(bitPattern: code) &* 0x9E37_79B9_7F4A_7C15
     hash = (hash ^ (hash &>> 32)) &* 0xD6E8_FEB8_6659_FD93
-    let word = Int(truncatingIfNeeded: hash.multipliedFullWidth(by: UInt64(words.count)).high)
+    let word = Int(truncatingIfNeeded: hash.multipliedFullWidth(by: UInt64(count)).high)
     // The product has used up the high bits: these are low ones, mixed once more.
     let low = (hash &* 0xC2B2_AE3D_27D4_EB4F) &>> 40
     let one: UInt64 = 1
@@ -39,14 +39,19 @@ package struct KeyFilter {
     return (word, bits)
   }
 
-  package mutating func insert(_ code: Int64) {
-    let (word, bits) = place(code)
-    words[word] |= bits
+  package mutating func insert(_ entries: UnsafeBufferPointer<IndexEntry>) {
+    let count = words.count
+    words.withUnsafeMutableBufferPointer { words in
+      for entry in entries {
+        let (word, bits) = Self.place(entry.code, words: count)
+        words[word] |= bits
+      }
+    }
   }
 
   /// False when the code was never inserted.
   package func mayContain(_ code: Int64) -> Bool {
-    let (word, bits) = place(code)
+    let (word, bits) = Self.place(code, words: words.count)
     return words[word] & bits == bits
   }
 }

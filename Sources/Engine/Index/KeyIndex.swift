@@ -74,6 +74,7 @@ package final class KeyIndex {
     for run in runs where !isRecent(run) {
       guard let filter = recent.filters[run.root.entry.reference] else {
         recent.touched += try run.find(codes, readable, body)
+        try filterLater(run, lookedUp: codes.count, readable)
         continue
       }
       let passing = codes.enumerated().filter { filter.mayContain($0.element) }
@@ -83,6 +84,30 @@ package final class KeyIndex {
       }
     }
   }
+
+  /// Makes a filter for a run that another program has written, once so many keys were looked up in it that reading all of it
+  /// costs little beside that.
+  private func filterLater(_ run: IndexRun, lookedUp: Int, _ readable: IndexBlocks) throws {
+    let reference = run.root.entry.reference
+    let looked = recent.unfiltered[reference, default: 0] &+ UInt64(lookedUp)
+    recent.unfiltered[reference] = looked
+    guard run.count < UInt64(limits.filterBytes), looked >= run.count / Self.keysPerFilteredEntry
+    else { return }
+    let present = recent.filters.values.reduce(0) { $0 + $1.byteCount }
+    guard present + KeyFilter.byteCount(Int(run.count)) <= limits.filterBytes else { return }
+    var filter = KeyFilter(capacity: Int(run.count))
+    var entries: [IndexEntry] = []
+    try readable.walk(run) { entry, level in
+      guard level == 0 else { return }
+      try readable.entries(entry, into: &entries)
+      entries.withUnsafeBufferPointer { filter.insert($0) }
+    }
+    recent.filters[reference] = filter
+    recent.unfiltered[reference] = nil
+  }
+
+  /// Looking a key up costs about as much as reading so many entries.
+  private static let keysPerFilteredEntry: UInt64 = 16
 
   /// The entries, for a few codes or ranges of them.
   ///
@@ -186,7 +211,7 @@ package final class KeyIndex {
     let hadLarge = !runs[first...].allSatisfy(isRecent)
     let output = RunWriter(writer, limits, filter: makeFilter(from: first))
     var merger = RunMerger(readable, output, filtersAll: filtersAll)
-    pending.sort()
+    IndexEntry.sort(&pending)
     do {
       for run in runs[first...] { try merger.add(run) }
       merger.add(pending)
@@ -235,6 +260,7 @@ package final class KeyIndex {
   private func keepFilter(_ filter: KeyFilter?) {
     let references = Set(runs.map(\.root.entry.reference))
     recent.filters = recent.filters.filter { references.contains($0.key) }
+    recent.unfiltered = recent.unfiltered.filter { references.contains($0.key) }
     if let filter, let run = runs.last, !isRecent(run) {
       recent.filters[run.root.entry.reference] = filter
     }

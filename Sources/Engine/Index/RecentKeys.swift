@@ -10,6 +10,8 @@ package final class RecentKeys {
   package var covered: [BlockReference] = []
   /// What is known of large runs.
   package var filters: [BlockReference: KeyFilter] = [:]
+  /// How many keys were looked up in large runs that have no filter.
+  package var unfiltered: [BlockReference: UInt64] = [:]
   /// Places of the file that were looked at since its pages were last let go of.
   package var touched = 0
   /// Open addressing with linear probing, at most half full. An object's key is never negative: -1

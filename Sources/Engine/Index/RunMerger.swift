@@ -11,13 +11,22 @@ package struct RunMerger {
   package typealias Filter = (inout [IndexEntry]) throws -> Void
 
   /// Where entries come from: leaf by leaf.
-  private struct Source {
-    var leaves: [NodeEntry]
-    var next = 0
-    var lastCode: Int64
+  ///
+  /// Thread rule: that of the merger.
+  private final class Source {
+    // Unchecked: nothing that is called while they change comes back here.
+    let leaves: [NodeEntry]
+    @exclusivity(unchecked) var next = 0
+    let lastCode: Int64
     /// The present leaf's entries, when it has been read.
-    var entries: [IndexEntry] = []
-    var row = 0
+    @exclusivity(unchecked) var entries: [IndexEntry]
+    @exclusivity(unchecked) var row = 0
+
+    init(leaves: [NodeEntry], lastCode: Int64, entries: [IndexEntry] = []) {
+      self.leaves = leaves
+      self.lastCode = lastCode
+      self.entries = entries
+    }
 
     /// The entry that comes next; of a leaf that was not read, the lowest that may.
     var head: IndexEntry? {
@@ -101,18 +110,19 @@ package struct RunMerger {
   /// Moves entries from a source on that are not above the next source's: to the output, or to the group
   /// when all are filtered.
   private mutating func takeShared(from index: Int, upTo limit: IndexEntry?) throws {
-    if sources[index].row == sources[index].entries.count { try readLeaf(of: index) }
-    let start = sources[index].row
+    let source = sources[index]
+    if source.row == source.entries.count { try readLeaf(of: source) }
+    let start = source.row
     var row = start
-    sources[index].entries.withUnsafeBufferPointer { entries in
+    source.entries.withUnsafeBufferPointer { entries in
       while row < entries.count, limit.map({ entries[row] <= $0 }) ?? true { row += 1 }
     }
     if filtersAll {
-      group += sources[index].entries[start..<row]
+      group += source.entries[start..<row]
     } else {
-      for row in start..<row { try writeOnce(sources[index].entries[row]) }
+      for row in start..<row { try writeOnce(source.entries[row]) }
     }
-    sources[index].row = row
+    source.row = row
   }
 
   /// Writes an entry unless it has just been written.
@@ -125,43 +135,43 @@ package struct RunMerger {
   /// Moves entries from a source on: those that are alone with their code to the output, until one
   /// comes that is not, or that is not below the next source's; then those of its code to the group.
   private mutating func take(from index: Int, below limit: Int64?) throws {
-    if sources[index].row == sources[index].entries.count { try readLeaf(of: index) }
-    let entries = sources[index].entries
-    let start = sources[index].row
-    var row = start
-    func isBelow(_ code: Int64) -> Bool { limit.map { code < $0 } ?? true }
-    if filtersAll {
-      let code = entries[row].code
-      while row < entries.count,
-        entries[row].code == code || isBelow(entries[row].code)
-      {
-        group.append(entries[row])
-        row += 1
+    let source = sources[index]
+    if source.row == source.entries.count { try readLeaf(of: source) }
+    let start = source.row
+    source.row = try source.entries.withUnsafeBufferPointer { entries in
+      var row = start
+      func isBelow(_ code: Int64) -> Bool { limit.map { code < $0 } ?? true }
+      if filtersAll {
+        let code = entries[row].code
+        while row < entries.count, entries[row].code == code || isBelow(entries[row].code) {
+          row += 1
+        }
+        group += entries[start..<row]
+        return row
       }
-    } else {
-      while group.isEmpty, row < entries.count, isBelow(entries[row].code),
-        row + 1 == entries.count || entries[row + 1].code != entries[row].code
-      {
-        try output.append(entries[row])
-        row += 1
+      if group.isEmpty {
+        while row < entries.count, isBelow(entries[row].code),
+          row + 1 == entries.count || entries[row + 1].code != entries[row].code
+        {
+          row += 1
+        }
+        try output.append(UnsafeBufferPointer(rebasing: entries[start..<row]))
       }
       if row == start {
         let code = entries[row].code
-        while row < entries.count, entries[row].code == code {
-          group.append(entries[row])
-          row += 1
-        }
+        while row < entries.count, entries[row].code == code { row += 1 }
+        group += entries[start..<row]
       }
+      return row
     }
-    sources[index].row = row
   }
 
-  private mutating func readLeaf(of index: Int) throws {
-    let entry = sources[index].leaves[sources[index].next]
-    try blocks.entries(entry, into: &sources[index].entries)
+  private mutating func readLeaf(of source: Source) throws {
+    let entry = source.leaves[source.next]
+    try blocks.entries(entry, into: &source.entries)
     replaced.append(entry.reference)
-    sources[index].row = 0
-    sources[index].next += 1
+    source.row = 0
+    source.next += 1
   }
 
   /// Writes the collected entries once no more can come of their code.

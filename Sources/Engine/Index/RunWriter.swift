@@ -4,7 +4,9 @@
 final class RunWriter {
   private let writer: BlockWriter
   private let limits: IndexLimits
-  private var buffer: [IndexEntry] = []
+  /// Unsafe for speed: a merge adds every entry here.
+  private var buffer = Scratch<IndexEntry>()
+  private var bufferCount = 0
   private var output = OutputBuffer()
   private(set) var leaves: [NodeEntry] = []
   private(set) var count: UInt64 = 0
@@ -37,20 +39,28 @@ final class RunWriter {
   ///
   /// - Throws: `DecodingFailure` when it is not: what it was read from is damaged.
   func append(_ entry: IndexEntry) throws {
-    guard entry.code >= lastCode, entry.code > lastCode || entry.object > lastObject else {
-      throw Self.outOfOrder
+    try withUnsafePointer(to: entry) { try append(UnsafeBufferPointer(start: $0, count: 1)) }
+  }
+
+  /// Adds entries, each above the one before it.
+  ///
+  /// - Throws: as for one.
+  func append(_ entries: UnsafeBufferPointer<IndexEntry>) throws {
+    var (code, object) = (lastCode, lastObject)
+    defer { (lastCode, lastObject) = (code, object) }
+    for entry in entries {
+      guard entry.code > code || (entry.code == code && entry.object > object) else {
+        throw Self.outOfOrder
+      }
+      if bufferCount >= limits.leafEntries, sharesCodes || entry.code != code { try writeLeaf() }
+      buffer.reserve(bufferCount + 1, keeping: bufferCount)[bufferCount] = entry
+      bufferCount &+= 1
+      (code, object) = (entry.code, entry.object)
     }
-    if buffer.count >= limits.leafEntries, sharesCodes || entry.code != lastCode {
-      try writeLeaf()
-    }
-    buffer.append(entry)
-    filter?.insert(entry.code)
-    lastCode = entry.code
-    lastObject = entry.object
   }
 
   /// True when a leaf may be added without leaving a small one behind.
-  var takesLeaf: Bool { buffer.isEmpty || buffer.count * 4 >= limits.leafEntries }
+  var takesLeaf: Bool { bufferCount == 0 || bufferCount * 4 >= limits.leafEntries }
 
   /// True when a leaf is large enough to stay: those of small transactions are merged.
   func keeps(_ leaf: NodeEntry) -> Bool { leaf.count * 4 >= UInt64(limits.leafEntries) }
@@ -70,19 +80,21 @@ final class RunWriter {
   }
 
   private func writeLeaf() throws {
-    guard let first = buffer.first else { return }
-    guard buffer.count <= ClusterFormat.maximumRows else {
+    let entries = UnsafeBufferPointer(start: UnsafePointer(buffer.pointer), count: bufferCount)
+    guard let first = entries.first else { return }
+    guard entries.count <= ClusterFormat.maximumRows else {
       throw EngineError.tooLarge(
         what: "the number of keys of one code", limit: "\(ClusterFormat.maximumRows)")
     }
-    buffer.withUnsafeBufferPointer { IndexLeaf.encode($0, into: &output) }
+    filter?.insert(entries)
+    IndexLeaf.encode(entries, into: &output)
     let bytes = Array(output.bytes)
     let reference = try writer.append(cluster: bytes, checksum: Checksum.of(bytes))
     written.append(reference)
     leaves.append(
-      NodeEntry(firstKey: first.code, count: UInt64(buffer.count), reference: reference))
-    count += UInt64(buffer.count)
-    buffer.removeAll(keepingCapacity: true)
+      NodeEntry(firstKey: first.code, count: UInt64(entries.count), reference: reference))
+    count += UInt64(entries.count)
+    bufferCount = 0
   }
 
   /// Writes what is left; nil when there was no entry.

@@ -57,6 +57,11 @@ package struct ObjectReader: ObjectReading {
     forgetWhatChanged()
     self.key = nil
     return try editor.use {
+      // Of ascending keys most lie in the leaf of the one before.
+      if let leaf, let row = leaf.row(ofKey: key) {
+        (self.key, place) = (key, row)
+        return true
+      }
       guard let leaf = try open(try editor.tree.place(ofKey: key)),
         let row = leaf.row(ofKey: key)
       else { return false }

@@ -29,11 +29,12 @@ extension TableEditor {
       // The number of the key beside its code.
       var wanted: [IndexEntry] = []
       wanted.reserveCapacity(keys.count)
+      let keyCode = schema.keyCode
       for (number, span) in keys.enumerated() where !span.isNull {
         wanted.append(
-          IndexEntry(code: schema.keyCode.code(Self.bytes(base, span)), object: Int64(number)))
+          IndexEntry(code: keyCode.code(Self.bytes(base, span)), object: Int64(number)))
       }
-      wanted.sort()
+      IndexEntry.sort(&wanted)
       // And the number of the key beside an object that may have it.
       var candidates: [(object: Int64, number: Int)] = []
       try index.find(wanted.lazy.map(\.code)) { position, object in
@@ -141,10 +142,12 @@ extension TableEditor {
         expected: "allowed there")
     }
     if !areNew { try checkNew(base, keys) }
+    let keyCode = schema.keyCode
+    let index = index
     for (number, span) in keys.enumerated() {
       index.add(
         IndexEntry(
-          code: schema.keyCode.code(Self.bytes(base, span)),
+          code: keyCode.code(Self.bytes(base, span)),
           object: firstObject &+ Int64(number)))
     }
   }

@@ -134,6 +134,26 @@ import Testing
 
   // MARK: Tests
 
+  @Test("One byte that has to be quoted is seen wherever it is")
+  func places() {
+    for count in 0..<200 {
+      var bytes = [UInt8](repeating: 0x61, count: count + 8)
+      func arePlain() -> Bool {
+        bytes.withUnsafeBytes { CSVField.arePlain(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+      }
+      // What lies behind them is none of them.
+      for index in count..<count + 8 { bytes[index] = 0x22 }
+      #expect(arePlain(), "\(count) bytes")
+      for place in 0..<count {
+        for special in [0x22, 0x2C, 0x0A, 0x0D] as [UInt8] {
+          bytes[place] = special
+          #expect(!arePlain(), "byte \(special) at \(place) of \(count)")
+        }
+        bytes[place] = 0x61
+      }
+    }
+  }
+
   private func exporters() throws -> [TableExporter] {
     var exporters: [TableExporter] = []
     for format in TableExporter.Format.allCases {

@@ -1,0 +1,74 @@
+extension IndexEntry {
+  /// Fewer entries are sorted by comparison.
+  private static let fewEntries = 256
+  /// A digit's bits: its counters stay in the first cache.
+  private static let digitBits = 11
+
+  /// Sorts entries: digit by digit from the lowest on, where the objects ascend already, as those do whose keys come in the
+  /// order of an input. Each pass keeps the order of the one before (LSD radix sort; Knuth, "The Art of Computer
+  /// Programming", volume 3, 5.2.5), so that objects of one code go on ascending.
+  ///
+  /// - Complexity: O(n) for each 11 bits that the codes differ in; O(n log n) where the objects do not ascend.
+  package static func sort(_ entries: inout [IndexEntry]) {
+    guard entries.count >= fewEntries, let bounds = bounds(entries) else { return entries.sort() }
+    let bits = BitPacking.width(UInt64(bitPattern: bounds.high &- bounds.low))
+    let count = entries.count
+    entries.withUnsafeMutableBufferPointer { entries in
+      withUnsafeTemporaryAllocation(of: IndexEntry.self, capacity: count) { other in
+        withUnsafeTemporaryAllocation(of: Int32.self, capacity: 1 << digitBits) { starts in
+          guard var source = entries.baseAddress, var target = other.baseAddress else { return }
+          for shift in stride(from: 0, to: bits, by: digitBits) {
+            if pass(source, target, count, starts, base: bounds.low, shift) {
+              swap(&source, &target)
+            }
+          }
+          if source != entries.baseAddress { target.update(from: source, count: count) }
+        }
+      }
+    }
+  }
+
+  /// The lowest and the highest code; nil when the objects do not ascend.
+  private static func bounds(_ entries: [IndexEntry]) -> (low: Int64, high: Int64)? {
+    guard entries.count <= Int(Int32.max) else { return nil }
+    var (low, high) = (Int64.max, Int64.min)
+    var last = Int64.min
+    for entry in entries {
+      low = min(low, entry.code)
+      high = max(high, entry.code)
+      if entry.object <= last { return nil }
+      last = entry.object
+    }
+    return (low, high)
+  }
+
+  /// Moves entries to their places by one digit of their codes.
+  ///
+  /// - Returns: false when all have the same one, and nothing was moved.
+  private static func pass(
+    _ source: UnsafeMutablePointer<IndexEntry>, _ target: UnsafeMutablePointer<IndexEntry>,
+    _ count: Int, _ starts: UnsafeMutableBufferPointer<Int32>, base: Int64, _ shift: Int
+  ) -> Bool {
+    guard let starts = starts.baseAddress else { return false }
+    func digit(_ entry: IndexEntry) -> Int {
+      Int(truncatingIfNeeded: UInt64(bitPattern: entry.code &- base) &>> UInt64(shift))
+        & (1 << digitBits - 1)
+    }
+    starts.update(repeating: 0, count: 1 << digitBits)
+    for index in 0..<count { starts[digit(source[index])] &+= 1 }
+    if starts[digit(source[0])] == count { return false }
+    var sum: Int32 = 0
+    for value in 0..<1 << digitBits {
+      let next = sum &+ starts[value]
+      starts[value] = sum
+      sum = next
+    }
+    for index in 0..<count {
+      let entry = source[index]
+      let place = digit(entry)
+      target[Int(starts[place])] = entry
+      starts[place] &+= 1
+    }
+    return true
+  }
+}
