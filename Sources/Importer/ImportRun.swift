@@ -135,7 +135,9 @@ struct ImportRun {
       self.transaction = transaction
       do {
         report.objectsBefore = try existingTable(database)?.count ?? 0
-        if !options.resume { try forget(database) }
+        // Who truncates forgets with the rows, in one transaction: a run that is killed in between would leave rows that
+        // nobody knows of, and the next one with `resume` would import them again.
+        if !options.resume, !options.truncate { try forget(database) }
         try importAll(database)
         try finish(database)
       } catch {
