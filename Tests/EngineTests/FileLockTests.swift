@@ -248,4 +248,79 @@ struct FileLockTests {
     #expect(try writer.fileUse().pinned == 0, "seed \(seed)")
     try writer.close()
   }
+
+  #if DEBUG
+    @Test("A reader by another name opens the file while the version that it finds is written over")
+    func openingAmongWriters() throws {
+      let folder = TemporaryFolder()
+      let (path, other) = try Self.link(folder)
+      let writer = try Database.open(path, options: .tiny)
+      try Self.fill(writer)
+      var interruptions = 0
+      for look in 1...12 {
+        let interrupter = Interrupter(beforeLook: look) {
+          for _ in 0..<4 { try Self.fill(writer) }
+        }
+        let outcome = interrupter.run {
+          try Database.open(other, options: .init(access: .readOnly))
+        }
+        interruptions += interrupter.count
+        let reader = try outcome.get()
+        #expect(try Self.problem(reader.snapshot()) == nil, "before look \(look)")
+        try reader.close()
+      }
+      #expect(interruptions > 2)
+      try writer.close()
+    }
+  #endif
 }
+
+#if DEBUG
+  /// Does something when the calling thread is about to look at what a file has.
+  private final class Interrupter: ThreadScheduler, @unchecked Sendable {
+    // @unchecked: all is used by the thread that calls `run`; others pass through.
+    private let look: Int
+    private let body: () throws -> Void
+    private let thread = ExecutionContext.thread
+    private var looks = 0
+    private var isInside = false
+    private(set) var count = 0
+
+    init(beforeLook look: Int, _ body: @escaping () throws -> Void) {
+      self.look = look
+      self.body = body
+    }
+
+    func run<Outcome>(_ body: () throws -> Outcome) -> Result<Outcome, any Error> {
+      var outcome: Result<Outcome, any Error>?
+      Scheduling.run(0, of: self) { outcome = Result { try body() } }
+      return outcome ?? .failure(CancellationError())
+    }
+
+    func reach(_ point: SwitchPoint) {
+      guard ExecutionContext.thread == thread, !isInside, point.object >= 1 << 62, !point.changes
+      else { return }
+      looks += 1
+      guard looks == look else { return }
+      isInside = true
+      defer { isInside = false }
+      count += 1
+      do {
+        try Scheduling.without { try body() }
+      } catch {
+        Issue.record(error)
+      }
+    }
+
+    func lock(_ lock: UInt) {}
+    func unlock(_ lock: UInt) {}
+    func wait(_ lock: UInt, on condition: UInt, milliseconds: Int?) {}
+    func wake(_ condition: UInt, all: Bool) {}
+    func pause(milliseconds: Int) {}
+    func start() -> Int { 1 }
+    func began(_ thread: Int) {}
+    func ended() {}
+    func join(_ thread: Int) {}
+    var nanoseconds: UInt64 { UInt64(looks) }
+  }
+#endif

@@ -39,7 +39,8 @@ extension Database {
         do {
           // A compaction that was killed leaves its copy behind; while others are here it may be theirs.
           if alone, options.access != .readOnly { try removeTemporary(path) }
-          let found = try recover(opened, options: options, alone: alone)
+          // Who is alone at this lock file may have writers at another one beside it.
+          let found = try recover(opened, options: options, alone: alone && !own.locksVersions)
           recovered = found
           if alone { visible.store(found.record) }
         } catch {
