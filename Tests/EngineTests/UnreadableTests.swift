@@ -68,6 +68,36 @@ struct UnreadableTests {
     #expect(try journal.database.check().unreadable == 0)
   }
 
+  @Test("What cannot be asked for at one moment is no damage")
+  func unanswered() throws {
+    let journal = try Journal()
+    var changes = RandomChanges(seed: 12)
+    try journal.commit(.full) { transaction, model in
+      try changes.createTable("a", RandomChanges.columns, transaction, &model)
+      try changes.insert(60, into: "a", transaction, &model)
+    }
+    let disk = FailingStorage(RecordingStorage(journal.storage.content, isRecording: false))
+    let database = try Database.open(storage: disk, options: .tiny)
+    // An older version that is held, and a newer one.
+    let held = try database.snapshot()
+    try database.write { try $0.table("a").delete(1) }
+    var failed: Set<FailingStorage.Kind> = []
+    for kind in [FailingStorage.Kind.length, .read, .view] {
+      // Each of the first ones; a look at a version that is held takes its time.
+      for number in (0...).lazy.map({ $0 < 12 ? $0 : 12 + ($0 - 12) * 11 }) {
+        disk.fail(after: number, code: 5, kinds: [kind])
+        guard let report = try? database.check(deep: true) else { continue }
+        guard disk.failure != nil else { break }
+        failed.insert(kind)
+        #expect(report.isSound || report.unreadable > 0, "\(kind) \(number): \(report.problems)")
+      }
+      disk.fail(after: .max / 2, code: 5)
+    }
+    #expect(failed == [.length, .read, .view])
+    let report = try database.check(deep: true)
+    #expect(report.isSound && report.olderVersions == [held.version])
+  }
+
   private static func create(_ path: String) throws -> Int {
     let database = try Database.open(path)
     try database.write { transaction in

@@ -79,13 +79,21 @@ extension Database {
       // Its own reader, which has not verified anything yet: bytes may have gone bad since.
       let storage = PrereadStorage(present)
       let blocks = try BlockReader(storage: storage)
+      // What other processes hold is asked of the lock file.
+      var unanswered = 0
+      func heldVersions() throws(SystemError) -> [VersionRecord] {
+        do throws(SystemError) {
+          return try coordination.heldVersions().map(\.record)
+        } catch {
+          unanswered += 1
+          throw error
+        }
+      }
       // The version must stay held to the end, not only until its record has been read.
       var report = withExtendedLifetime(hold) {
-        Checker.run(
-          hold.record, blocks,
-          held: deep ? { [coordination] in try coordination.heldVersions().map(\.record) } : nil)
+        Checker.run(hold.record, blocks, held: deep ? heldVersions : nil)
       }
-      report.unreadable = storage.failureCount
+      report.unreadable = storage.failureCount + unanswered
       return report
     }
   }

@@ -31,7 +31,8 @@ public struct CheckReport: Sendable {
   /// Values that were read in every way there is.
   public internal(set) var values = 0
 
-  /// How often the disk could not read something: what is there is not known, and `problems` names it.
+  /// How often the system could not read something, or not say how long the file is or who holds versions: what is
+  /// there is not known, and `problems` names it.
   public internal(set) var unreadable = 0
 
   /// True when nothing is wrong.

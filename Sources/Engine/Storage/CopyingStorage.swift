@@ -31,9 +31,14 @@ package final class CopyingStorage: Storage, @unchecked Sendable {
         return UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(copy)[..<count])
       }
       // The length comes from the file: no room is made for what is not there.
-      guard offset >= 0, count >= 0, let length = try? inner.length(), count <= length,
-        offset <= length - count
-      else { return nil }
+      let length: Int
+      do throws(SystemError) {
+        length = try inner.length()
+      } catch {
+        failure = error
+        return nil
+      }
+      guard offset >= 0, count >= 0, count <= length, offset <= length - count else { return nil }
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 8)
       do throws(SystemError) {
         let target = UnsafeMutableRawBufferPointer(rebasing: copy[..<count])

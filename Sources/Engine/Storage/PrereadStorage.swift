@@ -25,7 +25,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
 
   package var path: String { inner.path }
 
-  /// How often something could not be read.
+  /// How often something could not be read, or the length not be asked for.
   package var failureCount: Int { lock.withLock { failures } }
 
   package var viewFailure: SystemError { lock.withLock { failure } ?? inner.viewFailure }
@@ -98,7 +98,14 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
     }
   }
 
-  package func length() throws(SystemError) -> Int { try inner.length() }
+  package func length() throws(SystemError) -> Int {
+    do throws(SystemError) {
+      return try inner.length()
+    } catch {
+      lock.withLock { failures += 1 }
+      throw error
+    }
+  }
   package func resize(to length: Int) throws(SystemError) { try inner.resize(to: length) }
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
     try inner.write(bytes, at: offset)
