@@ -11,6 +11,7 @@ extension IndexEntry {
   /// - Complexity: O(n) for each 11 bits that the codes differ in; O(n log n) where the objects do not ascend.
   package static func sort(_ entries: inout [IndexEntry]) {
     guard entries.count >= fewEntries, let bounds = bounds(entries) else { return entries.sort() }
+    if bounds.areSorted { return }
     let bits = BitPacking.width(UInt64(bitPattern: bounds.high &- bounds.low))
     let count = entries.count
     entries.withUnsafeMutableBufferPointer { entries in
@@ -29,17 +30,21 @@ extension IndexEntry {
   }
 
   /// The lowest and the highest code; nil when the objects do not ascend.
-  private static func bounds(_ entries: [IndexEntry]) -> (low: Int64, high: Int64)? {
+  private static func bounds(
+    _ entries: [IndexEntry]
+  ) -> (low: Int64, high: Int64, areSorted: Bool)? {
     guard entries.count <= Int(Int32.max) else { return nil }
     var (low, high) = (Int64.max, Int64.min)
-    var last = Int64.min
+    var last = IndexEntry(code: .min, object: .min)
+    var areSorted = true
     for entry in entries {
       low = min(low, entry.code)
       high = max(high, entry.code)
-      if entry.object <= last { return nil }
-      last = entry.object
+      if entry.object <= last.object { return nil }
+      if entry.code < last.code { areSorted = false }
+      last = entry
     }
-    return (low, high)
+    return (low, high, areSorted)
   }
 
   /// Moves entries to their places by one digit of their codes.

@@ -35,23 +35,45 @@ extension TableEditor {
           IndexEntry(code: keyCode.code(Self.bytes(base, span)), object: Int64(number)))
       }
       IndexEntry.sort(&wanted)
-      // And the number of the key beside an object that may have it.
-      var candidates: [(object: Int64, number: Int)] = []
-      try index.find(wanted.lazy.map(\.code)) { position, object in
-        candidates.append((object, Int(wanted[position].object)))
-      }
-      candidates.sort { $0.object < $1.object }
-      var objects = ObjectReader(self)
-      for (object, number) in candidates {
-        guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
-        guard try objects.go(to: object) else { continue }
-        let isIt = try objects.withSpelling(column) { spelling in
-          spelling.map { Self.areEqual($0, Self.bytes(base, keys[number])) } ?? false
+      let candidates = try candidates(wanted, keys: keys.count)
+      try ObjectSweep(self, columns: [column]).run(candidates.map(\.code)) { place, fields in
+        let number = Int(candidates[place].object)
+        if let spelling = fields?.field(0), Self.areEqual(spelling, Self.bytes(base, keys[number]))
+        {
+          found[number] = candidates[place].code
         }
-        if isIt { found[number] = object }
+        return true
       }
       index.limitMapping(objects: candidates.count)
     }
+  }
+
+  /// The objects that may have some keys, ascending, each as a code, beside the number of its key.
+  ///
+  /// - Parameters:
+  ///   - wanted: the keys' codes, ascending, and their numbers.
+  ///   - keys: all numbers are below it.
+  private func candidates(_ wanted: [IndexEntry], keys: Int) throws -> [IndexEntry] {
+    // Most keys have one; by the keys' numbers, they often ascend already.
+    var objects = [Int64](repeating: -1, count: keys)
+    var more: [IndexEntry] = []
+    try index.find(wanted.lazy.map(\.code)) { position, object in
+      guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
+      let number = Int(wanted[position].object)
+      if objects[number] < 0 {
+        objects[number] = object
+      } else {
+        more.append(IndexEntry(code: object, object: Int64(number)))
+      }
+    }
+    var candidates: [IndexEntry] = []
+    candidates.reserveCapacity(wanted.count + more.count)
+    for (number, object) in objects.enumerated() where object >= 0 {
+      candidates.append(IndexEntry(code: object, object: Int64(number)))
+    }
+    candidates += more
+    IndexEntry.sort(&candidates)
+    return candidates
   }
 
   package func find(_ spelling: [UInt8]) throws -> Int64? {
@@ -92,7 +114,8 @@ extension TableEditor {
     UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length))
   }
 
-  static func areEqual(
+  /// Whether two spellings are the same bytes.
+  package static func areEqual(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer
   ) -> Bool {
     left.count == right.count && SpellingView(left).equals(SpellingView(right))

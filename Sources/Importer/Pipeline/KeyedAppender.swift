@@ -206,22 +206,24 @@ final class KeyedAppender {
     let others: RowChanges.OtherColumns =
       policy == .update ? .kept : .replaced(by: editor.defaults)
     while !groups.isEmpty {
-      var changes = RowChanges()
-      var objects = ObjectReader(editor)
-      for group in groups {
-        let (row, object) = sorted[group.lowerBound]
-        let isChanged = try rows.withBase { memory, _ in
-          try changes.add(
-            rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount], memory, positions,
-            others: others, inputColumns: plan.columns.count, of: object, &objects)
+      let objects = groups.map { sorted[$0.lowerBound].object }
+      var next = 0
+      while next < groups.count {
+        var changes = RowChanges()
+        try rows.withBase { memory, _ in
+          let sweep = ObjectSweep(editor, columns: Array(positions.indices))
+          try sweep.run(objects, from: next) { place, present in
+            let row = sorted[groups[place].lowerBound].row
+            let isChanged = try changes.add(
+              rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount], memory, positions,
+              others: others, inputColumns: plan.columns.count, of: objects[place], present)
+            if isChanged { outcome.updated += 1 } else { outcome.unchanged += 1 }
+            next = place + 1
+            return changes.byteCount <= Self.heldBytes
+          }
         }
-        if isChanged { outcome.updated += 1 } else { outcome.unchanged += 1 }
-        if changes.byteCount > Self.heldBytes {
-          try changes.write(editor)
-          objects = ObjectReader(editor)
-        }
+        try changes.write(editor)
       }
-      try changes.write(editor)
       groups = groups.compactMap { $0.count > 1 ? $0.dropFirst() : nil }
     }
   }

@@ -28,12 +28,13 @@ struct RowChanges {
   ///   - positions: where each of the table's columns lies in the row.
   ///   - others: what becomes of columns that the row does not have.
   ///   - inputColumns: those from here on take surplus fields.
+  ///   - present: the object, with all columns of the table.
   /// - Returns: whether anything differs.
   mutating func add(
     _ fields: ArraySlice<TextSpan>, _ memory: UnsafeRawBufferPointer, _ positions: [Int?],
-    others: OtherColumns, inputColumns: Int, of object: Int64, _ reader: inout ObjectReader
+    others: OtherColumns, inputColumns: Int, of object: Int64, _ present: ObjectFields?
   ) throws -> Bool {
-    guard try reader.go(to: object) else {
+    guard let present else {
       throw EngineError.invalidArgument("object \(object) of the key is not there")
     }
     func with<Result>(
@@ -53,17 +54,15 @@ struct RowChanges {
     }
     var isChanged = false
     for column in positions.indices where !isChanged {
-      isChanged = try with(column) { bytes, isKept in
-        if isKept { return false }
-        return try reader.withSpelling(column) { !Self.areEqual($0, bytes) }
+      isChanged = with(column) { bytes, isKept in
+        !isKept && !Self.areEqual(present.field(column), bytes)
       }
     }
     guard isChanged else { return false }
     objects.append(object)
     for column in positions.indices {
       try with(column) { bytes, isKept in
-        guard isKept else { return try append(bytes) }
-        try reader.withSpelling(column) { try append($0) }
+        try append(isKept ? present.field(column) : bytes)
       }
     }
     return true
@@ -82,7 +81,7 @@ struct RowChanges {
     -> Bool
   {
     guard let left, let right else { return left == nil && right == nil }
-    return left.count == right.count && left.elementsEqual(right)
+    return TableEditor.areEqual(left, right)
   }
 
   /// Writes the gathered values, and forgets them.
