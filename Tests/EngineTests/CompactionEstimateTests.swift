@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -29,21 +30,89 @@ import Testing
     try database.close()
   }
 
-  /// Of a table with more clusters than are sampled, some stand for the others.
+  enum Shape: CaseIterable {
+    case uniform, sorted, halves, fewWide, changed
+
+    /// What a row of a table of `rows` has.
+    func text(_ row: Int, of rows: Int, _ random: inout SplitMix64) -> String {
+      switch self {
+      case .uniform, .changed: String(random.next(), radix: 36)
+      // What is said of more and more things, and less and less of it is new.
+      case .sorted: "event \(random.next() % UInt64(4 + row)) of \(row / 50)"
+      case .halves:
+        row < rows / 3 ? "the same few words \(row % 7)" : String(random.next(), radix: 36)
+      case .fewWide:
+        row % 701 == 0
+          ? String(repeating: "wide \(random.next() % 1000) ", count: 600)
+          : "\(random.next() % 100_000)"
+      }
+    }
+  }
+
+  /// A sample tells what a compaction makes of the whole table, within what it says, and says no more than it must.
+  @Test(arguments: Shape.allCases) func aSampleIsWithinItsError(_ shape: Shape) throws {
+    let folder = TemporaryFolder()
+    // A small table of small leaves, of which small clusters are made.
+    var options = Database.Options()
+    options.limits.clusterRows = 100
+    let database = try Database.open(folder.path("t.sheaf"), options: options)
+    let rows = 24_000
+    var random = SplitMix64(seed: 7)
+    try database.write { transaction in
+      try transaction.createTable("t", columns: [Column("n", .int), Column("s", .text)])
+      let table = try transaction.table("t")
+      for row in 0..<rows {
+        _ = try table.insert([.int(Int64(row % 1000)), .text(shape.text(row, of: rows, &random))])
+      }
+    }
+    if shape == .changed {
+      try database.write { transaction in
+        let table = try transaction.table("t")
+        for key in stride(from: 1, to: Int64(rows), by: 11) {
+          try table.update(key, ["s": .text("changed \(key)")])
+        }
+      }
+    }
+    var limits = ClusterSampler.Limits()
+    (limits.placeBytes, limits.wholeBytes, limits.clusterRows) = (4 << 10, 64 << 10, 3000)
+    let snapshot = try database.snapshot()
+    func measure() throws -> ClusterSampler.Result {
+      let table = try snapshot.table("t")
+      return try ClusterSampler(snapshot.blocks, end: snapshot.record.end, limits)
+        .measure(table.tree, columns: table.schema.columnIDs)
+    }
+    let sampled = try measure()
+    // The twin looks at all.
+    limits.wholeBytes = .max
+    let all = try measure()
+    #expect(all.objects == rows && all.places == 0 && all.possibleError == 0)
+    #expect(sampled.objects < rows && sampled.places >= 3 && sampled.before == all.before)
+    #expect(abs(sampled.after - all.after) <= sampled.possibleError, "\(sampled), not \(all)")
+    #expect(sampled.possibleError <= all.after * 2 / 5, "\(sampled), and \(all)")
+    withExtendedLifetime(snapshot) {}
+    try database.close()
+  }
+
+  /// Of a large table some objects stand for the others, as a compaction finds.
   @Test func someStandForTheOthers() throws {
     let folder = TemporaryFolder()
-    let rows = 3 * Compactor.clusterRows + 100
+    let rows = 2 * Compactor.clusterRows + 100
     let database = try Database.open(folder.path("t.sheaf"))
     try database.write { transaction in
-      try transaction.createTable("t", columns: [Column("n", .int)])
+      try transaction.createTable("t", columns: [Column("s", .text)])
       let table = try transaction.table("t")
-      for row in 0..<rows { _ = try table.insert([.int(Int64(row % 1000))]) }
+      for row in 0..<rows {
+        _ = try table.insert([.text("number \(row &* 7919 % 100_003), as it was found")])
+      }
     }
-    let estimate = try database.compactionEstimate(samples: 2)
-    #expect(estimate.objects == rows)
+    var limits = ClusterSampler.Limits(places: 4)
+    limits.wholeBytes = 1 << 20
+    let estimate = try database.compactionEstimate(limits)
+    #expect(estimate.objects == rows && estimate.places == 4)
     #expect((1..<rows).contains(estimate.sampledObjects))
     let after = try database.compact().after
-    #expect(abs(estimate.after - after) <= after / 5 + 8192, "\(estimate.after) is not \(after)")
+    #expect(abs(estimate.after - after) <= estimate.possibleError, "\(estimate) is not \(after)")
+    #expect(estimate.possibleError < after / 4)
     try database.close()
   }
 

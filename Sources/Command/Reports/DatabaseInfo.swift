@@ -130,13 +130,16 @@ struct DatabaseInfo {
         estimate.sampledObjects == estimate.objects
           ? "all objects were encoded as a compaction would"
           : "some objects were encoded as a compaction would, and stand for the others"),
+      "possibleError": .int(estimate.possibleError),
       "objects": .int(estimate.objects), "sampledObjects": .int(estimate.sampledObjects),
+      "places": .int(estimate.places),
       "seconds": .double(estimateSeconds),
       "tables": .array(
         estimate.tables.map {
           [
             "name": .string($0.name), "before": .int($0.before), "after": .int($0.after),
-            "objects": .int($0.objects), "sampledObjects": .int($0.sampledObjects),
+            "possibleError": .int($0.possibleError), "objects": .int($0.objects),
+            "sampledObjects": .int($0.sampledObjects), "places": .int($0.places),
           ]
         }),
     ]

@@ -185,7 +185,7 @@ struct InfoPrinter {
     }
     let saved = estimate.before - estimate.after
     // What is within the error of the estimate is no reason to rewrite a file.
-    if saved * 20 <= estimate.before {
+    if saved <= max(estimate.before / 20, min(estimate.possibleError, estimate.before / 8)) {
       text += sentence("About nothing: the file would be about as large as it is.")
     } else {
       text += sentence(
@@ -196,12 +196,14 @@ struct InfoPrinter {
     if estimate.objects > 0 {
       let sample =
         estimate.sampledObjects == estimate.objects
-        ? "all objects were"
-        : "\(HumanFormat.count(estimate.sampledObjects)) of "
-          + "\(HumanFormat.count(estimate.objects, "object", "objects")) were"
+        ? "An estimate: all objects were"
+        : "An estimate from a sample: \(HumanFormat.count(estimate.sampledObjects)) of "
+          + "\(HumanFormat.count(estimate.objects, "object", "objects")), at "
+          + "\(HumanFormat.count(estimate.places, "place", "places")), were"
       text += sentence(
-        "An estimate: \(sample) encoded as a compaction would, in "
-          + "\(HumanFormat.duration(seconds: info.estimateSeconds)), and the result thrown away.")
+        "\(sample) encoded as a compaction would, in "
+          + "\(HumanFormat.duration(seconds: info.estimateSeconds)), and the result thrown away. It may be off by "
+          + "\(HumanFormat.size(estimate.possibleError)).")
     }
     if !info.readers.isEmpty {
       text += sentence(

@@ -66,7 +66,12 @@ package final class BlockReader: Sendable {
   /// Tells the system that none of the file's pages will be read again soon; they count as this process's
   /// memory no longer.
   package func forgetAll(length: Int) {
-    if let bytes = storage.view(at: 0, count: length) { storage.forget(bytes) }
+    forget(0..<length)
+  }
+
+  /// The same of some of its bytes.
+  package func forget(_ range: Range<Int>) {
+    if let bytes = storage.view(at: range.lowerBound, count: range.count) { storage.forget(bytes) }
   }
 
   private func checkPlace(_ reference: BlockReference, end: UInt64) throws(BlockError) {

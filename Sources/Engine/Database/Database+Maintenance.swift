@@ -122,20 +122,25 @@ extension Database {
     try TableUse(try snapshotForLooking().table(name))
   }
 
-  /// What `compact` would give, approximately: by encoding some of the clusters as it would.
+  /// What `compact` would give, approximately: by encoding some of the objects as it would.
   ///
   /// Thread rule: any thread; writers and readers go on meanwhile.
   ///
-  /// - Parameter samples: compacted clusters, of up to 65,536 objects, that are made of each table to see
-  ///   how large they get. A table that needs no more is measured as a whole.
-  /// - Complexity: O(samples × 65,536 × columns) for each table, on several threads.
+  /// - Parameter samples: places of each table, of about 256 KiB, that are encoded to see how large they get, at
+  ///   least three. A table of up to 4 MiB is measured as a whole.
+  /// - Complexity: O(clusters), and the encoding of about samples × 256 KiB and of one compacted cluster
+  ///   for each table, on several threads.
   /// - Throws: as `snapshot`; `EngineError.damaged`.
-  public func compactionEstimate(samples: Int = 4) throws -> CompactionEstimate {
+  public func compactionEstimate(samples: Int = 8) throws -> CompactionEstimate {
+    try compactionEstimate(ClusterSampler.Limits(places: samples))
+  }
+
+  package func compactionEstimate(_ limits: ClusterSampler.Limits) throws -> CompactionEstimate {
     let snapshot = try snapshotForLooking()
     return try withExtendedLifetime(snapshot) {
       try translatingErrors(path) {
         try CompactionEstimate(
-          snapshot, total: try snapshot.blocks.storage.length(), samples: samples)
+          snapshot, total: try snapshot.blocks.storage.length(), limits: limits)
       }
     }
   }

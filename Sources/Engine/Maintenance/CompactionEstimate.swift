@@ -1,8 +1,9 @@
-/// What a compaction would leave of a file: clusters are encoded anew as one would, the result is counted
-/// and thrown away. Of large tables only some clusters are, evenly spread, and stand for the others.
+/// What a compaction would leave of a file: rows are encoded anew as one would, the result is counted
+/// and thrown away. Of large tables only some are, evenly spread over the bytes, and stand for the others.
 ///
-/// Approximate: nodes are not written, indexes are counted by their entries, and the clusters that are not
-/// looked at may be unlike the others.
+/// Approximate: nodes are not written, indexes are counted by their entries, and the rows that are not
+/// looked at may be unlike the others; `possibleError` says by how much that may be, as far as those that were
+/// looked at differ.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct CompactionEstimate: Sendable, Equatable {
@@ -14,16 +15,23 @@ public struct CompactionEstimate: Sendable, Equatable {
     public let before: Int
     /// About as many bytes after a compaction.
     public let after: Int
+    /// About how many bytes `after` may be off by, either way.
+    public let possibleError: Int
     /// Its objects.
     public let objects: Int
     /// How many of them were encoded anew for the estimate.
     public let sampledObjects: Int
+    /// At how many places of the table they lie; 0 when all objects were.
+    public let places: Int
   }
 
   /// The file's length now.
   public let before: Int
   /// About the file's length after a compaction.
   public let after: Int
+  /// About how many bytes `after` may be off by, either way: three standard errors of what the places say, and what
+  /// is known to be left out. A part of a table that is shorter than the distance of two places, and unlike the rest, may be missed.
+  public let possibleError: Int
   /// The tables, in the order of their names.
   public let tables: [TablePart]
 
@@ -31,94 +39,49 @@ public struct CompactionEstimate: Sendable, Equatable {
   public var objects: Int { tables.reduce(0) { $0 + $1.objects } }
   /// How many of them were encoded anew for the estimate.
   public var sampledObjects: Int { tables.reduce(0) { $0 + $1.sampledObjects } }
+  /// At how many places they lie, in the tables that were not encoded as a whole.
+  public var places: Int { tables.reduce(0) { $0 + $1.places } }
 
   /// - Parameters:
   ///   - snapshot: the version that would be compacted; held until this returns.
   ///   - total: the file's length.
-  ///   - samples: compacted clusters that are made of each table.
-  /// - Complexity: O(samples × 65,536 × columns) for each table, on several threads, and its clusters.
+  ///   - limits: how much of each table is looked at.
+  /// - Complexity: O(clusters) for each table, and encoding what the limits say, on several threads.
   /// - Throws: `EngineError.damaged`, and other errors of reading.
-  package init(_ snapshot: Snapshot, total: Int, samples: Int) throws {
-    var sampler = Sampler(snapshot.blocks, end: snapshot.record.end, samples: max(1, samples))
+  package init(_ snapshot: Snapshot, total: Int, limits: ClusterSampler.Limits) throws {
+    let sampler = ClusterSampler(snapshot.blocks, end: snapshot.record.end, limits)
     before = total
-    tables = try snapshot.tablePlaces.map { try sampler.measure(try snapshot.table(at: $0)) }
-    let companions = try snapshot.companions().map { try sampler.measure($0) }
+    tables = try snapshot.tablePlaces.map {
+      try Self.measure(try snapshot.table(at: $0), sampler)
+    }
+    let companions = try snapshot.companions().map { try Self.measure($0, sampler) }
     // The slots, the data, and of every table a page or so of nodes, schema and notes.
-    let pages = Layout.slotCount + 1 + tables.count + companions.count
-    let data = (tables + companions).reduce(0) { $0 + $1.after }
-    let whole = (data + Layout.pageBytes - 1) / Layout.pageBytes + pages
-    after = whole * Layout.pageBytes
-  }
-}
-
-/// Encodes some of a table's clusters as a compaction would.
-private struct Sampler {
-  private let blocks: BlockReader
-  private let end: UInt64
-  private let samples: Int
-  private let team: MergingTeam
-  private let builder = ClusterBuilder()
-
-  init(_ blocks: BlockReader, end: UInt64, samples: Int) {
-    self.blocks = blocks
-    self.end = end
-    self.samples = samples
-    team = MergingTeam(size: min(System.processorCount, Compactor.mostThreads))
+    let all = tables + companions
+    let pages = Layout.slotCount + 1 + all.count
+    let data = all.reduce(0) { $0 + $1.after }
+    after = (Layout.pages(holding: data) + pages) * Layout.pageBytes
+    possibleError =
+      all.reduce(0) { $0 + $1.possibleError } + (1 + all.count) * Layout.pageBytes
   }
 
-  mutating func measure(_ table: Table) throws -> CompactionEstimate.TablePart {
-    var cursor = ClusterGroups(table.tree)
-    let groups = try cursor.all()
-    let sizes = try groups.map { group in
-      try group.reduce(0) { $0 + (try blocks.byteCount(ofLeaf: $1, end: end)) }
-    }
-    let chosen = Self.spread(samples, over: groups.count)
-    let columns = table.schema.columnIDs
-    var (sampled, before, after) = (0, 0, 0)
-    for index in chosen {
-      let group = groups[index]
-      let (blocks, end) = (blocks, end)
-      let encoded = try team.map(columns) { column, merger in
-        try merger.encode(column: column, of: group, blocks, end: end).column
-      }
-      let offsets = try ClusterMerger.keyOffsets(of: group, blocks, end: end)
-      let cluster = try builder.assemble(encoded, rowCount: offsets.count, keyOffsets: offsets)
-      sampled += offsets.count
-      before += sizes[index]
-      after += cluster.bytes.count
-      for entry in group { blocks.forget(entry, end: end) }
-    }
-    let all = sizes.reduce(0, +)
-    let ratio = before == 0 ? 1 : Double(after) / Double(before)
+  private static func measure(_ table: Table, _ sampler: ClusterSampler) throws -> TablePart {
+    let sampled = try sampler.measure(table.tree, columns: table.schema.columnIDs)
     var indexes = (before: try table.indexBytes(), after: 0)
-    indexes.after = Self.live(indexes.before, table.count, table.indexEntries)
+    indexes.after = live(indexes.before, table.count, table.indexEntries)
     for index in try table.valueIndexSizes() {
       indexes.before += index.bytes
-      indexes.after += Self.live(index.bytes, table.count, index.entries)
+      indexes.after += live(index.bytes, table.count, index.entries)
     }
-    return CompactionEstimate.TablePart(
-      name: table.name, before: all + indexes.before,
-      after: Int(Double(all) * ratio) + indexes.after, objects: table.count,
-      sampledObjects: sampled)
+    return TablePart(
+      name: table.name, before: sampled.before + indexes.before,
+      after: sampled.after + indexes.after,
+      // Entries of several runs take other numbers of bits than those of one.
+      possibleError: sampled.possibleError + indexes.after / 8, objects: table.count,
+      sampledObjects: sampled.objects, places: sampled.places)
   }
 
   /// Bytes of an index without what is out of date: each entry takes about as many as the others.
   private static func live(_ bytes: Int, _ objects: Int, _ entries: Int) -> Int {
     entries > objects ? Int(Double(bytes) * Double(objects) / Double(entries)) : bytes
-  }
-
-  /// `count` places of `total`, evenly spread, the first among them.
-  static func spread(_ count: Int, over total: Int) -> [Int] {
-    guard total > count else { return Array(0..<total) }
-    return (0..<count).map { $0 * total / count }
-  }
-}
-
-extension ClusterGroups {
-  /// All groups that are left.
-  fileprivate mutating func all() throws -> [[NodeEntry]] {
-    var groups: [[NodeEntry]] = []
-    while let round = try next(64) { groups += round }
-    return groups
   }
 }

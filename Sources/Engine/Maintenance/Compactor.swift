@@ -238,10 +238,14 @@ struct ClusterGroups {
   private var cursor: ClusterCursor
   private var next: NodeEntry?
   private let clustersEach: Int
+  private let clusterRows: Int
   private var started = false
 
-  init(_ tree: TreeReader, clustersEach: Int = .max) {
+  init(
+    _ tree: TreeReader, clustersEach: Int = .max, clusterRows: Int = Compactor.clusterRows
+  ) {
     self.tree = tree
+    self.clusterRows = clusterRows
     cursor = tree.clusters()
     self.clustersEach = clustersEach
   }
@@ -264,7 +268,7 @@ struct ClusterGroups {
     while let entry = next, group.count < clustersEach {
       // Counts come from the file: none is near overflow once it is compared with the limit.
       let (sum, overflow) = rows.addingReportingOverflow(entry.count)
-      let fits = !overflow && sum <= Compactor.clusterRows
+      let fits = !overflow && sum <= clusterRows
       bytes += try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
       guard group.isEmpty || (fits && bytes <= Compactor.clusterBytes) else { break }
       rows = sum

@@ -59,7 +59,10 @@ public struct TableUse: Sendable {
       IndexUse(column: $0.column, bytes: $0.bytes, entries: $0.entries)
     }
     let identifiers = table.schema.columnIDs
+    // Directories are read alone, but the system maps what lies around them too: in the end, the file.
+    var mapped = MappedRange(table.tree.blocks)
     try table.forEachLeaf { leaf in
+      mapped.add(leaf.overlay?.base.reference ?? leaf.entry.reference)
       clusters += 1
       if let overlay = leaf.overlay {
         clusterBytes += Int(overlay.base.reference.length)
@@ -75,5 +78,29 @@ public struct TableUse: Sendable {
         columns[index].encodingBytes[column.encoding.name, default: 0] += column.byteCount
       }
     }
+  }
+}
+
+/// Where a walk through many blocks was, given up now and then.
+private struct MappedRange {
+  private let blocks: BlockReader
+  private var range: Range<Int>?
+  private var bytes = 0
+
+  private static let most = 4 << 20
+
+  init(_ blocks: BlockReader) { self.blocks = blocks }
+
+  /// To be called before a block is read: what it gives up are those before it.
+  mutating func add(_ reference: BlockReference) {
+    let start = Int(clamping: reference.offset)
+    let end = start + Int(reference.length)
+    if bytes > Self.most, let range {
+      blocks.forget(range)
+      self.range = nil
+      bytes = 0
+    }
+    bytes += Int(reference.length)
+    range = min(range?.lowerBound ?? start, start)..<max(range?.upperBound ?? end, end)
   }
 }

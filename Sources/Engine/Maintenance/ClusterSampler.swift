@@ -1,0 +1,211 @@
+/// Encodes some of a table's leaves as a compaction would, to see how large all of them would get.
+///
+/// A table is looked at in a few places, evenly spread over its bytes, so that a leaf counts by its size. A place is
+/// a run of whole leaves and smaller than what compaction makes a cluster of, whose tables of symbols and
+/// dictionaries pay for more rows. How much that matters is seen in one such cluster, which is encoded whole and
+/// as places.
+///
+/// Thread rule: confined.
+package struct ClusterSampler {
+  /// How much is looked at.
+  package struct Limits: Sendable {
+    /// Places of a table.
+    package var places = 8
+    /// Bytes of leaves that make a place; one leaf at least.
+    package var placeBytes = 256 << 10
+    /// Tables of as many bytes are encoded as a whole.
+    package var wholeBytes = 4 << 20
+    /// Rows of a compacted cluster.
+    package var clusterRows = Compactor.clusterRows
+
+    package init(places: Int = 8) { self.places = max(3, places) }
+  }
+
+  /// What was found for a table's clusters and changed rows.
+  package struct Result: Equatable {
+    package var before = 0
+    package var after = 0
+    package var possibleError = 0
+    /// Encoded anew.
+    package var objects = 0
+    package var places = 0
+  }
+
+  private let blocks: BlockReader
+  private let end: UInt64
+  private let limits: Limits
+  private let team: MergingTeam
+  private let builder = ClusterBuilder()
+
+  package init(_ blocks: BlockReader, end: UInt64, _ limits: Limits) {
+    self.blocks = blocks
+    self.end = end
+    self.limits = limits
+    team = MergingTeam(size: min(System.processorCount, Compactor.mostThreads))
+  }
+
+  /// - Complexity: O(leaves), and encoding of what the limits say.
+  /// - Throws: `BlockError`, `ClusterError` when the file is damaged.
+  package func measure(_ tree: TreeReader, columns: [UInt32]) throws -> Result {
+    let size = try LeafBytes(tree)
+    var result = Result()
+    result.before = size.total
+    var groups = ClusterGroups(tree, clusterRows: limits.clusterRows)
+    if size.total <= limits.wholeBytes {
+      while let round = try groups.next(1) {
+        let encoded = try encode(round, columns)
+        result.after += encoded.reduce(0) { $0 + $1.after }
+        result.objects += encoded.reduce(0) { $0 + $1.objects }
+      }
+      return result
+    }
+    let chosen = try places(of: &groups, size)
+    try estimate(chosen, columns, &result)
+    return result
+  }
+
+  // MARK: Choosing
+
+  private struct Chosen {
+    /// Runs of leaves, each with the number of marks in it.
+    var places: [(leaves: [NodeEntry], marks: Int)] = []
+    /// All leaves of a cluster to be, and places in it; these are no others.
+    var whole: [NodeEntry] = []
+    var parts: [[NodeEntry]] = []
+  }
+
+  private func places(of groups: inout ClusterGroups, _ size: LeafBytes) throws -> Chosen {
+    // Fewer where leaves are as large as compaction makes them.
+    let most = max(3, min(limits.places, limits.wholeBytes / max(1, size.typical)))
+    let marks = (0..<most).map {
+      Int((Double(2 * $0 + 1) / Double(2 * most) * Double(size.total)).rounded(.down))
+    }
+    var chosen = Chosen()
+    var next = 0
+    var position = 0
+    while next < marks.count, let round = try groups.next(1) {
+      let group = round[0]
+      let sizes = try group.map { try blocks.byteCount(ofLeaf: $0, end: end) }
+      defer { position += sizes.reduce(0, +) }
+      var start = position
+      var place: Range<Int> = 0..<0
+      for (index, bytes) in sizes.enumerated() {
+        defer { start += bytes }
+        while next < marks.count, marks[next] < start + bytes {
+          if place.contains(index) {
+            chosen.places[chosen.places.count - 1].marks += 1
+          } else {
+            place = run(around: index, sizes)
+            chosen.places.append((Array(group[place]), 1))
+          }
+          if next == marks.count / 2 {
+            chosen.whole = group
+            chosen.parts = [0, group.count / 2, group.count - 1].map {
+              Array(group[run(around: $0, sizes)])
+            }
+          }
+          next += 1
+        }
+      }
+    }
+    return chosen
+  }
+
+  /// The leaves from one on that make a place, or before it where the group ends.
+  private func run(around index: Int, _ sizes: [Int]) -> Range<Int> {
+    var (low, high, bytes) = (index, index + 1, sizes[index])
+    while bytes < limits.placeBytes, high < sizes.count {
+      bytes += sizes[high]
+      high += 1
+    }
+    while bytes < limits.placeBytes, low > 0 {
+      low -= 1
+      bytes += sizes[low]
+    }
+    return low..<high
+  }
+
+  // MARK: Measuring
+
+  private struct Encoded {
+    var before = 0
+    var after = 0
+    var objects = 0
+
+    var ratio: Double { before == 0 ? 1 : Double(after) / Double(before) }
+
+    static func + (a: Encoded, b: Encoded) -> Encoded {
+      Encoded(before: a.before + b.before, after: a.after + b.after, objects: a.objects + b.objects)
+    }
+  }
+
+  private func estimate(_ chosen: Chosen, _ columns: [UInt32], _ result: inout Result) throws {
+    // The long one first.
+    let runs = [chosen.whole] + chosen.parts + chosen.places.map(\.leaves)
+    let encoded = try encode(runs, columns)
+    let (whole, parts) = (encoded[0], encoded[1...chosen.parts.count])
+    let places = encoded[(1 + chosen.parts.count)...]
+    // How much smaller rows get in a whole cluster than in places of it.
+    let scale = whole.ratio / max(parts.reduce(Encoded(), +).ratio, .leastNormalMagnitude)
+    let ratios = zip(places, chosen.places).flatMap { place, chosen in
+      Array(repeating: place.ratio * scale, count: chosen.marks)
+    }
+    let mean = ratios.reduce(0, +) / Double(max(1, ratios.count))
+    let rest = Double(result.before - whole.before)
+    // No file is as large; a damaged one may say anything.
+    result.after = whole.after + Int(min(rest * mean, Double(1 << 60)))
+
+    // Differences of neighbours, not from the mean: places that are evenly spread follow a trend.
+    let steps = zip(ratios, ratios.dropFirst()).reduce(0) { $0 + ($1.1 - $1.0) * ($1.1 - $1.0) }
+    let variance = steps / Double(2 * max(1, ratios.count - 1))
+    let deviation = (variance / Double(max(1, ratios.count))).squareRoot()
+    // The parts disagree as much as the scale may be wrong, and elsewhere it may be another.
+    let shares = parts.map(\.ratio)
+    let spread = ((shares.max() ?? 0) - (shares.min() ?? 0)) * scale / 2
+    let error = 3 * deviation + spread / 2 + mean * (abs(1 - scale) / 3 + 0.02)
+    result.possibleError = Int(rest * min(error, 1))
+
+    var objects: [Int64: Int] = [:]
+    for run in runs { for leaf in run { objects[leaf.firstKey] = Int(clamping: leaf.count) } }
+    result.objects = objects.values.reduce(0, +)
+    result.places = chosen.places.count
+  }
+
+  /// Encodes runs of leaves, each as a cluster.
+  private func encode(_ runs: [[NodeEntry]], _ columns: [UInt32]) throws -> [Encoded] {
+    let (blocks, end) = (blocks, end)
+    let items = runs.flatMap { run in columns.map { (run: run, column: $0) } }
+    let encoded = try team.map(items) { item, merger in
+      try merger.encode(column: item.column, of: item.run, blocks, end: end).column
+    }
+    return try runs.enumerated().map { index, run in
+      let offsets = try ClusterMerger.keyOffsets(of: run, blocks, end: end)
+      let own = Array(encoded[index * columns.count..<(index + 1) * columns.count])
+      let cluster = try builder.assemble(own, rowCount: offsets.count, keyOffsets: offsets)
+      var result = Encoded(after: cluster.bytes.count, objects: offsets.count)
+      for entry in run {
+        result.before += try blocks.byteCount(ofLeaf: entry, end: end)
+        blocks.forget(entry, end: end)
+      }
+      return result
+    }
+  }
+}
+
+/// How large a tree's leaves are.
+private struct LeafBytes {
+  private(set) var total = 0
+  /// The size of the leaf in which a byte lies, on average.
+  private(set) var typical = 0
+
+  init(_ tree: TreeReader) throws {
+    var cursor = tree.clusters()
+    var squares = 0.0
+    while let found = try cursor.next() {
+      let bytes = try tree.blocks.byteCount(ofLeaf: found.entry, end: tree.end)
+      total += bytes
+      squares += Double(bytes) * Double(bytes)
+    }
+    typical = total == 0 ? 0 : Int(squares / Double(total))
+  }
+}
