@@ -100,7 +100,7 @@ package struct ClusterSampler {
           }
           if next == marks.count / 2 {
             chosen.whole = group
-            chosen.parts = [0, group.count / 2, group.count - 1].map {
+            chosen.parts = [0, index, group.count - 1].map {
               Array(group[run(around: $0, sizes)])
             }
           }
@@ -142,7 +142,7 @@ package struct ClusterSampler {
   private func estimate(_ chosen: Chosen, _ columns: [UInt32], _ result: inout Result) throws {
     // The long one first.
     let runs = [chosen.whole] + chosen.parts + chosen.places.map(\.leaves)
-    let encoded = try encode(runs, columns)
+    let encoded = try encodeOnce(runs, columns)
     let (whole, parts) = (encoded[0], encoded[1...chosen.parts.count])
     let places = encoded[(1 + chosen.parts.count)...]
     // How much smaller rows get in a whole cluster than in places of it.
@@ -169,6 +169,25 @@ package struct ClusterSampler {
     for run in runs { for leaf in run { objects[leaf.firstKey] = Int(clamping: leaf.count) } }
     result.objects = objects.values.reduce(0, +)
     result.places = chosen.places.count
+  }
+
+  /// Encodes runs of leaves, those that are the same only once.
+  private func encodeOnce(_ runs: [[NodeEntry]], _ columns: [UInt32]) throws -> [Encoded] {
+    struct Name: Hashable {
+      let first: Int64?
+      let leaves: Int
+    }
+    var places: [Name: Int] = [:]
+    var once: [[NodeEntry]] = []
+    let indices = runs.map { run in
+      let name = Name(first: run.first?.firstKey, leaves: run.count)
+      if let place = places[name] { return place }
+      places[name] = once.count
+      once.append(run)
+      return once.count - 1
+    }
+    let encoded = try encode(once, columns)
+    return indices.map { encoded[$0] }
   }
 
   /// Encodes runs of leaves, each as a cluster.
