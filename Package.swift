@@ -52,6 +52,10 @@ let programs: [Target] =
     .executableTarget(
       name: "ReadBenchmark", dependencies: ["Engine", "TestSupport"], path: "Tests/ReadBenchmark",
       swiftSettings: settings),
+    // What scripts/bench writes with beside SQLite; no product.
+    .executableTarget(
+      name: "WriteBenchmark", dependencies: ["Engine", "TestSupport"], path: "Tests/WriteBenchmark",
+      swiftSettings: settings),
     // One of the processes of CrowdTests; no product.
     .executableTarget(
       name: "Crowd", dependencies: ["Engine", "TestSupport"], path: "Tests/Crowd",
