@@ -284,7 +284,20 @@ struct FailureTests {
     // The handle keeps the right to write, and does not look at the slots again.
     try database.write(durability: Durability.none) {
       try $0.createTable("soon to be bad", columns: [Column("a", .int)])
+      // More than a handle remembers of what it wrote.
+      for index in 0..<50 { try $0.createTable("t\(index)", columns: [Column("a", .int)]) }
     }
+    try spoilCatalogue(database, storage)
+    let error = #expect(throws: EngineError.self) {
+      try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+    }
+    guard case .damaged? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  private func spoilCatalogue(_ database: Database, _ storage: RecordingStorage) throws {
     let root = try database.parts.pipeline.visible().root
     let name = Array("soon to be bad".utf8)
     let content = storage.content
@@ -293,13 +306,19 @@ struct FailureTests {
         content[$0...].starts(with: name)
       })
     try [name[0] ^ 1].withUnsafeBytes { try storage.write($0, at: place) }
-    let error = #expect(throws: EngineError.self) {
-      try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+  }
+
+  @Test("A small catalogue that went bad is written again as it was")
+  func rottenSmallCatalogue() throws {
+    let storage = RecordingStorage(isRecording: false)
+    let database = try Database.open(storage: storage)
+    try database.write(durability: Durability.none) {
+      try $0.createTable("soon to be bad", columns: [Column("a", .int)])
     }
-    guard case .damaged? = error else {
-      Issue.record("\(String(describing: error))")
-      return
-    }
+    try spoilCatalogue(database, storage)
+    try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+    #expect(try database.snapshot().tableNames == ["soon to be bad", "t"])
+    #expect(try database.check().isSound)
   }
 
   @Test("A commit without changes is durable when it says so")

@@ -4,6 +4,8 @@
 package final class BlockReader: Sendable {
   package let storage: any Storage
   private let verified: VerifiedTable
+  /// What this process has written last.
+  let recent = RecentBlocks()
   /// What readers of single objects know of blocks, kept for the next one; points into the file, so nothing in it may be used longer than this.
   package let known = Pool()
 
@@ -33,6 +35,9 @@ package final class BlockReader: Sendable {
   ) throws -> Result {
     // Bounds the length that is allocated for.
     try checkPlace(reference, end: end)
+    if Int(reference.length) <= RecentBlocks.mostBytes, let bytes = recent.bytes(of: reference) {
+      return try bytes.withUnsafeBytes(body)
+    }
     let copy = UnsafeMutableRawBufferPointer.allocate(
       byteCount: Int(reference.length), alignment: 8)
     defer { copy.deallocate() }

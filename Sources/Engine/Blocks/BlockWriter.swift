@@ -31,6 +31,8 @@ package final class BlockWriter {
   private var dropped: [Range<Int>] = []
   /// Where the dropped ones begin: no page is used twice in a transaction, so an offset is one block's.
   private var droppedOffsets: Set<UInt64> = []
+  /// The last small blocks placed, for the next transaction.
+  private(set) var recent: [(reference: BlockReference, bytes: [UInt8])] = []
   /// Bytes handed to the storage so far.
   private(set) package var bytesWritten = 0
 
@@ -121,6 +123,10 @@ package final class BlockWriter {
     let reference = BlockReference(
       offset: UInt64(run.cursor), length: UInt32(bytes.count), checksum: checksum)
     run.buffer.append(contentsOf: bytes)
+    if bytes.count <= RecentBlocks.mostBytes {
+      if recent.count == RecentBlocks.most { recent.removeFirst(RecentBlocks.most / 2) }
+      recent.append((reference, bytes))
+    }
     if let bytes = reference.bytes(within: .max) { added.append(bytes) }
     return reference
   }

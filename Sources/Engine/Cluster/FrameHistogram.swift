@@ -7,24 +7,28 @@ struct FrameHistogram: ~Copyable {
 
   mutating func clear() { room.pointer.update(repeating: 0, count: 130) }
 
-  @inline(__always)
-  func add(_ width: Int, length: Int) {
-    counts[width] &+= 1
-    lengths[width] &+= length
-  }
-
-  /// Adds all numbers of a column without nulls, minus `base`, which none is below.
+  /// Adds the numbers of a column, minus `base`, which none of them is below.
   ///
   /// Every fourth row has a table of its own, with count and length in one word: an addition need not wait for the one of the
   /// row before, which mostly has the same width.
-  func add(_ numbers: UnsafePointer<Int64>, minus base: Int64, _ column: GatheredColumn) {
+  ///
+  /// - Parameters:
+  ///   - marks: a scale for each row, or what says that it has no number.
+  ///   - scales: rows of other ones are left out.
+  func add(
+    _ numbers: UnsafePointer<Int64>, minus base: Int64, _ column: GatheredColumn,
+    marks: UnsafePointer<UInt8>, fitting scales: ClosedRange<UInt8>
+  ) {
     let widths = 65
+    let (lowest, span) = (scales.lowerBound, scales.upperBound &- scales.lowerBound)
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 4 * widths) { tables in
       guard let table = tables.baseAddress else { return }
       table.update(repeating: 0, count: 4 * widths)
       for row in 0..<column.rowCount {
         let width = BitPacking.width(UInt64(bitPattern: numbers[row] &- base))
-        table[(row & 3) &* widths &+ width] &+= 1 &<< 40 | UInt64(column.spans[row].length)
+        let fits: UInt64 = marks[row] &- lowest <= span ? .max : 0
+        table[(row & 3) &* widths &+ width] &+=
+          (1 &<< 40 | UInt64(column.spans[row].length)) & fits
       }
       for width in 0..<widths {
         let sum =

@@ -32,12 +32,13 @@ struct FramePlan {
     let deltas: DeltaPlan
     let maximum: Int64
     histogram.clear()
-    let isDense =
-      scan.misfits == 0 && column.nullCount == 0 && (scale == nil || scan.singleScale == scale)
+    // Nulls have numbers that change nothing.
+    let isDense = scan.misfits == 0 && (scale == nil || scan.singleScale == scale)
     if isDense, let bounds = Self.bounds(scan.numbers, count: column.rowCount) {
       (base, maximum) = bounds
       deltas = DeltaPlan(scan.numbers, count: column.rowCount)
-      histogram.add(scan.numbers, minus: base, column)
+      histogram.add(
+        scan.numbers, minus: base, column, marks: scan.scales, fitting: 0...TypedScan.largestScale)
     } else {
       guard
         let rest = Self.scatteredBounds(
@@ -91,15 +92,14 @@ struct FramePlan {
         deltas.add(number, row: row)
       } else {
         deltas.addGap(row: row)
-        if mark != TypedScan.null { misfits.add(length: Int(column.spans[row].length)) }
+        if mark != TypedScan.null {
+          misfits.add(length: Int(column.spans[row].length))
+          if misfits.count > column.maximumExceptions { return nil }
+        }
       }
     }
-    guard misfits.count <= column.maximumExceptions, minimum <= maximum else { return nil }
-    for row in 0..<column.rowCount where scales.contains(scan.scales[row]) {
-      histogram.add(
-        BitPacking.width(UInt64(bitPattern: scan.numbers[row] &- minimum)),
-        length: Int(column.spans[row].length))
-    }
+    guard minimum <= maximum else { return nil }
+    histogram.add(scan.numbers, minus: minimum, column, marks: scan.scales, fitting: scales)
     return (minimum, maximum, deltas)
   }
 

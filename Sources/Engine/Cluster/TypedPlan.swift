@@ -38,6 +38,7 @@ struct TypedPlan {
           width: 0))
     }
     if scan.singleScale == nil {
+      var trimmed = trimmed
       if trimmed.fill(trimming: scan, column),
         let frame = FramePlan(
           column, trimmed, scale: scan.largestScale, effort: effort, histogram: &histogram)

@@ -1,7 +1,8 @@
 /// A column's spellings as numbers: canonical decimals, or days or moments of one style.
 ///
 /// `numbers[row]` with `scales[row]` digits after the point (0 for days and moments). A scale of
-/// `misfit` marks a spelling of another kind, `null` a null row; their numbers mean nothing.
+/// `misfit` marks a spelling of another kind, whose number means nothing; `null` a null row, which has the number of the
+/// row before it, or of the first row with one, so that it changes neither bounds nor differences.
 struct TypedScan {
   enum Kind {
     case decimals
@@ -127,15 +128,17 @@ struct TypedScan {
     let allowed = column.maximumExceptions
     var misfits = 0
     var mask: UInt32 = 0
+    var last: Int64 = 0
     for row in 0..<column.rowCount {
       let span = column.spans[row]
       if span.isNull {
-        numbers[row] = 0
+        numbers[row] = last
         scales[row] = Self.null
         continue
       }
       let number = parse(column.spelling(span))
-      numbers[row] = number.mantissa
+      last = number.mantissa
+      numbers[row] = last
       scales[row] = number.scale
       if number.isMisfit {
         misfits &+= 1
@@ -146,7 +149,17 @@ struct TypedScan {
     }
     self.misfits = misfits
     scaleMask = mask
+    fillNullsInFront(column)
     return true
+  }
+
+  /// Gives the nulls before the first number that number.
+  private func fillNullsInFront(_ column: GatheredColumn) {
+    guard column.nullCount > 0 else { return }
+    var first = 0
+    while first < column.rowCount, scales[first] == Self.null { first &+= 1 }
+    guard first < column.rowCount else { return }
+    for row in 0..<first { numbers[row] = numbers[first] }
   }
 
   /// The only scale there is, or nil.
@@ -158,12 +171,13 @@ struct TypedScan {
 
   /// Takes in the numbers of `other` brought to its largest scale, as `DecimalEncoding` stores them
   /// trimmed; false when too many end with a zero behind the point, or become too large.
-  func fill(trimming other: TypedScan, _ column: GatheredColumn) -> Bool {
+  mutating func fill(trimming other: TypedScan, _ column: GatheredColumn) -> Bool {
     let largest = other.largestScale
     var misfits = 0
+    var last: Int64 = 0
     for row in 0..<column.rowCount {
       let scale = other.scales[row]
-      numbers[row] = 0
+      numbers[row] = last
       scales[row] = scale
       if scale > Self.largestScale { continue }
       let mantissa = other.numbers[row]
@@ -175,10 +189,14 @@ struct TypedScan {
         misfits &+= 1
         if misfits > column.maximumExceptions { return false }
       } else {
+        last = number
         numbers[row] = number
         scales[row] = largest
       }
     }
+    self.misfits = other.misfits &+ misfits
+    scaleMask = 1 &<< UInt32(largest)
+    fillNullsInFront(column)
     return true
   }
 

@@ -144,6 +144,8 @@ public final class Database: @unchecked Sendable {
   private(set) var builder = ClusterBuilder()
   /// The newest entries of the indexes that were used last; the writer's too.
   var recentKeys = KeptByTable<RecentKeys>()
+  /// What is known of the tables that were written last; the writer's too.
+  var knownTables = KeptByTable<KnownTable>()
 
   init(
     path: String, options: Options, coordination: Coordination, storage: any Storage,
@@ -336,6 +338,7 @@ public final class Database: @unchecked Sendable {
     space = nil
     tails = KeptByTable()
     recentKeys = KeptByTable()
+    knownTables = KeptByTable()
     builder = ClusterBuilder()
   }
 

@@ -12,6 +12,9 @@ struct KeptByTable<Kept> {
     kept.firstIndex { $0.table == table }.map { kept.remove(at: $0).value }
   }
 
+  /// What is kept of a table, which stays kept.
+  subscript(table: UInt32) -> Kept? { kept.first { $0.table == table }?.value }
+
   /// Keeps something of a table, in the place of what is oldest.
   mutating func keep(_ value: Kept, of table: UInt32) {
     kept.removeAll { $0.table == table }

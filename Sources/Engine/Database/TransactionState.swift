@@ -1,3 +1,18 @@
+/// What a handle knows of a table from its last transaction on it, and need not read again while the catalogue refers to the
+/// same blocks.
+struct KnownTable {
+  let reference: BlockReference
+  let schema: TableSchema
+  /// The root and a key that is known to be above all of its keys; nil when nobody has looked.
+  let bounded: (root: TreeRoot, nextKey: Int64)?
+
+  init(_ table: Catalogue.Table, _ editor: TableEditor) {
+    reference = table.schema
+    schema = editor.schema
+    bounded = editor.nextKeyIsChecked ? (table.root, table.nextKey) : nil
+  }
+}
+
 /// What a write transaction is made of. The public face is `WriteTransaction`; tables opened through
 /// it keep a reference here, so that using one after the end throws.
 ///
@@ -203,10 +218,19 @@ final class TransactionState {
       guard var table = catalogue.table(named: name) else {
         throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
       }
-      let bytes = try parts.blocks.block(table.schema, end: base.end)
-      let schema = try TableSchema(decoding: bytes)
+      let known = database.knownTables[table.number]
+      let schema: TableSchema
+      if let known, known.reference == table.schema {
+        schema = known.schema
+      } else {
+        schema = try TableSchema(
+          decoding: try parts.blocks.block(table.schema, end: base.end))
+      }
       try table.checkIndexes(schema)
       let editor = try makeEditor(table, schema, isNew: false)
+      if let bounded = known?.bounded {
+        editor.nextKeyIsChecked = bounded == (table.root, editor.table.nextKey)
+      }
       editors[name] = editor
       return editor
     }
@@ -317,8 +341,12 @@ final class TransactionState {
     try writer.writeOut()
     let version = try base.nextVersion
     try writer.commit(version: version)
+    parts.blocks.recent.replace(with: writer.recent)
     for editor in editors.values where editor.isChanged {
       if let tail = editor.tail { database.tails.keep(tail, of: editor.number) }
+      guard let place = catalogue.place(number: editor.number) else { continue }
+      database.knownTables.keep(
+        KnownTable(catalogue.tables[place], editor), of: editor.number)
     }
     database.bytesWritten(writer.bytesWritten)
     return VersionRecord(

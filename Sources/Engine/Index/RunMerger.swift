@@ -18,14 +18,36 @@ package struct RunMerger {
     let leaves: [NodeEntry]
     @exclusivity(unchecked) var next = 0
     let lastCode: Int64
-    /// The present leaf's entries, when it has been read.
-    @exclusivity(unchecked) var entries: [IndexEntry]
+    /// The present leaf's entries, when it has been read. Unsafe for speed: random keys come one by one from many sources,
+    /// and an array would be retained for each.
+    @exclusivity(unchecked) private(set) var entries = UnsafeBufferPointer<IndexEntry>(
+      start: nil, count: 0)
+    @exclusivity(unchecked) private var read: [IndexEntry] = []
+    @exclusivity(unchecked) private var room = Scratch<IndexEntry>(capacity: 0)
     @exclusivity(unchecked) var row = 0
 
     init(leaves: [NodeEntry], lastCode: Int64, entries: [IndexEntry] = []) {
       self.leaves = leaves
       self.lastCode = lastCode
-      self.entries = entries
+      show(entries)
+    }
+
+    private func show(_ entries: [IndexEntry]) {
+      let target = room.reserve(entries.count)
+      entries.withUnsafeBufferPointer {
+        if let start = $0.baseAddress { target.update(from: start, count: $0.count) }
+      }
+      self.entries = UnsafeBufferPointer(start: target, count: entries.count)
+      row = 0
+    }
+
+    /// Reads the leaf that comes next.
+    func readLeaf(_ blocks: IndexBlocks) throws -> NodeEntry {
+      let entry = leaves[next]
+      try blocks.entries(entry, into: &read)
+      show(read)
+      next += 1
+      return entry
     }
 
     /// The entry that comes next; of a leaf that was not read, the lowest that may.
@@ -112,15 +134,14 @@ package struct RunMerger {
   private mutating func takeShared(from index: Int, upTo limit: IndexEntry?) throws {
     let source = sources[index]
     if source.row == source.entries.count { try readLeaf(of: source) }
+    let entries = source.entries
     let start = source.row
     var row = start
-    source.entries.withUnsafeBufferPointer { entries in
-      while row < entries.count, limit.map({ entries[row] <= $0 }) ?? true { row += 1 }
-    }
+    while row < entries.count, limit.map({ entries[row] <= $0 }) ?? true { row += 1 }
     if filtersAll {
-      group += source.entries[start..<row]
+      group += entries[start..<row]
     } else {
-      for row in start..<row { try writeOnce(source.entries[row]) }
+      for row in start..<row { try writeOnce(entries[row]) }
     }
     source.row = row
   }
@@ -137,41 +158,36 @@ package struct RunMerger {
   private mutating func take(from index: Int, below limit: Int64?) throws {
     let source = sources[index]
     if source.row == source.entries.count { try readLeaf(of: source) }
+    let entries = source.entries
     let start = source.row
-    source.row = try source.entries.withUnsafeBufferPointer { entries in
-      var row = start
-      func isBelow(_ code: Int64) -> Bool { limit.map { code < $0 } ?? true }
-      if filtersAll {
-        let code = entries[row].code
-        while row < entries.count, entries[row].code == code || isBelow(entries[row].code) {
-          row += 1
-        }
-        group += entries[start..<row]
-        return row
+    var row = start
+    defer { source.row = row }
+    func isBelow(_ code: Int64) -> Bool { limit.map { code < $0 } ?? true }
+    if filtersAll {
+      let code = entries[row].code
+      while row < entries.count, entries[row].code == code || isBelow(entries[row].code) {
+        row += 1
       }
-      if group.isEmpty {
-        while row < entries.count, isBelow(entries[row].code),
-          row + 1 == entries.count || entries[row + 1].code != entries[row].code
-        {
-          row += 1
-        }
-        try output.append(UnsafeBufferPointer(rebasing: entries[start..<row]))
+      group += entries[start..<row]
+      return
+    }
+    if group.isEmpty {
+      while row < entries.count, isBelow(entries[row].code),
+        row + 1 == entries.count || entries[row + 1].code != entries[row].code
+      {
+        row += 1
       }
-      if row == start {
-        let code = entries[row].code
-        while row < entries.count, entries[row].code == code { row += 1 }
-        group += entries[start..<row]
-      }
-      return row
+      try output.append(UnsafeBufferPointer(rebasing: entries[start..<row]))
+    }
+    if row == start {
+      let code = entries[row].code
+      while row < entries.count, entries[row].code == code { row += 1 }
+      group += entries[start..<row]
     }
   }
 
   private mutating func readLeaf(of source: Source) throws {
-    let entry = source.leaves[source.next]
-    try blocks.entries(entry, into: &source.entries)
-    replaced.append(entry.reference)
-    source.row = 0
-    source.next += 1
+    replaced.append(try source.readLeaf(blocks).reference)
   }
 
   /// Writes the collected entries once no more can come of their code.

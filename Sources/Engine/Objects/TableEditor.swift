@@ -16,7 +16,7 @@ package final class TableEditor {
   package let path: String
   private var appended = 0
   /// Whether the next key is known to be above all keys.
-  private var nextKeyIsChecked = false
+  var nextKeyIsChecked = false
   /// What follows the last key that somebody was told; nil: nobody was. Rows that are added in bulk get keys, too,
   /// but whoever adds them does not learn them.
   private(set) var nextGivenKey: Int64?

@@ -79,6 +79,8 @@ package final class Coordination: @unchecked Sendable {
   /// This participant's byte and its token in the reader slots.
   let participant: Int
   let token: UInt64
+  /// What it says of itself to others that wait.
+  let process = UInt64(System.processIdentifier)
   /// 0: taking part. 1: leaves once no version is held. 2: has left.
   private let wantsToLeave: AtomicWord
   private let leaving = Lock()

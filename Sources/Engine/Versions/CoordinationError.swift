@@ -123,6 +123,6 @@ extension Coordination {
 
   /// Says that this process has it, once it does, or has it no more, before it gives it up.
   func note(_ what: Held, isHeld: Bool) {
-    word(what.place).store(isHeld ? UInt64(System.processIdentifier) : 0)
+    word(what.place).store(isHeld ? process : 0)
   }
 }

@@ -118,16 +118,20 @@ package final class ParsedChunk {
 
   /// Takes out the rows that are the header once more, and notes them as malformed.
   func removeRepeats(of header: [[UInt8]?]) {
-    // The longest name is the least likely to be of the same length as a value.
+    // The longest name is the least likely to be of the same length as a value, and its bytes to be those of one.
     guard let probe = header.indices.max(by: { header[$0]?.count ?? 0 < header[$1]?.count ?? 0 }),
-      let length = header[probe]?.count, header.count == columnCount
+      let name = header[probe], header.count == columnCount, let chunk
     else { return }
-    for row in 0..<rowCount where Int(fields[row * columnCount + probe].length) == length {
-      if repeats(header, row) {
-        removeRepeats(of: header, from: row)
-        return
+    let first = chunk.withMemory { memory in
+      (0..<rowCount).first { row in
+        let span = fields[row * columnCount + probe]
+        // In place: this is asked of every row.
+        return !span.isNull && Int(span.length) == name.count
+          && memory[Int(span.offset)..<Int(span.offset) + name.count].elementsEqual(name)
+          && repeats(header, row)
       }
     }
+    if let first { removeRepeats(of: header, from: first) }
   }
 
   private func repeats(_ header: [[UInt8]?], _ row: Int) -> Bool {
