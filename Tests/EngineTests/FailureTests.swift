@@ -285,7 +285,7 @@ struct FailureTests {
     try database.write(durability: Durability.none) {
       try $0.createTable("soon to be bad", columns: [Column("a", .int)])
       // More than a handle remembers of what it wrote.
-      for index in 0..<50 { try $0.createTable("t\(index)", columns: [Column("a", .int)]) }
+      for index in 0..<200 { try $0.createTable("t\(index)", columns: [Column("a", .int)]) }
     }
     try spoilCatalogue(database, storage)
     let error = #expect(throws: EngineError.self) {

@@ -13,7 +13,7 @@ package final class RecentBlocks: @unchecked Sendable {
   /// Blocks that are kept; those written last, nodes and the catalogue, are read first.
   static let most = 16
   /// Larger ones cost more than the call.
-  static let mostBytes = 1024
+  static let mostBytes = 4096
 
   /// Keeps these blocks, and no others.
   func replace(with written: [(reference: BlockReference, bytes: [UInt8])]) {

@@ -12,7 +12,17 @@ extension WritableTable {
   ///   object's own `encode(to:)` throws.
   @discardableResult
   public func insert<Model: Encodable>(_ object: Model) throws -> Int64 {
-    try insert(values(of: object))
+    let columns = columns
+    var row = columns.map { $0.filling }
+    var next = 0
+    for (name, value) in try RowEncoder.values(of: object) {
+      // Properties mostly come in the order of the columns.
+      let isNext = next < columns.count && columns[next].name == name
+      let place = isNext ? next : try index(of: name)
+      row[place] = Self.fitting(value, columns[place])
+      next = place + 1
+    }
+    return try editor.insert(row)
   }
 
   /// Adds an object, or changes the one with the same primary key: those of its columns that `object` has a
@@ -34,13 +44,17 @@ extension WritableTable {
   }
 
   private func values<Model: Encodable>(of object: Model) throws -> [String: Value] {
-    var values = try RowEncoder.values(of: object)
-    for column in columns where column.type == .double {
-      guard case .int(let int)? = values[column.name], let double = Double(exactly: int) else {
-        continue
-      }
-      values[column.name] = .double(double)
+    var values: [String: Value] = [:]
+    for (name, value) in try RowEncoder.values(of: object) {
+      values[name] = editor.schema.index(of: name).map { Self.fitting(value, columns[$0]) } ?? value
     }
     return values
+  }
+
+  /// An integer as a double, where the column has these and one is the same.
+  private static func fitting(_ value: Value, _ column: Column) -> Value {
+    guard column.type == .double, case .int(let int) = value, let double = Double(exactly: int)
+    else { return value }
+    return .double(double)
   }
 }

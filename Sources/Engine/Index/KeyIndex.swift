@@ -85,6 +85,19 @@ package final class KeyIndex {
     }
   }
 
+  /// Calls `body` with every object that may have a key of a code. What the other one does, without room for many keys.
+  package func find(_ code: Int64, _ body: (_ object: Int64) throws -> Void) throws {
+    if !recentIsReady { try prepareRecent(try readable()) }
+    try recent.find(code, body)
+    for run in runs where !isRecent(run) {
+      let filter = recent.filters[run.root.entry.reference]
+      if let filter, !filter.mayContain(code) { continue }
+      let readable = try readable()
+      recent.touched += try run.find(CollectionOfOne(code), readable) { try body($1) }
+      if filter == nil { try filterLater(run, lookedUp: 1, readable) }
+    }
+  }
+
   /// Makes a filter for a run that another program has written, once so many keys were looked up in it that reading all of it
   /// costs little beside that.
   private func filterLater(_ run: IndexRun, lookedUp: Int, _ readable: IndexBlocks) throws {

@@ -15,14 +15,17 @@
 /// lists and objects inside objects, is refused with the property's name.
 final class RowEncoder {
   private let type: String
-  private var values: [String: Value] = [:]
+  /// In the order in which they were encoded; of two of one name the later one counts.
+  private var values: [(name: String, value: Value)] = []
   /// What was asked for that cannot be; encoding goes on until somebody may throw.
   private var failure: EngineError?
 
   private init(_ type: String) { self.type = type }
 
   /// - Throws: `EngineError.invalidProperty`, and what the object's own `encode` throws.
-  static func values<Model: Encodable>(of object: Model) throws -> [String: Value] {
+  static func values<Model: Encodable>(
+    of object: Model
+  ) throws -> [(name: String, value: Value)] {
     let encoder = RowEncoder("\(Model.self)")
     do {
       try object.encode(to: ObjectEncoder(row: encoder))
@@ -44,17 +47,20 @@ final class RowEncoder {
     return error
   }
 
-  fileprivate func set(_ value: Value, _ property: String) { values[property] = value }
+  fileprivate func set(_ value: Value, _ property: String) { values.append((property, value)) }
 
   fileprivate func set<Property: Encodable>(_ value: Property, _ property: String) throws {
-    if let own = value as? any ColumnProperty {
-      guard let columnValue = own.columnValue else {
-        throw error(
-          property, "\(value) is too large for a column of \(Swift.type(of: own).columnType.name)")
-      }
-      return set(columnValue, property)
-    }
+    if let own = value as? any ColumnProperty { return try set(own: own, property) }
     try value.encode(to: PropertyEncoder(row: self, property: property))
+  }
+
+  /// The same for a type that is known to have a column: asking whether it has takes longer than the rest.
+  fileprivate func set<Property: ColumnProperty>(own value: Property, _ property: String) throws {
+    guard let columnValue = value.columnValue else {
+      throw error(
+        property, "\(value) is too large for a column of \(Property.columnType.name)")
+    }
+    set(columnValue, property)
   }
 }
 
@@ -111,20 +117,40 @@ private struct PropertiesContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     try encode(value, forKey: key)
   }
 
-  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encodeOrNil(value, key) }
-  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encodeOrNil(value, key) }
+  private func encodeOwn<Property: ColumnProperty>(_ value: Property?, _ key: Key) throws {
+    guard let value else { return encodeNil(forKey: key) }
+    try row.set(own: value, key.stringValue)
+  }
+
+  func encode(_ value: Bool, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: String, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: Double, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: Float, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: Int, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: Int8, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: Int16, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: Int32, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: Int64, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: UInt, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: UInt8, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: UInt16, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: UInt32, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encode(_ value: UInt64, forKey key: Key) throws { try encodeOwn(value, key) }
+
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encodeOwn(value, key) }
 
   func nestedContainer<Inner: CodingKey>(
     keyedBy: Inner.Type, forKey key: Key

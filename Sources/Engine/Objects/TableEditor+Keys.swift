@@ -25,6 +25,10 @@ extension TableEditor {
       guard keys.count <= found.count else {
         throw EngineError.invalidArgument("there is less room than there are keys to find")
       }
+      if keys.count == 1, !keys[0].isNull {
+        found[0] = try findOne(Self.bytes(base, keys[0]), column)
+        return
+      }
       for index in keys.indices { found[index] = -1 }
       // The number of the key beside its code.
       var wanted: [IndexEntry] = []
@@ -46,6 +50,26 @@ extension TableEditor {
       }
       index.limitMapping(objects: candidates.count)
     }
+  }
+
+  /// The object that has a primary key, or -1.
+  private func findOne(_ spelling: UnsafeRawBufferPointer, _ column: Int) throws -> Int64 {
+    var found: Int64 = -1
+    var count = 0
+    // Not before there is something to read: most keys of new objects are found nowhere.
+    var objects: ObjectReader?
+    try index.find(schema.keyCode.code(spelling)) { object in
+      guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
+      count += 1
+      var reader = objects.take() ?? ObjectReader(self)
+      defer { objects = reader }
+      guard try reader.go(to: object) else { return }
+      try reader.withSpelling(column) { present in
+        if let present, Self.areEqual(present, spelling) { found = max(found, object) }
+      }
+    }
+    index.limitMapping(objects: count)
+    return found
   }
 
   /// The objects that may have some keys, ascending, each as a code, beside the number of its key.

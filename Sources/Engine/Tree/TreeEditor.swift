@@ -8,11 +8,12 @@
 package final class TreeEditor {
   /// A node in memory.
   final class EditNode {
+    // Unchecked: nothing that is called while they change comes back here, and every insertion changes them.
     let level: Int
-    var children: [Child]
+    @exclusivity(unchecked) var children: [Child]
     /// The block it was read from; nil for a new node.
     let origin: NodeEntry?
-    var isChanged: Bool
+    @exclusivity(unchecked) var isChanged: Bool
 
     init(level: Int, children: [Child], origin: NodeEntry?) {
       self.level = level

@@ -44,7 +44,10 @@ final class DatabaseDestination: Destination {
     guard isThere else { throw changed() }
     guard let editor = table?.editor else { return }
     if !isNew, editor.schema != expected { throw changed() }
-    if let stored, try transaction.memory?.contains(stored) == false { throw changed() }
+    // Where nobody else has written, what was stored is there.
+    if transaction.isDisturbed, let stored, try transaction.memory?.contains(stored) == false {
+      throw changed()
+    }
     if isFirst {
       if truncates { try transaction.truncate() }
       if expected != nil {
