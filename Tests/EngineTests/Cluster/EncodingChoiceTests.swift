@@ -47,6 +47,30 @@ import TestSupport
     #expect(sizes[1] < sizes[0] + 60)
   }
 
+  /// Wherever nulls stand, they take a mark each, and change neither bounds nor differences nor who is an exception.
+  @Test func nullsTakeTheirMarks() throws {
+    func size(_ column: [Spelling]) throws -> Int {
+      try encode([column], with: ClusterBuilder()).columns[0].byteCount
+    }
+    let rows = 400
+    let marks = rows / 8 + 16
+    let sequence = column((0..<rows).map { "\(5_000_000 + $0)" })
+    let front = sequence.enumerated().map { $0 < 10 ? nil : $1 }
+    // A difference of 0 beside those of 1 takes a bit for each row.
+    #expect(try size(front) < size(sequence) + marks + rows / 8)
+    let few = sequence.enumerated().map { $0 % 9 == 4 ? nil : $1 }
+    #expect(try size(few) < size(sequence) + marks + rows / 4)
+    // An outlier is one exception, however many nulls follow it.
+    var outlier = column((0..<rows).map { "\(($0 * 7919) % 1000)" })
+    let small = try size(outlier)
+    outlier[100] = Array("9007199254740991".utf8)
+    for row in 101..<170 { outlier[row] = nil }
+    #expect(try size(outlier) < small + marks + 60)
+    let prices = column((0..<rows).map { "\($0 * 37 % 1000).\($0 % 90 + 10)" })
+    let gaps = prices.enumerated().map { $0 < 5 || $0 % 7 == 0 ? nil : $1 }
+    #expect(try size(gaps) < size(prices) + marks)
+  }
+
   /// What the forms of numbers and indices are for, in bytes for each row.
   @Test func formsPay() throws {
     func size(_ column: [Spelling], _ effort: EncodingEffort) throws -> Double {
