@@ -35,7 +35,7 @@ def options():
     parser.add_argument("--work", default=".build-bench/work", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="list the cases and end")
     for name in ("--sheaf", "--sqlite3", "--duckdb", "--duckdb-python", "--lookups",
-                 "--reads", "--sqlite-reads"):
+                 "--reads", "--sqlite-reads", "--writes", "--sqlite-writes"):
         parser.add_argument(name, default="", help=argparse.SUPPRESS)
     found = parser.parse_args()
     if found.runs < 1 or not 0 < found.scale <= 1:
@@ -89,7 +89,8 @@ def main():
     programs = {"sheaf": given.sheaf, "sqlite3": given.sqlite3, "duckdb": given.duckdb,
                 "python": given.duckdb_python, "python3": sys.executable,
                 "lookups": given.lookups, "reads": given.reads,
-                "sqlite_reads": given.sqlite_reads}
+                "sqlite_reads": given.sqlite_reads, "writes": given.writes,
+                "sqlite_writes": given.sqlite_writes}
     facts = machine.facts(programs, Path("."))
     before = os.getloadavg()[0]
     runner = Runner(programs, work)

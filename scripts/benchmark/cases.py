@@ -1,10 +1,10 @@
 """The one registry of what is measured: cases, each with its commands and their inputs.
 
 In commands, the first word names a program (`sheaf`, `sqlite3`, `duckdb`, `python` which has
-DuckDB, `python3`, `lookups`, `reads`, `sqlite_reads`), and what stands before a `|` feeds the rest. {input} is the CSV file,
+DuckDB, `python3`, `lookups`, `reads`, `sqlite_reads`, `writes`, `sqlite_writes`), and what stands before a `|` feeds the rest. {input} is the CSV file,
 {output} the database file, {scripts} the folder of this file; paths are relative to the folder the
-programs run in. `lookups`, `reads` and `sqlite_reads` are programs for measuring alone: Tests/PointLookups,
-Tests/ReadBenchmark and sqlite_reads.c here.
+programs run in. `lookups`, `reads`, `writes` and those beside them are programs for measuring alone: Tests/PointLookups,
+Tests/ReadBenchmark and Tests/WriteBenchmark, sqlite_reads.c and sqlite_writes.c here.
 """
 
 from dataclasses import dataclass, field
@@ -288,6 +288,33 @@ def read_cases(scale):
         }, chart=False, note=READS_NOTE + note)
 
 
+# Writing through the libraries
+
+
+def write_cases(scale):
+    source = sample("apps", 1)
+    kinds = [("full", "full"), ("group", "normal"), ("none", "off")]
+    single, many = scale(5000, 200), scale(100_000)
+    for durability, synchronous in kinds:
+        words = ("--rows", str(single))
+        yield Case(f"writes-single-{durability}", f"One object a transaction, durability {durability}",
+                   source, {
+            OURS: command("writes", "{output}", "single", "--durability", durability, *words),
+            "sqlite3": command("sqlite_writes", "{output}", "single", "--synchronous", synchronous,
+                               *words),
+        }, chart=False, note="Four columns and an integer key. SQLite in WAL mode; `synchronous="
+                             f"{synchronous}`" + (
+            ", which may lose the newest transactions until a checkpoint." if synchronous != "full"
+            else "."))
+    words = ("--rows", str(many))
+    yield Case("writes-many", f"{many:,} objects in one transaction", source, {
+        OURS: command("writes", "{output}", "many", *words),
+        "sheaf, Encodable": command("writes", "{output}", "many", "--values", "codable", *words),
+        "sqlite3": command("sqlite_writes", "{output}", "many", *words),
+    }, chart=False, note="The same rows, as arrays of values and as `Encodable` objects; SQLite binds the values of a "
+                         "prepared statement.")
+
+
 # Random updates
 
 
@@ -344,5 +371,5 @@ def update_cases(scale):
 def all_cases(factor):
     scale = Scale(factor)
     cases = [*import_cases(scale), *transaction_cases(scale), *growth_cases(scale),
-             *reading_cases(scale), *read_cases(scale), *update_cases(scale)]
+             *reading_cases(scale), *read_cases(scale), *write_cases(scale), *update_cases(scale)]
     return {case.name: case for case in cases}

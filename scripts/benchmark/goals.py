@@ -215,6 +215,24 @@ READS = ["reads-lookup", "reads-lookup-viewed", "reads-scan", "reads-scan-viewed
          "reads-notify"]
 
 
+def library_writes(results):
+    for case in WRITES:
+        if not results.has(case):
+            yield f"{case} not measured"
+            continue
+        for ours in (OURS, "sheaf, Encodable") if case == "writes-many" else (OURS,):
+            # A commit that is flushed mostly waits; the others keep the processor busy.
+            key = "told_wall_ns" if case == "writes-single-full" else "told_processor_ns"
+            ratio = results.ratio(case, ours, "sqlite3", key)
+            name = case.removeprefix("writes-") + ours.removeprefix(OURS)
+            text = (f"{name}: {ratio:.2f} of sqlite3 ({results.median(case, ours, key) / 1e3:,.2f} : "
+                    f"{results.median(case, 'sqlite3', key) / 1e3:,.2f} us)")
+            yield Check(name, text, ratio, 1)
+
+
+WRITES = ["writes-single-full", "writes-single-group", "writes-single-none", "writes-many"]
+
+
 def random_updates(results):
     for case in ("updates-text", "updates-integer"):
         if not results.has(case):
@@ -275,6 +293,8 @@ ROWS = [
     ("point lookup, scan, filtered count and notification through the library, 1,000,000 rows",
      "lookup and scan at least 2 times as fast as SQLite in C, the others faster", READS,
      library_reads),
+    ("one object a transaction, and 100,000 in one, through the library",
+     "no slower than SQLite in C", WRITES, library_writes),
     ("random updates: 100 batches of 1,000 keyed replacements over 1,000,000 rows",
      "at least as fast as sqlite3 with a primary key in WAL mode, bytes written within 2 times its",
      ["updates-text", "updates-integer"], random_updates),

@@ -13,7 +13,8 @@ COLUMNS = [
 TOLD = ["count", "told_read", "told_imported", "told_updated", "told_bytesWritten",
         "told_seconds_per_pair", "told_lookups", "told_lookup_p50_ns", "told_lookup_p99_ns",
         "told_lookup_p999_ns", "told_lookup_max_ns", "told_refresh_p50_ns", "told_refresh_p99_ns",
-        "told_versions", "told_reads", "told_read_ns", "told_rows"]
+        "told_versions", "told_reads", "told_read_ns", "told_rows",
+        "told_wall_ns", "told_processor_ns"]
 
 
 class Results:
