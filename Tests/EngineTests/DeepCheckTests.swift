@@ -116,7 +116,7 @@ struct DeepCheckTests {
       },
       { transaction in
         // Beyond what is decoded at once.
-        try transaction.table("t").update(2, ["a": .int(7)])
+        try transaction.table("t").update(2, ["a": .int(7), "b": .int(8)])
       })
     let forged = try Self.forged(bytes, 3) { $0.name.hasSuffix("overlay's number 1") }
     for deep in [false, true] {

@@ -42,6 +42,11 @@ enum EveryEncoding {
       try table.update(5, ["packed": .text("changed"), "bool": .null])
       try table.update(20, ["decimals": .double(1.25)])
     }
+    // A block over another one, with a row that both name.
+    try database.write { transaction in
+      let table = try transaction.table("encodings")
+      try table.update(5, ["bool": .bool(true)])
+    }
   }
 
   /// The newest version.

@@ -176,11 +176,13 @@
         let overlay = try OpenOverlay(leaf, columnIDs: table.schema.columnIDs)
         #expect(overlay.delete(3) && overlay.delete(7))
         told.append(Self.broken(overlay.checkInvariants))
-        var bytes = overlay.encode()
-        let place = Overlay.headerBytes + 4
+        var builder = try OverlayBuilder(overlay)
+        let block = builder.encode(merging: 0)
+        var bytes = try #require(block)
+        let place = OverlayBlock.headerBytes
         bytes.swapAt(place, place + 4)
         try bytes.withUnsafeBytes { bytes in
-          let lying = Leaf(base: leaf.cluster, try Overlay(bytes))
+          let lying = Leaf(base: leaf.cluster, try Overlay([try OverlayBlock(bytes)]))
           let open = try OpenOverlay(lying, columnIDs: table.schema.columnIDs)
           told.append(Self.broken(open.checkInvariants))
         }

@@ -30,7 +30,8 @@ struct OverlayTests {
       try changes.createTable("a", RandomChanges.columns, transaction, &model)
       try changes.append(seed % 2 == 0 ? 300 : 40, to: "a", transaction, &model)
     }
-    for round in 0..<12 {
+    var mostBlocks = 0
+    for round in 0..<24 {
       try database.write { transaction in
         switch round % 4 {
         case 0:
@@ -56,12 +57,13 @@ struct OverlayTests {
       var leaves = 0
       try table.forEachLeaf { leaf in
         leaves += 1
-        #expect(leaf.overlay != nil)
+        mostBlocks = max(mostBlocks, leaf.overlay?.blocks.count ?? 0)
         let problem = try difference(leaf, table.schema, expected, &changes.random)
         #expect(problem == nil, "seed \(seed), round \(round)")
       }
       #expect(leaves == 1)
     }
+    #expect(mostBlocks > 1 && mostBlocks <= Overlay.mostBlocks, "seed \(seed)")
     try database.close()
   }
 
@@ -84,7 +86,7 @@ struct OverlayTests {
       let spellings = keys.map { key -> [UInt8]? in
         expected.rows[key].flatMap { $0[index] == .null ? nil : $0[index].spelling }
       }
-      guard column.rowCount == keys.count, column.unchanged == nil else { return "a column" }
+      guard column.rowCount == keys.count else { return "a column" }
       let statistics = try leaf.statistics(id: id)
       guard statistics.nullCount == spellings.count(where: { $0 == nil }) else { return "nulls" }
       if schema.columns[index].type == .int, statistics.nullCount < keys.count {
@@ -318,21 +320,27 @@ struct OverlayTests {
 
   // MARK: Damage
 
-  /// An overlay's bytes, with deleted and changed rows.
-  private func sample(seed: UInt64) throws -> [UInt8] {
+  /// The bytes of an overlay's blocks, with deleted and changed rows.
+  private func sample(seed: UInt64) throws -> [[UInt8]] {
     var changes = RandomChanges(seed: seed)
     var model = Model()
     let database = try Self.open()
     try database.write { transaction in
       try changes.createTable("a", RandomChanges.columns, transaction, &model)
       try changes.append(60, to: "a", transaction, &model)
-      try changes.delete(9, from: "a", transaction, &model)
-      try changes.replace(7, in: "a", transaction, &model)
+    }
+    for count in [7, 3, 1] {
+      try database.write { transaction in
+        try changes.delete(count + 2, from: "a", transaction, &model)
+        try changes.replace(count, in: "a", transaction, &model)
+      }
     }
     let snapshot = try database.snapshot()
-    var bytes: [UInt8] = []
+    var bytes: [[UInt8]] = []
     try snapshot.table("a").forEachLeaf { leaf in
-      bytes = Array(try snapshot.blocks.block(leaf.entry.reference, end: snapshot.record.end))
+      bytes = try (leaf.overlay?.references ?? []).map {
+        Array(try snapshot.blocks.block($0, end: snapshot.record.end))
+      }
     }
     try database.close()
     return bytes
@@ -341,24 +349,30 @@ struct OverlayTests {
   @Test(
     "Hostile bytes are refused, or read without a look outside", arguments: Effort.seeds(1..<5))
   func hostile(seed: UInt64) throws {
-    let bytes = try sample(seed: seed)
+    let blocks = try sample(seed: seed)
+    #expect(blocks.count > 1)
+    let bytes = try #require(blocks.last)
     var random = SplitMix64(seed: seed)
-    #expect(try isValid(bytes) == true)
-    for length in 0..<bytes.count { #expect(try isValid(Array(bytes[..<length])) != true) }
-    #expect(try isValid(bytes + [0]) == false)
+    #expect(try isValid([bytes]) == true)
+    #expect(try isValid(blocks) == true)
+    for length in 0..<bytes.count { #expect(try isValid([Array(bytes[..<length])]) != true) }
+    #expect(try isValid([bytes + [0]]) == false)
     var outcomes: [Bool?: Int] = [:]
-    for _ in 0..<3000 {
-      var forged = bytes
+    for round in 0..<3000 {
+      var forged = round % 2 == 0 ? [bytes] : blocks
       for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let block = Int.random(in: forged.indices, using: &random)
+        if forged[block].isEmpty { continue }
         // Most of them in header and tables.
-        let end = Bool.random(using: &random) ? min(160, forged.count) : forged.count
+        let end =
+          Bool.random(using: &random) ? min(160, forged[block].count) : forged[block].count
         let position = Int.random(in: 0..<end, using: &random)
-        forged[position] =
+        forged[block][position] =
           [0, 1, 127, 128, 255, .random(in: 0...255, using: &random)]
           .randomElement(using: &random) ?? 0
-      }
-      if Int.random(in: 0..<8, using: &random) == 0 {
-        forged.removeLast(.random(in: 0...forged.count, using: &random))
+        if Int.random(in: 0..<8, using: &random) == 0 {
+          forged[block].removeLast(.random(in: 0...forged[block].count, using: &random))
+        }
       }
       outcomes[try isValid(forged), default: 0] += 1
     }
@@ -366,25 +380,35 @@ struct OverlayTests {
   }
 
   /// Asks an overlay everything; nil when it is none, false when it is not valid.
-  private func isValid(_ content: [UInt8]) throws -> Bool? {
-    let guarded = try GuardedBytes(content)
-    guard let overlay = try? Overlay(UnsafeRawBufferPointer(guarded.bytes)) else { return nil }
+  private func isValid(_ content: [[UInt8]]) throws -> Bool? {
+    let guarded = try content.map { try GuardedBytes($0) }
+    guard
+      let blocks = try? guarded.map({ try OverlayBlock(UnsafeRawBufferPointer($0.bytes)) })
+    else { return nil }
+    let isValid = (try? blocks.forEach { try $0.validate() }) != nil
+    guard let overlay = try? Overlay(blocks) else { return isValid ? nil : false }
+    let fits = (try? overlay.validate()) != nil
     #expect(overlay.rowCount > 0 && overlay.rowCount <= ClusterFormat.maximumRows)
     for row in [-1, 0, 1, 5, overlay.rowCount, overlay.baseRowCount, Int(UInt32.max)] {
       #expect((0..<overlay.baseRowCount).contains(overlay.baseRow(row)))
       _ = overlay.isDeleted(row)
-      _ = overlay.changedIndex(row)
-      _ = overlay.column(id: UInt32(truncatingIfNeeded: row))
+      _ = overlay.place(ofRow: row)
+      _ = blocks.map { ($0.column(id: UInt32(truncatingIfNeeded: row)), $0.hasChanged(row)) }
     }
     var sum = 0
     for index in 0..<min(overlay.changedCount, 100) {
-      for column in 0..<min(overlay.columnCount, 20) {
-        for byte in overlay.spelling(index, column: column) ?? .init(start: nil, count: 0) {
-          sum &+= Int(byte)
+      for id in 0..<20 as Range<UInt32> {
+        guard case .spelling(let bytes?) = overlay.field(overlay.place(index), id: id) else {
+          continue
         }
+        for byte in bytes { sum &+= Int(byte) }
       }
+      for byte in blocks[overlay.place(index).block].record(overlay.place(index).index) {
+        sum &+= Int(byte)
+      }
+      #expect(overlay.hasSameRecord(overlay.place(index), as: overlay, overlay.place(index)))
     }
-    guard (try? overlay.validate()) != nil else { return false }
+    guard isValid, fits else { return false }
     let rows = (0..<overlay.rowCount).map(overlay.baseRow)
     #expect(rows == (0..<overlay.baseRowCount).filter { !overlay.isDeleted($0) })
     return true

@@ -164,9 +164,10 @@ struct SpaceTests {
         }
       }
     }
-    try commits(0..<400)
+    // Until overlays of all ages lie in the file.
+    try commits(0..<2000)
     let early = storage.length()
-    try commits(400..<10_000)
+    try commits(2000..<10_000)
     #expect(storage.length() == early, "the file grew under a held snapshot")
     let use = try database.fileUse()
     #expect(use.pinned > 0)

@@ -285,14 +285,16 @@ public struct FieldMap: Sendable {
 
   private mutating func overlay(_ part: Int, _ what: String) {
     var cursor = Cursor(
-      offset: parts[part].range.lowerBound + 4, part: part, what: "\(what) overlay's")
+      offset: parts[part].range.lowerBound + 1, part: part, what: "\(what) overlay's")
+    field(&cursor, "form of records", 1)
+    cursor.offset += 2
     let columns = field(&cursor, "columns", 4)
     field(&cursor, "first key", 8)
     field(&cursor, "base rows", 4)
     let deleted = field(&cursor, "deleted rows", 4)
     let changed = field(&cursor, "changed rows", 4)
-    let base = reference(&cursor).part
-    cluster(base, what)
+    let (below, isOverlay) = reference(&cursor)
+    if isOverlay { overlay(below, what) } else { cluster(below, what) }
     for index in 0..<columns + deleted + 2 * changed { field(&cursor, "number \(index)", 4) }
     for index in 0..<min(16, parts[part].range.upperBound - cursor.offset) {
       field(&cursor, "record byte \(index)", 1)

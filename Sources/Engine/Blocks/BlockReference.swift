@@ -6,7 +6,7 @@ package struct BlockReference: Sendable, Hashable {
   package var offset: UInt64
   package var length: UInt32
   package var checksum: UInt64
-  /// True for a leaf of a tree that is an overlay; its checksum covers all of it.
+  /// True for a block of an overlay, which stands in a leaf's place or below another one; its checksum covers all of it.
   package var isOverlay = false
 
   package init(offset: UInt64, length: UInt32, checksum: UInt64) {
@@ -26,14 +26,20 @@ package struct BlockReference: Sendable, Hashable {
     writer.append(checksum)
   }
 
-  /// Reads a reference to anything but an overlay.
-  package init(from reader: inout ByteReader) throws(DecodingFailure) {
+  /// Reads a reference.
+  ///
+  /// - Parameter mayBeOverlay: whether it may lead to an overlay.
+  package init(
+    from reader: inout ByteReader, mayBeOverlay: Bool = false
+  ) throws(DecodingFailure) {
     offset = try reader.read(UInt64.self, "block offset")
     length = try reader.read(UInt32.self, "block length")
     let at = reader.offset
-    guard try reader.read(UInt32.self, "reserved") == 0 else {
+    let form = try reader.read(UInt32.self, "reserved")
+    guard form <= (mayBeOverlay ? 1 : 0) else {
       throw DecodingFailure(what: "reserved bytes of a reference are not zero", offset: at)
     }
+    isOverlay = form == 1
     checksum = try reader.read(UInt64.self, "block checksum")
   }
 

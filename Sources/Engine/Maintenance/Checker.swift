@@ -170,10 +170,14 @@ package struct Checker {
       }
       budget -= UInt64(entry.reference.length)
       let isOverlay = level == 0 && entry.reference.isOverlay
-      if isOverlay, let base = try? blocks.overlay(entry, end: record.end).base {
+      if isOverlay, let overlay = try? blocks.overlay(entry, end: record.end) {
         // A cluster that many overlays named would keep it busy.
-        budget -= min(budget, UInt64(base.reference.length))
-        note(base.reference, "a cluster of table '\(table.name)'")
+        budget -= min(budget, UInt64(overlay.base.reference.length))
+        note(overlay.base.reference, "a cluster of table '\(table.name)'")
+        for older in overlay.references.dropFirst() {
+          budget -= min(budget, UInt64(older.length))
+          note(older, "an overlay of table '\(table.name)'")
+        }
       }
       let what = isOverlay ? "an overlay" : level == 0 ? "a cluster" : "a tree node"
       note(entry.reference, "\(what) of table '\(table.name)'")
@@ -234,8 +238,8 @@ package struct Checker {
     // Also of columns that were removed: another that got the number would read what they have left.
     var highest =
       cluster.columnCount > 0 ? try cluster.column(at: cluster.columnCount - 1).id : nil
-    if let overlay = leaf.overlay, overlay.columnCount > 0 {
-      highest = max(highest ?? 0, overlay.columnID(overlay.columnCount - 1))
+    if let overlay = leaf.overlay, let last = overlay.highestColumnID {
+      highest = max(highest ?? 0, last)
     }
     if let highest, highest >= schema.nextColumnID {
       problem("it has column \(highest), and the next column gets number \(schema.nextColumnID)")

@@ -95,13 +95,16 @@ extension BlockReader {
   /// Tells the system that a leaf's pages will not be read again soon, so that a long read of a
   /// large file does not count as this process's memory.
   func forget(_ entry: NodeEntry, end: UInt64) {
-    if entry.reference.isOverlay, let base = try? overlay(entry, end: end).base {
-      forget(base, end: end)
+    var references = [entry.reference]
+    if entry.reference.isOverlay, let overlay = try? overlay(entry, end: end) {
+      references = overlay.references + [overlay.base.reference]
     }
-    let reference = entry.reference
-    guard
-      let bytes = storage.view(at: Int(clamping: reference.offset), count: Int(reference.length))
-    else { return }
-    storage.forget(bytes)
+    for reference in references {
+      if let bytes = storage.view(
+        at: Int(clamping: reference.offset), count: Int(reference.length))
+      {
+        storage.forget(bytes)
+      }
+    }
   }
 }

@@ -66,7 +66,7 @@ public struct TableUse: Sendable {
       clusters += 1
       if let overlay = leaf.overlay {
         clusterBytes += Int(overlay.base.reference.length)
-        overlayBytes += Int(leaf.entry.reference.length)
+        overlayBytes += overlay.byteCount
       } else {
         clusterBytes += Int(leaf.entry.reference.length)
       }

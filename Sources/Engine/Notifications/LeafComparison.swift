@@ -43,7 +43,6 @@ final class LeafComparison {
     _ old: LeafRows, _ new: LeafRows, into difference: inout TableDifference
   ) throws {
     let (left, right) = (OverlaidRows(old), OverlaidRows(new))
-    let sameLayout = left.hasColumns(of: right)
     var oldColumns: [LeafColumn?]?
     var newColumns: [LeafColumn?]?
     for baseRow in Set(left.named + right.named).sorted() {
@@ -53,9 +52,7 @@ final class LeafComparison {
       case (let row?, nil): try difference.delete(old.keys.key(row), at: old.position(row))
       case (nil, let row?): try difference.insert(new.keys.key(row), at: new.position(row))
       case (let oldRow?, let newRow?):
-        let (one, other) = (left.record(baseRow), right.record(baseRow))
-        if one == nil, other == nil { continue }
-        if sameLayout, let one, let other, TableEditor.areEqual(one, other) { continue }
+        if left.hasSameRecord(baseRow, as: right) { continue }
         let before = try oldColumns ?? open(old.leaf) { $0.isInOld }
         let after = try newColumns ?? open(new.leaf) { $0.isInNew }
         (oldColumns, newColumns) = (before, after)
@@ -223,20 +220,13 @@ private struct OverlaidRows {
     return rows.rows.contains(row) ? row : nil
   }
 
-  /// The bytes of a changed row's fields; nil when the row is as it is in the cluster.
-  func record(_ baseRow: Int) -> UnsafeRawBufferPointer? {
-    guard let overlay, let index = overlay.changedIndex(baseRow) else { return nil }
-    let range = overlay.recordRange(index)
-    let records = overlay.records
-    guard range.upperBound <= records.count else { return nil }
-    return UnsafeRawBufferPointer(rebasing: records[range])
-  }
-
-  /// True when the records of both have the same columns.
-  func hasColumns(of other: OverlaidRows) -> Bool {
-    guard let one = overlay, let two = other.overlay, one.columnCount == two.columnCount else {
-      return false
-    }
-    return (0..<one.columnCount).allSatisfy { one.columnID($0) == two.columnID($0) }
+  /// True when a row is as it is in the cluster in both, or both say the same of it word by word.
+  func hasSameRecord(_ baseRow: Int, as other: OverlaidRows) -> Bool {
+    let (one, two) = (
+      overlay?.place(ofRow: baseRow), other.overlay?.place(ofRow: baseRow)
+    )
+    guard let one, let two else { return one == nil && two == nil }
+    guard let overlay, let second = other.overlay else { return false }
+    return overlay.hasSameRecord(one, as: second, two)
   }
 }

@@ -170,7 +170,7 @@ final class LeafReader {
   private func baseRow(_ row: Int) -> Int? {
     guard let overlay = leaf.overlay else { return row }
     let base = overlay.baseRow(row)
-    return overlay.changedIndex(base) == nil ? base : nil
+    return overlay.place(ofRow: base) == nil ? base : nil
   }
 
   private func other(_ row: Int, _ column: Int) throws(ClusterError) -> Value {

@@ -69,8 +69,9 @@ extension TableEditor: LeafSource {
       leaf = Leaf(
         try ClusterReader(memory.bytes), firstKey: cluster.rows.keys.first ?? 0, memory: memory)
     case .overlay(let overlay):
-      let memory = LeafMemory(overlay.encode())
-      leaf = try overlay.leaf(memory.bytes, memory: memory)
+      var builder = try OverlayBuilder(overlay)
+      let memory = builder.encode(merging: 0).map(LeafMemory.init)
+      leaf = try overlay.leaf(memory?.bytes, memory: memory)
     }
     leafCopies.leaves[position] = leaf
     return leaf

@@ -85,15 +85,13 @@ package final class ClusterStore {
     {
       return .rows(try openRows(entry))
     }
-    let overlay = try OpenOverlay(leaf, columnIDs: columnIDs)
-    if entry.reference.isOverlay { try drop(entry.reference) }
-    return .overlay(overlay)
+    return .overlay(try OpenOverlay(leaf, columnIDs: columnIDs))
   }
 
   /// The rows of a leaf whose overlay is open already.
   func openRows(_ overlay: OpenOverlay) throws -> OpenCluster {
     let rows = try overlay.rows()
-    try drop(overlay.base.reference)
+    try overlay.references.forEach(drop)
     return OpenCluster(rows)
   }
 
@@ -103,22 +101,39 @@ package final class ClusterStore {
   package func close(_ leaf: OpenLeaf, limits: TreeEditor.Limits) throws -> [NodeEntry] {
     switch leaf {
     case .rows(let cluster): return try close(cluster, limits: limits)
-    case .overlay(let overlay):
-      if overlay.count == 0 {
-        try drop(overlay.base.reference)
-        return []
-      }
-      if overlay.isEmpty { return [overlay.base] }
-      if overlay.byteCount > limits.overlayBytes(of: overlay.base) || overlay.isMostlyDeleted {
-        return try close(try openRows(overlay), limits: limits)
-      }
-      var reference = try writer.append(node: overlay.encode())
-      reference.isOverlay = true
-      return [
-        NodeEntry(
-          firstKey: overlay.firstKey, count: UInt64(overlay.count), reference: reference)
-      ]
+    case .overlay(let overlay): return try close(overlay, limits: limits)
     }
+  }
+
+  private func close(_ overlay: OpenOverlay, limits: TreeEditor.Limits) throws -> [NodeEntry] {
+    #if DEBUG
+      Invariants.require(overlay.checkInvariants)
+    #endif
+    if overlay.count == 0 {
+      try overlay.references.forEach(drop)
+      return []
+    }
+    if overlay.isUnchanged { return [overlay.entry] }
+    let most = limits.overlayBytes(of: overlay.base)
+    // Where so much was changed, finding out what differs costs more than it can save.
+    if overlay.isMostlyDeleted || overlay.newBytes > most * 4 {
+      return try close(try openRows(overlay), limits: limits)
+    }
+    var builder = try OverlayBuilder(overlay)
+    let merged = builder.mergedCount()
+    let rest = overlay.stored.map { $0.blocks[merged...].reduce(0) { $0 + $1.byteCount } } ?? 0
+    let block = builder.encode(merging: merged)
+    if (block?.count ?? 0) + rest > most { return try close(try openRows(overlay), limits: limits) }
+    let references = overlay.stored?.references ?? []
+    try references[..<merged].forEach(drop)
+    var reference = merged < references.count ? references[merged] : overlay.base.reference
+    if let block {
+      reference = try writer.append(node: block)
+      reference.isOverlay = true
+    }
+    return [
+      NodeEntry(firstKey: overlay.firstKey, count: UInt64(overlay.count), reference: reference)
+    ]
   }
 
   /// Writes open rows as one or more clusters; none when there are no rows.
@@ -168,7 +183,8 @@ package final class ClusterStore {
   /// A leaf's cluster, and its overlay if it has one.
   func references(of entry: NodeEntry) throws -> [BlockReference] {
     guard entry.reference.isOverlay else { return [entry.reference] }
-    return [try blocks.overlay(entry, end: end()).base.reference, entry.reference]
+    let overlay = try blocks.overlay(entry, end: end())
+    return [overlay.base.reference] + overlay.references
   }
 
   /// Writes a leaf anew with another column, which has the same value in every row. The other columns

@@ -51,6 +51,14 @@ package struct Leaf {
     overlay = nil
   }
 
+  /// A cluster as it is in a tree, without the changes to it.
+  init(_ cluster: ClusterReader, entry: NodeEntry) {
+    memory = nil
+    self.entry = entry
+    self.cluster = cluster
+    overlay = nil
+  }
+
   package var rowCount: Int { overlay?.rowCount ?? cluster.rowCount }
 
   /// The keys of the rows.
@@ -63,19 +71,19 @@ package struct Leaf {
   /// Opens a column; one that is all null when the leaf has none with that identifier.
   package func column(id: UInt32) throws(ClusterError) -> LeafColumn {
     LeafColumn(
-      reader: try cluster.open(id: id), overlay: overlay, place: overlay?.column(id: id))
+      reader: try cluster.open(id: id), changes: overlay.flatMap { OverlayColumn($0, id: id) })
   }
 
   /// What is known of a column's values without reading all of them.
   ///
   /// - Complexity: O(1), or O(changed and deleted rows).
   package func statistics(id: UInt32) throws(ClusterError) -> LeafStatistics {
-    guard overlay != nil else {
+    guard let overlay, let changes = OverlayColumn(overlay, id: id) else {
       let stored = try cluster.column(id: id)
       return LeafStatistics(
         nullCount: stored?.nullCount ?? rowCount, integers: stored?.statistics.integers)
     }
-    return try column(id: id).changedStatistics()
+    return try LeafColumn(reader: try cluster.open(id: id), changes: changes).changedStatistics()
   }
 }
 
@@ -111,15 +119,20 @@ package struct LeafKeys {
 /// One column of a leaf.
 package struct LeafColumn {
   fileprivate let reader: ColumnReader
-  fileprivate let overlay: Overlay?
-  /// The column's place in the overlay's records.
-  fileprivate let place: Int?
+  /// What the overlay says of the column; nil when it says nothing of it and no row is deleted.
+  fileprivate let changes: OverlayColumn?
+  private var overlay: Overlay? { changes?.overlay }
+
+  fileprivate init(reader: ColumnReader, changes: OverlayColumn?) {
+    self.reader = reader
+    self.changes = changes
+  }
 
   package var rowCount: Int { overlay?.rowCount ?? reader.rowCount }
 
-  /// The column as it is stored, when no row of the leaf was changed since: its statistics and typed
+  /// The column as it is stored, when no value of it was changed since and no row deleted: its statistics and typed
   /// values then hold for the leaf.
-  package var unchanged: ColumnReader? { overlay == nil ? reader : nil }
+  package var unchanged: ColumnReader? { changes == nil ? reader : nil }
 
   /// The column as it is stored, whatever was changed since.
   var stored: ColumnReader { reader }
@@ -128,13 +141,13 @@ package struct LeafColumn {
   ///
   /// - Throws: `ClusterError.misfit` when the spelling is not of the type.
   package func value(_ row: Int, as reading: Reading) throws(ClusterError) -> Value {
-    guard let overlay else { return try reader.value(row, as: reading) }
+    guard let changes, let overlay else { return try reader.value(row, as: reading) }
     guard row >= 0, row < rowCount else { return .null }
     let baseRow = overlay.baseRow(row)
-    guard let index = overlay.changedIndex(baseRow) else {
-      return try reader.value(baseRow, as: reading)
-    }
-    guard let spelling = spelling(overlay, index) else { return .null }
+    guard let place = overlay.place(ofRow: baseRow),
+      case .spelling(let spelling) = changes.field(place)
+    else { return try reader.value(baseRow, as: reading) }
+    guard let spelling else { return .null }
     guard let value = Value(spelling: spelling, as: reading) else {
       throw .misfit(column: reader.id, row: row, type: reading.type)
     }
@@ -145,22 +158,18 @@ package struct LeafColumn {
   package func withSpelling<Result>(
     _ row: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
-    guard let overlay else { return try reader.withSpelling(row, body) }
+    guard let changes, let overlay else { return try reader.withSpelling(row, body) }
     guard row >= 0, row < rowCount else { return try body(nil) }
     let baseRow = overlay.baseRow(row)
-    guard let index = overlay.changedIndex(baseRow) else {
-      return try reader.withSpelling(baseRow, body)
-    }
-    return try body(spelling(overlay, index))
-  }
-
-  private func spelling(_ overlay: Overlay, _ index: Int) -> UnsafeRawBufferPointer? {
-    place.flatMap { overlay.spelling(index, column: $0) }
+    guard let place = overlay.place(ofRow: baseRow),
+      case .spelling(let spelling) = changes.field(place)
+    else { return try reader.withSpelling(baseRow, body) }
+    return try body(spelling)
   }
 
   /// Decodes the spellings of some rows.
   package func decode(rows: Range<Int>, into decoded: DecodedColumn) {
-    guard let overlay else {
+    guard let changes, let overlay else {
       decoded.decode(reader, rows: rows)
       return
     }
@@ -175,7 +184,9 @@ package struct LeafColumn {
     for index in overlay.changedCount(before: first)..<overlay.changedCount {
       let row = overlay.changedRow(index)
       if row >= end { break }
-      decoded.replace(row - first, with: spelling(overlay, index))
+      if case .spelling(let spelling) = changes.field(overlay.place(index)) {
+        decoded.replace(row - first, with: spelling)
+      }
     }
     let deleted = overlay.deletedCount(before: first)..<overlay.deletedCount(before: end)
     decoded.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
@@ -185,7 +196,7 @@ package struct LeafColumn {
   ///
   /// - Throws: `ClusterError`.
   package func open(_ window: ColumnWindow) throws(ClusterError) {
-    if overlay == nil { try window.open(reader) }
+    if changes == nil { try window.open(reader) }
   }
 
   /// Decodes the values of some rows.
@@ -194,13 +205,13 @@ package struct LeafColumn {
   /// - Throws: `ClusterError`.
   package func decode(rows: Range<Int>, into window: ColumnWindow) throws(ClusterError) {
     let rows = rows.clamped(to: 0..<rowCount)
-    guard overlay != nil else { return try window.decode(reader, rows: rows) }
+    guard changes != nil else { return try window.decode(reader, rows: rows) }
     try window.decodeSpelled(id: reader.id) { decode(rows: rows, into: $0) }
   }
 
-  /// - Precondition: the leaf has an overlay.
+  /// - Precondition: the overlay says something of the column.
   fileprivate func changedStatistics() throws(ClusterError) -> LeafStatistics {
-    guard let overlay else { return LeafStatistics(nullCount: 0, integers: nil) }
+    guard let changes, let overlay else { return LeafStatistics(nullCount: 0, integers: nil) }
     var nulls = reader.nullCount
     for index in 0..<overlay.deletedCount where reader.isNull(overlay.deletedRow(index)) {
       nulls -= 1
@@ -208,8 +219,9 @@ package struct LeafColumn {
     var bounds = reader.statistics.integers
     var isKnown = bounds != nil || reader.nullCount == reader.rowCount
     for index in 0..<overlay.changedCount {
+      guard case .spelling(let found) = changes.field(overlay.place(index)) else { continue }
       if reader.isNull(overlay.changedRow(index)) { nulls -= 1 }
-      guard let spelling = spelling(overlay, index) else {
+      guard let spelling = found else {
         nulls += 1
         continue
       }

@@ -3,7 +3,7 @@
     /// Deleted and changed rows ascend and lie in the base, none is both, and records lie in the arena and have as
     /// many bytes as is said.
     ///
-    /// Looked at whenever it is encoded, which takes as long.
+    /// Looked at whenever it is closed, which takes as long.
     ///
     /// - Complexity: O(deleted and changed rows).
     package func checkInvariants() throws(BrokenInvariant) {
@@ -20,9 +20,13 @@
       }
       let changed = changes.map(\.row)
       try check(deleted, "deleted")
+      try check(newlyDeleted, "newly deleted")
       try check(changed, "changed")
       if let both = Set(deleted).intersection(changed).first {
         throw broken("row \(both) is changed and deleted")
+      }
+      if let row = Set(newlyDeleted).subtracting(deleted).first {
+        throw broken("row \(row) is newly deleted and not deleted")
       }
       for change in changes
       where change.start < 0 || change.length < 0 || change.start + change.length > arena.count {

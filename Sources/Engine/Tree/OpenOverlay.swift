@@ -1,4 +1,5 @@
-/// The overlay of a leaf while a transaction changes it. The base is not decoded.
+/// The overlay of a leaf while a transaction changes it. Neither the base nor what the overlay's blocks have is decoded:
+/// what the transaction changes lies beside them, and becomes a block over them.
 ///
 /// Thread rule: used by the transaction's thread only.
 package final class OpenOverlay {
@@ -8,71 +9,55 @@ package final class OpenOverlay {
     var length: Int
   }
 
+  /// The leaf as it was found.
+  let entry: NodeEntry
   /// The cluster that the rows belong to.
   let base: NodeEntry
   let cluster: ClusterReader
+  /// The overlay as it was found; nil when there was none.
+  let stored: Overlay?
   private let keys: ClusterKeys
-  private let columnIDs: [UInt32]
-  /// Ascending.
-  private(set) var deleted: [UInt32] = []
-  /// By ascending rows. A record that is replaced stays in the arena, without a change that names it.
+  let columnIDs: [UInt32]
+  /// Ascending, all of them.
+  private(set) var deleted: [UInt32]
+  /// Those that the transaction has deleted, ascending.
+  private(set) var newlyDeleted: [UInt32] = []
+  /// What the transaction has changed, by ascending rows: whole rows, as the old form of blocks has them. A record
+  /// that is replaced stays in the arena, without a change that names it.
   private(set) var changes: [Change] = []
-  private(set) var arena: OutputBuffer
+  private(set) var arena = OutputBuffer(capacity: 512)
   /// Bytes of the records that `changes` name.
   private(set) var recordBytes = 0
 
-  /// Takes over what the leaf's overlay says, if it has one.
-  ///
   /// - Parameter columnIDs: the table's columns, which records have a field for each of.
   init(_ leaf: Leaf, columnIDs: [UInt32]) throws {
     cluster = leaf.cluster
     keys = try leaf.cluster.keys()
     self.columnIDs = columnIDs
-    guard let overlay = leaf.overlay else {
-      base = leaf.entry
-      arena = OutputBuffer(capacity: 512)
-      return
-    }
-    base = overlay.base
-    arena = OutputBuffer(capacity: overlay.records.count + 512)
-    deleted = (0..<overlay.deletedCount).map {
-      UInt32(truncatingIfNeeded: overlay.deletedRow($0))
-    }
-    takeRecords(overlay)
+    entry = leaf.entry
+    stored = leaf.overlay
+    base = leaf.overlay?.base ?? leaf.entry
+    deleted = leaf.overlay?.deleted ?? []
   }
 
-  private func takeRecords(_ overlay: Overlay) {
-    let places = columnIDs.map { overlay.column(id: $0) }
-    let hasSameColumns =
-      places.count == overlay.columnCount && places.enumerated().allSatisfy { $0 == $1 }
-    changes.reserveCapacity(overlay.changedCount + 4)
-    if hasSameColumns, let records = overlay.records.baseAddress {
-      arena.append(records, count: overlay.records.count)
-    }
-    for index in 0..<overlay.changedCount {
-      var range = overlay.recordRange(index)
-      if !hasSameColumns {
-        let start = arena.count
-        for place in places { append(place.flatMap { overlay.spelling(index, column: $0) }) }
-        range = start..<arena.count
-      }
-      recordBytes += range.count
-      changes.append(
-        Change(
-          row: UInt32(truncatingIfNeeded: overlay.changedRow(index)), start: range.lowerBound,
-          length: range.count))
-    }
-  }
+  /// The blocks of the file that the leaf has.
+  var references: [BlockReference] { [base.reference] + (stored?.references ?? []) }
 
   // MARK: Rows
 
   /// Rows that are left.
   var count: Int { cluster.rowCount - deleted.count }
 
-  var isEmpty: Bool { deleted.isEmpty && changes.isEmpty }
+  /// True when the leaf is as it was found.
+  var isUnchanged: Bool { newlyDeleted.isEmpty && changes.isEmpty }
 
   /// About how much memory it takes.
-  var memory: Int { arena.count + changes.count * 24 + deleted.count * 4 + 512 }
+  var memory: Int {
+    arena.count + changes.count * 24 + (deleted.count + newlyDeleted.count) * 4 + 512
+  }
+
+  /// About as many bytes as what was changed takes when all columns differ.
+  var newBytes: Int { recordBytes + 8 * changes.count + 4 * newlyDeleted.count }
 
   /// True when most of the base's rows are deleted.
   var isMostlyDeleted: Bool { deleted.count > count }
@@ -115,12 +100,21 @@ package final class OpenOverlay {
     baseRow row: Int, column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
     let index = changeIndex(row)
-    guard index < changes.count, Int(changes[index].row) == row else {
-      return try cluster.open(id: columnIDs[column]).withSpelling(row, body)
+    if index < changes.count, Int(changes[index].row) == row {
+      var fields = OverlayFields(record(changes[index]))
+      return try body(fields.field(column))
     }
-    let record = UnsafeRawBufferPointer(
-      start: arena.start + changes[index].start, count: changes[index].length)
-    return try body(OverlayRecord(record).field(column))
+    if let stored, let place = stored.place(ofRow: row),
+      case .spelling(let spelling) = stored.field(place, id: columnIDs[column])
+    {
+      return try body(spelling)
+    }
+    return try cluster.open(id: columnIDs[column]).withSpelling(row, body)
+  }
+
+  /// The fields of a changed row.
+  func record(_ change: Change) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: arena.start + change.start, count: change.length)
   }
 
   // MARK: Changing
@@ -132,7 +126,10 @@ package final class OpenOverlay {
     if index < changes.count, Int(changes[index].row) == row {
       recordBytes -= changes.remove(at: index).length
     }
-    deleted.insert(UInt32(truncatingIfNeeded: row), at: deletedCount(before: row))
+    let number = UInt32(truncatingIfNeeded: row)
+    deleted.insert(number, at: deletedCount(before: row))
+    newlyDeleted.insert(
+      number, at: partitionPoint(newlyDeleted.count) { newlyDeleted[$0] >= number })
     return true
   }
 
@@ -229,53 +226,23 @@ package final class OpenOverlay {
 
   // MARK: Writing
 
-  /// Bytes of the block that `encode` makes.
-  var byteCount: Int {
-    Overlay.headerBytes + 4 * (columnIDs.count + deleted.count) + 8 * changes.count + recordBytes
-  }
-
   /// The first key that is left.
   ///
   /// - Precondition: a row is left.
   var firstKey: Int64 { key(0) }
 
-  /// The bytes of the overlay.
-  package func encode() -> [UInt8] {
-    #if DEBUG
-      Invariants.require(checkInvariants)
-    #endif
-    var writer = ByteWriter(capacity: byteCount)
-    writer.append(Overlay.kind)
-    writer.append(UInt32(truncatingIfNeeded: columnIDs.count))
-    writer.append(UInt64(bitPattern: base.firstKey))
-    writer.append(UInt32(truncatingIfNeeded: cluster.rowCount))
-    writer.append(UInt32(truncatingIfNeeded: deleted.count))
-    writer.append(UInt32(truncatingIfNeeded: changes.count))
-    base.reference.encode(into: &writer)
-    for id in columnIDs { writer.append(id) }
-    for row in deleted { writer.append(row) }
-    for change in changes { writer.append(change.row) }
-    var place: UInt32 = 0
-    for change in changes {
-      writer.append(place)
-      place &+= UInt32(truncatingIfNeeded: change.length)
-    }
-    for change in changes {
-      writer.append(
-        UnsafeRawBufferPointer(start: arena.start + change.start, count: change.length))
-    }
-    return writer.bytes
-  }
-
   /// The leaf as it is now, read in place.
   ///
   /// - Parameters:
-  ///   - bytes: what `encode` gives; used for as long as the leaf is.
+  ///   - bytes: the block that `OverlayBuilder` makes of the changes, over all others; nil when nothing was changed.
   ///   - memory: keeps them.
   package func leaf(
-    _ bytes: UnsafeRawBufferPointer, memory: AnyObject
+    _ bytes: UnsafeRawBufferPointer?, memory: AnyObject? = nil
   ) throws(DecodingFailure) -> Leaf {
-    Leaf(base: cluster, try Overlay(bytes), memory: memory)
+    var blocks = stored?.blocks ?? []
+    if let bytes { blocks.insert(try OverlayBlock(bytes), at: 0) }
+    if blocks.isEmpty { return Leaf(cluster, entry: base) }
+    return Leaf(base: cluster, try Overlay(blocks), memory: memory)
   }
 
   /// All rows, decoded.
@@ -284,13 +251,12 @@ package final class OpenOverlay {
   func rows() throws -> RowBuffer {
     var rows = RowBuffer(columnIDs: columnIDs)
     if count == 0 { return rows }
-    if isEmpty {
-      try rows.append(cluster, firstKey: base.firstKey)
-    } else {
-      try encode().withUnsafeBytes { bytes in
-        try rows.append(Leaf(base: cluster, try Overlay(bytes)))
-      }
+    var builder = try OverlayBuilder(self)
+    guard let bytes = builder.encode(merging: 0) else {
+      try rows.append(try leaf(nil))
+      return rows
     }
+    try bytes.withUnsafeBytes { try rows.append(try leaf($0)) }
     return rows
   }
 }

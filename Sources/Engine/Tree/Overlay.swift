@@ -1,86 +1,137 @@
-/// The rows of a cluster that were changed or deleted since it was written: a small block that stands in
-/// the cluster's place in the tree and refers to it, the *base*. Rows are named by their number in the
-/// base, so that what is deleted is known to exist and changed rows keep their keys.
+/// The rows of a cluster that were changed or deleted since it was written: small blocks that stand in
+/// the cluster's place in the tree, one over the other, the newest referred to by the tree, the oldest by nobody
+/// else and over the cluster, the *base*. Rows are named by their number in the base, so that what is deleted is
+/// known to exist and changed rows keep their keys.
 ///
-/// Changed rows are stored whole, row by row: adding one to an overlay is copying bytes.
-///
-///     0   4  'O', then zeros
-///     4   4  number of columns, c
-///     8   8  first key of the base
-///     16  4  rows of the base
-///     20  4  number of deleted rows, d
-///     24  4  number of changed rows, n; d + n > 0, d < rows
-///     28  24 reference to the base
-///     52     c column identifiers of 4 bytes, ascending
-///            d deleted rows of 4 bytes, ascending
-///            n changed rows of 4 bytes, ascending, none of them deleted
-///            n places of 4 bytes: where the row's record begins, from the first record on
-///            n records, back to back to the block's end: for each column the length of the spelling
-///            plus 1 as a LEB128 number, then the spelling; 0 for null
-///
-/// Unsafe for speed: keeps a pointer into the block, which must stay valid and unchanged. The tables
-/// are found inside the block by `init`; whatever they say, nothing outside the block is read.
+/// What a newer block says of a row stands for what older ones say of it. So a change adds a small block, and merges
+/// those it finds that are no larger: see `OpenOverlay`.
 ///
 /// Thread rule: confined, like the bytes it reads.
 package final class Overlay {
-  static let kind: UInt32 = 0x4F
-  static let headerBytes = 28 + BlockReference.encodedBytes
+  /// More blocks are never put one over the other.
+  package static let mostBlocks = 8
+
+  /// Where the record of a changed row is: the number of the block that has the last word on it, and that of the
+  /// record in it.
+  package struct Place {
+    let block: Int
+    let index: Int
+  }
 
   /// The cluster that the rows belong to.
   package let base: NodeEntry
-  package let columnCount: Int
-  package let deletedCount: Int
-  package let changedCount: Int
-  private let bytes: UnsafeRawBufferPointer
-  private let deletedStart: Int
-  private let changedStart: Int
-  private let placesStart: Int
-  private let recordsStart: Int
+  /// From the newest to the oldest.
+  package let blocks: [OverlayBlock]
+  /// Where they lie, in the same order; none for those in memory only.
+  package let references: [BlockReference]
+  /// Ascending, of all blocks.
+  package let deleted: [UInt32]
+  /// The changed rows, ascending: 32 bits row, 8 bits block, 24 bits record. Who asks for a few rows needs none of it.
+  private lazy var changed: [UInt64] = mergedChanges()
+  /// How often a single row was asked for.
+  private var asked = 0
+  private static let fewRows = 64
 
+  package var deletedCount: Int { deleted.count }
+  package var changedCount: Int { changed.count }
   /// Rows that are left.
-  package var rowCount: Int { baseRowCount - deletedCount }
-  package let baseRowCount: Int
+  package var rowCount: Int { baseRowCount - deleted.count }
+  package var baseRowCount: Int { Int(truncatingIfNeeded: base.count) }
 
-  /// Finds the tables; `validate` looks at what is in them.
-  ///
-  /// - Throws: `DecodingFailure` when the bytes are no overlay.
-  /// - Complexity: O(1).
-  package init(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
-    self.bytes = bytes
-    var reader = ByteReader(bytes)
-    guard try reader.read(UInt32.self, "the overlay's kind") == Self.kind else {
+  /// - Parameters:
+  ///   - blocks: from the newest to the oldest, which lies over the base; no more than 256.
+  ///   - references: where they lie, as far as they lie anywhere.
+  /// - Throws: `DecodingFailure` when they cannot belong together.
+  /// - Complexity: O(blocks + deleted rows).
+  package init(
+    _ blocks: [OverlayBlock], references: [BlockReference] = []
+  ) throws(DecodingFailure) {
+    guard let oldest = blocks.last, blocks.count <= 256 else {
       throw DecodingFailure(what: "it is no overlay", offset: 0)
     }
-    columnCount = Int(try reader.read(UInt32.self, "the number of columns"))
-    let firstKey = Int64(bitPattern: try reader.read(UInt64.self, "the first key"))
-    baseRowCount = Int(try reader.read(UInt32.self, "the number of rows"))
-    deletedCount = Int(try reader.read(UInt32.self, "the number of deleted rows"))
-    changedCount = Int(try reader.read(UInt32.self, "the number of changed rows"))
-    let reference = try BlockReference(from: &reader)
-    base = NodeEntry(firstKey: firstKey, count: UInt64(baseRowCount), reference: reference)
-    guard baseRowCount <= ClusterFormat.maximumRows, deletedCount < baseRowCount,
-      changedCount <= baseRowCount, deletedCount + changedCount > 0
-    else { throw DecodingFailure(what: "the overlay's numbers of rows are impossible", offset: 16) }
-    deletedStart = Self.headerBytes + 4 * columnCount
-    changedStart = deletedStart + 4 * deletedCount
-    placesStart = changedStart + 4 * changedCount
-    recordsStart = placesStart + 4 * changedCount
-    guard recordsStart <= bytes.count else {
-      throw DecodingFailure(what: "the overlay is too short for its tables", offset: 16)
+    self.blocks = blocks
+    self.references = references
+    base = NodeEntry(
+      firstKey: oldest.firstKey, count: UInt64(oldest.baseRowCount), reference: oldest.below)
+    guard !base.reference.isOverlay else {
+      throw DecodingFailure(what: "the oldest block of an overlay has no base", offset: 28)
+    }
+    var deleted: [UInt32] = []
+    for block in blocks {
+      guard block.firstKey == oldest.firstKey, block.baseRowCount == oldest.baseRowCount else {
+        throw DecodingFailure(what: "blocks of an overlay have different bases", offset: 8)
+      }
+      if block.deletedCount > 0 { deleted = Self.merged(deleted, block.deletedRows) }
+    }
+    self.deleted = deleted
+    guard deleted.count < oldest.baseRowCount else {
+      throw DecodingFailure(what: "the overlay's numbers of rows are impossible", offset: 16)
     }
   }
 
-  private func number(_ offset: Int) -> Int {
-    Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+  /// Looks whether blocks that are valid say something of rows that older ones have deleted.
+  ///
+  /// - Throws: `DecodingFailure` when one does.
+  /// - Complexity: O(deleted rows × blocks × log changed rows).
+  package func validate() throws(DecodingFailure) {
+    for (row, next) in zip(deleted, deleted.dropFirst()) where row == next {
+      throw DecodingFailure(what: "row \(row) of an overlay is deleted twice", offset: 20)
+    }
+    for (number, block) in blocks.enumerated() {
+      for row in block.deletedRows
+      where blocks[..<number].contains(where: { $0.hasChanged(Int(row)) }) {
+        throw DecodingFailure(
+          what: "row \(row) of an overlay is changed after it was deleted", offset: 24)
+      }
+    }
+  }
+
+  private func mergedChanges() -> [UInt64] {
+    var merged: [UInt64] = []
+    for (number, block) in blocks.enumerated() where block.changedCount > 0 {
+      let newer = merged
+      merged = []
+      merged.reserveCapacity(newer.count + block.changedCount)
+      var next = 0
+      for index in 0..<block.changedCount {
+        let row = UInt64(truncatingIfNeeded: block.changedRow(index))
+        while next < newer.count, newer[next] >> 32 < row {
+          merged.append(newer[next])
+          next += 1
+        }
+        if next < newer.count, newer[next] >> 32 == row { continue }
+        merged.append(row << 32 | UInt64(number) << 24 | UInt64(truncatingIfNeeded: index))
+      }
+      merged += newer[next...]
+    }
+    if !deleted.isEmpty { merged.removeAll { isDeleted(Int($0 >> 32)) } }
+    return merged
+  }
+
+  /// Two ascending rows of numbers as one.
+  static func merged(_ one: [UInt32], _ other: [UInt32]) -> [UInt32] {
+    if one.isEmpty { return other }
+    if other.isEmpty { return one }
+    var result: [UInt32] = []
+    result.reserveCapacity(one.count + other.count)
+    var next = 0
+    for number in one {
+      while next < other.count, other[next] < number {
+        result.append(other[next])
+        next += 1
+      }
+      result.append(number)
+    }
+    return result + other[next...]
   }
 
   // MARK: Rows
 
   /// - Precondition: 0 <= `index` < `deletedCount`.
-  package func deletedRow(_ index: Int) -> Int { number(deletedStart + 4 * index) }
+  package func deletedRow(_ index: Int) -> Int { Int(deleted[index]) }
 
   /// - Precondition: 0 <= `index` < `changedCount`.
-  package func changedRow(_ index: Int) -> Int { number(changedStart + 4 * index) }
+  package func changedRow(_ index: Int) -> Int { Int(changed[index] >> 32) }
 
   /// How many rows before one of the base are deleted.
   ///
@@ -108,194 +159,139 @@ package final class Overlay {
     partitionPoint(changedCount) { changedRow($0) >= row }
   }
 
-  /// The number of a base's row among the changed ones; nil when it is as it was.
-  ///
-  /// - Complexity: O(log changed rows).
-  package func changedIndex(_ row: Int) -> Int? {
-    let index = changedCount(before: row)
-    return index < changedCount && changedRow(index) == row ? index : nil
-  }
+  // MARK: Records
 
-  // MARK: Fields
-
-  /// The place of a column among those stored; nil when the overlay was written before it was added:
-  /// its changed rows are null there.
-  package func column(id: UInt32) -> Int? {
-    let place = partitionPoint(columnCount) { columnID($0) >= id }
-    return place < columnCount && columnID(place) == id ? place : nil
-  }
-
-  /// - Precondition: 0 <= `place` < `columnCount`.
-  package func columnID(_ place: Int) -> UInt32 {
-    UInt32(truncatingIfNeeded: number(Self.headerBytes + 4 * place))
-  }
-
-  /// The record of a changed row, and whatever follows it.
+  /// The record of a changed row.
   ///
   /// - Precondition: 0 <= `index` < `changedCount`.
-  private func record(_ index: Int) -> OverlayRecord {
-    let start = min(recordsStart + number(placesStart + 4 * index), bytes.count)
-    return OverlayRecord(UnsafeRawBufferPointer(rebasing: bytes[start...]))
-  }
-
-  /// The bytes of a changed row's field; nil for null.
-  ///
-  /// - Precondition: 0 <= `index` < `changedCount`.
-  package func spelling(_ index: Int, column: Int) -> UnsafeRawBufferPointer? {
-    record(index).field(column)
-  }
-
-  /// Where all records lie in the block.
-  package var records: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: bytes[recordsStart...])
-  }
-
-  /// Where a changed row's record lies among `records`.
-  ///
-  /// - Precondition: 0 <= `index` < `changedCount`, and the overlay is valid.
-  package func recordRange(_ index: Int) -> Range<Int> {
-    let start = number(placesStart + 4 * index)
-    let end =
-      index + 1 < changedCount
-      ? number(placesStart + 4 * (index + 1)) : bytes.count - recordsStart
-    return start..<max(start, end)
-  }
-
-  /// Looks at every number of the tables and every length of the records.
-  ///
-  /// - Throws: `DecodingFailure` for the first that cannot be.
-  /// - Complexity: O(bytes).
-  package func validate() throws(DecodingFailure) {
-    try validateOrder(columnCount, Self.headerBytes, below: Int.max, "columns")
-    try validateOrder(deletedCount, deletedStart, below: baseRowCount, "deleted rows")
-    try validateOrder(changedCount, changedStart, below: baseRowCount, "changed rows")
-    for index in 0..<changedCount where isDeleted(changedRow(index)) {
-      throw DecodingFailure(
-        what: "a row is both changed and deleted", offset: changedStart + 4 * index)
-    }
-    var end = 0
-    for index in 0..<changedCount {
-      guard number(placesStart + 4 * index) == end else {
-        throw DecodingFailure(
-          what: "an overlay's records are not back to back", offset: placesStart + 4 * index)
-      }
-      guard let length = record(index).length(columns: columnCount) else {
-        throw DecodingFailure(
-          what: "an overlay's record reaches beyond it", offset: recordsStart + end)
-      }
-      end += length
-    }
-    guard recordsStart + end == bytes.count else {
-      throw DecodingFailure(what: "surplus bytes in an overlay", offset: recordsStart + end)
-    }
-  }
-
-  private func validateOrder(
-    _ count: Int, _ start: Int, below limit: Int, _ what: String
-  ) throws(DecodingFailure) {
-    var last = -1
-    for index in 0..<count {
-      let value = number(start + 4 * index)
-      guard value > last, value < limit else {
-        throw DecodingFailure(
-          what: "an overlay's \(what) do not ascend, or reach too far", offset: start + 4 * index)
-      }
-      last = value
-    }
-  }
-}
-
-/// The fields of one changed row: a length plus 1 before each spelling, 0 for null.
-struct OverlayRecord {
-  private let bytes: UnsafeRawBufferPointer
-
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
-  /// The number at `offset`, which moves behind it; nil when the bytes end or it is too long.
   @inline(__always)
-  private func read(_ offset: inout Int) -> Int? {
-    var result = 0
-    var shift = 0
-    while offset < bytes.count, shift < 35 {
-      let byte = Int(bytes[offset])
-      offset += 1
-      result |= (byte & 0x7F) << shift
-      if byte < 0x80 { return result }
-      shift += 7
+  package func place(_ index: Int) -> Place {
+    let packed = changed[index]
+    return Place(block: Int(packed >> 24 & 0xFF), index: Int(packed & 0xFF_FFFF))
+  }
+
+  /// The record of one of the base's rows; nil when it is as it was.
+  ///
+  /// - Precondition: the row is not deleted.
+  /// - Complexity: O(blocks × log changed rows).
+  package func place(ofRow row: Int) -> Place? {
+    // Who asks for many rows is served better by the table of all.
+    if asked >= Self.fewRows {
+      let index = changedCount(before: row)
+      return index < changedCount && changedRow(index) == row ? place(index) : nil
+    }
+    asked += 1
+    for (number, block) in blocks.enumerated() {
+      if let index = block.changedIndex(row) { return Place(block: number, index: index) }
     }
     return nil
   }
 
-  /// The spelling in a column; nil for null, and for what damaged bytes do not have.
-  func field(_ column: Int) -> UnsafeRawBufferPointer? {
-    var offset = 0
-    for _ in 0..<column {
-      guard let length = read(&offset) else { return nil }
-      offset += max(length - 1, 0)
-    }
-    guard let length = read(&offset), length > 0, length - 1 <= bytes.count - offset else {
-      return nil
-    }
-    return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length - 1])
+  /// What a changed row has in a column.
+  package func field(_ place: Place, id: UInt32) -> OverlayBlock.Field {
+    let block = blocks[place.block]
+    return block.field(place.index, column: block.column(id: id))
   }
 
-  /// Bytes of the first fields together; nil when they do not lie inside.
-  func length(columns: Int) -> Int? {
-    var offset = 0
-    for _ in 0..<columns {
-      guard let length = read(&offset) else { return nil }
-      offset += max(length - 1, 0)
-      guard offset <= bytes.count else { return nil }
-    }
-    return offset
+  /// The greatest number of a column that a block names; nil when none does.
+  package var highestColumnID: UInt32? {
+    blocks.compactMap { $0.columnCount > 0 ? $0.columnID($0.columnCount - 1) : nil }.max()
   }
+
+  /// True when a row has the same record in another overlay over the same base, word by word.
+  func hasSameRecord(_ one: Place, as other: Overlay, _ two: Place) -> Bool {
+    let (block, second) = (blocks[one.block], other.blocks[two.block])
+    guard block.hasWholeRows == second.hasWholeRows, block.columnCount == second.columnCount,
+      (0..<block.columnCount).allSatisfy({ block.columnID($0) == second.columnID($0) })
+    else { return false }
+    return TableEditor.areEqual(block.record(one.index), second.record(two.index))
+  }
+
+  /// Bytes of the blocks.
+  package var byteCount: Int { blocks.reduce(0) { $0 + $1.byteCount } }
 }
 
-/// The first index of `0..<count` for which a condition holds that holds for all behind it too.
-@inline(__always)
-func partitionPoint(_ count: Int, _ isBehind: (Int) -> Bool) -> Int {
-  var low = 0
-  var high = count
-  while low < high {
-    let middle = (low + high) >> 1
-    if isBehind(middle) { high = middle } else { low = middle + 1 }
+/// A column of an overlay's changed rows.
+struct OverlayColumn {
+  let overlay: Overlay
+  /// The column's place in each block.
+  private let places: [Int?]
+
+  /// Nil when every row that is left has what the base has in the column, under the same number.
+  init?(_ overlay: Overlay, id: UInt32) {
+    self.overlay = overlay
+    places = overlay.blocks.map { $0.column(id: id) }
+    if overlay.deletedCount == 0, places.allSatisfy({ $0 == nil }),
+      !overlay.blocks.contains(where: \.hasWholeRows)
+    {
+      return nil
+    }
   }
-  return low
+
+  /// What a changed row has in the column.
+  @inline(__always)
+  func field(_ place: Overlay.Place) -> OverlayBlock.Field {
+    overlay.blocks[place.block].field(place.index, column: places[place.block])
+  }
 }
 
 extension BlockReader {
   /// An overlay in place, verified.
   ///
-  /// - Complexity: O(bytes) the first time, then O(1).
+  /// - Complexity: O(bytes) the first time, then O(blocks + deleted rows).
   package func overlay(_ entry: NodeEntry, end: UInt64) throws(BlockError) -> Overlay {
-    let bytes = try block(entry.reference, end: end)
-    func damaged(_ what: String) -> BlockError {
-      BlockError(
-        path: storage.path, offset: entry.reference.offset, length: entry.reference.length,
-        what: what)
-    }
-    let parts = verifiedParts(of: entry.reference)
+    var blocks: [OverlayBlock] = []
+    var references: [BlockReference] = []
+    var reference = entry.reference
+    repeat {
+      guard blocks.count < Overlay.mostBlocks else {
+        throw damaged(
+          reference, "more than \(Overlay.mostBlocks) blocks of an overlay lie one over the other")
+      }
+      let bytes = try block(reference, end: end)
+      let parts = verifiedParts(of: reference)
+      do {
+        let block = try OverlayBlock(bytes)
+        if !parts.contains(1) {
+          try block.validate()
+          parts.insert(1)
+        }
+        blocks.append(block)
+        references.append(reference)
+        reference = block.below
+      } catch {
+        throw damaged(reference, "\(error.what) at its byte \(error.offset)")
+      }
+    } while reference.isOverlay
     let overlay: Overlay
     do {
-      overlay = try Overlay(bytes)
-      if !parts.contains(1) {
+      overlay = try Overlay(blocks, references: references)
+      // The newest block's checksum vouches for the others being the same.
+      let parts = verifiedParts(of: entry.reference)
+      if overlay.deletedCount > 0, !parts.contains(2) {
         try overlay.validate()
-        parts.insert(1)
+        parts.insert(2)
       }
     } catch {
-      throw damaged("\(error.what) at its byte \(error.offset)")
+      throw damaged(entry.reference, "\(error.what) at its byte \(error.offset)")
     }
     guard UInt64(overlay.rowCount) == entry.count else {
       throw damaged(
+        entry.reference,
         "the overlay leaves \(overlay.rowCount) rows where the tree counts \(entry.count)")
     }
     return overlay
   }
 
+  private func damaged(_ reference: BlockReference, _ what: String) -> BlockError {
+    BlockError(
+      path: storage.path, offset: reference.offset, length: reference.length, what: what)
+  }
+
   /// Bytes of a leaf's cluster and overlay.
   package func byteCount(ofLeaf entry: NodeEntry, end: UInt64) throws(BlockError) -> Int {
-    let length = Int(entry.reference.length)
-    guard entry.reference.isOverlay else { return length }
-    return try length + Int(overlay(entry, end: end).base.reference.length)
+    guard entry.reference.isOverlay else { return Int(entry.reference.length) }
+    let overlay = try overlay(entry, end: end)
+    return overlay.byteCount + Int(overlay.base.reference.length)
   }
 }

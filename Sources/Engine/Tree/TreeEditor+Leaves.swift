@@ -8,7 +8,7 @@ extension TreeEditor {
     for child in node.children {
       switch child.content {
       case .open(.rows): continue
-      case .open(.overlay(let overlay)): try visit(overlay.base.reference)
+      case .open(.overlay(let overlay)): try overlay.references.forEach(visit)
       case .node(let inner): try forEachBlock(below: inner, visit)
       case .stored(let reference):
         let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)

@@ -107,7 +107,7 @@ package struct TreeReader: Sendable {
   package func clusters() -> ClusterCursor { ClusterCursor(self) }
 
   /// Calls `visit` with every block of the tree: nodes with their level; clusters and overlays with
-  /// level 0, an overlay before its cluster.
+  /// level 0, the blocks of an overlay, from the newest on, before its cluster.
   ///
   /// Reads nodes and overlays, never clusters. A hostile tree cannot keep it busy: the blocks visited may
   /// not add up to more bytes than the version has.
@@ -142,15 +142,27 @@ package struct TreeReader: Sendable {
     }
     try visit(entry, level)
     guard level > 0 else {
-      if entry.reference.isOverlay {
-        try walk(try blocks.overlay(entry, end: end).base, 0, &budget, visit)
-      }
+      if entry.reference.isOverlay { try walk(below: entry, &budget, visit) }
       return
     }
     let node = try node(entry, level: level)
     for index in 0..<node.entryCount {
       try walk(node.entry(index), level - 1, &budget, visit)
     }
+  }
+
+  /// What lies below the newest block of an overlay.
+  private func walk(
+    below entry: NodeEntry, _ budget: inout UInt64, _ visit: (NodeEntry, Int) throws -> Void
+  ) throws {
+    let overlay = try blocks.overlay(entry, end: end)
+    for reference in overlay.references.dropFirst() {
+      // Verified already, and no block lies over a hundred others.
+      budget -= min(budget, UInt64(reference.length))
+      try visit(
+        NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: reference), 0)
+    }
+    try walk(overlay.base, 0, &budget, visit)
   }
 }
 

@@ -76,8 +76,10 @@ struct SalvageTests {
       let start = Int(entry.reference.offset)
       let bytes = start..<start + Int(entry.reference.length)
       if entry.reference.isOverlay {
-        overlay = entry
-        blocks.append(Block(kind: "overlay", bytes: bytes, keys: try keys(entry, table)))
+        // The newest of its blocks comes first.
+        let leaf = overlay ?? entry
+        overlay = leaf
+        blocks.append(Block(kind: "overlay", bytes: bytes, keys: try keys(leaf, table)))
         return
       }
       let own = try keys(overlay ?? entry, table)

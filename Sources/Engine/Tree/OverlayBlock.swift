@@ -1,0 +1,295 @@
+/// One block of an overlay: some rows of a cluster that were changed or deleted. It lies over the cluster, the
+/// *base*, or over an older block. Rows are named by their number in the base.
+///
+///     0   4  'O', the form of records (0: whole rows, 1: what differs from the base), then zeros
+///     4   4  number of columns, c
+///     8   8  first key of the base
+///     16  4  rows of the base
+///     20  4  number of deleted rows, d
+///     24  4  number of changed rows, n; d + n > 0, d < rows
+///     28  24 reference to what lies below: the base; or, of form 1 only, an older block
+///     52     c column identifiers of 4 bytes, ascending
+///            d deleted rows of 4 bytes, ascending
+///            n changed rows of 4 bytes, ascending, none of them deleted
+///            n places of 4 bytes: where the row's record begins, from the first record on
+///            n records, back to back to the block's end: in form 1 a bit for each column that says whether it has a
+///            field, the lowest first, in as many bytes as are needed; then the fields: the length of the spelling
+///            plus 1 as a LEB128 number, then the spelling; 0 for null
+///
+/// Unsafe for speed: keeps a pointer into the block, which must stay valid and unchanged. The tables
+/// are found inside the block by `init`; whatever they say, nothing outside the block is read.
+package struct OverlayBlock {
+  static let kind: UInt32 = 0x4F
+  static let headerBytes = 28 + BlockReference.encodedBytes
+
+  /// What a record says of a column.
+  package enum Field {
+    /// The same as in the base.
+    case unchanged
+    /// These bytes; nil for null.
+    case spelling(UnsafeRawBufferPointer?)
+  }
+
+  /// True when records have a field for each column of the block, and all other columns are null.
+  package let hasWholeRows: Bool
+  package let below: BlockReference
+  package let firstKey: Int64
+  package let baseRowCount: Int
+  package let columnCount: Int
+  package let deletedCount: Int
+  package let changedCount: Int
+  private let bytes: UnsafeRawBufferPointer
+  private let deletedStart: Int
+  private let changedStart: Int
+  private let placesStart: Int
+  private let recordsStart: Int
+  /// Bytes before a record's fields.
+  private let maskBytes: Int
+
+  package var byteCount: Int { bytes.count }
+
+  /// Finds the tables; `validate` looks at what is in them.
+  ///
+  /// - Throws: `DecodingFailure` when the bytes are no such block.
+  /// - Complexity: O(1).
+  package init(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
+    self.bytes = bytes
+    var reader = ByteReader(bytes)
+    let kind = try reader.read(UInt32.self, "the overlay's kind")
+    guard kind & 0xFF == Self.kind, kind >> 8 <= 1 else {
+      throw DecodingFailure(what: "it is no overlay", offset: 0)
+    }
+    hasWholeRows = kind >> 8 == 0
+    columnCount = Int(try reader.read(UInt32.self, "the number of columns"))
+    firstKey = Int64(bitPattern: try reader.read(UInt64.self, "the first key"))
+    baseRowCount = Int(try reader.read(UInt32.self, "the number of rows"))
+    deletedCount = Int(try reader.read(UInt32.self, "the number of deleted rows"))
+    changedCount = Int(try reader.read(UInt32.self, "the number of changed rows"))
+    below = try BlockReference(from: &reader, mayBeOverlay: !hasWholeRows)
+    guard baseRowCount <= ClusterFormat.maximumRows, deletedCount < baseRowCount,
+      changedCount <= baseRowCount, deletedCount + changedCount > 0
+    else { throw DecodingFailure(what: "the overlay's numbers of rows are impossible", offset: 16) }
+    deletedStart = Self.headerBytes + 4 * columnCount
+    changedStart = deletedStart + 4 * deletedCount
+    placesStart = changedStart + 4 * changedCount
+    recordsStart = placesStart + 4 * changedCount
+    maskBytes = hasWholeRows ? 0 : (columnCount + 7) / 8
+    guard recordsStart <= bytes.count else {
+      throw DecodingFailure(what: "the overlay is too short for its tables", offset: 16)
+    }
+  }
+
+  @inline(__always)
+  private func number(_ offset: Int) -> Int {
+    Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+  }
+
+  // MARK: Rows
+
+  /// - Precondition: 0 <= `index` < `deletedCount`.
+  @inline(__always)
+  package func deletedRow(_ index: Int) -> Int { number(deletedStart + 4 * index) }
+
+  /// - Precondition: 0 <= `index` < `changedCount`.
+  @inline(__always)
+  package func changedRow(_ index: Int) -> Int { number(changedStart + 4 * index) }
+
+  /// All deleted rows.
+  var deletedRows: [UInt32] {
+    (0..<deletedCount).map { UInt32(truncatingIfNeeded: deletedRow($0)) }
+  }
+
+  /// The number of a row's record; nil when the block has none.
+  ///
+  /// - Complexity: O(log changed rows).
+  func changedIndex(_ row: Int) -> Int? {
+    let index = partitionPoint(changedCount) { changedRow($0) >= row }
+    return index < changedCount && changedRow(index) == row ? index : nil
+  }
+
+  func hasChanged(_ row: Int) -> Bool { changedIndex(row) != nil }
+
+  // MARK: Fields
+
+  /// The place of a column among those that the block names; nil when it does not.
+  package func column(id: UInt32) -> Int? {
+    let place = partitionPoint(columnCount) { columnID($0) >= id }
+    return place < columnCount && columnID(place) == id ? place : nil
+  }
+
+  /// - Precondition: 0 <= `place` < `columnCount`.
+  package func columnID(_ place: Int) -> UInt32 {
+    UInt32(truncatingIfNeeded: number(Self.headerBytes + 4 * place))
+  }
+
+  /// The bytes of a changed row's record.
+  ///
+  /// - Precondition: 0 <= `index` < `changedCount`.
+  package func record(_ index: Int) -> UnsafeRawBufferPointer {
+    let start = min(recordsStart + number(placesStart + 4 * index), bytes.count)
+    let next =
+      index + 1 < changedCount
+      ? min(recordsStart + number(placesStart + 4 * (index + 1)), bytes.count) : bytes.count
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<max(start, next)])
+  }
+
+  /// What a changed row has in a column.
+  ///
+  /// - Parameter place: of the column; nil when the block does not name it.
+  /// - Precondition: 0 <= `index` < `changedCount`.
+  @inline(__always)
+  package func field(_ index: Int, column place: Int?) -> Field {
+    guard let place else { return hasWholeRows ? .spelling(nil) : .unchanged }
+    if hasWholeRows {
+      var fields = OverlayFields(record(index))
+      return .spelling(fields.field(place))
+    }
+    // Most records have no field for most columns.
+    let at = recordsStart + number(placesStart + 4 * index)
+    guard at + maskBytes <= bytes.count, place < columnCount,
+      bytes[at + place >> 3] >> UInt8(truncatingIfNeeded: place & 7) & 1 == 1
+    else { return .unchanged }
+    var before = 0
+    for byte in 0..<place >> 3 { before += bytes[at + byte].nonzeroBitCount }
+    let rest = (1 as UInt8) << UInt8(truncatingIfNeeded: place & 7) - 1
+    before += (bytes[at + place >> 3] & rest).nonzeroBitCount
+    var fields = OverlayFields(UnsafeRawBufferPointer(rebasing: bytes[(at + maskBytes)...]))
+    return .spelling(fields.field(before))
+  }
+
+  /// Calls `body` with the place of each column that a record has a field for, in their order, and the field's
+  /// bytes, its length included.
+  ///
+  /// - Precondition: the block is valid, 0 <= `index` < `changedCount`.
+  func forEachField(_ index: Int, _ body: (Int, UnsafeRawBufferPointer) -> Void) {
+    let record = record(index)
+    guard record.count >= maskBytes else { return }
+    var fields = OverlayFields(UnsafeRawBufferPointer(rebasing: record[maskBytes...]))
+    for place in 0..<columnCount
+    where hasWholeRows || record[place >> 3] >> UInt8(truncatingIfNeeded: place & 7) & 1 == 1 {
+      guard let field = fields.next() else { return }
+      body(place, field)
+    }
+  }
+
+  // MARK: Validation
+
+  /// Looks at every number of the tables and every length of the records.
+  ///
+  /// - Throws: `DecodingFailure` for the first that cannot be.
+  /// - Complexity: O(bytes).
+  package func validate() throws(DecodingFailure) {
+    try validateOrder(columnCount, Self.headerBytes, below: Int.max, "columns")
+    try validateOrder(deletedCount, deletedStart, below: baseRowCount, "deleted rows")
+    try validateOrder(changedCount, changedStart, below: baseRowCount, "changed rows")
+    for index in 0..<deletedCount where hasChanged(deletedRow(index)) {
+      throw DecodingFailure(
+        what: "a row is both changed and deleted", offset: deletedStart + 4 * index)
+    }
+    var end = 0
+    for index in 0..<changedCount {
+      guard number(placesStart + 4 * index) == end else {
+        throw DecodingFailure(
+          what: "an overlay's records are not back to back", offset: placesStart + 4 * index)
+      }
+      guard let length = length(ofRecordAt: recordsStart + end) else {
+        throw DecodingFailure(
+          what: "an overlay's record reaches beyond it", offset: recordsStart + end)
+      }
+      end += length
+    }
+    guard recordsStart + end == bytes.count else {
+      throw DecodingFailure(what: "surplus bytes in an overlay", offset: recordsStart + end)
+    }
+  }
+
+  /// Bytes of a record; nil when it does not lie inside, or has a field for a column that there is not.
+  private func length(ofRecordAt start: Int) -> Int? {
+    guard start + maskBytes <= bytes.count else { return nil }
+    var count = columnCount
+    if !hasWholeRows {
+      let mask = bytes[start..<start + maskBytes]
+      count = mask.reduce(0) { $0 + $1.nonzeroBitCount }
+      if columnCount & 7 != 0, let last = mask.last, last >> UInt8(columnCount & 7) != 0 {
+        return nil
+      }
+    }
+    var fields = OverlayFields(UnsafeRawBufferPointer(rebasing: bytes[(start + maskBytes)...]))
+    for _ in 0..<count {
+      guard fields.next() != nil else { return nil }
+    }
+    return maskBytes + fields.offset
+  }
+
+  private func validateOrder(
+    _ count: Int, _ start: Int, below limit: Int, _ what: String
+  ) throws(DecodingFailure) {
+    var last = -1
+    for index in 0..<count {
+      let value = number(start + 4 * index)
+      guard value > last, value < limit else {
+        throw DecodingFailure(
+          what: "an overlay's \(what) do not ascend, or reach too far", offset: start + 4 * index)
+      }
+      last = value
+    }
+  }
+}
+
+/// Goes through the fields of a record: a length plus 1 before each spelling, 0 for null.
+struct OverlayFields {
+  private let bytes: UnsafeRawBufferPointer
+  /// Where the next field begins.
+  private(set) var offset = 0
+
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  /// The length and where the spelling begins; nil when the bytes end or the number is too long.
+  @inline(__always)
+  private mutating func length() -> Int? {
+    var result = 0
+    var shift = 0
+    while offset < bytes.count, shift < 35 {
+      let byte = Int(bytes[offset])
+      offset += 1
+      result |= (byte & 0x7F) << shift
+      if byte < 0x80 {
+        return max(result - 1, 0) <= bytes.count - offset ? result : nil
+      }
+      shift += 7
+    }
+    return nil
+  }
+
+  /// The bytes of the next field, its length included; nil when it does not lie inside.
+  @inline(__always)
+  mutating func next() -> UnsafeRawBufferPointer? {
+    let start = offset
+    guard let length = length() else { return nil }
+    offset += max(length - 1, 0)
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
+  }
+
+  /// The spelling that comes so many fields further on; nil for null, and for what damaged bytes do not have.
+  @inline(__always)
+  mutating func field(_ index: Int) -> UnsafeRawBufferPointer? {
+    for _ in 0..<index {
+      guard let length = length() else { return nil }
+      offset += max(length - 1, 0)
+    }
+    guard let length = length(), length > 0 else { return nil }
+    return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length - 1])
+  }
+}
+
+/// The first index of `0..<count` for which a condition holds that holds for all behind it too.
+@inline(__always)
+func partitionPoint(_ count: Int, _ isBehind: (Int) -> Bool) -> Int {
+  var low = 0
+  var high = count
+  while low < high {
+    let middle = (low + high) >> 1
+    if isBehind(middle) { high = middle } else { low = middle + 1 }
+  }
+  return low
+}
