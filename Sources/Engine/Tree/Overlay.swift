@@ -199,12 +199,13 @@ package final class Overlay {
   }
 
   /// True when a row has the same record in another overlay over the same base, word by word.
-  func hasSameRecord(_ one: Place, as other: Overlay, _ two: Place) -> Bool {
-    let (block, second) = (blocks[one.block], other.blocks[two.block])
+  func hasSameRecord(_ one: Place, as overlay: Overlay, _ two: Place) -> Bool {
+    let (block, second) = (blocks[one.block], overlay.blocks[two.block])
     guard block.hasWholeRows == second.hasWholeRows, block.columnCount == second.columnCount,
       (0..<block.columnCount).allSatisfy({ block.columnID($0) == second.columnID($0) })
     else { return false }
-    return TableEditor.areEqual(block.record(one.index), second.record(two.index))
+    let (record, other) = (block.record(one.index), second.record(two.index))
+    return record.count == other.count && record.elementsEqual(other)
   }
 
   /// Bytes of the blocks.

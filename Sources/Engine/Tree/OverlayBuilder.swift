@@ -62,7 +62,7 @@ struct OverlayBuilder: ~Copyable {
     guard field.first != 0, field.count > spelling.count else { return false }
     // Lengths that differ take as many bytes with other spellings.
     var fields = OverlayFields(field)
-    return fields.field(0).map { TableEditor.areEqual($0, spelling) } ?? false
+    return fields.field(0).map { $0.count == spelling.count && $0.elementsEqual(spelling) } ?? false
   }
 
   private mutating func append(_ field: UnsafeRawBufferPointer, _ column: Int) {
