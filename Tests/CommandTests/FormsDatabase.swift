@@ -22,8 +22,9 @@ enum FormsDatabase {
     wanted.formUnion([
       "decimals/scales", "decimals/trimmed", "dictionary/symbols", "integers/nulls",
       "integers/exceptions", "dates/exceptions", "doubles/nulls", "packed text/nulls",
-      "symbol text/nulls",
+      "symbol text/nulls", "symbol text/exceptions", "dictionary/digits of 4 bits",
     ])
+    for bits in [1, 2, 4] { wanted.insert("symbol text/digits of \(bits) bits") }
     return wanted
   }()
 
@@ -142,6 +143,10 @@ enum FormsDatabase {
     func noise() -> String {
       String(decoding: (0..<7).map { _ in UInt8(0x61 + random.next() % 26) }, as: UTF8.self)
     }
+    func hex(_ count: UInt64, _ radix: UInt64) -> String {
+      (0..<count).map { _ in String(random.next() % radix, radix: Int(radix)) }.joined()
+    }
+    let few = (0..<100).map { _ in hex(21, 16) }
     let phrases = (0..<300).map { "\(prose(6))\($0)" }
     func orNull(_ row: Int, _ text: String) -> String { row % 10 == 6 ? "" : text }
     return [
@@ -165,6 +170,12 @@ enum FormsDatabase {
         default: "\(prose(random.next() % 30)) z\(row)"
         }
       },
+      column("digits") { row in
+        row % 10 == 6 ? "" : row % 500 == 7 ? "none yet" : "id-\(hex(8, 16))-\(hex(8, 16))"
+      },
+      column("bases") { _ in hex(20 + random.next() % 20, 4) },
+      column("bits") { _ in hex(40, 2) },
+      column("few digits") { row in row % 3 == 0 ? few[row / 3 % few.count] : hex(21, 16) },
       column("noise") { "\(noise().prefix(Int(random.next() % 7)))\(noise())\($0)" },
     ]
   }

@@ -58,7 +58,7 @@ enum EveryEncoding {
     Column("constant", .text), Column("integers", .int), Column("decimals", .double),
     Column("doubles", .double), Column("dictionary", .text), Column("packed", .text),
     Column("dates", .date), Column("moments", .dateTime), Column("bytes", .data),
-    Column("bool", .bool), Column("prose", .text),
+    Column("bool", .bool), Column("prose", .text), Column("digits", .text),
   ]
 
   private static func row(_ row: Int) -> [String?] {
@@ -69,6 +69,9 @@ enum EveryEncoding {
       row % 5 == 0 ? nil : "text \(row * row * 7919)!", "2018-08-\(10 + row % 20)",
       "2018-08-03T12:\(10 + row):56Z", "\u{1}\(row)\u{7f}", row % 3 == 0 ? "true" : "false",
       "the text of row \(row * row * 7919) is long enough to compress",
+      row % 7 == 3
+        ? nil
+        : row == 9 ? "none" : "id:\(String(0x9abcde + row * 0xfedcb, radix: 16))-\(row % 2)f\(row)",
     ]
   }
 }

@@ -173,7 +173,10 @@ struct InfoPrinter {
     ("dates", "Days as whole numbers, and the style they were written in once."),
     ("date-times", "Moments as whole numbers, and the style they were written in once."),
     ("packed text", "The texts one after the other, and their lengths in few bits."),
-    ("symbol text", "Texts in which frequent sequences of letters take one byte each."),
+    (
+      "symbol text",
+      "Texts of few digits in some bits each, or in which frequent sequences of letters take a byte or so."
+    ),
   ]
 
   // MARK: Compaction

@@ -102,7 +102,9 @@ struct ColumnEncoder: ~Copyable {
       }
     case .packedText(let areCompressed):
       segment.encoding = areCompressed ? .symbolText : .packedText
-      segment.flags = RowMarks.write(column, exceptions: rows, count: 0, into: &output)
+      segment.flags = RowMarks.write(
+        column, exceptions: compressed.exceptionRows,
+        count: areCompressed ? compressed.exceptions.count : 0, into: &output)
       if areCompressed {
         compressed.write(into: &output)
       } else {
@@ -138,39 +140,60 @@ struct ColumnEncoder: ~Copyable {
       plan = DictionaryPlan(column, distinct, effort: effort, room: &codedRoom)
     }
     // Of the text encodings, the one that is smaller uncompressed is taken to be so compressed.
-    let text = PackedTextEncoding.plan(column)
     let usesDictionary = plan.map { $0.size < PackedTextEncoding.size(column) } ?? false
-    if let plan, usesDictionary {
-      if plan.size < size {
-        choice = .dictionary(plan, areCompressed: false)
-        size = plan.size
-      }
-      let strings = plan.dictionary.strings
-      let mayPay = plan.indexSize < size && strings.total / ratio < size
-      if mayPay, compress(column, strings, { plan.span($0) }) {
-        let bytes = plan.indexSize &+ compressed.size
-        if bytes < size {
-          choice = .dictionary(plan, areCompressed: true)
-          size = bytes
-        }
-      }
-      return
+    guard let plan, usesDictionary else {
+      return chooseText(column, ratio: ratio, &choice, &size)
     }
-    if text.total / ratio < size, compress(column, text, { column.spans[$0] }) {
-      let bytes = PackedTextEncoding.size(column) &- text.size &+ compressed.size
-      if bytes < size {
-        choice = .packedText(areCompressed: true)
-        size = bytes
-      }
+    guard chooseEntries(column, plan, ratio: ratio, &choice, &size) else { return }
+    // Entries are never exceptions: a few unlike the others must not cost all of them their digits.
+    chooseText(column, ratio: 4, &choice, &size)
+    if case .dictionary(_, areCompressed: true) = choice {
+      _ = compress(column, plan.dictionary.strings, mostExceptions: 0, { plan.span($0) })
     }
   }
 
-  /// Compresses the strings unless they are too few for it.
-  private mutating func compress(
-    _ column: GatheredColumn, _ strings: PackedStringsPlan, _ span: (Int) -> TextSpan
+  /// - Returns: true when most of the entries have the digits of the others.
+  private mutating func chooseEntries(
+    _ column: GatheredColumn, _ plan: DictionaryPlan, ratio: Int, _ choice: inout Choice,
+    _ size: inout Int
   ) -> Bool {
-    guard strings.total >= effort.smallestCompressed else { return false }
-    return compressed.compress(column, strings, span: span)
+    if plan.size < size {
+      choice = .dictionary(plan, areCompressed: false)
+      size = plan.size
+    }
+    let strings = plan.dictionary.strings
+    guard plan.indexSize < size, strings.total / ratio < size else { return false }
+    if compress(column, strings, mostExceptions: 0, { plan.span($0) }) {
+      let bytes = plan.indexSize &+ compressed.size
+      if bytes < size {
+        choice = .dictionary(plan, areCompressed: true)
+        size = bytes
+      }
+    }
+    return compressed.areNearlyDigits
+  }
+
+  private mutating func chooseText(
+    _ column: GatheredColumn, ratio: Int, _ choice: inout Choice, _ size: inout Int
+  ) {
+    let text = PackedTextEncoding.plan(column)
+    let most = column.maximumExceptions
+    guard text.total / ratio < size,
+      compress(column, text, mostExceptions: most, { column.spans[$0] })
+    else { return }
+    let bytes = RowMarks.size(column, exceptions: compressed.exceptions) &+ compressed.size
+    if bytes < size {
+      choice = .packedText(areCompressed: true)
+      size = bytes
+    }
+  }
+
+  private mutating func compress(
+    _ column: GatheredColumn, _ strings: PackedStringsPlan, mostExceptions: Int,
+    _ span: (Int) -> TextSpan
+  ) -> Bool {
+    compressed.compress(
+      column, strings, effort: effort, mostExceptions: mostExceptions, span: span)
   }
 
   private func writeConstant(

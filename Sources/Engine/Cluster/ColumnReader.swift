@@ -115,11 +115,12 @@ package struct ColumnReader {
   private func compressed(_ row: Int) -> (StoredStrings, Int)? {
     guard isInside(row) else { return nil }
     switch body {
-    case .dictionary(let dictionary) where dictionary.entries.symbols != nil:
+    case .dictionary(let dictionary) where dictionary.entries.areCompressed:
       let index = dictionary.index(row)
       return index < dictionary.entries.count ? (dictionary.entries, index) : nil
-    case .packedText(let text) where text.strings.symbols != nil:
-      return text.marks.isNull(row) ? nil : (text.strings, row)
+    case .packedText(let text) where text.strings.areCompressed:
+      let isStored = !text.marks.isNull(row) && text.marks.exception(row) == nil
+      return isStored ? (text.strings, row) : nil
     default: return nil
     }
   }
@@ -139,7 +140,8 @@ package struct ColumnReader {
       let index = dictionary.index(row)
       return index < dictionary.entries.count ? dictionary.entries.packed.bytes(index) : nil
     case .packedText(let text):
-      return text.marks.isNull(row) ? nil : text.strings.packed.bytes(row)
+      if text.marks.isNull(row) { return nil }
+      return text.marks.exception(row) ?? text.strings.packed.bytes(row)
     case .integers(let integers):
       return formatted(row, integers.marks, room) {
         NumberSpelling.write(integers.number(row), to: room)

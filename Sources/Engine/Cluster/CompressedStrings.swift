@@ -1,24 +1,54 @@
-/// Strings of a column compressed by a symbol table, before they are written.
+/// Strings of a column compressed by a table of digits or symbols, before they are written.
 struct CompressedStrings: ~Copyable {
   private var trainer = SymbolTrainer()
   private var matcher = SymbolMatcher()
   private var codes = OutputBuffer()
   private var lengths = Scratch<UInt32>()
   private var strings = PackedStringsPlan()
+  private var digits = DigitPacker()
+  private var areDigits = false
 
   /// Bytes that `write` appends.
-  var size: Int { matcher.tableSize + strings.size }
+  var size: Int { areDigits ? digits.size : symbolSize }
+
+  private var symbolSize: Int { matcher.tableSize + strings.size }
+
+  /// What was compressed last had a pattern of digits, with more exceptions than it may.
+  var areNearlyDigits: Bool { !areDigits && digits.hasPattern }
+
+  /// The strings that are to be written as exceptions.
+  var exceptions: PackedStringsPlan { areDigits ? digits.exceptions : PackedStringsPlan() }
+  /// Their numbers, ascending.
+  var exceptionRows: UnsafePointer<UInt32> { digits.strayRows }
 
   /// Strings of more bytes together have codes of 12 bits: their larger table pays.
   private static let wideBytes = 160 << 10
 
-  /// Trains a table for the strings and compresses them all.
+  /// Makes a table for the strings and compresses them all.
   ///
   /// - Parameters:
   ///   - plan: of the strings as they are.
+  ///   - mostExceptions: how many may be unlike the others.
   ///   - span: where each lies.
-  /// - Returns: false, before all were compressed, when that does not seem to make them smaller.
+  /// - Returns: false when that does not seem to make them smaller.
   mutating func compress(
+    _ column: GatheredColumn, _ plan: PackedStringsPlan, effort: EncodingEffort,
+    mostExceptions: Int, span: (Int) -> TextSpan
+  ) -> Bool {
+    digits.forget()
+    areDigits =
+      plan.total >= effort.smallestDigits
+      && digits.pack(column, plan, mostExceptions: mostExceptions, span: span)
+    guard plan.total >= effort.smallestCompressed else { return areDigits }
+    if areDigits, digits.looksRandom { return true }
+    guard compressBySymbols(column, plan, span: span) else { return areDigits }
+    if areDigits, digits.size &+ digits.exceptions.size <= symbolSize { return true }
+    areDigits = false
+    return true
+  }
+
+  /// Trains a table of symbols; false, before all were compressed, when that does not seem to make the strings smaller.
+  private mutating func compressBySymbols(
     _ column: GatheredColumn, _ plan: PackedStringsPlan, span: (Int) -> TextSpan
   ) -> Bool {
     let limits: SymbolTrainer.Limits = plan.total > Self.wideBytes ? .wide : .narrow
@@ -53,6 +83,7 @@ struct CompressedStrings: ~Copyable {
   }
 
   func write(into output: inout OutputBuffer) {
+    if areDigits { return digits.write(into: &output) }
     matcher.writeTable(into: &output)
     let lengths = lengths.pointer
     strings.writeIndex(into: &output) { Int(lengths[$0]) }

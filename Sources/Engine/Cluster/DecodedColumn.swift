@@ -15,6 +15,7 @@ package final class DecodedColumn {
   @exclusivity(unchecked) private var indexRoom = Scratch<UInt32>(capacity: 0)
   @exclusivity(unchecked) private var numberRoom = Scratch<Int64>(capacity: 0)
   @exclusivity(unchecked) private var decoder = SymbolDecoder()
+  @exclusivity(unchecked) private var digitDecoder = DigitDecoder()
   @exclusivity(unchecked) private var codes = CodeTable()
   @exclusivity(unchecked) private var stored: UnsafeRawPointer?
   /// Rows decoded.
@@ -60,6 +61,7 @@ package final class DecodedColumn {
       decode(text.strings, rows, spans)
       if !text.marks.isEmpty {
         for row in rows where text.marks.isNull(row) { spans[row &- rows.lowerBound] = .null }
+        appendExceptions(text.marks, rows, spans)
       }
     case .integers(let integers):
       format(integers.marks, integers.numbers, rows, spans) { number, _, target in
@@ -166,16 +168,16 @@ package final class DecodedColumn {
     let entries = entryRoom.reserve(count + 1)
     let indices = indexRoom.reserve(rows.count)
     dictionary.decode(rows, table: &codes, into: indices)
-    if let symbols = strings.symbols, rows.count < count {
+    if strings.areCompressed, rows.count < count {
       // Few rows of many entries: each entry is decompressed when a row first needs it.
-      decoder.load(symbols)
+      load(strings)
       entries.update(repeating: Self.pending, count: count)
       entries[count] = .null
       var remaining = strings.packed.total
       for row in 0..<rows.count {
         let index = Int(indices[row])
         if entries[index] == Self.pending {
-          entries[index] = decompress(strings.packed.bytes(index), symbols, &remaining)
+          entries[index] = decompress(strings, strings.packed.span(index), &remaining)
         }
         spans[row] = entries[index]
       }
@@ -194,23 +196,39 @@ package final class DecodedColumn {
     _ strings: StoredStrings, _ range: Range<Int>, _ spans: UnsafeMutablePointer<TextSpan>
   ) {
     strings.packed.spans(range, into: spans)
-    guard let symbols = strings.symbols else {
+    guard strings.areCompressed else {
       stored = strings.packed.base
       return
     }
-    decoder.load(symbols)
+    load(strings)
     var remaining = strings.packed.total
     for index in 0..<range.count {
-      let codes = UnsafeRawBufferPointer(
-        start: strings.packed.base + Int(spans[index].offset), count: Int(spans[index].length))
-      spans[index] = decompress(codes, symbols, &remaining)
+      spans[index] = decompress(strings, spans[index], &remaining)
     }
   }
 
-  /// Decompresses a string behind the others.
+  private func load(_ strings: StoredStrings) {
+    if let symbols = strings.symbols { decoder.load(symbols) }
+    if let digits = strings.digits { digitDecoder.load(digits) }
+  }
+
+  /// Decompresses a string, whose table is loaded, behind the others.
   ///
   /// - Parameter remaining: codes that may still be read. Strings overlap only in damaged clusters,
   ///   and then no more is decoded than is stored.
+  @inline(__always)
+  private func decompress(
+    _ strings: StoredStrings, _ span: TextSpan, _ remaining: inout Int
+  ) -> TextSpan {
+    if let digits = strings.digits {
+      return unfold(span, strings.packed.base, digits, &remaining)
+    }
+    guard let symbols = strings.symbols else { return TextSpan(offset: 0, length: 0) }
+    let codes = UnsafeRawBufferPointer(
+      start: strings.packed.base + Int(span.offset), count: Int(span.length))
+    return decompress(codes, symbols, &remaining)
+  }
+
   @inline(__always)
   private func decompress(
     _ codes: UnsafeRawBufferPointer, _ symbols: SymbolTable, _ remaining: inout Int
@@ -223,6 +241,22 @@ package final class DecodedColumn {
     let fits = most < limit || symbols.decodedCount(codes) < limit
     guard remaining >= 0, fits else { return TextSpan(offset: 0, length: 0) }
     let length = decoder.decode(codes, to: arena.reserve(most))
+    arena.advance(length)
+    return TextSpan(
+      offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: length))
+  }
+
+  @inline(__always)
+  private func unfold(
+    _ codes: TextSpan, _ base: UnsafeRawPointer, _ table: DigitTable, _ remaining: inout Int
+  ) -> TextSpan {
+    remaining &-= Int(codes.length)
+    let offset = arena.count
+    let most = Int(codes.length) &+ table.literalCount
+    guard remaining >= 0, most < Int(UInt32.max) &- offset else {
+      return TextSpan(offset: 0, length: 0)
+    }
+    let length = digitDecoder.decode(table, base, codes, to: arena.reserve(most &+ 16))
     arena.advance(length)
     return TextSpan(
       offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: length))
@@ -261,6 +295,14 @@ package final class DecodedColumn {
     arena.advance(offset)
     if marks.isEmpty { return }
     for row in rows where marks.isNull(row) { spans[row &- first] = .null }
+    appendExceptions(marks, rows, spans)
+  }
+
+  /// Puts exceptions in their places, behind what is in the arena.
+  private func appendExceptions(
+    _ marks: RowMarks, _ rows: Range<Int>, _ spans: UnsafeMutablePointer<TextSpan>
+  ) {
+    let first = rows.lowerBound
     marks.forEachException { row, spelling in
       guard rows.contains(row), !marks.isNull(row), let source = spelling.baseAddress else {
         return

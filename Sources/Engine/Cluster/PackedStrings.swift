@@ -30,7 +30,8 @@ struct PackedStrings {
   @inline(__always)
   private var minimum: Int { Int(storedMinimum) }
 
-  init(_ reader: inout ByteReader, count: Int) throws(DecodingFailure) {
+  /// - Parameter bits: of each part of a string, 8 where these are bytes. Total, lengths and starts are numbers of parts.
+  init(_ reader: inout ByteReader, count: Int, bits: Int = 8) throws(DecodingFailure) {
     let total = try reader.read(UInt32.self, "the length of the strings")
     let minimum = try reader.read(UInt32.self, "the shortest length")
     let lengthWidth = Int(try reader.read(UInt8.self, "the width of lengths"))
@@ -40,7 +41,7 @@ struct PackedStrings {
     starts = try PackedBits(
       &reader, count: lengthWidth == 0 ? 0 : Self.startCount(count), width: startWidth,
       maximumWidth: 32, "the starts")
-    let bytes = try reader.readBytes(Int(total), "the strings")
+    let bytes = try reader.readBytes((Int(total) &* bits &+ 7) &>> 3, "the strings")
     guard let base = bytes.baseAddress, total < UInt32.max else {
       throw DecodingFailure(what: "the strings", offset: reader.offset)
     }
@@ -121,13 +122,17 @@ struct PackedStrings {
 /// What `PackedStrings` needs to know to be written, and its exact size.
 struct PackedStringsPlan {
   private(set) var count = 0
+  /// Of the parts of all strings.
   private(set) var total = 0
+  /// Of a part; 8 where these are bytes.
+  private let bits: Int
   private(set) var minimum = Int.max
   private(set) var maximum = 0
 
-  init() {}
+  init(bits: Int = 8) { self.bits = bits }
 
   init(count: Int, total: Int, minimum: Int, maximum: Int) {
+    bits = 8
     self.count = count
     self.total = total
     self.minimum = minimum
@@ -149,7 +154,8 @@ struct PackedStringsPlan {
   /// The bytes `write` appends.
   var size: Int {
     PackedStrings.headerSize &+ BitPacking.byteCount(count, width: lengthWidth)
-      &+ BitPacking.byteCount(startCount, width: startWidth) &+ total
+      &+ BitPacking.byteCount(startCount, width: startWidth)
+      &+ BitPacking.byteCount(total, width: bits)
   }
 
   /// Writes the strings of the column's fields that `span` names for 0..<`count`; a null span

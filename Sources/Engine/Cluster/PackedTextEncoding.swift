@@ -1,7 +1,7 @@
 /// Encodings 5 and 8: the spellings back to back, as they are or compressed by a symbol table.
 ///
-///     marks               `RowMarks`, never with exceptions
-///     strings             `StoredStrings`, one for each row (empty for null)
+///     marks               `RowMarks`; exceptions only where compressed
+///     strings             `StoredStrings`, one for each row (empty for null and exceptions)
 struct PackedTextEncoding {
   let marks: RowMarks
   let strings: StoredStrings
@@ -9,7 +9,8 @@ struct PackedTextEncoding {
   init(
     _ reader: inout ByteReader, rowCount: Int, flags: SegmentFlags, areCompressed: Bool
   ) throws(DecodingFailure) {
-    marks = try RowMarks(&reader, rowCount: rowCount, flags: flags.subtracting(.exceptions))
+    let known = areCompressed ? flags : flags.subtracting(.exceptions)
+    marks = try RowMarks(&reader, rowCount: rowCount, flags: known)
     strings = try StoredStrings(&reader, count: rowCount, areCompressed: areCompressed)
   }
 

@@ -23,6 +23,8 @@ struct PointColumn {
     case constant(UnsafeRawPointer, UInt32)
     /// A string for each row.
     case rows
+    /// The same in codes of digits.
+    case digits(DigitTable, PackedStrings)
     /// Entries of a dictionary.
     case packed(PackedBits)
     case fresh(FreshIndices)
@@ -64,12 +66,14 @@ struct PointColumn {
         spelling.baseAddress ?? SpellingView(spelling).pointer,
         UInt32(truncatingIfNeeded: spelling.count))
     case .packedText(let text):
-      if text.marks.isEmpty, text.strings.symbols == nil {
+      if text.marks.isEmpty, let digits = text.strings.digits {
+        form = .digits(digits, text.strings.packed)
+      } else if text.marks.isEmpty, !text.strings.areCompressed {
         form = .rows
         strings = text.strings.packed
       }
     case .dictionary(let dictionary):
-      if dictionary.entries.symbols == nil, let found = Self.form(dictionary.indices) {
+      if !dictionary.entries.areCompressed, let found = Self.form(dictionary.indices) {
         form = found
         strings = dictionary.entries.packed
       }
@@ -111,7 +115,7 @@ struct PointColumn {
   @inline(__always)
   func place(_ row: Int) -> Int {
     switch form {
-    case .unopened, .other, .absent, .constant, .rows: return row
+    case .unopened, .other, .absent, .constant, .rows, .digits: return row
     case .packed(let bits): return Int(truncatingIfNeeded: bits[row])
     case .fresh(let fresh): return fresh.index(row)
     case .runs(let runs): return runs.index(row)
@@ -158,6 +162,14 @@ struct PointColumn {
       let value = withWritten(place) { $0.flatMap { Value(spelling: $0, type: type) } }
       guard let value else { throw .misfit(column: id(), row: row, type: type) }
       return value
+    case .digits(let digits, let packed):
+      return try digits.withBytes(packed.base, packed.span(place)) {
+        (bytes) throws(ClusterError) -> Value in
+        guard let value = bytes.flatMap({ Value(spelling: $0, type: type) }) else {
+          throw .misfit(column: id(), row: row, type: type)
+        }
+        return value
+      }
     case .unopened, .other, .absent, .constant, .rows, .packed, .fresh, .runs: return .null
     }
   }
@@ -168,6 +180,9 @@ struct PointColumn {
   ) throws(Failure) -> Result {
     let place = place(row)
     if let bytes = stored(place) { return try use(bytes) }
+    if case .digits(let digits, let packed) = form {
+      return try digits.withBytes(packed.base, packed.span(place), use)
+    }
     return try withWritten(place, use)
   }
 
@@ -186,7 +201,7 @@ struct PointColumn {
       case .dates(_, let style):
         let count = style.write(CalendarDate(clamping: Int64(number)), to: base)
         return try use(UnsafeRawBufferPointer(start: base, count: count))
-      case .unopened, .other, .absent, .constant, .rows, .packed, .fresh, .runs:
+      case .unopened, .other, .absent, .constant, .rows, .digits, .packed, .fresh, .runs:
         return try use(nil)
       }
     }

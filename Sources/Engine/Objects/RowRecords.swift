@@ -351,8 +351,8 @@ extension ColumnReader {
     }
     return switch body {
     case .absent, .constant, .doubles: false
-    case .dictionary(let dictionary): dictionary.isCoded || dictionary.entries.symbols != nil
-    case .packedText(let text): text.strings.symbols != nil
+    case .dictionary(let dictionary): dictionary.isCoded || dictionary.entries.areCompressed
+    case .packedText(let text): text.strings.areCompressed
     case .integers(let integers): isCoded(integers.numbers)
     case .decimals(let decimals): isCoded(decimals.mantissas)
     case .dates(let dates): isCoded(dates.days)

@@ -15,6 +15,7 @@ package final class LeafScan {
   private var spans = Scratch<TextSpan>()
   private var codes = CodeTable()
   private var decoder = SymbolDecoder()
+  private var digitDecoder = DigitDecoder()
   private var text = OutputBuffer()
   // Unchecked: nothing that is called with it comes back here; the check would cost more than most tests.
   @exclusivity(unchecked) private var folded: [UInt8] = []
@@ -195,7 +196,15 @@ package final class LeafScan {
     let base = strings.packed.base
     strings.packed.spans(0..<strings.count, into: spans)
     if let symbols = strings.symbols { decoder.load(symbols) }
+    if let digits = strings.digits { digitDecoder.load(digits) }
     for index in 0..<strings.count {
+      if let digits = strings.digits {
+        text.removeAll()
+        let target = text.reserve(digits.decodedCount(Int(spans[index].length)) &+ 16)
+        let length = digitDecoder.decode(digits, base, spans[index], to: target)
+        try body(index, UnsafeRawBufferPointer(start: target, count: length))
+        continue
+      }
       let bytes = UnsafeRawBufferPointer(
         start: base + Int(spans[index].offset), count: Int(spans[index].length))
       guard strings.symbols != nil else {

@@ -36,7 +36,7 @@ func encode(
 struct ColumnGenerator {
   var random: SplitMix64
 
-  static let kinds = 32
+  static let kinds = 39
 
   /// A column of one kind, sometimes with nulls and with a few spellings of another kind.
   mutating func column(kind: Int, rows: Int) -> [Spelling] {
@@ -104,6 +104,14 @@ struct ColumnGenerator {
       let words = ["the", "of", "and", "photo", "editor", "Überschrift", "\0", "ÿ", "messenger"]
       return (0..<number(1...20)).map { _ in words.pick(&random) }.joined(separator: " ")
     case 31: return ["0", "0", "0", "0", "0", "0", "$0.99", "$\(number(1...9)).99"].pick(&random)
+    case 32:
+      return [8, 4, 4, 4, 12].map { digits($0, 16) }.joined(separator: "-")
+    case 33: return digits([32, 40][number(0...1)], 16).uppercased()
+    case 34: return (0..<6).map { _ in digits(2, 16) }.joined(separator: ":")
+    case 35: return "#" + digits(number(19...40), 10)
+    case 36: return digits(3, 10) + "-" + digits(2, 10) + "-" + digits(number(3...4), 10) + "."
+    case 37: return digits(number(1...50), 2)
+    case 38: return (0..<number(0...30)).map { _ in ["A", "C", "G", "T"].pick(&random) }.joined()
     default: return "App \(number(0...100_000)) 📱 \(number(0...9))"
     }
   }
@@ -115,6 +123,10 @@ struct ColumnGenerator {
       }
       return String(decoding: room[..<style.write(date, to: base)], as: UTF8.self)
     }
+  }
+
+  private mutating func digits(_ count: Int, _ radix: Int) -> String {
+    (0..<count).map { _ in String(number(0...radix - 1), radix: radix) }.joined()
   }
 
   private mutating func two(_ range: ClosedRange<Int>) -> String {

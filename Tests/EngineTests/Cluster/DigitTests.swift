@@ -1,0 +1,192 @@
+import TestSupport
+import Testing
+
+@testable import Engine
+
+/// Texts of few symbols, beside a twin that reads and writes what the format's page says, one bit at a time.
+@Suite struct DigitTests {
+  /// A table and the codes of strings, as the page has them.
+  private struct Twin {
+    var bits: Int
+    var symbols: [UInt8]
+    var literals: [(place: Int, byte: UInt8)]
+
+    func text(_ codes: [Int]) -> [UInt8] {
+      if codes.isEmpty { return [] }
+      var text: [UInt8] = []
+      var (used, next) = (0, 0)
+      while true {
+        if next < literals.count, literals[next].place == text.count {
+          text.append(literals[next].byte)
+          next += 1
+        } else if used < codes.count {
+          text.append(symbols[codes[used]])
+          used += 1
+        } else {
+          return text
+        }
+      }
+    }
+
+    func bytes(_ strings: [[Int]]) -> [UInt8] {
+      var output = OutputBuffer()
+      output.append(UInt8(bits))
+      output.append(UInt8(symbols.count))
+      for symbol in symbols { output.append(symbol) }
+      output.append(UInt8(literals.count))
+      for literal in literals {
+        output.append(UInt16(literal.place))
+        output.append(literal.byte)
+      }
+      var plan = PackedStringsPlan(bits: bits)
+      for string in strings { plan.add(length: string.count) }
+      plan.writeIndex(into: &output) { strings[$0].count }
+      var all = [UInt8](repeating: 0, count: (strings.joined().count * bits + 7) / 8)
+      for (index, code) in strings.joined().enumerated() {
+        for bit in 0..<bits where code >> bit & 1 == 1 {
+          all[(index * bits + bit) / 8] |= 1 << UInt8((index * bits + bit) % 8)
+        }
+      }
+      for byte in all { output.append(byte) }
+      return Array(output.bytes)
+    }
+  }
+
+  /// Reads strings that end at a page nobody may touch, but for the padding of a cluster.
+  private func read(
+    _ bytes: [UInt8], count: Int, _ body: (StoredStrings) throws -> Void
+  ) throws {
+    let stored = try GuardedBytes(bytes + [0, 0, 0, 0, 0, 0, 0, 0])
+    var reader = ByteReader(UnsafeRawBufferPointer(rebasing: stored.readOnly.dropLast(8)))
+    try body(try StoredStrings(&reader, count: count, areCompressed: true))
+    #expect(reader.remaining == 0)
+  }
+
+  private func unfolded(_ strings: StoredStrings, _ index: Int) throws -> [UInt8] {
+    let table = try #require(strings.digits)
+    var decoder = DigitDecoder()
+    decoder.load(table)
+    let span = strings.packed.span(index)
+    let count = table.decodedCount(Int(span.length))
+    let target = UnsafeMutableRawPointer.allocate(byteCount: count + 16, alignment: 8)
+    defer { target.deallocate() }
+    #expect(decoder.decode(table, strings.packed.base, span, to: target) == count)
+    return Array(UnsafeRawBufferPointer(start: target, count: count))
+  }
+
+  @Test(arguments: Array(1...30) as [UInt64])
+  func readsWhatThePageSays(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let bits = [1, 2, 4][Int(seed) % 3]
+    let symbols = Array(UInt8.min...UInt8.max).shuffled(using: &random)
+      .prefix(Int.random(in: 1...(1 << bits), using: &random)).sorted()
+    let places = Set(
+      (0..<Int.random(in: 0...12, using: &random)).map { _ in
+        Int.random(in: 0...(seed % 2 == 0 ? 60 : 15), using: &random)
+      })
+    let literals = places.sorted().map {
+      (place: $0, byte: UInt8.random(in: 1...255, using: &random))
+    }
+    let twin = Twin(bits: bits, symbols: symbols, literals: literals)
+    let longest = Int.random(in: 0...80, using: &random)
+    let isFixed = Bool.random(using: &random)
+    let strings = (0..<100).map { _ in
+      (0..<(isFixed ? longest : Int.random(in: 0...longest, using: &random))).map { _ in
+        Int.random(in: symbols.indices, using: &random)
+      }
+    }
+    try read(twin.bytes(strings), count: strings.count) { stored in
+      #expect(stored.inconsistency() == nil, "seed \(seed)")
+      for (index, codes) in strings.enumerated() {
+        let expected = twin.text(codes)
+        try #require(stored.withBytes(index) { $0.map(Array.init) } == expected, "seed \(seed)")
+        try #require(try unfolded(stored, index) == expected, "seed \(seed), \(index)")
+      }
+    }
+  }
+
+  /// Bytes for each row, of those that the texts have.
+  private func share(_ texts: [String], _ effort: EncodingEffort) throws -> Double {
+    let column = texts.map { Array($0.utf8) as Spelling }
+    let cluster = try encode([column], with: ClusterBuilder(effort: effort))
+    let guarded = try GuardedBytes(cluster.bytes)
+    let reader = try ClusterReader(guarded.readOnly)
+    try reader.validate()
+    let decoded = DecodedColumn()
+    let opened = try reader.open(id: 1)
+    decoded.decode(opened, rows: 0..<texts.count)
+    let point = PointColumn(opened, as: Reading(.text))
+    for row in texts.indices {
+      try #require(decoded[row].map(Array.init) == column[row], "row \(row)")
+      try #require(opened.withSpelling(row) { $0.map(Array.init) } == column[row], "row \(row)")
+      if !point.isOther {
+        try #require(point.withSpelling(row) { $0.map(Array.init) } == column[row], "row \(row)")
+      }
+    }
+    return Double(cluster.columns[0].byteCount) / Double(texts.reduce(0) { $0 + $1.utf8.count })
+  }
+
+  /// What is known of where digits stand makes texts smaller, at an import already.
+  @Test(arguments: [EncodingEffort.fast, .thorough])
+  func fewSymbolsTakeFewBits(effort: EncodingEffort) throws {
+    var random = SplitMix64(seed: 3)
+    func digits(_ count: Int, _ radix: Int = 16) -> String {
+      (0..<count).map { _ in String(Int.random(in: 0..<radix, using: &random), radix: radix) }
+        .joined()
+    }
+    func texts(_ text: (Int) -> String) -> [String] { (0..<1000).map(text) }
+    let identifiers = texts { _ in
+      [8, 4, 4, 4, 12].map { digits($0) }.joined(separator: "-")
+    }
+    #expect(try share(identifiers, effort) < 0.46)
+    #expect(try share(identifiers.map { "{" + $0.uppercased() + "}" }, effort) < 0.44)
+    #expect(try share(texts { digits($0 % 2 == 0 ? 32 : 40) }, effort) < 0.53)
+    #expect(
+      try share(texts { _ in (0..<6).map { _ in digits(2) }.joined(separator: ":") }, effort) < 0.38
+    )
+    #expect(try share(texts { _ in digits(25 + Int(random.next() % 9), 10) }, effort) < 0.55)
+    #expect(try share(texts { _ in "ID " + digits(3, 10) + "-" + digits(4, 10) }, effort) < 0.37)
+    let bases = texts { _ in
+      (0..<60).map { _ in ["A", "C", "G", "T"].pick(&random) }.joined()
+    }
+    #expect(try share(bases, effort) < 0.27)
+    #expect(try share(texts { _ in digits(64, 2) }, effort) < 0.14)
+    // A few are unlike the others, or have what few others have.
+    var mixed = identifiers
+    for row in stride(from: 5, to: 1000, by: 50) { mixed[row] = "none as yet, ask the office" }
+    #expect(try share(mixed, effort) < 0.5)
+    var prefixed = texts { "0000\(digits(28))-\($0 % 10)" }
+    for row in stride(from: 0, to: 1000, by: 40) { prefixed[row] = digits(32) + "-3" }
+    #expect(try share(prefixed, effort) < 0.53)
+    // What is no text of few symbols stays as it was.
+    let letters = texts { _ in digits(20, 36) }
+    #expect(try share(letters, .fast) > 0.98)
+  }
+
+  @Test func damageIsFound() throws {
+    let twin = Twin(bits: 2, symbols: [0x41, 0x43, 0x47], literals: [(2, 0x2D), (5, 0x2D)])
+    let good = twin.bytes([[0, 1, 2], [2, 2, 2, 2]])
+    try read(good, count: 2) { #expect($0.inconsistency() == nil) }
+    // A code without a symbol reads as the same byte alone and in bulk.
+    var bytes = good
+    bytes[bytes.count - 1] |= 3
+    try read(bytes, count: 2) { stored in
+      #expect(stored.inconsistency() != nil)
+      for index in 0..<2 {
+        let bulk = try unfolded(stored, index)
+        #expect(stored.withBytes(index) { $0.map(Array.init) } == bulk)
+      }
+    }
+    for (place, value) in [(0, 3), (1, 0), (1, 5), (2, 0x44), (5, 65), (6, 9)] as [(Int, UInt8)] {
+      bytes = good
+      bytes[place] = value
+      #expect(throws: (any Error).self, "byte \(place)") {
+        try read(bytes, count: 2) { stored in
+          if let problem = stored.inconsistency() {
+            throw DecodingFailure(what: problem, offset: 0)
+          }
+        }
+      }
+    }
+  }
+}
