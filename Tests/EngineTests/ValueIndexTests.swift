@@ -283,8 +283,10 @@ struct ValueIndexTests {
 
   @Test("Check finds an object that is missing from an index, and one that never was")
   func forgery() throws {
+    var options = Database.Options.tiny
+    options.isWrongOnPurpose = true
     let database = try Database.open(
-      storage: RecordingStorage(isRecording: false), options: .tiny)
+      storage: RecordingStorage(isRecording: false), options: options)
     try database.write { transaction in
       try transaction.createTable("a", columns: [Column("x", .int)], indexes: ["x"])
       let table = try transaction.table("a")
