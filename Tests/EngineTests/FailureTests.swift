@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -22,6 +23,17 @@ struct FailureTests {
     return (RecordingStorage(journal.storage.content, isRecording: false), journal.model)
   }
 
+  /// Bytes that no encoding makes fewer.
+  private static let blobs: [Value] = {
+    var random = SplitMix64(seed: 4)
+    return (0..<4).map { _ in
+      .data(
+        (0..<12_500).flatMap { _ in
+          withUnsafeBytes(of: random.next()) { Array($0) }
+        })
+    }
+  }()
+
   /// The transaction whose operations fail: it grows the file, writes before its commit, and all.
   private func change(
     _ changes: inout RandomChanges, _ transaction: borrowing WriteTransaction, _ model: inout Model
@@ -29,8 +41,7 @@ struct FailureTests {
     try changes.update(5, in: "apps", transaction, &model)
     try changes.createTable("blobs", [Column("blob", .data)], transaction, &model)
     let table = try transaction.table("blobs")
-    for index in 0..<4 {
-      let blob = Value.data([UInt8](repeating: UInt8(index), count: 100_000))
+    for blob in Self.blobs {
       try table.insert([blob])
       model.tables["blobs"]?.insert([blob])
     }
