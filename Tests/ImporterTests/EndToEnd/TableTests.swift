@@ -108,6 +108,42 @@ import Testing
     try folder.expectSound()
   }
 
+  /// Where somebody has begun the table anew between two batches, the rest of an input is no table of its own.
+  @Test func beginningsOfOthersBetweenBatches() throws {
+    let folder = try ImportFolder()
+    let isDone = Mutex(false)
+    let error = #expect(throws: EngineError.self) {
+      try folder.importCSV("a,b\n1,x\n2,y\n3,z\n") {
+        $0.batchSize = .records(1)
+        $0.durability = .full
+        $0.progress = { _ in
+          let wasDone = isDone.withLock { isDone in
+            defer { isDone = true }
+            return isDone
+          }
+          if wasDone { return }
+          do {
+            let other = try Database.open(folder.database)
+            // What an import with --truncate begins with.
+            try other.write { transaction in
+              let table = try transaction.table("t")
+              try table.deleteAll()
+              try table.editor.setNote("imports", nil)
+              try table.insert([.int(9), .text("q")])
+            }
+            try other.close()
+          } catch {
+            Issue.record(error)
+          }
+        }
+      }
+    }
+    let text = error.map { "\($0)" } ?? ""
+    #expect(text.contains("table 't' was changed by somebody else during the import"), "\(text)")
+    #expect(try folder.exportText() == "a,b\n9,q\n")
+    try folder.expectSound()
+  }
+
   /// What was planned does not fit a table that has got another column between two batches.
   @Test func columnsOfOthersBetweenBatches() throws {
     let folder = try ImportFolder()
