@@ -19,13 +19,11 @@
    into allocated memory when it has more. `viewed`: text stays where SQLite has it, and its length is
    read. */
 
+#define PROGRAM "sqlite_reads"
+#include "sqlite_common.h"
+
 #include <pthread.h>
-#include <sqlite3.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_COLUMNS = 64, SHORT_TEXT = 15 };
@@ -42,24 +40,6 @@ struct value {
 };
 
 static uint64_t sum; /* keeps the compiler from leaving reads out */
-
-static void fail(const char *what) {
-  fprintf(stderr, "sqlite_reads: %s\n", what);
-  exit(1);
-}
-
-static uint64_t now(clockid_t clock) {
-  struct timespec time;
-  clock_gettime(clock, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
 
 static void take(sqlite3_stmt *statement, int column, struct value *value, int copies) {
   value->type = sqlite3_column_type(statement, column);
@@ -102,11 +82,9 @@ static void read_row(sqlite3_stmt *statement, int columns, int copies) {
   }
 }
 
-static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
-  sqlite3_stmt *statement;
-  if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
-      SQLITE_OK)
-    fail(sqlite3_errmsg(database));
+/* All columns of the table. */
+static sqlite3_stmt *prepare_rows(sqlite3 *database, const char *sql) {
+  sqlite3_stmt *statement = prepare(database, sql);
   if (sqlite3_column_count(statement) > MOST_COLUMNS) fail("too many columns");
   return statement;
 }
@@ -126,7 +104,7 @@ static void report(uint64_t reads, uint64_t rows, uint64_t took) {
 
 static void lookup(sqlite3 *database, double seconds, uint64_t seed, int copies) {
   int64_t count = one_number(database, "select max(rowid) from t");
-  sqlite3_stmt *statement = prepare(database, "select * from t where rowid = ?");
+  sqlite3_stmt *statement = prepare_rows(database, "select * from t where rowid = ?");
   int columns = sqlite3_column_count(statement);
   uint64_t state = seed, reads = 0, began = 0, end = 0;
   /* The first half second fills the cache and does not count. */
@@ -149,7 +127,7 @@ static void lookup(sqlite3 *database, double seconds, uint64_t seed, int copies)
 }
 
 static void scan(sqlite3 *database, int turns, int copies) {
-  sqlite3_stmt *statement = prepare(database, "select * from t");
+  sqlite3_stmt *statement = prepare_rows(database, "select * from t");
   int columns = sqlite3_column_count(statement);
   uint64_t best = UINT64_MAX, rows = 0;
   for (int turn = 0; turn < turns; turn++) {
@@ -193,11 +171,8 @@ struct watcher {
 
 static void *watch(void *argument) {
   struct watcher *watcher = argument;
-  sqlite3 *database;
-  if (sqlite3_open_v2(watcher->path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
-      SQLITE_OK)
-    fail(sqlite3_errmsg(database));
-  sqlite3_exec(database, "pragma mmap_size=4294967296; pragma cache_size=-1048576", NULL, NULL, NULL);
+  sqlite3 *database = open_database(watcher->path, SQLITE_OPEN_READONLY);
+  run(database, "pragma mmap_size=4294967296; pragma cache_size=-1048576");
   int64_t known = -1;
   for (;;) {
     int64_t version = one_number(database, "pragma data_version");
@@ -234,7 +209,7 @@ static void notify(const char *path, uint64_t seed) {
   enum { TURNS = 200 };
   sqlite3 *database;
   if (sqlite3_open(path, &database) != SQLITE_OK) fail(sqlite3_errmsg(database));
-  sqlite3_exec(database, "pragma journal_mode=wal; pragma synchronous=off", NULL, NULL, NULL);
+  run(database, "pragma journal_mode=wal; pragma synchronous=off");
   int64_t count = one_number(database, "select max(rowid) from t");
   struct watcher watcher = {path, 0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
   pthread_t thread;
@@ -280,12 +255,8 @@ int main(int argc, char **argv) {
     notify(path, seed);
     return 0;
   }
-  sqlite3 *database;
-  if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
-      SQLITE_OK)
-    fail(sqlite3_errmsg(database));
-  sqlite3_exec(database, "pragma mmap_size=4294967296; pragma cache_size=-1048576; begin", NULL,
-               NULL, NULL);
+  sqlite3 *database = open_database(path, SQLITE_OPEN_READONLY);
+  run(database, "pragma mmap_size=4294967296; pragma cache_size=-1048576; begin");
   if (strcmp(what, "lookup") == 0) lookup(database, seconds, seed, copies);
   else if (strcmp(what, "scan") == 0) scan(database, turns, copies);
   else if (strcmp(what, "count") == 0) count(database, turns);

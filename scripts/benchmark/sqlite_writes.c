@@ -9,44 +9,12 @@
    Kind to SQLite: one prepared statement, no mutexes, WAL mode, checkpoints at most every 1,000 pages as it does by itself,
    the integer key as the rowid, text bound without a copy. */
 
-#include <sqlite3.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#define PROGRAM "sqlite_writes"
+#include "sqlite_common.h"
+
 #include <string.h>
-#include <time.h>
 
 enum { WARM_UP = 1000 };
-
-static void fail(const char *what) {
-  fprintf(stderr, "sqlite_writes: %s\n", what);
-  exit(1);
-}
-
-static uint64_t now(clockid_t clock) {
-  struct timespec time;
-  clock_gettime(clock, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-/* SplitMix64, as the other program. */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t mixed = *state += 0x9E3779B97F4A7C15u;
-  mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9u;
-  mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
-  return mixed ^ mixed >> 31;
-}
-
-static void run(sqlite3 *database, const char *sql) {
-  if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK) fail(sqlite3_errmsg(database));
-}
-
-static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
-  sqlite3_stmt *statement;
-  if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK)
-    fail(sqlite3_errmsg(database));
-  return statement;
-}
 
 static void step(sqlite3 *database, sqlite3_stmt *statement) {
   if (sqlite3_step(statement) != SQLITE_DONE) fail(sqlite3_errmsg(database));
@@ -80,11 +48,7 @@ int main(int argc, char **argv) {
   int single = what != NULL && strcmp(what, "single") == 0;
   if (what == NULL || rows < 1 || (!single && strcmp(what, "many") != 0))
     fail("usage: sqlite_writes FILE single|many [--synchronous full|normal|off] [--rows N]");
-  sqlite3 *database;
-  if (sqlite3_open_v2(path, &database,
-                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                      NULL) != SQLITE_OK)
-    fail(sqlite3_errmsg(database));
+  sqlite3 *database = open_database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   char pragma[64];
   snprintf(pragma, sizeof pragma, "pragma synchronous=%s", synchronous);
   run(database, "pragma journal_mode=wal");
