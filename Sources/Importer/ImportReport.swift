@@ -148,6 +148,13 @@ public struct ImportReport: Sendable {
   public var batches = 0
   /// From the beginning to the end, with the compaction.
   public var seconds = 0.0
+  /// Processor time of the threads that only one of each kind works at a time: of the one that cuts the inputs into
+  /// chunks, without what it parsed. Small inputs are not counted, nor is waiting.
+  public var readerSeconds = 0.0
+  /// Of the one that writes objects and commits them.
+  public var writerSeconds = 0.0
+  /// Of the one that makes versions durable in the background.
+  public var flusherSeconds = 0.0
   /// Bytes of all inputs.
   public var bytesRead = 0
   /// Bytes written to the database.

@@ -17,6 +17,7 @@ extension ImportRun {
 
   private mutating func tidy(_ database: Database) throws {
     try database.trim()
+    report.flusherSeconds = Double(database.flusherNanoseconds) / 1e9
     var use = try database.fileUse()
     report.bytesWritten = database.bytesWritten
     report.compaction = CompactionResult(

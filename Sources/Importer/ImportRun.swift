@@ -33,6 +33,7 @@ struct ImportRun {
   var tableSchema: TableSchema?
   /// Those that read and parse; this one writes.
   private let threads = PipelineThreads()
+  let times = SerialTimes()
   /// What was noted of the input that is being imported.
   private var fileNotes: [String] = []
   /// The database as it was before the first input gave its first bytes; nil: there was none.
@@ -109,7 +110,11 @@ struct ImportRun {
   }
 
   mutating func run() throws -> ImportReport {
-    defer { report.seconds = Double(System.monotonicNanoseconds - started) / 1e9 }
+    defer {
+      report.seconds = Double(System.monotonicNanoseconds - started) / 1e9
+      report.readerSeconds = Double(times.reader) / 1e9
+      report.writerSeconds = Double(times.writer) / 1e9
+    }
     if options.dryRun {
       let database = try openForDryRun()
       defer {
@@ -300,7 +305,7 @@ struct ImportRun {
     do {
       try Pipeline.run(
         opened.splitter, plan, options, isSmall: file.isSmall, writer: writer,
-        threads: threads)
+        threads: threads, times: times)
     } catch {
       add(writer, plan, file, start)
       describe(opened)

@@ -368,8 +368,31 @@ def update_cases(scale):
                         "of the whole process, the checkpoint at its end included.")
 
 
+# What only one thread can do at a time
+
+
+def serial_cases(scale):
+    """The threads' processor time is in the report of each import."""
+    def shape(source, *options):
+        return command("sheaf", "import", "{input}", "--into", "{output}", "--compact", "never",
+                       "--parsers", "16", *options, "--report", "json", input=source)
+    apps = sample("apps", scale(1_000_000))
+    yield Case("serial", "Serial parts of an import, 16 parsers", apps, {
+        "apps": shape(apps),
+        "apps, one transaction": shape(apps, "--batch-size", "all"),
+        "numbers": shape(sample("numbers", scale(1_000_000))),
+        "text": shape(sample("text", scale(200_000))),
+        "apps, key": shape(keyed("base", apps, "text"), "--key", "id"),
+    }, chart=False,
+        note="Processor time of the reader's, the writer's and the flusher's threads. What parsers and "
+             "those that read ahead do is not in it, nor is waiting: with enough cores, the import "
+             "is as fast as the slowest of the three. However many cores there are, 16 parsers and "
+             "their readers take part.")
+
+
 def all_cases(factor):
     scale = Scale(factor)
     cases = [*import_cases(scale), *transaction_cases(scale), *growth_cases(scale),
-             *reading_cases(scale), *read_cases(scale), *write_cases(scale), *update_cases(scale)]
+             *reading_cases(scale), *read_cases(scale), *write_cases(scale), *update_cases(scale),
+             *serial_cases(scale)]
     return {case.name: case for case in cases}

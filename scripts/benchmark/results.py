@@ -14,7 +14,8 @@ TOLD = ["count", "told_read", "told_imported", "told_updated", "told_bytesWritte
         "told_seconds_per_pair", "told_lookups", "told_lookup_p50_ns", "told_lookup_p99_ns",
         "told_lookup_p999_ns", "told_lookup_max_ns", "told_refresh_p50_ns", "told_refresh_p99_ns",
         "told_versions", "told_reads", "told_read_ns", "told_rows",
-        "told_wall_ns", "told_processor_ns"]
+        "told_wall_ns", "told_processor_ns", "told_readerSeconds", "told_writerSeconds",
+        "told_flusherSeconds"]
 
 
 class Results:

@@ -23,7 +23,8 @@ def case_table(results, case):
     counted = any(command.rows for command in case.commands.values())
     told = [key for key in ("count", "told_seconds_per_pair", "told_lookup_p50_ns",
                             "told_lookup_p99_ns", "told_lookup_max_ns", "told_read_ns",
-                            "told_rows", "told_wall_ns", "told_processor_ns")
+                            "told_rows", "told_wall_ns", "told_processor_ns",
+                            *(key for key, _ in goals.SERIAL if case.name == "serial"))
             if any(results.values(name_of, program, key) for program in case.commands)]
     yield ("| | wall | range | user + system | peak memory | file | written |"
            + (" µs per object |" if counted else "")

@@ -29,6 +29,9 @@ struct ImportReportPrinter {
       "unchanged": .int(report.unchanged), "rejected": .int(report.rejected),
       "batchSize": batchSize, "batches": .int(report.batches),
       "seconds": .double(report.seconds), "bytesRead": .int(report.bytesRead),
+      "readerSeconds": .double(report.readerSeconds),
+      "writerSeconds": .double(report.writerSeconds),
+      "flusherSeconds": .double(report.flusherSeconds),
       "bytesWritten": .int(report.bytesWritten), "columns": .array(report.columns.map(column)),
       "file": .optional(report.file) {
         [

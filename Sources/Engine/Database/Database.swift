@@ -305,6 +305,11 @@ public final class Database: @unchecked Sendable {
   /// Bytes that this handle has written to the file's blocks since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }
 
+  /// Nanoseconds of a processor that making versions durable in the background has taken since the file was opened.
+  package var flusherNanoseconds: UInt64 {
+    lock.withLock { shared.parts }.reduce(0) { $0 &+ $1.pipeline.flusherNanoseconds }
+  }
+
   func bytesWritten(_ count: Int) { lock.withLock { shared.bytesWritten += count } }
 
   // MARK: Durability

@@ -41,6 +41,8 @@ package final class CommitPipeline: @unchecked Sendable {
     var ready: [(call: Completion, failure: String?)] = []
     var isStopping = false
     var isInRound = false
+    /// Processor time of the flusher thread so far.
+    var flusherNanoseconds: UInt64 = 0
     /// Nobody was told yet that versions have come to nothing.
     var owesNotice = false
   }
@@ -98,6 +100,9 @@ package final class CommitPipeline: @unchecked Sendable {
       [state.complete, state.durable, visible()] + (state.target.map { [$0] } ?? [])
     }
   }
+
+  /// What the flusher thread has taken of a processor; waiting does not count.
+  package var flusherNanoseconds: UInt64 { lock.withLock { state.flusherNanoseconds } }
 
   package var durableVersion: UInt64 { lock.withLock { state.durable.version } }
 
@@ -331,6 +336,8 @@ package final class CommitPipeline: @unchecked Sendable {
     if stop { return false }
     // A failure is kept in the state: the next commit, flush or close throws it.
     if due.isEmpty { _ = try? makeDurable() }
+    let spent = System.threadNanoseconds
+    lock.withLock { state.flusherNanoseconds = spent }
     return true
   }
 

@@ -9,11 +9,13 @@ enum Pipeline {
   /// ones, twelve took 30 MB more memory and no less time.
   private static let bytesInFlight = 4 << 20
 
-  /// - Parameter isSmall: whether the input is a chunk or two: one thread cuts and parses it.
+  /// - Parameters:
+  ///   - isSmall: whether the input is a chunk or two: one thread cuts and parses it.
+  ///   - times: told what reading and writing took, but for a small input, where asking would.
   /// - Throws: what the reader, a parser or the writer failed with; what was committed before stays.
   static func run(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions,
-    isSmall: Bool, writer: BatchWriter, threads: PipelineThreads
+    isSmall: Bool, writer: BatchWriter, threads: PipelineThreads, times: SerialTimes
   ) throws {
     let queue = OrderedQueue<Chunk, ColumnBatch>(
       window: options.parsers + options.queue, byteLimit: bytesInFlight)
@@ -24,11 +26,15 @@ enum Pipeline {
       if number > 0 {
         parse(queue, plan)
       } else {
-        read(splitter, plan, options.limit, into: queue, parses: parsers == 0)
+        read(
+          splitter, plan, options.limit, into: queue, parses: parsers == 0,
+          times: isSmall ? nil : times)
       }
     } meanwhile: {
       // Of no use to threads that have come to the end; those of an import that stops before wait for it.
       defer { queue.stop() }
+      let stretch = isSmall ? nil : SerialTimes.Stretch()
+      defer { if let stretch { times.addWriter(stretch) } }
       try writer.run { try queue.next() }
     }
   }
@@ -38,14 +44,19 @@ enum Pipeline {
   /// - Parameter parses: whether there is nobody else to do it.
   private static func read(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?,
-    into queue: OrderedQueue<Chunk, ColumnBatch>, parses: Bool
+    into queue: OrderedQueue<Chunk, ColumnBatch>, parses: Bool, times: SerialTimes?
   ) {
     let most = mostRecords(plan)
     let builder = ColumnBatchBuilder(plan)
+    var stretch = times.map { _ in SerialTimes.Stretch() }
+    defer { if let times, let stretch { times.addReader(stretch) } }
+    func help(_ input: Chunk) -> Result<ColumnBatch, any Error> {
+      let parse = { Result { try builder.build(input) } }
+      return stretch?.share(parse) ?? parse()
+    }
     do {
       while let chunk = try chunk(splitter, plan, limit, most: most),
-        queue.put(
-          chunk, size: chunk.byteCount, help: { input in Result { try builder.build(input) } })
+        queue.put(chunk, size: chunk.byteCount, help: help)
       {
         if parses, let (index, chunk) = queue.take() {
           queue.deliver(index, Result { try builder.build(chunk) })

@@ -19,7 +19,8 @@ import Testing
       report.keys.isSuperset(of: [
         "command", "inputs", "database", "table", "read", "imported", "updated", "skipped",
         "unchanged", "rejected", "batchSize", "batches", "seconds", "bytesRead", "bytesWritten",
-        "columns", "file", "compaction", "dialect", "resumedAt", "rejects",
+        "columns", "file", "compaction", "dialect", "resumedAt", "rejects", "readerSeconds",
+        "writerSeconds", "flusherSeconds",
       ]))
     #expect(report["command"].text == "import")
     #expect(report["inputs"][0].text == input && report["inputs"].count == 1)
