@@ -102,6 +102,8 @@ struct DensityTests {
   func fewLeft() throws {
     var options = Database.Options()
     (options.limits.clusterRows, options.limits.tailRows) = (64, 16)
+    options.limits.smallRows = 16
+    options.limits.newLeaves = 1
     let database = try Database.open(
       storage: RecordingStorage(isRecording: false), options: options)
     try database.write { transaction in
@@ -121,6 +123,33 @@ struct DensityTests {
     var keys: [Int64] = []
     try database.snapshot().table("t").forEachRow { keys.append($0.key) }
     #expect(keys == Array(stride(from: 16, through: 1280, by: 16)))
+  }
+
+  @Test(
+    "Small transactions make leaves as large as one large transaction does",
+    arguments: [1, 3, 10, 40, 63])
+  func smallTransactions(size: Int) throws {
+    var options = Database.Options()
+    (options.limits.clusterRows, options.limits.tailRows) = (256, 4)
+    options.limits.smallRows = 64
+    let database = try Database.open(
+      storage: RecordingStorage(isRecording: false), options: options)
+    try database.write { try $0.createTable("t", columns: Self.columns) }
+    var rows: Int64 = 0
+    while rows < 1500 {
+      try database.write(durability: Durability.none) { transaction in
+        for _ in 0..<size {
+          rows += 1
+          try transaction.table("t").insert([.int(rows), .int(rows % 7), .text("text \(rows)")])
+        }
+      }
+    }
+    // Three quarters of what a leaf may have, and a few that wait for others of their size.
+    #expect(try leafCount(database) <= Int(rows) / 192 + 12)
+    #expect(try database.check().problems == [])
+    var keys: [Int64] = []
+    try database.snapshot().table("t").forEachRow { keys.append($0.key) }
+    #expect(keys == Array(1...rows))
   }
 
   private func leafCount(_ database: Database) throws -> Int {

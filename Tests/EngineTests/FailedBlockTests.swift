@@ -36,6 +36,7 @@ struct FailedBlockTests {
       let blocks = try BlockReader(storage: storage)
       var limits = TreeEditor.Limits()
       (limits.nodeCapacity, limits.clusterRows, limits.tailRows) = (4, 4, 4)
+      limits.smallRows = 4
       func transaction(_ version: UInt64, _ root: TreeRoot, _ runs: [IndexRun]) throws
         -> (BlockWriter, TreeEditor, ValueIndex)
       {
@@ -95,7 +96,7 @@ struct FailedBlockTests {
     let store = ClusterStore(writer: writer, blocks: blocks, baseEnd: 0, builder: ClusterBuilder())
     store.columnIDs = [1]
     var limits = TreeEditor.Limits()
-    (limits.clusterRows, limits.tailRows) = (1, 1)
+    (limits.clusterRows, limits.tailRows, limits.smallRows) = (1, 1, 1)
     let reader = TreeReader(blocks: blocks, root: .empty, end: 0)
     let tree = try TreeEditor(reader: reader, clusters: store, limits: limits)
     // What is written is handed on by the mebibyte.
@@ -126,6 +127,7 @@ struct FailedBlockTests {
       let empty = space.filledBytes
       var limits = TreeEditor.Limits()
       (limits.nodeCapacity, limits.clusterRows, limits.tailRows) = (4, 4, 4)
+      limits.smallRows = 4
       func transaction(_ root: TreeRoot) throws -> (BlockWriter, TreeEditor) {
         let end = UInt64(try storage.length())
         let writer = BlockWriter(storage: storage, space: space, length: Int(end))
@@ -172,8 +174,8 @@ struct FailedBlockTests {
       let space = SpaceMap(version: 1)
       let blocks = try BlockReader(storage: storage)
       var limits = TreeEditor.Limits()
-      (limits.nodeCapacity, limits.clusterRows, limits.tailRows) = (4, 4, 4)
-      limits.shortTailRows = 2
+      (limits.nodeCapacity, limits.clusterRows, limits.tailRows) = (4, 4, 2)
+      limits.smallRows = 4
       func transaction(_ root: TreeRoot) throws -> (BlockWriter, TreeEditor) {
         let end = UInt64(try storage.length())
         let writer = BlockWriter(storage: storage, space: space, length: Int(end))

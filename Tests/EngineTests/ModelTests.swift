@@ -18,19 +18,21 @@ struct ModelTests {
       options.limits.nodeCapacity = 2
       options.limits.clusterRows = 2
       options.limits.tailRows = 1
+      options.limits.smallRows = 1
       options.limits.openClusters = 1
       options.limits.overlayFrom = 100_000
     case 2:
       options.limits.nodeCapacity = 12
       options.limits.clusterRows = 9
       options.limits.tailRows = 2
+      options.limits.smallRows = 2
       options.limits.overlayBytes = 10_000...10_000
       options.limits.openOverlayBytes = 700
     default:
       options.limits.nodeCapacity = 3
       options.limits.clusterRows = 5
-      options.limits.tailRows = 5
-      options.limits.shortTailRows = 1
+      options.limits.tailRows = 1
+      options.limits.smallRows = 5
       options.limits.openClusters = 64
       options.limits.overlayFrom = 300
     }

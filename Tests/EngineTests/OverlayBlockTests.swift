@@ -214,6 +214,7 @@ struct OverlayBlockTests {
     // A sixteenth of the usual sizes, for speed.
     options.limits.clusterRows = 128
     options.limits.tailRows = 16
+    options.limits.smallRows = 16
     options.limits.overlayFrom = 1024
     options.limits.overlayBytes = 512...65_536
     let database = try Database.open(folder.path("a.sheaf"), options: options)

@@ -167,6 +167,7 @@ struct OverlayTests {
     var options = Self.options
     // Neighbours that have few rows together would be joined.
     options.limits.tailRows = 1
+    options.limits.smallRows = 1
     let database = try Self.open(options)
     var changes = RandomChanges(seed: 4)
     var model = Model()

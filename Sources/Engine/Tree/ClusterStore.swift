@@ -81,7 +81,7 @@ package final class ClusterStore {
     let length = Int((leaf.overlay?.base ?? entry).reference.length)
     // Rewriting these costs about as much as an overlay; the last one is likely to grow next.
     if length < limits.overlayFrom
-      || (leaf.rowCount <= limits.tailRows && length < limits.overlayFrom * 4)
+      || (leaf.rowCount <= limits.smallRows && length < limits.overlayFrom * 4)
     {
       return .rows(try openRows(entry))
     }

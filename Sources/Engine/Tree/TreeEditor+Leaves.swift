@@ -129,11 +129,11 @@ extension TreeEditor {
 
   /// Joins neighbouring leaves that have few rows together, as deleting leaves them.
   ///
-  /// Those that came by appending are left alone: `joinTail` makes them as large as this would. So are leaves
-  /// with an overlay, which is small beside its cluster.
+  /// The last ones of all are left alone: they came by appending, and `joinTail` makes them larger. So are leaves with an
+  /// overlay, which is small beside its cluster.
   func joinSmall(_ entries: inout [NodeEntry], isLast: Bool) throws {
-    let end = entries.count - (isLast ? 1 : 0)
-    let most = UInt64(limits.tailRows)
+    let end = max(0, entries.count - (isLast ? limits.newLeaves : 0))
+    let most = UInt64(limits.smallRows)
     func isShort(_ index: Int, after count: UInt64) -> Bool {
       count + entries[index].count <= most && !entries[index].reference.isOverlay
     }

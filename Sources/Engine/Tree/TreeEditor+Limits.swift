@@ -4,17 +4,19 @@ extension TreeEditor {
     package var nodeCapacity = Node.standardCapacity
     /// Rows a cluster holds at most when written by a transaction.
     package var clusterRows = 1024
-    /// Small transactions fill clusters up to this many rows.
-    package var tailRows = 256
-    /// They add to a last cluster of at most this many, which joins the one before it once it is full:
-    /// each of them writes the last cluster anew, and a short one costs a quarter of a long one.
-    package var shortTailRows = 64
+    /// Small transactions fill clusters up to this many rows: each of them writes the last one anew. When there are
+    /// enough, they become one of four times as many rows, and so on up to `clusterRows`.
+    package var tailRows = 16
+    /// Neighbours of fewer rows together are joined, as deleting leaves them, and changes to clusters of no more rewrite
+    /// them.
+    package var smallRows = 256
+    /// How many of the last leaves may be short because of that.
+    package var newLeaves = 24
     /// A cluster is closed early when its values take this many bytes.
     package var clusterBytes = 4 << 20
     /// Clusters a transaction keeps open before it writes them.
     package var openClusters = 64
-    /// Changes to clusters of fewer bytes rewrite them; others get an overlay. Those of small transactions that have
-    /// fewer are joined up to `clusterRows`.
+    /// Changes to clusters of fewer bytes rewrite them; others get an overlay.
     package var overlayFrom = 4096
     /// An overlay that outgrows its cluster's share, one in so many bytes, becomes part of the cluster.
     /// With an eighth, 100,000 changes to 1,000,000 app rows wrote a quarter less and took a fifth more

@@ -210,8 +210,7 @@ package final class TreeEditor {
     nextKey: Int64, appended: Int, _ body: (OpenCluster) throws -> Result
   ) throws -> Result {
     // A cluster that this transaction began itself may go on.
-    let short = min(limits.shortTailRows, limits.tailRows)
-    let limit = max(short, min(limits.clusterRows, appended + 1))
+    let limit = max(limits.tailRows, min(limits.clusterRows, appended + 1))
     if let path = try pathToLast() {
       if try hasRoom(path, limit: limit) { return try changeRows(path, body) }
       try joinTail(path)
@@ -225,32 +224,40 @@ package final class TreeEditor {
     return try changeRows(path, body)
   }
 
-  /// Joins the last cluster, which is full, with the one before it, when they are small enough together; else
-  /// those two before it whose rows take next to nothing.
+  /// Joins the last clusters that small transactions have filled where there are enough of them for one four times as large,
+  /// then those of that size, and so on: each row is written anew once for each size, however small the transactions are.
   private func joinTail(_ path: Path) throws {
     guard let last = path.last else { return }
-    if try join(path, last.index, rows: limits.tailRows, bytes: limits.clusterBytes / 4) { return }
-    _ = try join(path, last.index - 1, rows: limits.clusterRows, bytes: limits.overlayFrom)
+    var size = limits.tailRows
+    while size < limits.clusterRows {
+      let part = UInt64(size)
+      size = min(size * 4, limits.clusterRows)
+      let end = last.node.children.count
+      var (first, count) = (end, 0 as UInt64)
+      while first > 0, last.node.children[first - 1].count <= part,
+        count + last.node.children[first - 1].count <= UInt64(size)
+      {
+        first -= 1
+        count += last.node.children[first].count
+      }
+      guard count + part > UInt64(size) else { continue }
+      try join(path, first..<end)
+    }
   }
 
-  /// Joins a cluster of the last node with the one before it, unless that would make more rows than so many, or
-  /// one of them has more bytes than so many.
-  private func join(_ path: Path, _ index: Int, rows: Int, bytes: Int) throws -> Bool {
-    guard let node = path.last?.node, index > 0 else { return false }
-    let count = node.children[index - 1].count + node.children[index].count
-    guard count <= UInt64(rows), try fits(node.children[index], bytes),
-      try fits(node.children[index - 1], bytes)
-    else { return false }
+  /// Joins neighbouring clusters of the last node, unless that would make one that would be closed early.
+  private func join(_ path: Path, _ range: Range<Int>) throws {
+    guard let node = path.last?.node, range.count > 1 else { return }
+    let most = limits.clusterBytes / (2 * range.count)
+    guard try range.allSatisfy({ try fits(node.children[$0], most) }) else { return }
     // Before anything is opened: a node with an open leaf has to be written anew.
     for step in path { step.node.isChanged = true }
-    let before = try openRows(at: node, index - 1)
-    let after = try openRows(at: node, index)
-    try before.rows.append(after.rows)
-    node.children[index - 1].count = count
-    node.children.remove(at: index)
-    openCount -= 1
+    let opened = try range.map { try openRows(at: node, $0) }
+    for after in opened.dropFirst() { try opened[0].rows.append(after.rows) }
+    node.children[range.lowerBound].count = UInt64(opened[0].count)
+    node.children.removeSubrange(range.dropFirst())
+    openCount -= range.count - 1
     changeCount += 1
-    return true
   }
 
   private func hasRoom(_ path: Path, limit: Int) throws -> Bool {

@@ -135,8 +135,8 @@ extension Database.Options {
     var options = Database.Options()
     options.limits.nodeCapacity = 4
     options.limits.clusterRows = 8
-    options.limits.tailRows = 6
-    options.limits.shortTailRows = 2
+    options.limits.tailRows = 2
+    options.limits.smallRows = 6
     options.limits.openClusters = 3
     options.limits.overlayFrom = 0
     options.limits.overlayBytes = 200...400

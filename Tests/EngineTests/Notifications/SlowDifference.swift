@@ -158,16 +158,19 @@ struct RandomHistory {
       options.limits.nodeCapacity = 2
       options.limits.clusterRows = 3
       options.limits.tailRows = 2
+      options.limits.smallRows = 2
       options.limits.overlayFrom = 100_000
     case 2:
       options.limits.nodeCapacity = 5
       options.limits.clusterRows = 30
       options.limits.tailRows = 3
+      options.limits.smallRows = 3
       options.limits.overlayBytes = 10_000...10_000
     default:
       options.limits.nodeCapacity = 3
       options.limits.clusterRows = 5
       options.limits.tailRows = 5
+      options.limits.smallRows = 5
       options.limits.overlayFrom = 300
     }
     return options

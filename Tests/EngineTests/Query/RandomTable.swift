@@ -21,6 +21,7 @@ struct RandomTable {
     var options = options
     // Clusters stay as they are appended: joined ones would be encoded as an import does.
     options.limits.tailRows = 1
+    options.limits.smallRows = 1
     database = try Database.open(folder.path("t.sheaf"), options: options)
     // The last column comes later: clusters before do not have it.
     try database.write { try $0.createTable("t", columns: Array(Self.columns.dropLast())) }
