@@ -193,6 +193,10 @@ public struct ImportOptions: Sendable {
   public var compaction = CompactionPolicy()
   /// Limits that bound memory, and that tests make tiny.
   package var limits = RecordSplitter.Limits()
+  /// How the database is opened: tests make its parts tiny.
+  package var engine = Database.Options()
+  /// Whether parsers look their rows up in the table, as they do; tests compare it with a writer that does so alone.
+  package var looksAhead = true
   /// Asked after every batch, and between inputs: true ends the import there, committed. Also asked
   /// while a pipe has nothing to read.
   public var shouldStop: @Sendable () -> Bool = { false }

@@ -4,7 +4,7 @@ import Engine
 extension ImportRun {
   /// Opens the database for writing. The turn of the first transaction is waited for as opening is.
   func open(_ waiting: Waiting) throws -> Database {
-    var settings = Database.Options()
+    var settings = options.engine
     settings.waiting = waiting
     do {
       let database = try Database.open(options.database, options: settings)

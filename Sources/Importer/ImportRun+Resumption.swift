@@ -52,9 +52,14 @@ extension ImportRun {
     checkpoint.input = file.inputIdentity
     checkpoint.isComplete = false
     checkpoint.options = digest
+    var types = match.types.resuming(own.classes)
+    try types.settle([]) { index in
+      guard let table, let column = table.schema.columnIDs.firstIndex(of: match.identifier(index))
+      else { return false }
+      return try table.hasLargeIntegers(inColumn: column)
+    }
     return Start(
-      checkpoint: checkpoint, known: own, schema: table?.schema, match: match,
-      types: match.types.resuming(own.classes))
+      checkpoint: checkpoint, known: own, schema: table?.schema, match: match, types: types)
   }
 
   /// Leaves out an input that was imported completely before.

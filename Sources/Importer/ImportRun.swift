@@ -304,8 +304,8 @@ struct ImportRun {
       isLastInput: isLast)
     do {
       try Pipeline.run(
-        opened.splitter, plan, options, isSmall: file.isSmall, writer: writer,
-        threads: threads, times: times)
+        opened.splitter, plan, options, keys: options.looksAhead ? written?.keys : nil,
+        isSmall: file.isSmall, writer: writer, threads: threads, times: times)
     } catch {
       add(writer, plan, file, start)
       describe(opened)
@@ -351,6 +351,10 @@ struct ImportRun {
   /// Keeps what an input's values look like for the next one.
   private mutating func noteSeen(_ types: ColumnTypes, _ plan: ImportPlan) {
     for (index, state) in types.states.enumerated() {
+      if state.mayHaveLargeIntegers {
+        seen[plan.identifier(index)] = nil
+        continue
+      }
       // Of a strict type nothing is noted but that there may be values.
       seen[plan.identifier(index)] = state.strictType == nil ? state.classes : .text
     }

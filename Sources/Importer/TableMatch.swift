@@ -100,6 +100,12 @@ struct TableMatch {
     types = ColumnTypes(states)
   }
 
+  /// The number of the column that a field of a record, surplus ones included, goes into.
+  func identifier(_ index: Int) -> UInt32 {
+    index < plannedColumns.count
+      ? plannedColumns[index].identifier : extras.identifier(index - plannedColumns.count)
+  }
+
   private static func choice(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, _ table: TableContents?
   ) throws(ImportError) -> ColumnChoice {

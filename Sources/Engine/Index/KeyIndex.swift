@@ -57,11 +57,12 @@ package final class KeyIndex {
   /// Calls `body` with every object that may have one of some keys.
   ///
   /// - Parameters:
-  ///   - codes: of the keys, ascending.
+  ///   - codes: of the keys, ascending; in any order when all large runs are passed over.
+  ///   - passedOver: the roots of large runs that they were looked up in before.
   ///   - body: gets a position in `codes`, and an object.
   /// - Throws: `BlockError` when a block of the index is damaged.
   package func find(
-    _ codes: some RandomAccessCollection<Int64>,
+    _ codes: some RandomAccessCollection<Int64>, passingOver passedOver: [BlockReference] = [],
     _ body: (_ position: Int, _ object: Int64) throws -> Void
   ) throws {
     let readable = try readable()
@@ -71,7 +72,7 @@ package final class KeyIndex {
         try recent.find(code) { try body(position, $0) }
       }
     }
-    for run in runs where !isRecent(run) {
+    for run in runs where !isRecent(run) && !passedOver.contains(run.root.entry.reference) {
       guard let filter = recent.filters[run.root.entry.reference] else {
         recent.touched += try run.find(codes, readable, body)
         try filterLater(run, lookedUp: codes.count, readable)
@@ -95,6 +96,28 @@ package final class KeyIndex {
       let readable = try readable()
       recent.touched += try run.find(CollectionOfOne(code), readable) { try body($1) }
       if filter == nil { try filterLater(run, lookedUp: 1, readable) }
+    }
+  }
+
+  /// What a look into the index beside its transaction needs to know: what is known of the large runs.
+  package var filters: [BlockReference: KeyFilter] { recent.filters }
+
+  /// The roots of the runs that are looked up in the file; the others are held in memory.
+  package var largeRuns: [BlockReference] {
+    runs.lazy.filter { !self.isRecent($0) }.map(\.root.entry.reference)
+  }
+
+  /// Whether large runs other than these have come up in which keys would have to be looked up.
+  package func hasLargeRuns(beside known: [BlockReference]) -> Bool {
+    runs.contains { !isRecent($0) && !known.contains($0.root.entry.reference) }
+  }
+
+  /// Notes that so many keys were looked up in some runs beside the transaction: see `filterLater`.
+  package func note(lookedUp count: Int, in looked: [BlockReference]) throws {
+    if count == 0 { return }
+    for run in runs where !isRecent(run) && looked.contains(run.root.entry.reference) {
+      guard recent.filters[run.root.entry.reference] == nil else { continue }
+      try filterLater(run, lookedUp: count, try readable())
     }
   }
 

@@ -15,17 +15,26 @@ package struct ObjectFields {
   }
 }
 
-/// Reads some columns of many objects of a transaction, in the order of their keys.
+/// Reads some columns of many objects, of a version or in a transaction, in the order of their keys.
 ///
 /// Where many objects of a leaf are wanted, its columns are decoded in pieces, which costs a small part of reading value by
 /// value; where few are, each is read by itself.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: confined; in a transaction, to its thread.
 package final class ObjectSweep {
-  private let editor: TableEditor
+  private enum Source {
+    case transaction(TableEditor)
+    case version(Table)
+  }
+
+  private let source: Source
   private let columns: [Int]
+  private let columnIDs: [UInt32]
   private let decoded: [DecodedColumn]
-  private var single: ObjectReader
+  /// Of a transaction.
+  private var single: ObjectReader?
+  /// Of a version: the leaf that a single object was read from last.
+  private var singleLeaf: Leaf?
   private var singleArena: [UInt8] = []
   private var singleSpans: [TextSpan] = []
 
@@ -36,11 +45,28 @@ package final class ObjectSweep {
   private static let pieceRows = 2048
 
   /// - Parameter columns: their places among the table's, which has them.
-  package init(_ editor: TableEditor, columns: [Int]) {
-    self.editor = editor
-    self.columns = columns
-    decoded = columns.map { _ in DecodedColumn() }
+  package convenience init(_ editor: TableEditor, columns: [Int]) {
+    self.init(.transaction(editor), editor.schema, columns)
     single = ObjectReader(editor)
+  }
+
+  /// - Parameter columns: their places among the table's, which has them.
+  package convenience init(_ table: Table, columns: [Int]) {
+    self.init(.version(table), table.schema, columns)
+  }
+
+  private init(_ source: Source, _ schema: TableSchema, _ columns: [Int]) {
+    self.source = source
+    self.columns = columns
+    columnIDs = columns.map { schema.columnIDs[$0] }
+    decoded = columns.map { _ in DecodedColumn() }
+  }
+
+  private func use<Result>(_ body: () throws -> Result) throws -> Result {
+    switch source {
+    case .transaction(let editor): try editor.use(body)
+    case .version(let table): try table.reading(body)
+    }
   }
 
   /// Calls `body` with the objects' places in the list and what they hold, until it returns false.
@@ -67,9 +93,16 @@ package final class ObjectSweep {
   // MARK: Leaf by leaf
 
   private func storedLeaf(of object: Int64) throws -> Leaf? {
-    try editor.use {
-      guard case .stored(let entry, _) = try editor.tree.place(ofKey: object) else { return nil }
-      return try editor.store.leaf(entry)
+    try use {
+      switch source {
+      case .transaction(let editor):
+        guard case .stored(let entry, _) = try editor.tree.place(ofKey: object) else { return nil }
+        return try editor.store.leaf(entry)
+      case .version(let table):
+        return try table.tree.leaf(ofKey: object).map {
+          try Leaf($0, table.tree.blocks, end: table.tree.end)
+        }
+      }
     }
   }
 
@@ -83,7 +116,7 @@ package final class ObjectSweep {
     let first = next
     // Without those that are deleted, whose places in the list follow the others' all the same.
     var rows: [Int?] = []
-    try editor.use {
+    try use {
       let keys = try leaf.keys()
       let last = keys.key(leaf.rowCount - 1)
       repeat {
@@ -127,10 +160,9 @@ package final class ObjectSweep {
   private func decode(
     _ leaf: Leaf, _ rows: Range<Int>
   ) throws -> [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)] {
-    let columnIDs = editor.schema.columnIDs
-    return try editor.use {
-      try zip(columns, decoded).map { column, decoded in
-        try leaf.column(id: columnIDs[column]).decode(rows: rows, into: decoded)
+    try use {
+      try zip(columnIDs, decoded).map { id, decoded in
+        try leaf.column(id: id).decode(rows: rows, into: decoded)
         guard decoded.count == rows.count, let spans = decoded.spans.baseAddress else {
           throw ClusterError.damagedHeader("a column has fewer rows than its leaf")
         }
@@ -141,22 +173,45 @@ package final class ObjectSweep {
 
   // MARK: One by one
 
+  /// - Returns: false when the object is not there.
+  private func copyFromTransaction(_ object: Int64) throws -> Bool {
+    guard try single?.go(to: object) == true else { return false }
+    for column in columns { try single?.withSpelling(column) { try copy($0) } }
+    return true
+  }
+
+  private func copy(_ object: Int64, from table: Table) throws -> Bool {
+    try use {
+      guard let entry = try table.tree.leaf(ofKey: object) else { return false }
+      var leaf = singleLeaf
+      if leaf?.entry != entry { leaf = try Leaf(entry, table.tree.blocks, end: table.tree.end) }
+      singleLeaf = leaf
+      guard let leaf, let row = try leaf.keys().row(ofKey: object) else { return false }
+      for id in columnIDs { try leaf.column(id: id).withSpelling(row) { try copy($0) } }
+      return true
+    }
+  }
+
+  private func copy(_ bytes: UnsafeRawBufferPointer?) throws {
+    guard let bytes else { return singleSpans.append(.null) }
+    guard let offset = UInt32(exactly: singleArena.count), offset != .max else {
+      throw EngineError.tooLarge(what: "an object's values together", limit: "4 GB")
+    }
+    singleSpans.append(TextSpan(offset: offset, length: UInt32(clamping: bytes.count)))
+    singleArena.append(contentsOf: bytes)
+  }
+
   private func readSingle(
     _ object: Int64, _ place: Int, _ body: (Int, ObjectFields?) throws -> Bool
   ) throws -> Bool {
-    guard try single.go(to: object) else { return try body(place, nil) }
     singleArena.removeAll(keepingCapacity: true)
     singleSpans.removeAll(keepingCapacity: true)
-    for column in columns {
-      try single.withSpelling(column) { bytes in
-        guard let bytes else { return singleSpans.append(.null) }
-        guard let offset = UInt32(exactly: singleArena.count), offset != .max else {
-          throw EngineError.tooLarge(what: "an object's values together", limit: "4 GB")
-        }
-        singleSpans.append(TextSpan(offset: offset, length: UInt32(clamping: bytes.count)))
-        singleArena.append(contentsOf: bytes)
+    let isThere =
+      switch source {
+      case .transaction: try copyFromTransaction(object)
+      case .version(let table): try copy(object, from: table)
       }
-    }
+    guard isThere else { return try body(place, nil) }
     // So that there is an address where nothing is to be read.
     singleArena.append(0)
     return try singleArena.withUnsafeBytes { arena in

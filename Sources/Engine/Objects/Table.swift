@@ -161,6 +161,9 @@ public struct Table: Sendable {
     }
   }
 
+  /// The runs of the primary key's index.
+  var keyRuns: [IndexRun] { entry.index }
+
   package func keyIndexReader(ofColumn id: UInt32) -> (code: KeyCode, entries: IndexReader)? {
     guard let column = schema.keyColumn, schema.columnIDs[column] == id else { return nil }
     return (schema.keyCode, IndexReader(entry.index, IndexBlocks(tree.blocks, end: tree.end)))

@@ -1,13 +1,15 @@
-/// Rows that say nothing about some of the table's columns, as those of an import may: their objects get
-/// the columns' defaults there. A null that a row does have stays null.
-extension TableEditor {
+extension TableSchema {
   /// How the default of each column is spelled; nil for those without one.
   package var defaults: [[UInt8]?] {
-    schema.columns.map { column in
+    columns.map { column in
       column.default.map { column.stored($0).spelling }
     }
   }
+}
 
+/// Rows that say nothing about some of the table's columns, as those of an import may: their objects get
+/// the columns' defaults there. A null that a row does have stays null.
+extension TableEditor {
   /// The cluster with a column of the default for each column of the table that it does not have.
   ///
   /// - Complexity: O(columns) when there are none, else O(bytes).
@@ -41,7 +43,7 @@ extension TableEditor {
     arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int,
     absent: [Int], keysAreNew: Bool = false
   ) throws {
-    let defaults = defaults
+    let defaults = schema.defaults
     let filled = absent.filter { defaults[$0] != nil }
     guard !filled.isEmpty, spans.count == rowCount * defaults.count else {
       return try append(arena: arena, spans: spans, rowCount: rowCount, keysAreNew: keysAreNew)

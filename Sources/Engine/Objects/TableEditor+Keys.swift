@@ -10,13 +10,14 @@ extension TableEditor {
   /// - Parameters:
   ///   - base: what the spans' offsets count from.
   ///   - keys: spellings; a null one is found nowhere.
+  ///   - passedOver: the roots of large runs of the index in which a `KeyScout` has not found them.
   ///   - found: as many places; gets the key of the object that has each, or -1. Keys of objects are
   ///     never negative.
   /// - Complexity: O(n log objects) for n keys; each block on the way is opened once.
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
   package func find(
     base: UnsafeRawPointer, keys: UnsafeBufferPointer<TextSpan>,
-    into found: UnsafeMutableBufferPointer<Int64>
+    passingOver passedOver: [BlockReference] = [], into found: UnsafeMutableBufferPointer<Int64>
   ) throws {
     try use {
       guard let column = schema.keyColumn else {
@@ -38,8 +39,8 @@ extension TableEditor {
         wanted.append(
           IndexEntry(code: keyCode.code(Self.bytes(base, span)), object: Int64(number)))
       }
-      IndexEntry.sort(&wanted)
-      let candidates = try candidates(wanted, keys: keys.count)
+      if index.hasLargeRuns(beside: passedOver) { IndexEntry.sort(&wanted) }
+      let candidates = try candidates(wanted, keys: keys.count, passingOver: passedOver)
       try ObjectSweep(self, columns: [column]).run(candidates.map(\.code)) { place, fields in
         let number = Int(candidates[place].object)
         if let spelling = fields?.field(0), Self.areEqual(spelling, Self.bytes(base, keys[number]))
@@ -50,6 +51,12 @@ extension TableEditor {
       }
       index.limitMapping(objects: candidates.count)
     }
+  }
+
+  /// Notes that so many keys were looked up in some runs of the index beside the transaction, so that those are made fit for
+  /// more of it.
+  package func noteLookedUp(_ count: Int, in runs: [BlockReference]) throws {
+    if count > 0 { try use { try index.note(lookedUp: count, in: runs) } }
   }
 
   /// The object that has a primary key, or -1.
@@ -75,13 +82,15 @@ extension TableEditor {
   /// The objects that may have some keys, ascending, each as a code, beside the number of its key.
   ///
   /// - Parameters:
-  ///   - wanted: the keys' codes, ascending, and their numbers.
+  ///   - wanted: the keys' codes, in the order that the index asks for, and their numbers.
   ///   - keys: all numbers are below it.
-  private func candidates(_ wanted: [IndexEntry], keys: Int) throws -> [IndexEntry] {
+  private func candidates(
+    _ wanted: [IndexEntry], keys: Int, passingOver passedOver: [BlockReference]
+  ) throws -> [IndexEntry] {
     // Most keys have one; by the keys' numbers, they often ascend already.
     var objects = [Int64](repeating: -1, count: keys)
     var more: [IndexEntry] = []
-    try index.find(wanted.lazy.map(\.code)) { position, object in
+    try index.find(wanted.lazy.map(\.code), passingOver: passedOver) { position, object in
       guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
       let number = Int(wanted[position].object)
       if objects[number] < 0 {

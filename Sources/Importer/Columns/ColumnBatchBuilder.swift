@@ -10,9 +10,12 @@ final class ColumnBatchBuilder {
   private let hasRules: Bool
   private var repeats = KeyRepeats()
   private var scan = NotationScan()
+  private let scout: RowScout?
 
-  init(_ plan: ImportPlan) {
+  /// - Parameter scout: looks for rows in the table; nil: nobody is to.
+  init(_ plan: ImportPlan, scout: RowScout? = nil) {
     self.plan = plan
+    self.scout = scout
     parser = RecordParser(
       dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
       header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
@@ -89,7 +92,9 @@ final class ColumnBatchBuilder {
   ) throws -> ColumnBatch.Rows {
     guard let encoded else { return .none }
     if let key = plan.keyColumn {
-      return .keyed(try keyedRows(encoded, key, matrix, parsed, chunk))
+      var rows = try keyedRows(encoded, key, matrix, parsed, chunk)
+      rows.scouted = try scout?.look(rows, plan)
+      return .keyed(rows)
     }
     if plan.encodes { return .encoded(encoded) }
     var arena: [UInt8] = []

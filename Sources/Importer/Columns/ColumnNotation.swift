@@ -134,6 +134,8 @@ struct StoredColumn {
   let column: Column
   /// What its values look like.
   let classes: TypeSet
+  /// There may be larger integers than a double holds.
+  let mayHaveLargeIntegers: Bool
   private let table: TableContents
   private let id: UInt32
 
@@ -142,6 +144,7 @@ struct StoredColumn {
     column = table.schema.columns[index]
     id = table.schema.columnIDs[index]
     classes = try table.classes(ofColumn: index)
+    mayHaveLargeIntegers = !classes.isEmpty && table.mayHaveLargeIntegers(inColumn: index)
   }
 
   /// True when every value is the same under another reading; of a text column, when it is one at all.
@@ -205,6 +208,7 @@ extension ColumnTypes.State {
       return
     }
     classes = stored?.classes ?? []
+    mayHaveLargeIntegers = stored?.mayHaveLargeIntegers ?? false
     // In an emptied table a guessed type may be guessed anew.
     if !origin.isGuessed { classes.formUnion(column.class) }
     // Bytes take everything.

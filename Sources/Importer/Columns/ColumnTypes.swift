@@ -18,6 +18,9 @@ struct ColumnTypes: Sendable, Equatable {
     var refusesPoints = false
     /// Everything seen so far, in the table before this import too.
     var classes: TypeSet = []
+    /// The table may have integers that a double does not hold. Nobody looks before a double comes: in a large table that
+    /// takes long, and else it changes nothing.
+    var mayHaveLargeIntegers = false
     /// What was seen up to the end of the sample.
     var sampled: TypeSet = []
     /// The table has had the column's type before this import, so that no sample decides it.
@@ -89,6 +92,26 @@ struct ColumnTypes: Sendable, Equatable {
       copy.states[index].sampled = copy.states[index].classes
     }
     return copy
+  }
+
+  /// Looks for integers in the table that a double does not hold, where that decides about the type.
+  ///
+  /// - Parameters:
+  ///   - columns: what is going to be added.
+  ///   - areThere: looks at the column of a state.
+  mutating func settle(
+    _ columns: [ColumnBatch.ColumnSummary], _ areThere: (_ index: Int) throws -> Bool
+  ) rethrows {
+    for index in states.indices where states[index].mayHaveLargeIntegers {
+      let isNext =
+        index < columns.count && columns[index].sightings.contains { $0.type == .double }
+      guard isNext || states[index].classes.contains(.double) else { continue }
+      if try areThere(index) {
+        states[index].classes.formUnion(.bigInt)
+        if states[index].isKnown { states[index].sampled.formUnion(.bigInt) }
+      }
+      states[index].mayHaveLargeIntegers = false
+    }
   }
 
   /// Adds what a chunk's columns look like; columns beyond those known are new.

@@ -27,6 +27,8 @@ struct KeyedRows: Sendable {
   let earlier: [Int32]
   /// All rows, encoded; nil when batches are too small to have clusters of their own.
   let encoded: EncodedCluster?
+  /// What the parser has found of the keys in the table; nil: it has not looked.
+  var scouted: ScoutedRows?
 
   var rowCount: Int { places.count }
 

@@ -38,7 +38,8 @@ struct TableContents {
 
   func note(_ name: String) -> [UInt8]? { notes(name) }
 
-  /// What a column's stored values look like, from its type and the clusters' minima and maxima.
+  /// What a column's stored values look like, from its type. Of integers nobody looks whether there are larger ones than a double
+  /// holds: see `hasLargeIntegers`.
   func classes(ofColumn index: Int) throws -> TypeSet {
     let column = schema.columns[index]
     let known = seen[schema.columnIDs[index]]
@@ -50,26 +51,35 @@ struct TableContents {
     case .bool, .date, .dateTime, .data, .double: return column.class
     case .int:
       if let known, known.isSubset(of: [.int, .bigInt]) { return known }
-      return try classes(ofIntegers: index)
+      return try hasValues(inColumn: index) ? .int : []
     }
   }
 
-  private func classes(ofIntegers index: Int) throws -> TypeSet {
-    var classes: TypeSet = []
+  /// Whether it is not known yet if a column has larger integers than a double holds.
+  func mayHaveLargeIntegers(inColumn index: Int) -> Bool {
+    let column = schema.columns[index]
+    guard column.type == .int, column.notation == nil else { return false }
+    return !(seen[schema.columnIDs[index]]?.isSubset(of: [.int, .bigInt]) ?? false)
+  }
+
+  /// Whether a column of integers has larger ones than a double holds, by the clusters' minima and maxima.
+  ///
+  /// - Complexity: O(clusters), which a large table has many of.
+  func hasLargeIntegers(inColumn index: Int) throws -> Bool {
+    var found = false
     let limit: Int64 = 1 << 53
     try source.walkLeaves { leaf in
       let stored = try leaf.statistics(id: schema.columnIDs[index])
       guard stored.nullCount < leaf.rowCount else { return true }
-      classes.formUnion(.int)
       guard let bounds = stored.integers, bounds.lowerBound >= -limit,
         bounds.upperBound <= limit
       else {
-        classes.formUnion(.bigInt)
+        found = true
         return false
       }
       return true
     }
-    return classes
+    return found
   }
 
   private func hasValues(inColumn index: Int) throws -> Bool {

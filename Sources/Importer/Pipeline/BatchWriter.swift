@@ -87,6 +87,10 @@ final class BatchWriter {
   private func write(_ batch: ColumnBatch) throws -> Bool {
     try begin()
     tolerances.add(batch.tolerances)
+    // Before any of its rows is in the table.
+    try types.settle(batch.columns) {
+      try destination.hasLargeIntegers(inColumn: plan.identifier($0))
+    }
     let summarizes = try leavesOut(batch)
     if !summarizes { types.add(batch.columns) }
     var done = 0

@@ -5,6 +5,12 @@ final class DatabaseDestination: Destination {
   private let transaction: ImportTransaction
   private let plan: ImportPlan
   private let keyed: KeyedAppender
+  /// What the parsers look their rows up in.
+  let keys: SharedKeyView?
+  /// Bytes of input since it was renewed.
+  private var bytesSinceView = 0
+  /// A version that is held keeps what it alone has from being written over: so much of the input renews it.
+  private static let viewedBytes = 2 << 20
   /// This import's checkpoint as the table has it; nil: it has none yet.
   private var stored: Checkpoint?
   private let truncates: Bool
@@ -24,7 +30,8 @@ final class DatabaseDestination: Destination {
   ) {
     self.transaction = transaction
     self.plan = plan
-    keyed = KeyedAppender(policy, plan)
+    keyed = KeyedAppender(policy, plan, transaction.changes)
+    keys = plan.keyColumn == nil ? nil : SharedKeyView()
     self.expected = expected
     stored = goesOnFrom
     self.truncates = truncates
@@ -48,6 +55,7 @@ final class DatabaseDestination: Destination {
     if transaction.isDisturbed, let stored, try transaction.memory?.contains(stored) == false {
       throw changed()
     }
+    try renewKeys(editor)
     if isFirst {
       if truncates { try transaction.truncate() }
       if expected != nil {
@@ -58,6 +66,15 @@ final class DatabaseDestination: Destination {
       try editor.addGuessed(plan.columns.filter(\.isGuessed).map(\.identifier))
       try setKey(editor)
     }
+  }
+
+  /// Gives the parsers another version to look at, when a good deal has changed since the present one.
+  private func renewKeys(_ editor: TableEditor) throws {
+    guard let keys else { return }
+    if let view = keys.view, bytesSinceView < Self.viewedBytes, !view.isOutdated(editor) { return }
+    guard let view = try transaction.keyView() else { return }
+    keys.view = view
+    bytesSinceView = 0
   }
 
   /// Gives a table its primary key that had none.
@@ -101,6 +118,7 @@ final class DatabaseDestination: Destination {
   func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
     guard let editor = table?.editor else { return KeyedOutcome() }
     try addColumns(rows.columnCount, editor)
+    if range.lowerBound == 0 { bytesSinceView += rows.chunk.byteCount }
     return try keyed.append(rows, range, editor, summarizes: summarizes)
   }
 
@@ -118,6 +136,13 @@ final class DatabaseDestination: Destination {
       try editor.addColumn(Column(plan.name(index), .text))
       try editor.addGuessed([plan.identifier(index)])
     }
+  }
+
+  func hasLargeIntegers(inColumn identifier: UInt32) throws -> Bool {
+    guard let table, let index = table.editor.schema.columnIDs.firstIndex(of: identifier) else {
+      return false
+    }
+    return try TableContents(table).hasLargeIntegers(inColumn: index)
   }
 
   func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool {

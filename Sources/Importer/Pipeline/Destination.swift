@@ -16,6 +16,10 @@ protocol Destination: AnyObject {
   /// - Parameter summarizes: whether the outcome is to say what the columns of the rows look like that
   ///   went into the table.
   func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome
+  /// Whether a column of integers has larger ones than a double holds.
+  ///
+  /// - Parameter identifier: the column's permanent number.
+  func hasLargeIntegers(inColumn identifier: UInt32) throws -> Bool
   /// Makes the batch and its checkpoint one version.
   ///
   /// - Returns: false when it becomes a version later, together with what follows.

@@ -101,6 +101,7 @@ final class NoDestination: Destination {
   func begin() throws { try keys?.begin() }
   func append(_ rows: BatchRows) {}
   func hasConflicts(_ rows: KeyedRows) -> Bool { false }
+  func hasLargeIntegers(inColumn identifier: UInt32) -> Bool { false }
 
   func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
     guard let keys else { return KeyedOutcome(imported: range.count) }

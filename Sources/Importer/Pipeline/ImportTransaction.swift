@@ -23,6 +23,8 @@ final class ImportTransaction {
   private(set) var version: UInt64?
   /// Whether somebody else has written since the import looked.
   private(set) var isDisturbed = false
+  /// What it has done since versions that somebody may look at.
+  let changes = OwnChanges()
 
   init(_ database: Database, _ options: ImportOptions, table: String) {
     self.database = database
@@ -39,6 +41,7 @@ final class ImportTransaction {
   func looks(at version: UInt64) {
     self.version = version
     isDisturbed = false
+    changes.begin(at: version)
   }
 
   /// Begins, unless it is going on.
@@ -52,7 +55,10 @@ final class ImportTransaction {
       } catch EngineError.cancelled {
         throw ImportError.interrupted
       }
-      if transaction?.baseVersion != version { isDisturbed = true }
+      if let base = transaction?.baseVersion, base != version {
+        isDisturbed = true
+        changes.begin(at: base)
+      }
     }
     if let columns {
       if transaction?.tableNames.contains(tableName) == true { return false }
@@ -71,11 +77,18 @@ final class ImportTransaction {
     }
   }
 
+  /// The table as the transaction has found it, for the parsers; nil when it cannot be held.
+  func keyView() throws -> KeyView? {
+    guard let table else { return nil }
+    return try transaction?.keyView(of: table)
+  }
+
   /// Empties the table.
   func truncate() throws {
     guard let table else { return }
     if try table.count > 0 { replacesObjects = true }
     isEmptied = true
+    changes.end()
     try table.deleteAll()
     // What earlier imports brought is gone: none of them is complete any more.
     try memory?.removeAll()
@@ -111,6 +124,7 @@ final class ImportTransaction {
   private func commit() throws {
     end()
     version = try transaction.take()?.commit(durability: durability)
+    if let version { changes.committed(version) }
     // From now on ending would leave a part of the inputs: what the others do is waited for.
     database.turnWaiting = patient
   }

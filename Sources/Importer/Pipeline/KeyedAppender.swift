@@ -26,40 +26,30 @@ final class KeyedAppender {
   private let policy: ConflictPolicy
   private let plan: ImportPlan
   private let builder = ClusterBuilder()
-  private var order: ColumnOrder?
+  private let changes: OwnChanges
 
   /// Bytes of changed rows that are held before they are written.
   private static let heldBytes = 1 << 20
 
-  init(_ policy: ConflictPolicy, _ plan: ImportPlan) {
+  init(_ policy: ConflictPolicy, _ plan: ImportPlan, _ changes: OwnChanges) {
     self.policy = policy
     self.plan = plan
+    self.changes = changes
   }
 
-  /// Where each of the table's columns lies in a row of the input; nil: nowhere.
-  private struct ColumnOrder {
-    let columnCount: Int
-    let identifiers: [UInt32]
-    let positions: [Int?]
+  private func rule(_ rows: KeyedRows, _ editor: TableEditor) -> ReplacementRule {
+    ReplacementRule(editor.schema, plan, columnCount: rows.columnCount, policy)
   }
 
-  private func positions(_ rows: KeyedRows, _ schema: TableSchema) -> [Int?] {
-    if let order, order.columnCount == rows.columnCount, order.identifiers == schema.columnIDs {
-      return order.positions
-    }
-    var found: [UInt32: Int] = [:]
-    for index in 0..<rows.columnCount { found[plan.identifier(index)] = index }
-    let order = ColumnOrder(
-      columnCount: rows.columnCount, identifiers: schema.columnIDs,
-      positions: schema.columnIDs.map { found[$0] })
-    self.order = order
-    return order.positions
+  /// What the parser has found, if it still holds.
+  private func scouted(_ rows: KeyedRows) -> ScoutedRows? {
+    rows.scouted.flatMap { changes.hold(since: $0.version) ? $0 : nil }
   }
 
   /// Whether any of the rows has a key that is there already, or that a row before it has.
   func hasConflicts(_ rows: KeyedRows, _ editor: TableEditor) throws -> Bool {
     if !rows.earlier.isEmpty { return true }
-    return try find(Array(0..<rows.rowCount), rows, editor).contains { $0 >= 0 }
+    return try find(0..<rows.rowCount, rows, editor).contains { $0 >= 0 }
   }
 
   /// Adds rows to the table, or does with them what the policy says.
@@ -69,7 +59,7 @@ final class KeyedAppender {
   func append(
     _ rows: KeyedRows, _ range: Range<Int>, _ editor: TableEditor, summarizes: Bool
   ) throws -> KeyedOutcome {
-    var found = try find(Array(range), rows, editor)
+    var found = try find(range, rows, editor)
     func isRepeated(_ row: Int) -> Bool {
       !rows.earlier.isEmpty && Int(rows.earlier[row]) >= range.lowerBound
     }
@@ -92,33 +82,69 @@ final class KeyedAppender {
     }
     // Keys that have come in with a row before them.
     let repeated = known.filter { found[$0 - range.lowerBound] < 0 }
-    for (row, object) in zip(repeated, try find(repeated, rows, editor)) {
+    for (row, object) in zip(repeated, try find(repeated, rows, [], editor)) {
       found[row - range.lowerBound] = object
     }
-    let objects = known.map { (row: $0, object: found[$0 - range.lowerBound]) }
+    var objects = known.map { (row: $0, object: found[$0 - range.lowerBound]) }
     if policy == .error {
       outcome.conflicts = objects
     } else {
+      leaveOutSame(&objects, rows, editor)
+      outcome.unchanged = known.count - objects.count
       try change(objects, rows, editor, &outcome)
     }
     return outcome
   }
 
-  // MARK: New rows
+  // MARK: Keys
 
-  private func find(_ wanted: [Int], _ rows: KeyedRows, _ editor: TableEditor) throws -> [Int64] {
+  /// The objects that have the keys of some rows, or -1. Those that the parser has not found are looked up in what it has
+  /// not looked through.
+  private func find(
+    _ range: Range<Int>, _ rows: KeyedRows, _ editor: TableEditor
+  ) throws -> [Int64] {
+    guard let scouted = scouted(rows) else { return try find(Array(range), rows, [], editor) }
+    if range.lowerBound == 0 {
+      try editor.noteLookedUp(scouted.lookedUp, in: scouted.lookedThrough)
+    }
+    var found = Array(scouted.found[range])
+    let others = range.filter { scouted.found[$0] < 0 }
+    let objects = try find(others, rows, scouted.lookedThrough, editor)
+    for (row, object) in zip(others, objects) { found[row - range.lowerBound] = object }
+    return found
+  }
+
+  /// - Parameter passedOver: large runs of the index in which they are not.
+  private func find(
+    _ wanted: [Int], _ rows: KeyedRows, _ passedOver: [BlockReference], _ editor: TableEditor
+  ) throws -> [Int64] {
     var found = [Int64](repeating: -1, count: wanted.count)
     if wanted.isEmpty { return found }
     let keys = wanted.map(rows.key)
     try rows.withBase { _, base in
       try keys.withUnsafeBufferPointer { keys in
         try found.withUnsafeMutableBufferPointer {
-          try editor.find(base: base, keys: keys, into: $0)
+          try editor.find(base: base, keys: keys, passingOver: passedOver, into: $0)
         }
       }
     }
     return found
   }
+
+  /// Takes rows out that would change nothing of their objects, as far as the parser has found that out and it still holds.
+  private func leaveOutSame(
+    _ known: inout [(row: Int, object: Int64)], _ rows: KeyedRows, _ editor: TableEditor
+  ) {
+    // Of several rows of one object each changes what the next one meets.
+    guard let scouted = scouted(rows), !scouted.isSame.isEmpty, rows.earlier.isEmpty,
+      scouted.rule == rule(rows, editor)
+    else { return }
+    known.removeAll {
+      scouted.isSame[$0.row] && changes.isUnchanged($0.object, since: scouted.version)
+    }
+  }
+
+  // MARK: New rows
 
   private func appendNew(
     _ fresh: [Int], _ rows: KeyedRows, _ editor: TableEditor, summarizes: Bool
@@ -135,7 +161,7 @@ final class KeyedAppender {
       try append(cluster, fresh, rows, editor)
     } else {
       // Few rows fill up shared clusters.
-      let positions = positions(rows, editor.schema)
+      let positions = rule(rows, editor).positions
       var spans: [TextSpan] = []
       spans.reserveCapacity(fresh.count * positions.count)
       for row in fresh {
@@ -202,22 +228,25 @@ final class KeyedAppender {
         groups.append(index..<index + 1)
       }
     }
-    let positions = positions(rows, editor.schema)
-    let others: RowChanges.OtherColumns =
-      policy == .update ? .kept : .replaced(by: editor.defaults)
+    let rule = rule(rows, editor)
     while !groups.isEmpty {
       let objects = groups.map { sorted[$0.lowerBound].object }
       var next = 0
       while next < groups.count {
         var changes = RowChanges()
         try rows.withBase { memory, _ in
-          let sweep = ObjectSweep(editor, columns: Array(positions.indices))
+          let sweep = ObjectSweep(editor, columns: Array(rule.positions.indices))
           try sweep.run(objects, from: next) { place, present in
             let row = sorted[groups[place].lowerBound].row
             let isChanged = try changes.add(
-              rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount], memory, positions,
-              others: others, inputColumns: plan.columns.count, of: objects[place], present)
-            if isChanged { outcome.updated += 1 } else { outcome.unchanged += 1 }
+              rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount], memory, rule,
+              of: objects[place], present)
+            if isChanged {
+              outcome.updated += 1
+              self.changes.change(objects[place])
+            } else {
+              outcome.unchanged += 1
+            }
             next = place + 1
             return changes.byteCount <= Self.heldBytes
           }

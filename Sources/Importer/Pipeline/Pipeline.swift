@@ -10,13 +10,20 @@ enum Pipeline {
   private static let bytesInFlight = 4 << 20
 
   /// - Parameters:
+  ///   - keys: where parsers find the version of the table to look their rows up in; nil: they do not.
   ///   - isSmall: whether the input is a chunk or two: one thread cuts and parses it.
   ///   - times: told what reading and writing took, but for a small input, where asking would.
   /// - Throws: what the reader, a parser or the writer failed with; what was committed before stays.
   static func run(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions,
-    isSmall: Bool, writer: BatchWriter, threads: PipelineThreads, times: SerialTimes
+    keys: SharedKeyView?, isSmall: Bool, writer: BatchWriter, threads: PipelineThreads,
+    times: SerialTimes
   ) throws {
+    let builder: @Sendable () -> ColumnBatchBuilder = { [policy = options.conflictPolicy] in
+      ColumnBatchBuilder(plan, scout: keys.map { RowScout($0, policy) })
+    }
+    // What is held only for the parsers keeps pages of the file from being used again.
+    defer { keys?.view = nil }
     let queue = OrderedQueue<Chunk, ColumnBatch>(
       window: options.parsers + options.queue, byteLimit: bytesInFlight)
     // A pipe that gives no more must not keep an import from ending that has failed.
@@ -24,10 +31,10 @@ enum Pipeline {
     let parsers = isSmall ? 0 : max(1, options.parsers)
     try threads.run(1 + parsers) { number in
       if number > 0 {
-        parse(queue, plan)
+        parse(queue, builder())
       } else {
         read(
-          splitter, plan, options.limit, into: queue, parses: parsers == 0,
+          splitter, plan, options.limit, builder(), into: queue, parses: parsers == 0,
           times: isSmall ? nil : times)
       }
     } meanwhile: {
@@ -43,11 +50,10 @@ enum Pipeline {
   ///
   /// - Parameter parses: whether there is nobody else to do it.
   private static func read(
-    _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?,
+    _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?, _ builder: ColumnBatchBuilder,
     into queue: OrderedQueue<Chunk, ColumnBatch>, parses: Bool, times: SerialTimes?
   ) {
     let most = mostRecords(plan)
-    let builder = ColumnBatchBuilder(plan)
     var stretch = times.map { _ in SerialTimes.Stretch() }
     defer { if let times, let stretch { times.addReader(stretch) } }
     func help(_ input: Chunk) -> Result<ColumnBatch, any Error> {
@@ -100,8 +106,9 @@ enum Pipeline {
   }
 
   /// A parser thread.
-  private static func parse(_ queue: OrderedQueue<Chunk, ColumnBatch>, _ plan: ImportPlan) {
-    let builder = ColumnBatchBuilder(plan)
+  private static func parse(
+    _ queue: OrderedQueue<Chunk, ColumnBatch>, _ builder: ColumnBatchBuilder
+  ) {
     while let (index, chunk) = queue.take() {
       queue.deliver(index, Result { try builder.build(chunk) })
     }

@@ -58,6 +58,48 @@ import TestSupport
     #expect(late.columns[0].nulls == 1499)
   }
 
+  /// Whether a column that gets doubles becomes one of them depends on integers that came long before, which nobody looks for
+  /// until then.
+  @Test(arguments: ["9007199254740993", "9007199254740992"], [ConflictPolicy.error, .update])
+  func doublesAfterIntegers(integer: String, policy: ConflictPolicy) throws {
+    let type = integer.hasSuffix("3") ? "text" : "double"
+    func change(_ options: inout ImportOptions) {
+      options.key = "id"
+      options.conflictPolicy = policy
+      options.batchSize = .records(2)
+    }
+    let first = "id,n\na,1\nb,\(integer)\nc,3\n"
+    let second = "id,n\nd,4\ne,5\nf,6\ng,0.5\nh,7\n"
+    // In one run, in two, and in one that was interrupted.
+    for way in 0..<3 {
+      let folder = try ImportFolder()
+      if way == 0 {
+        try folder.write("u.csv", Array(second.utf8))
+        try folder.importCSV(first) {
+          change(&$0)
+          $0.inputs.append(folder.path("u.csv"))
+        }
+      } else {
+        try folder.importCSV(first, change)
+        #expect(try folder.types() == "id text, n int")
+        if way == 2 {
+          let report = try folder.importCSV(second, as: "u.csv") {
+            change(&$0)
+            $0.shouldStop = { true }
+          }
+          #expect(report.isInterrupted)
+        }
+        try folder.importCSV(second, as: "u.csv") {
+          change(&$0)
+          $0.resume = way == 2
+        }
+      }
+      #expect(try folder.types() == "id text, n \(type)", "\(way)")
+      #expect(try folder.exportText() == first + second.dropFirst(5))
+      try folder.expectSound()
+    }
+  }
+
   @Test(arguments: [
     ("1\n2", "int"), ("1\n2.5", "double"), ("1\n\n2", "int"), ("NaN\n4.1", "double"),
     ("true\nfalse", "bool"), ("true\n1", "text"), ("2018-08-03\n2019-01-01", "date"),

@@ -1,0 +1,72 @@
+import Engine
+
+/// Which values an object gets from a row of an input that has its key.
+struct ReplacementRule: Sendable, Equatable {
+  /// What becomes of columns that the input does not have.
+  enum OtherColumns: Sendable, Equatable {
+    case kept
+    /// They get these spellings; nil: null.
+    case replaced(by: [[UInt8]?])
+  }
+
+  /// Where each of the table's columns lies in a row; nil: nowhere.
+  let positions: [Int?]
+  let others: OtherColumns
+  /// Columns of a row from here on take surplus fields.
+  let inputColumns: Int
+
+  /// - Parameter columnCount: of the rows.
+  init(_ schema: TableSchema, _ plan: ImportPlan, columnCount: Int, _ policy: ConflictPolicy) {
+    var found: [UInt32: Int] = [:]
+    for index in 0..<columnCount { found[plan.identifier(index)] = index }
+    positions = schema.columnIDs.map { found[$0] }
+    others = policy == .update ? .kept : .replaced(by: schema.defaults)
+    inputColumns = plan.columns.count
+  }
+
+  /// Columns whose values may become others; not the primary key, by which the object was found.
+  func changingColumns(_ schema: TableSchema) -> [Int] {
+    positions.indices.filter { column in
+      if column == schema.keyColumn { return false }
+      if case .kept = others { return positions[column] != nil }
+      return true
+    }
+  }
+
+  /// Calls `body` with what a column gets: its bytes, nil for null, or that it keeps its value.
+  ///
+  /// - Parameters:
+  ///   - fields: the row, whose offsets count from the start of `memory`.
+  func withValue<Result>(
+    _ column: Int, _ fields: ArraySlice<TextSpan>, _ memory: UnsafeRawBufferPointer,
+    _ body: (_ bytes: UnsafeRawBufferPointer?, _ isKept: Bool) throws -> Result
+  ) rethrows -> Result {
+    guard let position = positions[column] else {
+      guard case .replaced(let defaults) = others else { return try body(nil, true) }
+      guard let spelling = defaults[column] else { return try body(nil, false) }
+      return try spelling.withUnsafeBytes { try body($0, false) }
+    }
+    let span = fields[fields.startIndex + position]
+    // A record without a surplus field says nothing about its column.
+    if span.isNull {
+      var keepsMissing = false
+      if case .kept = others { keepsMissing = position >= inputColumns }
+      return try body(nil, keepsMissing)
+    }
+    let start = Int(span.offset)
+    return try body(
+      UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)]), false)
+  }
+
+  /// Whether a column's value would become another.
+  func changes(
+    _ present: UnsafeRawBufferPointer?, _ column: Int, _ fields: ArraySlice<TextSpan>,
+    _ memory: UnsafeRawBufferPointer
+  ) -> Bool {
+    withValue(column, fields, memory) { bytes, isKept in
+      if isKept { return false }
+      guard let present, let bytes else { return present != nil || bytes != nil }
+      return !TableEditor.areEqual(present, bytes)
+    }
+  }
+}

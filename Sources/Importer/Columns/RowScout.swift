@@ -1,0 +1,110 @@
+import Engine
+
+/// What a parser has found out about the rows of a chunk in a version of the table, which others may have followed since.
+struct ScoutedRows: Sendable {
+  let version: UInt64
+  /// For each row the object that has its key in that version, or -1: the key is in none of the runs that were looked
+  /// through, and may still be in others.
+  let found: [Int64]
+  let lookedThrough: [BlockReference]
+  /// How many keys were looked up there.
+  let lookedUp: Int
+  /// Whether each row would change nothing of its object; empty: nobody has compared.
+  let isSame: [Bool]
+  /// What they were compared by.
+  let rule: ReplacementRule?
+}
+
+/// The version of a table in which parsers look keys up, as the writer hands it out.
+///
+/// Thread rule: any thread.
+final class SharedKeyView: @unchecked Sendable {
+  // @unchecked: guarded by `lock`.
+  private let lock = Lock()
+  private var present: KeyView?
+
+  /// The newest that there is; nil: none is to be looked at.
+  var view: KeyView? {
+    get { lock.withLock { present } }
+    set {
+      // Let go of outside of the lock: that may be the last one of its version.
+      let old = lock.withLock {
+        let old = present
+        present = newValue
+        return old
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+}
+
+/// A parser's look for its rows in the table, so that the writer need not: each key by itself, and, where rows of known keys
+/// replace what is there, whether there is anything to replace.
+///
+/// Thread rule: confined; one for each parser thread.
+final class RowScout {
+  private let shared: SharedKeyView
+  private let policy: ConflictPolicy
+  private let scout = KeyScout()
+
+  init(_ shared: SharedKeyView, _ policy: ConflictPolicy) {
+    self.shared = shared
+    self.policy = policy
+  }
+
+  /// What is known of some rows; nil when there is no version to look at, or its key is another column.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  func look(_ rows: KeyedRows, _ plan: ImportPlan) throws -> ScoutedRows? {
+    guard let view = shared.view, rows.rowCount > 0 else { return nil }
+    let schema = view.table.schema
+    guard let key = schema.keyColumn, schema.columnIDs[key] == plan.identifier(rows.keyColumn)
+    else {
+      return nil
+    }
+    var found = [Int64](repeating: -1, count: rows.rowCount)
+    let keys = (0..<rows.rowCount).map(rows.key)
+    let lookedUp = try rows.withBase { _, base in
+      try keys.withUnsafeBufferPointer { keys in
+        try found.withUnsafeMutableBufferPointer {
+          try scout.find(view, base: base, keys: keys, into: $0)
+        }
+      }
+    }
+    var isSame: [Bool] = []
+    var rule: ReplacementRule?
+    if !policy.leavesOut {
+      let own = ReplacementRule(schema, plan, columnCount: rows.columnCount, policy)
+      isSame = try compare(rows, found, own, view)
+      rule = own
+    }
+    scout.limitMapping(view, bytes: 0)
+    return ScoutedRows(
+      version: view.version, found: found, lookedThrough: view.largeRuns, lookedUp: lookedUp,
+      isSame: isSame, rule: rule)
+  }
+
+  private func compare(
+    _ rows: KeyedRows, _ found: [Int64], _ rule: ReplacementRule, _ view: KeyView
+  ) throws -> [Bool] {
+    var known = (0..<rows.rowCount).filter { found[$0] >= 0 }
+    if known.isEmpty { return [] }
+    if !zip(known, known.dropFirst()).allSatisfy({ found[$0] <= found[$1] }) {
+      known.sort { (found[$0], $0) < (found[$1], $1) }
+    }
+    var isSame = [Bool](repeating: false, count: rows.rowCount)
+    let columns = rule.changingColumns(view.table.schema)
+    try rows.withBase { memory, _ in
+      try ObjectSweep(view.table, columns: columns).run(known.map { found[$0] }) { place, present in
+        let row = known[place]
+        guard let present else { return true }
+        let fields = rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount]
+        isSame[row] = !columns.indices.contains {
+          rule.changes(present.field($0), columns[$0], fields, memory)
+        }
+        return true
+      }
+    }
+    return isSame
+  }
+}
