@@ -52,8 +52,8 @@ package struct ClusterSampler {
     result.before = size.total
     var groups = ClusterGroups(tree, clusterRows: limits.clusterRows)
     if size.total <= limits.wholeBytes {
-      while let round = try groups.next(1) {
-        let encoded = try encode(round, columns)
+      while let group = try groups.next() {
+        let encoded = try encode([group], columns)
         result.after += encoded.reduce(0) { $0 + $1.after }
         result.objects += encoded.reduce(0) { $0 + $1.objects }
       }
@@ -83,8 +83,7 @@ package struct ClusterSampler {
     var chosen = Chosen()
     var next = 0
     var position = 0
-    while next < marks.count, let round = try groups.next(1) {
-      let group = round[0]
+    while next < marks.count, let group = try groups.next() {
       let sizes = try group.map { try blocks.byteCount(ofLeaf: $0, end: end) }
       defer { position += sizes.reduce(0, +) }
       var start = position

@@ -103,23 +103,29 @@ package struct Compactor {
     let editor = try TreeEditor(
       reader: TreeReader(blocks: targetBlocks, root: .empty, end: 0), clusters: store,
       limits: limits)
-    var groups = ClusterGroups(TreeReader(blocks: blocks, root: table.root, end: end))
-    let columns = schema.columnIDs
+    var parts = ClusterParts(
+      ClusterGroups(TreeReader(blocks: blocks, root: table.root, end: end)), schema.columnIDs,
+      shouldStop)
     let blocks = blocks
-    while let round = try groups.next(team.size) {
-      if shouldStop() { throw EngineError.cancelled }
-      let parts = round.flatMap { group in columns.map { (group: group, column: $0) } }
-      let encoded = try team.map(parts) { part, merger in
-        try merger.encode(column: part.column, of: part.group, blocks, end: end)
+    var columns: [EncodedColumn] = []
+    var digest: [ClusterMerger.Digest] = []
+    try team.forEach(window: parts.window(team.size), { try parts.next() }) { part, merger in
+      guard let column = part.column else {
+        return MergedPart.keys(
+          try ClusterMerger.keyOffsets(of: part.group, blocks, end: end), part.group)
       }
-      for (index, group) in round.enumerated() {
-        let offsets = try ClusterMerger.keyOffsets(of: group, blocks, end: end)
-        let own = encoded[index * columns.count..<(index + 1) * columns.count]
-        digests.append([ClusterMerger.digest(ofKeys: offsets)] + own.map(\.digest))
-        let cluster = try builder.assemble(
-          own.map(\.column), rowCount: offsets.count, keyOffsets: offsets)
+      return .column(try merger.encode(column: column, of: part.group, blocks, end: end))
+    } consume: { part in
+      switch part {
+      case .column((let column, let found)):
+        columns.append(column)
+        digest.append(found)
+      case .keys(let offsets, let group):
+        digests.append([ClusterMerger.digest(ofKeys: offsets)] + digest)
+        let cluster = try builder.assemble(columns, rowCount: offsets.count, keyOffsets: offsets)
         try editor.append(try store.write(cluster, firstKey: group[0].firstKey))
         for entry in group { blocks.forget(entry, end: end) }
+        (columns, digest) = ([], [])
       }
     }
     let index = try copyIndex(of: table, schema)
@@ -184,6 +190,12 @@ package struct Compactor {
       reason: "\(problem); the file was left as it is")
   }
 
+  /// What a thread makes of a part of a cluster: an encoded column, or the keys, which come last.
+  private enum MergedPart: Sendable {
+    case column((column: EncodedColumn, digest: ClusterMerger.Digest))
+    case keys([Int64], [NodeEntry])
+  }
+
   private func commit(_ record: VersionRecord, _ identity: DatabaseIdentity) throws {
     let end = Int(record.end)
     if try target.length() != end { try target.resize(to: end) }
@@ -201,27 +213,28 @@ package struct Compactor {
     var index = 0
     for table in copy.catalogue.tables {
       let schema = try TableSchema(decoding: blocks.block(table.schema, end: record.end))
-      var groups = ClusterGroups(
-        TreeReader(blocks: blocks, root: table.root, end: record.end), clustersEach: 1)
-      let columns = schema.columnIDs
-      while let round = try groups.next(team.size) {
-        if shouldStop() { throw EngineError.cancelled }
-        let parts = round.flatMap { group in columns.map { (entry: group[0], column: $0) } }
-        let found = try team.map(parts) { part, merger in
-          try merger.digest(column: part.column, of: part.entry, blocks, end: record.end)
+      var parts = ClusterParts(
+        ClusterGroups(
+          TreeReader(blocks: blocks, root: table.root, end: record.end), clustersEach: 1),
+        schema.columnIDs, shouldStop)
+      var digest: [ClusterMerger.Digest] = []
+      try team.forEach(window: parts.window(team.size), { try parts.next() }) { part, merger in
+        let entry = part.group[0]
+        if let column = part.column {
+          return try (merger.digest(column: column, of: entry, blocks, end: record.end), nil)
         }
-        for (place, group) in round.enumerated() {
-          let offsets = try ClusterMerger.keyOffsets(of: group, blocks, end: record.end)
-          let own = found[place * columns.count..<(place + 1) * columns.count]
-          let digest = [ClusterMerger.digest(ofKeys: offsets)] + own
-          guard index < digests.count, digest == digests[index] else {
-            throw EngineError.damaged(
-              path: target.path, where: "cluster at offset \(group[0].reference.offset)",
-              reason: "the compacted copy does not read back as it was written")
-          }
-          index += 1
-          blocks.forget(group[0], end: record.end)
+        let offsets = try ClusterMerger.keyOffsets(of: part.group, blocks, end: record.end)
+        return (ClusterMerger.digest(ofKeys: offsets), entry)
+      } consume: { (found: ClusterMerger.Digest, entry: NodeEntry?) in
+        guard let entry else { return digest.append(found) }
+        guard index < digests.count, [found] + digest == digests[index] else {
+          throw EngineError.damaged(
+            path: target.path, where: "cluster at offset \(entry.reference.offset)",
+            reason: "the compacted copy does not read back as it was written")
         }
+        index += 1
+        blocks.forget(entry, end: record.end)
+        digest = []
       }
       try verifyIndexes(of: table, schema, end: record.end)
     }
@@ -229,52 +242,5 @@ package struct Compactor {
       throw EngineError.damaged(
         path: target.path, where: "the tree", reason: "clusters are missing from the copy")
     }
-  }
-}
-
-/// A tree's leaves in order, as groups that are merged into one cluster each.
-struct ClusterGroups {
-  private let tree: TreeReader
-  private var cursor: ClusterCursor
-  private var next: NodeEntry?
-  private let clustersEach: Int
-  private let clusterRows: Int
-  private var started = false
-
-  init(
-    _ tree: TreeReader, clustersEach: Int = .max, clusterRows: Int = Compactor.clusterRows
-  ) {
-    self.tree = tree
-    self.clusterRows = clusterRows
-    cursor = tree.clusters()
-    self.clustersEach = clustersEach
-  }
-
-  /// The next `count` groups, or as many as there are; nil after the last.
-  mutating func next(_ count: Int) throws -> [[NodeEntry]]? {
-    var round: [[NodeEntry]] = []
-    while round.count < count, let group = try nextGroup() { round.append(group) }
-    return round.isEmpty ? nil : round
-  }
-
-  private mutating func nextGroup() throws -> [NodeEntry]? {
-    if !started {
-      started = true
-      next = try cursor.next()?.entry
-    }
-    var group: [NodeEntry] = []
-    var rows: UInt64 = 0
-    var bytes = 0
-    while let entry = next, group.count < clustersEach {
-      // Counts come from the file: none is near overflow once it is compared with the limit.
-      let (sum, overflow) = rows.addingReportingOverflow(entry.count)
-      let fits = !overflow && sum <= clusterRows
-      bytes += try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
-      guard group.isEmpty || (fits && bytes <= Compactor.clusterBytes) else { break }
-      rows = sum
-      group.append(entry)
-      next = try cursor.next()?.entry
-    }
-    return group.isEmpty ? nil : group
   }
 }

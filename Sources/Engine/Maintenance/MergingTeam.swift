@@ -1,6 +1,6 @@
-/// Threads that each have a `ClusterMerger`, for work on a few clusters at a time.
+/// Threads that each have a `ClusterMerger`, for work on clusters.
 ///
-/// Thread rule: confined to the thread that calls `map`.
+/// Thread rule: confined to the thread that calls `forEach`.
 final class MergingTeam {
   private let mergers: [ClusterMerger]
 
@@ -8,29 +8,65 @@ final class MergingTeam {
 
   var size: Int { mergers.count }
 
-  /// Calls `work` for each item, on as many threads as the team has, and returns the results in order.
-  /// A thread that is done with an item takes the next, so that long ones should come first. Where the system has no
-  /// room for a thread, those that there are do its work.
+  /// Calls `work` for each item, on as many threads as the team has, and `consume` with the results, in the order of the
+  /// items. Nobody waits for the slowest of a round: whoever is done with an item takes the next. Where the system has
+  /// no room for a thread, those that there are do its work.
   ///
-  /// - Throws: what `work` threw for the first item that failed.
-  func map<Item: Sendable, Output: Sendable>(
-    _ items: [Item],
-    _ work: @escaping @Sendable (Item, ClusterMerger) throws -> Output
-  ) throws -> [Output] {
-    let list = WorkList<Item, Output>(items)
+  /// - Parameters:
+  ///   - window: items at most that are taken from `next` and not consumed yet, which bounds memory.
+  ///   - next: the items; nil behind the last. Called by the calling thread, as `consume` is.
+  ///   - work: called on any of the threads.
+  /// - Throws: what `next` and `consume` throw, and what `work` threw for the first item that failed; then no other is
+  ///   begun.
+  func forEach<Item: Sendable, Output: Sendable>(
+    window: Int, _ next: () throws -> Item?,
+    _ work: @escaping @Sendable (Item, ClusterMerger) throws -> Output,
+    consume: (Output) throws -> Void
+  ) throws {
+    let list = WorkList<Item, Output>()
     var threads: [Thread] = []
-    defer { for thread in threads { thread.join() } }
-    for merger in mergers.dropFirst().prefix(max(0, items.count - 1)) {
-      let hand = Hand(merger)
-      guard
-        let thread = try? Thread(name: "compaction", { list.run { try work($0, hand.merger) } })
-      else { break }
-      threads.append(thread)
+    defer {
+      list.end()
+      for thread in threads { thread.join() }
     }
-    list.run { try work($0, mergers[0]) }
-    for thread in threads { thread.join() }
-    threads = []
-    return try list.results()
+    var item = try next()
+    var (given, consumed) = (0, 0)
+    while true {
+      while given - consumed < max(1, window), let some = item {
+        list.add(some)
+        given += 1
+        item = try next()
+        // Not before there is work for it.
+        if given > threads.count + 1, threads.count + 1 < mergers.count {
+          let hand = Hand(mergers[threads.count + 1])
+          if let thread = try? Thread(
+            name: "compaction", { list.work { try work($0, hand.merger) } })
+          {
+            threads.append(thread)
+          }
+        }
+      }
+      if consumed == given { return }
+      switch list.outcomeOrItem(consumed) {
+      case .outcome(let outcome):
+        consumed += 1
+        try consume(outcome.get())
+      case .item(let index, let item):
+        list.note(Result { try work(item, mergers[0]) }, of: index)
+      }
+    }
+  }
+
+  /// Calls `work` for each item, on as many threads as the team has, and returns the results in order.
+  ///
+  /// - Throws: as `forEach`.
+  func map<Item: Sendable, Output: Sendable>(
+    _ items: [Item], _ work: @escaping @Sendable (Item, ClusterMerger) throws -> Output
+  ) throws -> [Output] {
+    var left = items.makeIterator()
+    var outputs: [Output] = []
+    try forEach(window: items.count, { left.next() }, work) { outputs.append($0) }
+    return outputs
   }
 }
 
@@ -42,52 +78,85 @@ private final class Hand: @unchecked Sendable {
 }
 
 /// Items that several threads take one after the other, and what came of each.
+///
+/// Thread rule: any thread; `add`, `outcomeOrItem` and `end` are one thread's.
 private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Sendable {
-  // @unchecked: `next` and `outcomes` are guarded by `lock`.
-  private let items: [Item]
+  enum Turn {
+    case outcome(Result<Output, any Error>)
+    case item(Int, Item)
+  }
+
+  // @unchecked: everything is guarded by `lock`.
   private let lock = Lock()
-  private var next = 0
-  private var outcomes: [Result<Output, any Error>?]
+  /// Those that nobody has taken begin at `head`.
+  private var items: [Item] = []
+  private var head = 0
+  /// Of the item at `head`.
+  private var number = 0
+  private var outcomes: [Int: Result<Output, any Error>] = [:]
+  private var isEnded = false
 
-  init(_ items: [Item]) {
-    self.items = items
-    outcomes = items.map { _ in nil }
-  }
-
-  /// Works until nothing is left, or something has failed.
-  func run(_ work: (Item) throws -> Output) {
-    while let index = take() {
-      let outcome = Result { try work(items[index]) }
-      lock.withLock {
-        outcomes[index] = outcome
-        if case .failure = outcome { next = items.count }
-      }
-    }
-  }
-
-  private func take() -> Int? {
+  func add(_ item: Item) {
     lock.withLock {
-      guard next < items.count else { return nil }
-      next += 1
-      return next - 1
+      items.append(item)
+      lock.wakeAll()
     }
   }
 
-  /// To be called when all threads are done.
-  func results() throws -> [Output] {
-    try lock.withLock {
-      if let failed = outcomes.first(where: { $0?.isFailure == true }) ?? nil {
-        _ = try failed.get()
+  /// There will be no more items, and those that nobody has taken are left.
+  func end() {
+    lock.withLock {
+      isEnded = true
+      (items, head) = ([], 0)
+      lock.wakeAll()
+    }
+  }
+
+  func note(_ outcome: Result<Output, any Error>, of index: Int) {
+    lock.withLock {
+      outcomes[index] = outcome
+      lock.wakeAll()
+    }
+  }
+
+  /// What came of an item; else another one to be worked on meanwhile. Waits while there is neither.
+  func outcomeOrItem(_ index: Int) -> Turn {
+    lock.withLock {
+      while true {
+        if let outcome = outcomes.removeValue(forKey: index) { return .outcome(outcome) }
+        if let (index, item) = take() { return .item(index, item) }
+        lock.wait()
       }
-      return try outcomes.compactMap { try $0?.get() }
     }
   }
-}
 
-extension Result {
-  fileprivate var isFailure: Bool {
-    if case .failure = self { return true }
-    return false
+  /// Works until the end.
+  func work(_ body: (Item) throws -> Output) {
+    while let (index, item) = next() { note(Result { try body(item) }, of: index) }
+  }
+
+  private func next() -> (Int, Item)? {
+    lock.withLock {
+      while true {
+        if let taken = take() { return taken }
+        if isEnded { return nil }
+        lock.wait()
+      }
+    }
+  }
+
+  /// With the lock held.
+  private func take() -> (Int, Item)? {
+    guard head < items.count else { return nil }
+    let taken = (number, items[head])
+    number += 1
+    head += 1
+    // Now and then, so that a long list is not moved for each item.
+    if head * 2 >= items.count {
+      items.removeFirst(head)
+      head = 0
+    }
+    return taken
   }
 }
 

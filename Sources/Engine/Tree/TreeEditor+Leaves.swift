@@ -127,47 +127,6 @@ extension TreeEditor {
     }
   }
 
-  /// Joins neighbouring leaves that have few rows together, as deleting leaves them.
-  ///
-  /// The last ones of all are left alone: they came by appending, and `joinTail` makes them larger. So are leaves with an
-  /// overlay, which is small beside its cluster.
-  func joinSmall(_ entries: inout [NodeEntry], isLast: Bool) throws {
-    let end = max(0, entries.count - (isLast ? limits.newLeaves : 0))
-    let most = UInt64(limits.smallRows)
-    func isShort(_ index: Int, after count: UInt64) -> Bool {
-      count + entries[index].count <= most && !entries[index].reference.isOverlay
-    }
-    guard
-      (1..<max(end, 1)).contains(where: {
-        isShort($0 - 1, after: 0) && isShort($0, after: entries[$0 - 1].count)
-      })
-    else { return }
-    var joined: [NodeEntry] = []
-    var first = 0
-    while first < end {
-      var last = first + 1
-      var (count, bytes) = (entries[first].count, try clusters.byteCount(ofLeaf: entries[first]))
-      while last < end, isShort(first, after: 0), isShort(last, after: count) {
-        bytes += try clusters.byteCount(ofLeaf: entries[last])
-        // Decoded, a cluster is a few times its size in the file.
-        guard bytes < limits.clusterBytes / 4 else { break }
-        count += entries[last].count
-        last += 1
-      }
-      if last == first + 1 {
-        joined.append(entries[first])
-      } else {
-        let rows = try clusters.openRows(entries[first])
-        for entry in entries[first + 1..<last] {
-          try rows.rows.append(clusters.openRows(entry).rows)
-        }
-        joined += try clusters.close(rows, limits: limits)
-      }
-      first = last
-    }
-    entries.replaceSubrange(..<end, with: joined)
-  }
-
   private func markChanged(_ node: EditNode) {
     node.isChanged = true
     for case .node(let inner) in node.children.map(\.content) { markChanged(inner) }

@@ -39,7 +39,7 @@ package final class TreeEditor {
   let clusters: ClusterStore
   let limits: Limits
   var root: EditNode?
-  private(set) var openCount = 0
+  var openCount = 0
   private var overlayMemory = 0
   private(set) package var count: UInt64
   /// Grows with every change to the table's objects.
@@ -69,7 +69,7 @@ package final class TreeEditor {
   // MARK: Finding
 
   /// The way from the root to a cluster's place: nodes, and the index taken in each.
-  private typealias Path = [(node: EditNode, index: Int)]
+  typealias Path = [(node: EditNode, index: Int)]
 
   private func path(choosing choose: (EditNode) -> Int?) throws -> Path? {
     var path: Path = []
@@ -224,42 +224,6 @@ package final class TreeEditor {
     return try changeRows(path, body)
   }
 
-  /// Joins the last clusters that small transactions have filled where there are enough of them for one four times as large,
-  /// then those of that size, and so on: each row is written anew once for each size, however small the transactions are.
-  private func joinTail(_ path: Path) throws {
-    guard let last = path.last else { return }
-    var size = limits.tailRows
-    while size < limits.clusterRows {
-      let part = UInt64(size)
-      size = min(size * 4, limits.clusterRows)
-      let end = last.node.children.count
-      var (first, count) = (end, 0 as UInt64)
-      while first > 0, last.node.children[first - 1].count <= part,
-        count + last.node.children[first - 1].count <= UInt64(size)
-      {
-        first -= 1
-        count += last.node.children[first].count
-      }
-      guard count + part > UInt64(size) else { continue }
-      try join(path, first..<end)
-    }
-  }
-
-  /// Joins neighbouring clusters of the last node, unless that would make one that would be closed early.
-  private func join(_ path: Path, _ range: Range<Int>) throws {
-    guard let node = path.last?.node, range.count > 1 else { return }
-    let most = limits.clusterBytes / (2 * range.count)
-    guard try range.allSatisfy({ try fits(node.children[$0], most) }) else { return }
-    // Before anything is opened: a node with an open leaf has to be written anew.
-    for step in path { step.node.isChanged = true }
-    let opened = try range.map { try openRows(at: node, $0) }
-    for after in opened.dropFirst() { try opened[0].rows.append(after.rows) }
-    node.children[range.lowerBound].count = UInt64(opened[0].count)
-    node.children.removeSubrange(range.dropFirst())
-    openCount -= range.count - 1
-    changeCount += 1
-  }
-
   private func hasRoom(_ path: Path, limit: Int) throws -> Bool {
     guard let last = path.last else { return false }
     let child = last.node.children[last.index]
@@ -267,7 +231,7 @@ package final class TreeEditor {
   }
 
   /// True for a cluster of fewer bytes than so many, as they are in the file.
-  private func fits(_ child: Child, _ bytes: Int) throws -> Bool {
+  func fits(_ child: Child, _ bytes: Int) throws -> Bool {
     switch child.content {
     // Decoded, a cluster is a few times its size in the file.
     case .open(.rows(let cluster)): return cluster.bytes < bytes * 4
@@ -313,7 +277,7 @@ package final class TreeEditor {
     return try body(leaf)
   }
 
-  private func openRows(at node: EditNode, _ index: Int) throws -> OpenCluster {
+  func openRows(at node: EditNode, _ index: Int) throws -> OpenCluster {
     let child = node.children[index]
     let cluster: OpenCluster
     switch child.content {

@@ -1,0 +1,81 @@
+/// A tree's leaves in order, as groups that are merged into one cluster each.
+struct ClusterGroups {
+  private let tree: TreeReader
+  private var cursor: ClusterCursor
+  /// The first leaf of the next group.
+  private var upcoming: NodeEntry?
+  private let clustersEach: Int
+  private let clusterRows: Int
+  private var started = false
+
+  init(
+    _ tree: TreeReader, clustersEach: Int = .max, clusterRows: Int = Compactor.clusterRows
+  ) {
+    self.tree = tree
+    self.clusterRows = clusterRows
+    cursor = tree.clusters()
+    self.clustersEach = clustersEach
+  }
+
+  /// The next group; nil after the last.
+  mutating func next() throws -> [NodeEntry]? {
+    if !started {
+      started = true
+      upcoming = try cursor.next()?.entry
+    }
+    var group: [NodeEntry] = []
+    var rows: UInt64 = 0
+    var bytes = 0
+    while let entry = upcoming, group.count < clustersEach {
+      // Counts come from the file: none is near overflow once it is compared with the limit.
+      let (sum, overflow) = rows.addingReportingOverflow(entry.count)
+      let fits = !overflow && sum <= clusterRows
+      bytes += try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
+      guard group.isEmpty || (fits && bytes <= Compactor.clusterBytes) else { break }
+      rows = sum
+      group.append(entry)
+      upcoming = try cursor.next()?.entry
+    }
+    return group.isEmpty ? nil : group
+  }
+}
+
+/// The columns of groups of leaves one after the other, each group's keys behind its columns: what the threads of a
+/// compaction work on.
+struct ClusterParts {
+  struct Part: Sendable {
+    let group: [NodeEntry]
+    /// nil: the keys.
+    let column: UInt32?
+  }
+
+  private var groups: ClusterGroups
+  private let columns: [UInt32]
+  private let shouldStop: () -> Bool
+  private var group: [NodeEntry]?
+  private var place = 0
+
+  /// - Parameter shouldStop: asked before each group.
+  init(_ groups: ClusterGroups, _ columns: [UInt32], _ shouldStop: @escaping () -> Bool) {
+    self.groups = groups
+    self.columns = columns
+    self.shouldStop = shouldStop
+  }
+
+  /// The parts of as many groups as there are threads.
+  func window(_ threads: Int) -> Int { (columns.count + 1) * threads }
+
+  /// - Throws: `EngineError.cancelled` when it is to stop, and what reading the tree throws.
+  mutating func next() throws -> Part? {
+    if group == nil {
+      if shouldStop() { throw EngineError.cancelled }
+      group = try groups.next()
+      place = 0
+    }
+    guard let group else { return nil }
+    defer { place += 1 }
+    if place < columns.count { return Part(group: group, column: columns[place]) }
+    self.group = nil
+    return Part(group: group, column: nil)
+  }
+}

@@ -1,0 +1,79 @@
+/// Leaves with few rows become larger ones: those that small transactions append, and those that deletions leave.
+extension TreeEditor {
+  /// Joins the last clusters that small transactions have filled where there are enough of them for one four times as large,
+  /// then those of that size, and so on: each row is written anew once for each size, however small the transactions are.
+  func joinTail(_ path: Path) throws {
+    guard let last = path.last else { return }
+    var size = limits.tailRows
+    while size < limits.clusterRows {
+      let part = UInt64(size)
+      size = min(size * 4, limits.clusterRows)
+      let end = last.node.children.count
+      var (first, count) = (end, 0 as UInt64)
+      while first > 0, last.node.children[first - 1].count <= part,
+        count + last.node.children[first - 1].count <= UInt64(size)
+      {
+        first -= 1
+        count += last.node.children[first].count
+      }
+      guard count + part > UInt64(size) else { continue }
+      try join(path, first..<end)
+    }
+  }
+
+  /// Joins neighbouring clusters of the last node, unless that would make one that would be closed early.
+  private func join(_ path: Path, _ range: Range<Int>) throws {
+    guard let node = path.last?.node, range.count > 1 else { return }
+    let most = limits.clusterBytes / (2 * range.count)
+    guard try range.allSatisfy({ try fits(node.children[$0], most) }) else { return }
+    // Before anything is opened: a node with an open leaf has to be written anew.
+    for step in path { step.node.isChanged = true }
+    let opened = try range.map { try openRows(at: node, $0) }
+    for after in opened.dropFirst() { try opened[0].rows.append(after.rows) }
+    node.children[range.lowerBound].count = UInt64(opened[0].count)
+    node.children.removeSubrange(range.dropFirst())
+    openCount -= range.count - 1
+    changeCount += 1
+  }
+
+  /// Joins neighbouring leaves that have few rows together, as deleting leaves them.
+  ///
+  /// The last ones of all are left alone: they came by appending, and `joinTail` makes them larger. So are leaves with an
+  /// overlay, which is small beside its cluster.
+  func joinSmall(_ entries: inout [NodeEntry], isLast: Bool) throws {
+    let end = max(0, entries.count - (isLast ? limits.newLeaves : 0))
+    let most = UInt64(limits.smallRows)
+    func isShort(_ index: Int, after count: UInt64) -> Bool {
+      count + entries[index].count <= most && !entries[index].reference.isOverlay
+    }
+    guard
+      (1..<max(end, 1)).contains(where: {
+        isShort($0 - 1, after: 0) && isShort($0, after: entries[$0 - 1].count)
+      })
+    else { return }
+    var joined: [NodeEntry] = []
+    var first = 0
+    while first < end {
+      var last = first + 1
+      var (count, bytes) = (entries[first].count, try clusters.byteCount(ofLeaf: entries[first]))
+      while last < end, isShort(first, after: 0), isShort(last, after: count) {
+        bytes += try clusters.byteCount(ofLeaf: entries[last])
+        // Decoded, a cluster is a few times its size in the file.
+        guard bytes < limits.clusterBytes / 4 else { break }
+        count += entries[last].count
+        last += 1
+      }
+      if last == first + 1 {
+        joined.append(entries[first])
+      } else {
+        let rows = try clusters.openRows(entries[first])
+        for entry in entries[first + 1..<last] {
+          try rows.rows.append(clusters.openRows(entry).rows)
+        }
+        joined += try clusters.close(rows, limits: limits)
+      }
+      first = last
+    }
+    entries.replaceSubrange(..<end, with: joined)
+  }
+}
