@@ -191,6 +191,8 @@ public struct ImportOptions: Sendable {
   public var dryRun = false
   /// When the file is compacted afterwards.
   public var compaction = CompactionPolicy()
+  /// Threads that read files ahead of the one that cuts them into chunks; nil: as many as the parsers need.
+  package var readers: Int?
   /// Limits that bound memory, and that tests make tiny.
   package var limits = RecordSplitter.Limits()
   /// How the database is opened: tests make its parts tiny.

@@ -14,7 +14,7 @@ struct SourceLayoutTests {
       "Blocks",
       "Storage", "Support",
     ],
-    "Importer": ["Export", "Pipeline", "Columns", "CSV", "Input"],
+    "Importer": ["Export", "Pipeline", "Columns", "CSV", "Input", "Threads"],
   ]
 
   @Test("A folder names only types of the folders below it", arguments: ["Engine", "Importer"])

@@ -53,7 +53,7 @@ def io_counts(process):
     return counts.get("wchar"), counts.get("write_bytes")
 
 
-def spawn(words, standard_input=None, output=None, errors=None):
+def spawn(words, standard_input=None, output=None, errors=None, environment=()):
     """Starts a program. Without descriptors of its own it reads nothing and is not heard."""
     null = os.open(os.devnull, os.O_RDWR)
     given = [standard_input, output, errors]
@@ -61,7 +61,8 @@ def spawn(words, standard_input=None, output=None, errors=None):
                for target, end in enumerate(given)]
     try:
         # Python ignores SIGPIPE, and a shell's background SIGINT; a shell's own programs do not.
-        return os.posix_spawnp(words[0], words, os.environ, file_actions=actions,
+        return os.posix_spawnp(words[0], words, os.environ | dict(
+            variable.split("=", 1) for variable in environment), file_actions=actions,
                                setsigdef=[signal.SIGPIPE, signal.SIGINT])
     except OSError as error:
         raise Failure(f"{words[0]} cannot be started: {error.strerror}") from error
@@ -69,7 +70,7 @@ def spawn(words, standard_input=None, output=None, errors=None):
         os.close(null)
 
 
-def run(words):
+def run(words, environment=()):
     """Runs `words` to the end. With a `|` among them, what stands before feeds its standard input
     and is not measured, except that it takes its time."""
     feeder, feed = None, None
@@ -83,7 +84,7 @@ def run(words):
         other = spawn(feeder, output=feeding) if feeder else None
         if feeder:
             os.close(feeding)
-        process = spawn(words, feed, heard.fileno(), errors.fileno())
+        process = spawn(words, feed, heard.fileno(), errors.fileno(), environment)
         if feed is not None:
             os.close(feed)
         if hasattr(os, "waitid"):  # so that /proc can still be asked

@@ -89,7 +89,7 @@ class Runner:
         company = [self.words(words, **values) for words in command.meanwhile]
         try:
             with process.Company(company):
-                usage = process.run(self.words(command.words, **values))
+                usage = process.run(self.words(command.words, **values), command.environment)
             return dict(
                 wall=usage.wall, cpu=usage.cpu, peak=usage.peak, written=usage.written,
                 dirtied=usage.dirtied, file=length(values["output"]),

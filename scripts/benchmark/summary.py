@@ -85,7 +85,7 @@ def commands(case):
                 yield line
         for words in command.meanwhile:
             yield shown(words, **values) + " &"
-        yield shown(command.words, **values) + f"  # {name}"
+        yield " ".join((*command.environment, shown(command.words, **values))) + f"  # {name}"
 
 
 def shown(words, **values):

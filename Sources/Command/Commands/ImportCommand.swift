@@ -165,7 +165,7 @@ enum ImportCommand {
   static let parsers = Option<Int>(
     "parsers", .positiveCount(upTo: ImportOptions.mostThreads),
     defaultNote: "cores - 1, at least 1", group: threadsGroup,
-    help: "Parser threads")
+    help: "Parser threads; no more are started than there are cores, or 2")
   static let queue = Option<Int>(
     "queue", .positiveCount(upTo: ImportOptions.mostThreads), default: "8", group: threadsGroup,
     help: "Chunks that may wait between the parsers and the writer")
@@ -317,7 +317,14 @@ enum ImportCommand {
       case .all: .all
       case .count(let count): .records(count)
       }
-    if let count = try arguments.value(parsers) { options.parsers = count }
+    if let count = try arguments.value(parsers) {
+      // More would only take turns, each with memory of its own.
+      options.parsers = min(count, max(2, System.processorCount))
+    }
+    // For measuring on machines with few cores.
+    if let readers = System.environment("SHEAF_READERS").flatMap({ Int($0) }) {
+      options.readers = min(max(0, readers), ImportOptions.mostThreads)
+    }
     options.queue = try arguments.required(queue)
     options.durability = try arguments.required(durability)
     options.delimiter = try arguments.value(delimiter)

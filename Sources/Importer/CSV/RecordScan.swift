@@ -48,6 +48,8 @@ struct RecordScan {
   var previousIsReturn = false
   /// Fields of a comment, if it were a record.
   var commentFields = 0
+  /// Quotes in whole blocks that neither opened nor closed anything.
+  var strayQuotes = 0
 
   /// - Parameters:
   ///   - recordLimit: the chunk ends after so many records, at least 1.
@@ -109,8 +111,10 @@ struct RecordScan {
     if marks.quotes & inside & ~((mayOpenAfter &<< 1) | mayOpen) != 0 {
       let openings = BlockScanner.openings(
         marks, bytes + position, beginsField: beginsField, dialect: dialect)
-      marks.quotes = BlockScanner.structuralQuotes(
+      let structural = BlockScanner.structuralQuotes(
         marks, isInside: carriedInside != 0, openings: openings.all | mayOpen)
+      strayQuotes &+= (marks.quotes ^ structural).nonzeroBitCount
+      marks.quotes = structural
       inside = BlockScanner.parity(marks.quotes) ^ carriedInside
     }
 
@@ -153,6 +157,21 @@ struct RecordScan {
     }
     position += 64
     return nil
+  }
+
+  /// Whether there is a quote from `position` to `end`, which are whole blocks.
+  func hasQuotes(_ bytes: UnsafeRawPointer, upTo end: Int) -> Bool {
+    var found: UInt64 = 0
+    for block in stride(from: position, to: end, by: 64) {
+      found |= scanner.marks(bytes + block).quotes
+    }
+    return found != 0
+  }
+
+  /// Whether the chunk cannot end within the next bytes, in which so many records end, nor one of them be too long.
+  func mayPass(records count: Int, bytes: Int) -> Bool {
+    count < recordLimit - records && bytes < byteLimit - position
+      && bytes <= maximumRecordBytes - (position - recordStart)
   }
 
   private var beginsField: Bool { state == .fieldStart || state == .blankStart }

@@ -15,42 +15,6 @@ import Engine
 package final class RecordSplitter: @unchecked Sendable {
   // @unchecked: a reader's private state, handed over but never shared.
 
-  /// Where an import begins, or goes on.
-  package struct Start: Sendable, Equatable {
-    /// First byte of a record, from the start of the input.
-    package var byteOffset: Int
-    /// 1-based line of that byte.
-    package var line: Int
-    /// Number of that record; 0 for a header.
-    package var record: Int
-
-    package init(byteOffset: Int = 0, line: Int = 1, record: Int = 0) {
-      self.byteOffset = byteOffset
-      self.line = line
-      self.record = record
-    }
-  }
-
-  /// Limits that bound memory. Values outside sensible bounds are moved to the nearest.
-  package struct Limits: Sendable {
-    /// A chunk ends with the record in which it reaches so many bytes: 1 byte to 256 MiB.
-    package var chunkBytes: Int
-    /// A longer record is an error: 64 bytes to 1 GiB.
-    package var maximumRecordBytes: Int
-    /// Most bytes asked of the source at once. Small enough to be still in the processor's cache
-    /// when they are scanned.
-    package var readBytes: Int
-
-    package init(
-      chunkBytes: Int = 4 << 20, maximumRecordBytes: Int = 64 << 20, readBytes: Int = 256 << 10
-    ) {
-      // Spans are 32 bits wide: input and scratch together must stay below 4 GiB.
-      self.chunkBytes = min(max(1, chunkBytes), 256 << 20)
-      self.maximumRecordBytes = min(max(64, maximumRecordBytes), 1 << 30)
-      self.readBytes = min(max(1, readBytes), 16 << 20)
-    }
-  }
-
   /// May be changed until the first chunk is taken, and between chunks.
   package var dialect: Dialect
   /// Whether a blank line is a record (of one null): so in a table of one column. May be changed
@@ -73,6 +37,11 @@ package final class RecordSplitter: @unchecked Sendable {
   /// The bytes at hand are `start..<filled` of the memory; the next chunk begins at `start`.
   private var start = 0
   private var filled = 0
+  /// What of the memory this splitter may fill itself; behind it are pieces that are being read ahead.
+  private var fillable = 0
+  private var ahead: ReadAhead?
+  /// What is known of the bytes behind this place in the memory.
+  private var known: (place: Int, facts: PieceFacts)?
   private var atEnd = false
   private var begun = false
   private var nextIndex = 0
@@ -117,7 +86,7 @@ package final class RecordSplitter: @unchecked Sendable {
       maximumRecordBytes: limits.maximumRecordBytes, blankLinesAreRecords: blankLinesAreRecords)
     while true {
       guard let base = memory?.base else { return nil }
-      switch scan.advance(base + start, count: filled - start, atEnd: atEnd) {
+      switch advance(&scan, base + start) {
       case .cut(let end):
         return try chunk(end, records: scan.records, lineBreaks: scan.lineBreaks)
       case .recordTooLong:
@@ -135,6 +104,12 @@ package final class RecordSplitter: @unchecked Sendable {
           lineBreaks: scan.lineBreaks, isUnfinished: isUnfinished)
       }
     }
+  }
+
+  private func advance(_ scan: inout RecordScan, _ bytes: UnsafeRawPointer) -> RecordScan.Outcome {
+    guard let known else { return scan.advance(bytes, count: filled - start, atEnd: atEnd) }
+    return scan.advance(
+      bytes, count: filled - start, atEnd: atEnd, leaping: known.facts, from: known.place - start)
   }
 
   /// Copies up to `count` of the bytes that the next chunks will hold, without taking them: enough
@@ -327,6 +302,66 @@ package final class RecordSplitter: @unchecked Sendable {
     return found
   }
 
+  // MARK: Reading ahead
+
+  /// Has what follows read on several threads, each of which has to call `serve` on what is returned: nil where that
+  /// cannot be, or is not worth it. The dialect and what blank lines are must not change any more.
+  ///
+  /// - Throws: what reading throws.
+  func readAhead(threads: Int) throws(ImportError) -> ReadAhead? {
+    try begin()
+    let next = byteOffset + filled - start
+    guard threads > 0, ahead == nil, encoding == .utf8, dialect.isPlain,
+      let input = source.positioned, let size = source.size,
+      size - next >= 2 * threads * limits.pieceBytes
+    else { return nil }
+    ahead = ReadAhead(
+      input, next..<size, threads: threads, dialect: dialect,
+      blankLinesAreRecords: blankLinesAreRecords, limits: limits, pool: pool)
+    return ahead
+  }
+
+  /// Ends the reading of what follows on several threads, at the end or before.
+  func stopReadingAhead() {
+    ahead?.stop()
+    ahead = nil
+  }
+
+  /// Takes the next piece that was read ahead; false at their end, where reading goes on as without them.
+  private func takePiece(_ ahead: ReadAhead) throws(ImportError) -> Bool {
+    let piece: Piece?
+    do {
+      piece = try ahead.next(chunkBytes: lastChunkBytes)
+    } catch {
+      throw outOfMemory(limits.pieceBytes)
+    }
+    guard let piece else {
+      stopReadingAhead()
+      known = nil
+      try source.seek(to: byteOffset + filled - start)
+      return false
+    }
+    let held = filled - start
+    let bytes = piece.memory.base + piece.place
+    if piece.memory === memory, piece.place == filled {
+      known = (filled, piece.facts)
+    } else if let memory, held <= piece.headroom {
+      (bytes - held).copyMemory(from: memory.base + start, byteCount: held)
+      self.memory = piece.memory
+      start = piece.place - held
+      fillable = 0
+      filled = piece.place
+      known = (filled, piece.facts)
+    } else {
+      // A chunk that is much longer than the last one.
+      let memory = try roomyMemory(for: piece.byteCount)
+      (memory.base + filled).copyMemory(from: bytes, byteCount: piece.byteCount)
+      known = (filled, piece.facts)
+    }
+    filled += piece.byteCount
+    return true
+  }
+
   // MARK: Reading
 
   private func begin() throws(ImportError) {
@@ -346,32 +381,36 @@ package final class RecordSplitter: @unchecked Sendable {
 
   /// Reads once, behind the bytes at hand.
   private func fill() throws(ImportError) {
+    if let ahead, try takePiece(ahead) { return }
     let memory = try roomyMemory()
-    let room = min(memory.capacity - filled, limits.readBytes)
+    let room = min(fillable - filled, limits.readBytes)
     let count = try source.read(
       into: UnsafeMutableRawBufferPointer(start: memory.base + filled, count: room))
     if count == 0 { atEnd = true }
     filled += count
   }
 
-  /// The memory, with room for at least one more byte. When it is full, the bytes at hand move to
+  /// The memory, with room for so many more bytes. When it is full, the bytes at hand move to
   /// the front of another: of the usual size for chunks like the last one, or else twice as large as
   /// they are, so that each byte of a long record is moved about once.
-  private func roomyMemory() throws(ImportError) -> ChunkMemory {
-    if let memory, filled < memory.capacity { return memory }
+  private func roomyMemory(for count: Int = 1) throws(ImportError) -> ChunkMemory {
+    if let memory, fillable - filled >= count { return memory }
     let held = filled - start
     // Whole megabytes, so that memory is asked for in the same size again and again.
     let usual = (lastChunkBytes + limits.readBytes + (1 << 20) - 1) & ~((1 << 20) - 1)
     let most = limits.chunkBytes + limits.maximumRecordBytes + limits.readBytes + 64
     let wanted = held + limits.readBytes <= usual ? usual : 2 * held
-    let capacity = max(min(wanted, most), held + 64)
-    guard let larger = pool.take(capacity: capacity) else {
-      throw ImportError.outOfMemory(bytes: capacity, position: position)
-    }
+    let capacity = max(min(wanted, most), held + max(64, count))
+    guard let larger = pool.take(capacity: capacity) else { throw outOfMemory(capacity) }
     if let memory { larger.base.copyMemory(from: memory.base + start, byteCount: held) }
     memory = larger
     start = 0
     filled = held
+    fillable = larger.capacity
     return larger
+  }
+
+  private func outOfMemory(_ bytes: Int) -> ImportError {
+    .outOfMemory(bytes: bytes, position: position)
   }
 }

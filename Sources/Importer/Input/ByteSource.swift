@@ -22,13 +22,28 @@ package protocol ByteSource: AnyObject, Sendable {
   /// - Throws: `ImportError.readFailed`.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int
 
+  /// The same bytes, for threads that read them ahead; nil where they can only be read one after the other.
+  var positioned: (any PositionedSource)? { get }
+
   /// Makes the next read begin at `offset` bytes from the start.
   ///
   /// - Throws: `ImportError.notSeekable` for pipes.
   func seek(to offset: Int) throws(ImportError)
 }
 
+/// Bytes that can be read from any place.
+///
+/// Thread rule: any thread.
+package protocol PositionedSource: Sendable {
+  var name: String { get }
+
+  /// Reads `buffer.count` bytes from `offset` on and returns how many; fewer at the end, and where they cannot be
+  /// read: who reads on from there is told why.
+  func readAhead(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int
+}
+
 extension ByteSource {
+  package var positioned: (any PositionedSource)? { nil }
   package var change: String? { nil }
 
   /// Bytes in the whole input; nil when only its end will tell.

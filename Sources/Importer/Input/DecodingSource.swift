@@ -120,6 +120,10 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     return try outcome.get()
   }
 
+  package var positioned: (any PositionedSource)? {
+    encoding == .utf8 && head.isEmpty ? source.positioned : nil
+  }
+
   package func seek(to offset: Int) throws(ImportError) {
     try source.seek(to: offset)
     transcoder = Transcoder(encoding)

@@ -3,7 +3,7 @@ import Engine
 /// Reads an open descriptor: a file by path, standard input, or any pipe.
 ///
 /// Thread rule: see `ByteSource`.
-package final class FileSource: ByteSource, @unchecked Sendable {
+package final class FileSource: ByteSource, PositionedSource, @unchecked Sendable {
   // @unchecked: `position` is touched by the one thread that reads; see `ByteSource`.
   package let name: String
   package let identity: InputIdentity?
@@ -111,6 +111,16 @@ package final class FileSource: ByteSource, @unchecked Sendable {
     // The signal is on its way to some thread of this process.
     System.sleep(milliseconds: 5)
     return isCancelled()
+  }
+
+  /// Standard input may begin in the middle of its file.
+  package var positioned: (any PositionedSource)? {
+    closesDescriptor && identity != nil ? self : nil
+  }
+
+  package func readAhead(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+    // A failure is met again by whoever reads on from here, and told.
+    (try? System.read(descriptor, at: offset, into: buffer, path: name)) ?? 0
   }
 
   package func seek(to offset: Int) throws(ImportError) {

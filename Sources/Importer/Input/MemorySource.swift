@@ -1,7 +1,7 @@
 /// Bytes that are in memory already: a prefix to sniff, or a test's input.
 ///
 /// Thread rule: see `ByteSource`.
-package final class MemorySource: ByteSource, @unchecked Sendable {
+package final class MemorySource: ByteSource, PositionedSource, @unchecked Sendable {
   // @unchecked: `position` and `reads` are touched by the one thread that reads; see `ByteSource`.
   package let name: String
   package let identity: InputIdentity?
@@ -35,6 +35,17 @@ package final class MemorySource: ByteSource, @unchecked Sendable {
       buffer.copyMemory(from: .init(rebasing: $0[position..<position + count]))
     }
     position += count
+    return count
+  }
+
+  package var positioned: (any PositionedSource)? { self }
+
+  package func readAhead(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+    let start = min(max(0, offset &- origin), bytes.count)
+    let count = min(buffer.count, bytes.count - start)
+    bytes.withUnsafeBytes {
+      buffer.copyMemory(from: .init(rebasing: $0[start..<start + count]))
+    }
     return count
   }
 

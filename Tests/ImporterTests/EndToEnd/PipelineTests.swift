@@ -44,6 +44,54 @@ import Testing
   }
 
   @Test(
+    "Many parsers, and the threads that read ahead for them, make the table of one",
+    arguments: [1, 7, 1000])
+  func manyParsers(batch: Int) throws {
+    var odd = OddCSV(seed: UInt64(batch))
+    let csv = odd.make(rows: batch == 1 ? 300 : 3000, isMixed: true)
+    func change(_ options: inout ImportOptions, _ parsers: Int) {
+      options.parsers = parsers
+      options.batchSize = .records(batch)
+      options.maxRejects = .unlimited
+      options.limits = .init(chunkBytes: 20_000)
+      (options.limits.strideBytes, options.limits.pieceBytes) = (256, 1024)
+    }
+    let (one, many) = (try ImportFolder(), try ImportFolder())
+    let slow = try one.importCSV(csv) { change(&$0, 1) }
+    // Stopped in the middle, and gone on with by others.
+    let stops = Mutex(0)
+    let first = try many.importCSV(csv) {
+      change(&$0, 16)
+      $0.shouldStop = {
+        stops.withLock {
+          $0 += 1; return $0 > 200 / batch
+        }
+      }
+    }
+    #expect(first.isInterrupted)
+    let rest = try many.importCSV(csv) {
+      change(&$0, 3)
+      $0.readers = 3
+      $0.resume = true
+    }
+    #expect(first.read + rest.read == slow.read)
+    #expect(first.bytesRead + rest.bytesRead == slow.bytesRead && rest.bytesRead > 0)
+    #expect(first.rejected + rest.rejected == slow.rejected)
+    #expect(first.batches + rest.batches == slow.batches)
+    #expect(try many.export() == one.export())
+    #expect(try many.types() == one.types())
+    // The checkpoint of many is one that a single thread knows, and the other way round.
+    for (folder, parsers) in [(one, 16), (many, 1)] {
+      let again = try folder.importCSV(csv) {
+        change(&$0, parsers)
+        $0.resume = true
+      }
+      #expect(again.isNothingToDo)
+    }
+    try many.expectSound()
+  }
+
+  @Test(
     "No threads, or more than are allowed, are refused",
     arguments: [0, ImportOptions.mostThreads + 1])
   func numberOfThreads(number: Int) throws {

@@ -1,0 +1,164 @@
+/// What a scan finds in the strides of a piece of input, found before it is known how the piece begins.
+///
+/// Whoever reads a piece does not know what comes before it, above all not whether the piece begins inside quotes. So it
+/// scans for both: each stride has the state that its scan begins in, and what that scan makes of it. One that comes
+/// to the stride in just this state, knowing all before it, makes the same of it, and need not look at
+/// its bytes; in any other state it goes over them itself. What is found is never a guess, only of no use where it
+/// does not fit.
+///
+/// Thread rule: a plain value, `Sendable`.
+struct PieceFacts: Sendable {
+  /// Bytes of a stride, unless tests want others. Few enough that the one in which a chunk ends, which is scanned once
+  /// more, is little of it.
+  static let strideBytes = 2048
+
+  /// What a scan that begins a stride in a state makes of it.
+  struct Course: Sendable {
+    fileprivate let state: FieldState
+    fileprivate let isBehindReturn: Bool
+    fileprivate let beginsRecord: Bool
+    fileprivate let isKnown: Bool
+
+    fileprivate let records: UInt16
+    fileprivate let lineBreaks: UInt16
+    /// Where its last record begins, behind the stride's first byte; 0: none begins there.
+    fileprivate let recordStart: UInt16
+    fileprivate let endState: FieldState
+    fileprivate let endsInReturn: Bool
+
+    fileprivate static let unknown = Course()
+
+    private init() {
+      (state, isBehindReturn, beginsRecord, isKnown) = (.unquoted, false, false, false)
+      (records, lineBreaks, recordStart) = (0, 0, 0)
+      (endState, endsInReturn) = (.unquoted, false)
+    }
+
+    /// - Parameters:
+    ///   - before: at the stride's first byte.
+    ///   - after: behind its last.
+    fileprivate init(_ before: RecordScan, _ after: RecordScan) {
+      state = before.state
+      isBehindReturn = before.previousIsReturn
+      beginsRecord = before.recordStart == before.position
+      isKnown = true
+      records = UInt16(truncatingIfNeeded: after.records - before.records)
+      lineBreaks = UInt16(truncatingIfNeeded: after.lineBreaks - before.lineBreaks)
+      recordStart = UInt16(truncatingIfNeeded: max(0, after.recordStart - before.position))
+      endState = after.state
+      endsInReturn = after.previousIsReturn
+    }
+  }
+
+  let strideBytes: Int
+  /// For each whole stride: what those scans make of it that begin the piece outside and inside quotes.
+  fileprivate let courses: [(outer: Course, inner: Course)]
+
+  /// - Parameters:
+  ///   - strideBytes: a multiple of 64, below 65,536.
+  ///   - dialect: a plain one.
+  /// - Complexity: O(bytes), as long as a scan of them, or two where quotes may be either.
+  init(
+    _ bytes: UnsafeRawPointer, count: Int, strideBytes: Int, dialect: Dialect,
+    blankLinesAreRecords: Bool
+  ) {
+    self.strideBytes = strideBytes
+    var outer: RecordScan? = RecordScan(
+      dialect: dialect, recordLimit: .max, byteLimit: .max, maximumRecordBytes: .max,
+      blankLinesAreRecords: blankLinesAreRecords)
+    // The piece begins in the middle of a record, as far as anybody knows.
+    outer?.recordStart = -1
+    outer?.state = .unquoted
+    var inner = dialect.quote == nil ? nil : outer
+    inner?.state = .quoted
+    var courses: [(outer: Course, inner: Course)] = []
+    courses.reserveCapacity(count / strideBytes)
+    for stride in 0..<count / strideBytes {
+      let end = (stride + 1) * strideBytes
+      let first = outer.follow(bytes, end)
+      let second =
+        inner.skipWithoutQuotes(bytes, end, as: outer, first) ?? inner.follow(bytes, end)
+      courses.append((first, second))
+      guard let one = outer, let other = inner else { continue }
+      // Where both have come to the same, one is enough. And literal quotes are rare in a field that has none around it: the
+      // scan that meets them took the inside for the outside.
+      if one.state == other.state || (other.strayQuotes > 0 && one.strayQuotes == 0) {
+        inner = nil
+      } else if one.strayQuotes > 0, other.strayQuotes == 0 {
+        outer = nil
+      }
+    }
+    self.courses = courses
+  }
+}
+
+extension RecordScan? {
+  /// Goes on to the end of a stride.
+  fileprivate mutating func follow(_ bytes: UnsafeRawPointer, _ end: Int) -> PieceFacts.Course {
+    guard let before = self else { return .unknown }
+    _ = self?.advance(bytes, count: end, atEnd: false)
+    guard let self else { return .unknown }
+    return PieceFacts.Course(before, self)
+  }
+
+  /// The same inside quotes for a stride without any: all line ends in it are the other scan's.
+  fileprivate mutating func skipWithoutQuotes(
+    _ bytes: UnsafeRawPointer, _ end: Int, as other: RecordScan?, _ course: PieceFacts.Course
+  ) -> PieceFacts.Course? {
+    guard let before = self, before.state == .quoted, let other,
+      before.previousIsReturn == course.isBehindReturn,
+      !before.hasQuotes(bytes, upTo: end)
+    else { return nil }
+    self?.position = end
+    self?.lineBreaks += Int(course.lineBreaks)
+    self?.previousIsReturn = other.previousIsReturn
+    guard let self else { return nil }
+    return PieceFacts.Course(before, self)
+  }
+}
+
+extension RecordScan {
+  /// Goes on from `position` to `count` like `advance`, but leaps over the strides that are known.
+  ///
+  /// - Parameter first: where the first stride begins, relative to the chunk as all positions are.
+  mutating func advance(
+    _ bytes: UnsafeRawPointer, count: Int, atEnd: Bool, leaping facts: PieceFacts, from first: Int
+  ) -> Outcome {
+    while position < count {
+      var next = count
+      if position < first {
+        next = min(count, first)
+      } else {
+        let (stride, rest) = (position - first).quotientAndRemainder(dividingBy: facts.strideBytes)
+        if stride < facts.courses.count {
+          let courses = facts.courses[stride]
+          if rest == 0,
+            leap(courses.outer, facts.strideBytes) || leap(courses.inner, facts.strideBytes)
+          {
+            continue
+          }
+          next = first + (stride + 1) * facts.strideBytes
+        }
+      }
+      let outcome = advance(bytes, count: min(next, count), atEnd: atEnd && next >= count)
+      if outcome != .needsMore { return outcome }
+    }
+    return advance(bytes, count: count, atEnd: atEnd)
+  }
+
+  /// Passes over a stride as the scan did that its course is of; false where this one might do otherwise, or ends
+  /// the chunk there.
+  private mutating func leap(_ course: PieceFacts.Course, _ strideBytes: Int) -> Bool {
+    guard course.isKnown, course.state == state, course.isBehindReturn == previousIsReturn,
+      course.beginsRecord == (recordStart == position),
+      mayPass(records: Int(course.records), bytes: strideBytes)
+    else { return false }
+    records += Int(course.records)
+    lineBreaks += Int(course.lineBreaks)
+    if course.recordStart > 0 { recordStart = position + Int(course.recordStart) }
+    state = course.endState
+    previousIsReturn = course.endsInReturn
+    position += strideBytes
+    return true
+  }
+}

@@ -1,0 +1,127 @@
+import Engine
+
+/// A stretch of the input that has been read ahead, and what its scan will make of it.
+struct Piece: Sendable {
+  let memory: ChunkMemory
+  /// Where its first byte lies in the memory.
+  let place: Int
+  /// Bytes before it that nobody else uses.
+  let headroom: Int
+  let byteCount: Int
+  let facts: PieceFacts
+}
+
+/// Reads a file ahead by the piece, on several threads, which scan what they have read: so that the thread which cuts it
+/// into chunks has little left to do.
+///
+/// Pieces lie back to back in large stretches of memory. What a chunk has of the stretch before moves in front of the
+/// next one's first piece.
+///
+/// Only what the file had when it was opened is read ahead. A piece that is shorter than it should be is the last one:
+/// whoever takes it goes on by itself from there, and meets the file's end, what has been added to it, or what was wrong.
+///
+/// Thread rule: `serve` on any threads; everything else on the one that cuts.
+final class ReadAhead: @unchecked Sendable {
+  // @unchecked: the queue is made for sharing; what changes besides is the cutting thread's alone.
+
+  private struct Request: Sendable {
+    let memory: ChunkMemory
+    let place: Int
+    let headroom: Int
+    let byteOffset: Int
+    let byteCount: Int
+  }
+
+  private let source: any PositionedSource
+  private let dialect: Dialect
+  private let blankLinesAreRecords: Bool
+  private let limits: RecordSplitter.Limits
+  private let queue: OrderedQueue<Request, Piece>
+  private let window: Int
+  private let pool: ChunkMemoryPool
+  /// Where the next piece begins, and where they end.
+  private var byteOffset: Int
+  private let end: Int
+  /// The sizes of the pieces that were asked for.
+  private var wanted: [Int] = []
+  private var memory: ChunkMemory?
+  private var place = 0
+
+  init(
+    _ source: any PositionedSource, _ bytes: Range<Int>, threads: Int, dialect: Dialect,
+    blankLinesAreRecords: Bool, limits: RecordSplitter.Limits, pool: ChunkMemoryPool
+  ) {
+    self.source = source
+    (byteOffset, end) = (bytes.lowerBound, bytes.upperBound)
+    self.dialect = dialect
+    self.blankLinesAreRecords = blankLinesAreRecords
+    self.limits = limits
+    self.pool = pool
+    window = 2 * threads
+    queue = OrderedQueue(window: window)
+  }
+
+  /// A reading thread's life.
+  func serve() {
+    while let (index, request) = queue.take() { queue.deliver(index, .success(read(request))) }
+  }
+
+  /// Ends the reading threads. They may be writing into memory that they were given.
+  func stop() { queue.stop() }
+
+  /// The next piece; nil when what follows has to be read in another way.
+  ///
+  /// - Parameter chunkBytes: of the last chunk.
+  /// - Throws: `SystemError` when there is no memory.
+  func next(chunkBytes: Int) throws(SystemError) -> Piece? {
+    while wanted.count < window, byteOffset < end {
+      let request = try request(chunkBytes)
+      wanted.append(request.byteCount)
+      byteOffset += request.byteCount
+      guard queue.put(request, help: { .success(self.read($0)) }) else { return nil }
+    }
+    guard !wanted.isEmpty else { return nil }
+    let count = wanted.removeFirst()
+    // Reading ahead never fails: see `read`.
+    guard let piece = try? queue.next() else { return nil }
+    if piece.byteCount < count {
+      wanted = []
+      byteOffset = end
+    }
+    return piece.byteCount > 0 ? piece : nil
+  }
+
+  private func request(_ chunkBytes: Int) throws(SystemError) -> Request {
+    let count = min(limits.pieceBytes, end - byteOffset)
+    var headroom = 0
+    if let memory, memory.capacity - place >= count {
+    } else {
+      // Several chunks for each that has to be moved in part.
+      let usual = max(chunkBytes, limits.pieceBytes / 4)
+      let pieces = min(8, max(1, 4 * usual / limits.pieceBytes))
+      headroom = (usual + usual / 4 + 4095) & ~4095
+      let capacity = headroom + pieces * limits.pieceBytes
+      guard let larger = pool.take(capacity: capacity) else {
+        throw SystemError.noMemory("read", source.name)
+      }
+      memory = larger
+      place = headroom
+    }
+    guard let memory else { throw SystemError.noMemory("read", source.name) }
+    defer { place += count }
+    return Request(
+      memory: memory, place: place, headroom: headroom, byteOffset: byteOffset, byteCount: count)
+  }
+
+  private func read(_ request: Request) -> Piece {
+    let bytes = UnsafeMutableRawBufferPointer(
+      start: request.memory.base + request.place, count: request.byteCount)
+    let count = source.readAhead(into: bytes, at: request.byteOffset)
+    let facts = PieceFacts(
+      request.memory.base + request.place, count: count, strideBytes: limits.strideBytes,
+      dialect: dialect, blankLinesAreRecords: blankLinesAreRecords)
+    return Piece(
+      memory: request.memory, place: request.place, headroom: request.headroom, byteCount: count,
+      facts: facts)
+  }
+}
