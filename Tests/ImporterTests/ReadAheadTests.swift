@@ -237,9 +237,14 @@ import TestSupport
     }
     #expect(try isReadAhead(MemorySource(text), small))
     #expect(try !isReadAhead(MemorySource(text), threads: 0, small))
-    // The first read is 300 bytes; each of two threads is to have two pieces of 256.
-    #expect(try !isReadAhead(MemorySource(Array(text[..<1323])), small))
-    #expect(try isReadAhead(MemorySource(Array(text[..<1324])), small))
+    // The first read is 300 bytes; each thread is to have two pieces of 256.
+    #expect(try !isReadAhead(MemorySource(Array(text[..<811])), small))
+    for (bytes, threads) in [(812, 1), (1323, 1), (1324, 2), (5000, 3)] {
+      let splitter = RecordSplitter(
+        source: MemorySource(Array(text[..<bytes])), limits: small.limits)
+      #expect(try splitter.readAhead(threads: 3)?.threads == threads)
+      splitter.stopReadingAhead()
+    }
     for dialect in [
       try Dialect(escape: 0x5C), try Dialect(comment: [0x23]),
       try Dialect(delimiter: Array("||".utf8)),

@@ -322,6 +322,7 @@ package final class CommitPipeline: @unchecked Sendable {
   /// Waits for work and does it; false when the pipeline is stopping.
   private func flushNext() -> Bool {
     lock.lock()
+    state.flusherNanoseconds = System.threadNanoseconds
     while !state.isStopping && state.ready.isEmpty
       && (state.wanted <= state.durable.version || state.failure != nil)
     {
@@ -336,8 +337,6 @@ package final class CommitPipeline: @unchecked Sendable {
     if stop { return false }
     // A failure is kept in the state: the next commit, flush or close throws it.
     if due.isEmpty { _ = try? makeDurable() }
-    let spent = System.threadNanoseconds
-    lock.withLock { state.flusherNanoseconds = spent }
     return true
   }
 

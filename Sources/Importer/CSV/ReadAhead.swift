@@ -38,6 +38,8 @@ final class ReadAhead: @unchecked Sendable {
   private let limits: RecordSplitter.Limits
   private let queue: OrderedQueue<Request, Piece>
   private let window: Int
+  /// So many are to call `serve`.
+  let threads: Int
   private let pool: ChunkMemoryPool
   /// Where the next piece begins, and where they end.
   private var byteOffset: Int
@@ -57,6 +59,7 @@ final class ReadAhead: @unchecked Sendable {
     self.blankLinesAreRecords = blankLinesAreRecords
     self.limits = limits
     self.pool = pool
+    self.threads = threads
     window = 2 * threads
     queue = OrderedQueue(window: window)
   }

@@ -304,17 +304,18 @@ package final class RecordSplitter: @unchecked Sendable {
 
   // MARK: Reading ahead
 
-  /// Has what follows read on several threads, each of which has to call `serve` on what is returned: nil where that
-  /// cannot be, or is not worth it. The dialect and what blank lines are must not change any more.
+  /// Has what follows read on several threads, as many as what is returned says, each of which has to call its `serve`:
+  /// nil where that cannot be, or is not worth it. The dialect and what blank lines are must not change any more.
   ///
   /// - Throws: what reading throws.
   func readAhead(threads: Int) throws(ImportError) -> ReadAhead? {
     try begin()
     let next = byteOffset + filled - start
-    guard threads > 0, ahead == nil, encoding == .utf8, dialect.isPlain,
-      let input = source.positioned, let size = source.size,
-      size - next >= 2 * threads * limits.pieceBytes
+    guard ahead == nil, encoding == .utf8, dialect.isPlain, let input = source.positioned,
+      let size = source.size
     else { return nil }
+    let threads = min(threads, (size - next) / (2 * limits.pieceBytes))
+    if threads < 1 { return nil }
     ahead = ReadAhead(
       input, next..<size, threads: threads, dialect: dialect,
       blankLinesAreRecords: blankLinesAreRecords, limits: limits, pool: pool)

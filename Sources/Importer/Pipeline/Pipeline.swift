@@ -34,9 +34,9 @@ enum Pipeline {
     // A pipe that gives no more must not keep an import from ending that has failed.
     splitter.stopsWaiting { queue.hasStopped }
     let parsers = isSmall ? 0 : max(1, options.parsers)
-    let readers = isSmall ? 0 : options.readers ?? readers(parsers: parsers)
-    let ahead = try splitter.readAhead(threads: readers)
-    try threads.run(1 + parsers + (ahead == nil ? 0 : readers)) { number in
+    let ahead = try splitter.readAhead(
+      threads: isSmall ? 0 : options.readers ?? readers(parsers: parsers))
+    try threads.run(1 + parsers + (ahead?.threads ?? 0)) { number in
       if number > parsers {
         ahead?.serve()
       } else if number > 0 {
