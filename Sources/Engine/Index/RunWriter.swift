@@ -4,9 +4,10 @@
 final class RunWriter {
   private let writer: BlockWriter
   private let limits: IndexLimits
-  /// Unsafe for speed: a merge adds every entry here.
-  private var buffer = Scratch<IndexEntry>()
-  private var bufferCount = 0
+  // Unchecked, as below: a merge adds every entry here, and nothing that is called meanwhile comes back.
+  /// Unsafe for speed, for the same reason.
+  @exclusivity(unchecked) private var buffer = Scratch<IndexEntry>()
+  @exclusivity(unchecked) private var bufferCount = 0
   private var output = OutputBuffer()
   private(set) var leaves: [NodeEntry] = []
   private(set) var count: UInt64 = 0
@@ -14,8 +15,8 @@ final class RunWriter {
   private(set) var written: [BlockReference] = []
   /// Where leaves lay that were taken over and have been moved since.
   private(set) var left: [BlockReference] = []
-  private(set) var lastCode = Int64.min
-  private var lastObject = Int64.min
+  @exclusivity(unchecked) private(set) var lastCode = Int64.min
+  @exclusivity(unchecked) private var lastObject = Int64.min
   /// Entries of one code may go on in the next leaf: many objects have one value, but few have one
   /// primary key.
   let sharesCodes: Bool
