@@ -21,7 +21,7 @@ package final class KeyScout {
   /// So many objects, or keys, that the other side does not have are stepped over.
   private static let reach = 8
   private static let mostPiecesToSkip = 16
-  private static let mostTouched = 8 << 20
+  private static let mostTouched = 4 << 20
   /// A place that is touched brings its surroundings along, 64 KiB on Linux.
   private static let surroundings = 64 << 10
 
@@ -31,18 +31,20 @@ package final class KeyScout {
   ///   - base: what the spans' offsets count from.
   ///   - keys: spellings; a null one is found nowhere.
   ///   - found: as many places; gets the key of the object that has each, or -1 when it is not known to have one.
+  ///   - codes: as many places; gets the codes of those keys that were not found, for whoever looks on.
   /// - Returns: how many keys were looked up in the large runs.
   /// - Complexity: O(n) where the keys follow each other, else O(n log objects).
   /// - Throws: `EngineError.damaged`.
   package func find(
     _ view: KeyView, base: UnsafeRawPointer, keys: UnsafeBufferPointer<TextSpan>,
-    into found: UnsafeMutableBufferPointer<Int64>
+    into found: UnsafeMutableBufferPointer<Int64>, codes: UnsafeMutableBufferPointer<Int64>
   ) throws -> Int {
-    let keys = UnsafeBufferPointer(rebasing: keys.prefix(found.count))
+    let keys = UnsafeBufferPointer(rebasing: keys.prefix(min(found.count, codes.count)))
     for index in keys.indices { found[index] = -1 }
     guard let column = view.table.schema.keyColumn, !keys.isEmpty else { return 0 }
     let looked = try view.table.reading {
-      let piece = Piece(view: view, column: column, base: base, keys: keys, found: found)
+      let piece = Piece(
+        view: view, column: column, base: base, keys: keys, found: found, codes: codes)
       try follow(piece)
       return try lookUp(piece)
     }
@@ -65,6 +67,7 @@ package final class KeyScout {
     let base: UnsafeRawPointer
     let keys: UnsafeBufferPointer<TextSpan>
     let found: UnsafeMutableBufferPointer<Int64>
+    let codes: UnsafeMutableBufferPointer<Int64>
 
     var tree: TreeReader { view.table.tree }
     var columnID: UInt32 { view.table.schema.columnIDs[column] }
@@ -196,10 +199,15 @@ package final class KeyScout {
   private func lookUp(_ piece: Piece) throws -> Int {
     var wanted: [IndexEntry] = []
     for row in piece.keys.indices where piece.found[row] < 0 && !piece.keys[row].isNull {
-      wanted.append(IndexEntry(code: piece.code(row), object: Int64(row)))
+      let code = piece.code(row)
+      piece.codes[row] = code
+      wanted.append(IndexEntry(code: code, object: Int64(row)))
     }
     if wanted.isEmpty || piece.view.runs.isEmpty { return wanted.count }
-    IndexEntry.sort(&wanted)
+    // Most keys of new objects pass no filter: then nothing has to be in order.
+    if piece.view.runs.contains(where: { piece.view.filters[$0.root.entry.reference] == nil }) {
+      IndexEntry.sort(&wanted)
+    }
     let blocks = IndexBlocks(piece.tree.blocks, end: piece.tree.end)
     // The object as a code, beside the number of its key.
     var candidates: [IndexEntry] = []
@@ -209,8 +217,9 @@ package final class KeyScout {
     for run in piece.view.runs {
       var opened: Int
       if let filter = piece.view.filters[run.root.entry.reference] {
-        let passing = wanted.filter { filter.mayContain($0.code) }
+        var passing = wanted.filter { filter.mayContain($0.code) }
         if passing.isEmpty { continue }
+        IndexEntry.sort(&passing)
         opened = try run.find(passing.lazy.map(\.code), blocks) { note(passing[$0].object, $1) }
       } else {
         opened = try run.find(wanted.lazy.map(\.code), blocks) { note(wanted[$0].object, $1) }

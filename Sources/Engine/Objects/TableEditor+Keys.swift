@@ -10,6 +10,7 @@ extension TableEditor {
   /// - Parameters:
   ///   - base: what the spans' offsets count from.
   ///   - keys: spellings; a null one is found nowhere.
+  ///   - codes: of the keys, from a `KeyScout`; nil: they are made here.
   ///   - passedOver: the roots of large runs of the index in which a `KeyScout` has not found them.
   ///   - found: as many places; gets the key of the object that has each, or -1. Keys of objects are
   ///     never negative.
@@ -17,13 +18,14 @@ extension TableEditor {
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
   package func find(
     base: UnsafeRawPointer, keys: UnsafeBufferPointer<TextSpan>,
-    passingOver passedOver: [BlockReference] = [], into found: UnsafeMutableBufferPointer<Int64>
+    codes: [Int64]? = nil, passingOver passedOver: [BlockReference] = [],
+    into found: UnsafeMutableBufferPointer<Int64>
   ) throws {
     try use {
       guard let column = schema.keyColumn else {
         throw EngineError.invalidArgument("table '\(name)' has no primary key")
       }
-      guard keys.count <= found.count else {
+      guard keys.count <= found.count, codes.map({ $0.count == keys.count }) ?? true else {
         throw EngineError.invalidArgument("there is less room than there are keys to find")
       }
       if keys.count == 1, !keys[0].isNull {
@@ -36,8 +38,8 @@ extension TableEditor {
       wanted.reserveCapacity(keys.count)
       let keyCode = schema.keyCode
       for (number, span) in keys.enumerated() where !span.isNull {
-        wanted.append(
-          IndexEntry(code: keyCode.code(Self.bytes(base, span)), object: Int64(number)))
+        let code = codes?[number] ?? keyCode.code(Self.bytes(base, span))
+        wanted.append(IndexEntry(code: code, object: Int64(number)))
       }
       if index.hasLargeRuns(beside: passedOver) { IndexEntry.sort(&wanted) }
       let candidates = try candidates(wanted, keys: keys.count, passingOver: passedOver)
@@ -189,8 +191,8 @@ extension TableEditor {
 
   /// Adds the primary keys of objects that are about to be added, whose own keys follow each other.
   func addKeys(
-    base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>, firstObject: Int64,
-    areNew: Bool
+    base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>, codes: [Int64]? = nil,
+    firstObject: Int64, areNew: Bool
   ) throws {
     for span in keys where span.isNull {
       throw EngineError.invalidValue(
@@ -201,10 +203,8 @@ extension TableEditor {
     let keyCode = schema.keyCode
     let index = index
     for (number, span) in keys.enumerated() {
-      index.add(
-        IndexEntry(
-          code: keyCode.code(Self.bytes(base, span)),
-          object: firstObject &+ Int64(number)))
+      let code = codes?[number] ?? keyCode.code(Self.bytes(base, span))
+      index.add(IndexEntry(code: code, object: firstObject &+ Int64(number)))
     }
   }
 

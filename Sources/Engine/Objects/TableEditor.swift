@@ -230,15 +230,19 @@ package final class TableEditor {
   /// - Parameters:
   ///   - base: what the spans' offsets count from.
   ///   - newKeys: the primary key of each row; no two are the same.
+  ///   - codes: of the keys, from a `KeyScout`; nil: they are made here.
   package func append(
-    _ cluster: EncodedCluster, base: UnsafeRawPointer, newKeys: UnsafeBufferPointer<TextSpan>
+    _ cluster: EncodedCluster, base: UnsafeRawPointer, newKeys: UnsafeBufferPointer<TextSpan>,
+    codes: [Int64]? = nil
   ) throws {
     try use {
-      guard schema.keyColumn != nil, newKeys.count == cluster.rowCount else {
+      guard schema.keyColumn != nil, newKeys.count == cluster.rowCount,
+        codes.map({ $0.count == newKeys.count }) ?? true
+      else {
         throw EngineError.invalidArgument("keys for another number of rows, or without a key")
       }
       try checkNextKey()
-      try addKeys(base: base, newKeys, firstObject: table.nextKey, areNew: true)
+      try addKeys(base: base, newKeys, codes: codes, firstObject: table.nextKey, areNew: true)
       try place(cluster)
     }
   }

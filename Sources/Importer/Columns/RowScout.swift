@@ -7,6 +7,8 @@ struct ScoutedRows: Sendable {
   /// through, and may still be in others.
   let found: [Int64]
   let lookedThrough: [BlockReference]
+  /// What the index knows those keys by.
+  let codes: [Int64]
   /// How many keys were looked up there.
   let lookedUp: Int
   /// Whether each row would change nothing of its object; empty: nobody has compared.
@@ -63,11 +65,14 @@ final class RowScout {
       return nil
     }
     var found = [Int64](repeating: -1, count: rows.rowCount)
+    var codes = [Int64](repeating: 0, count: rows.rowCount)
     let keys = (0..<rows.rowCount).map(rows.key)
     let lookedUp = try rows.withBase { _, base in
       try keys.withUnsafeBufferPointer { keys in
-        try found.withUnsafeMutableBufferPointer {
-          try scout.find(view, base: base, keys: keys, into: $0)
+        try found.withUnsafeMutableBufferPointer { found in
+          try codes.withUnsafeMutableBufferPointer {
+            try scout.find(view, base: base, keys: keys, into: found, codes: $0)
+          }
         }
       }
     }
@@ -80,8 +85,8 @@ final class RowScout {
     }
     scout.limitMapping(view, bytes: 0)
     return ScoutedRows(
-      version: view.version, found: found, lookedThrough: view.largeRuns, lookedUp: lookedUp,
-      isSame: isSame, rule: rule)
+      version: view.version, found: found, lookedThrough: view.largeRuns, codes: codes,
+      lookedUp: lookedUp, isSame: isSame, rule: rule)
   }
 
   private func compare(

@@ -82,7 +82,7 @@ final class KeyedAppender {
     }
     // Keys that have come in with a row before them.
     let repeated = known.filter { found[$0 - range.lowerBound] < 0 }
-    for (row, object) in zip(repeated, try find(repeated, rows, [], editor)) {
+    for (row, object) in zip(repeated, try find(repeated, rows, nil, editor)) {
       found[row - range.lowerBound] = object
     }
     var objects = known.map { (row: $0, object: found[$0 - range.lowerBound]) }
@@ -103,20 +103,20 @@ final class KeyedAppender {
   private func find(
     _ range: Range<Int>, _ rows: KeyedRows, _ editor: TableEditor
   ) throws -> [Int64] {
-    guard let scouted = scouted(rows) else { return try find(Array(range), rows, [], editor) }
+    guard let scouted = scouted(rows) else { return try find(Array(range), rows, nil, editor) }
     if range.lowerBound == 0 {
       try editor.noteLookedUp(scouted.lookedUp, in: scouted.lookedThrough)
     }
     var found = Array(scouted.found[range])
     let others = range.filter { scouted.found[$0] < 0 }
-    let objects = try find(others, rows, scouted.lookedThrough, editor)
+    let objects = try find(others, rows, scouted, editor)
     for (row, object) in zip(others, objects) { found[row - range.lowerBound] = object }
     return found
   }
 
-  /// - Parameter passedOver: large runs of the index in which they are not.
+  /// - Parameter scouted: what the parser has found, which is none of them; nil: nothing that holds.
   private func find(
-    _ wanted: [Int], _ rows: KeyedRows, _ passedOver: [BlockReference], _ editor: TableEditor
+    _ wanted: [Int], _ rows: KeyedRows, _ scouted: ScoutedRows?, _ editor: TableEditor
   ) throws -> [Int64] {
     var found = [Int64](repeating: -1, count: wanted.count)
     if wanted.isEmpty { return found }
@@ -124,7 +124,10 @@ final class KeyedAppender {
     try rows.withBase { _, base in
       try keys.withUnsafeBufferPointer { keys in
         try found.withUnsafeMutableBufferPointer {
-          try editor.find(base: base, keys: keys, passingOver: passedOver, into: $0)
+          try editor.find(
+            base: base, keys: keys,
+            codes: scouted.map { scouted in wanted.map { scouted.codes[$0] } },
+            passingOver: scouted?.lookedThrough ?? [], into: $0)
         }
       }
     }
@@ -205,9 +208,10 @@ final class KeyedAppender {
     _ cluster: EncodedCluster, _ fresh: [Int], _ rows: KeyedRows, _ editor: TableEditor
   ) throws {
     let keys = fresh.map(rows.key)
+    let codes = scouted(rows).map { scouted in fresh.map { scouted.codes[$0] } }
     try rows.withBase { _, base in
       try keys.withUnsafeBufferPointer {
-        try editor.append(cluster, base: base, newKeys: $0)
+        try editor.append(cluster, base: base, newKeys: $0, codes: codes)
       }
     }
   }

@@ -107,15 +107,20 @@ import Testing
           let note: Comment = "seed \(seed), round \(round)"
           let expected = try Self.find(keys) { try editor.find(base: $0, keys: $1, into: $2) }
           var looked = 0
+          var codes = [Int64](repeating: 0, count: keys.count)
           var found = try Self.find(keys) { base, spans, found in
-            looked = try scout.find(view, base: base, keys: spans, into: found)
+            looked = try codes.withUnsafeMutableBufferPointer {
+              try scout.find(view, base: base, keys: spans, into: found, codes: $0)
+            }
           }
           for (one, other) in zip(found, expected) where one >= 0 { #expect(one == other, note) }
           foundByScouts += found.count { $0 >= 0 }
           let others = keys.indices.filter { found[$0] < 0 }
           try editor.noteLookedUp(looked, in: view.largeRuns)
           let rest = try Self.find(others.map { keys[$0] }) {
-            try editor.find(base: $0, keys: $1, passingOver: view.largeRuns, into: $2)
+            try editor.find(
+              base: $0, keys: $1, codes: others.map { codes[$0] }, passingOver: view.largeRuns,
+              into: $2)
           }
           for (place, object) in zip(others, rest) { found[place] = object }
           #expect(found == expected, note)
