@@ -135,8 +135,10 @@ import TestSupport
       var fast = try outcome(MemorySource(text), way, threads: 1 + round % 3)
       if fast.wasReadAhead { ahead += 1 }
       fast.wasReadAhead = false
-      #expect(slow == fast, "seed \(seed)")
-      if slow != fast { return }
+      // Without the texts, which would fill the screen.
+      let isSame = slow == fast
+      #expect(isSame, "seed \(seed)")
+      if !isSame { return }
     }
     #expect(ahead > 0)
   }
