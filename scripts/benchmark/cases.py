@@ -38,6 +38,16 @@ def sample(shape, rows, seed=1):
                         str(seed), "--output", name))
 
 
+def shaped(shape, rows):
+    name = f"{shape}-{rows}.csv"
+    return Input(name, ("python3", "{scripts}/shapes.py", shape, name, "--rows", str(rows)))
+
+
+def flights(copies):
+    name = f"flights-{copies}.csv"
+    return Input(name, ("python", "{scripts}/shapes.py", "flights", name, "--copies", str(copies)))
+
+
 def keyed(what, source, kind, among=0):
     name = f"{what}-{kind}-{source.name}"
     return Input(name, ("python3", "{scripts}/keyed.py", what, source.name, name, "--key", kind,
@@ -104,17 +114,25 @@ def imports(**more):
 
 
 def import_cases(scale):
-    shapes = [("apps", 1_000_000, "1,000,000 app rows"), ("apps", 47_472, "47,472 app rows"),
-              ("numbers", 1_000_000, "1,000,000 rows of 20 numbers"),
-              ("text", 200_000, "200,000 rows of prose")]
-    for shape, rows, words in shapes:
-        source = sample(shape, scale(rows))
-        yield Case(f"import-{shape}-{rows}", f"Import of {words}", source, imports(),
+    sources = [
+        ("apps-1000000", "1,000,000 app rows", sample("apps", scale(1_000_000))),
+        ("apps-47472", "47,472 app rows", sample("apps", scale(47_472))),
+        ("numbers-1000000", "1,000,000 rows of 20 numbers", sample("numbers", scale(1_000_000))),
+        ("text-200000", "200,000 rows of prose", sample("text", scale(200_000))),
+        ("flights-1", "336,776 flights, 31 MB", flights(1)),
+        ("flights-6", "2,020,656 flights, 186 MB", flights(6)),
+        ("uuid-1000000", "1,000,000 rows of two UUIDs", shaped("uuid", scale(1_000_000))),
+        ("quoted-1000000", "1,000,000 rows of quoted fields with line breaks",
+         shaped("quoted", scale(1_000_000))),
+        ("wide-50000", "50,000 rows of 200 columns", shaped("wide", scale(50_000))),
+    ]
+    for name, words, source in sources:
+        yield Case(f"import-{name}", f"Import of {words}", source, imports(),
                    note="sqlite3 and DuckDB in their default settings, durable at the end as sheaf "
                         "is: SQLite in one transaction with `synchronous=FULL`, DuckDB with a "
                         "checkpoint when it closes. Python's start and the import of its module "
                         "are in the times of duckdb (Python).")
-        yield Case(f"compact-{shape}-{rows}", f"Compaction of {words}", source, {
+        yield Case(f"compact-{name}", f"Compaction of {words}", source, {
             OURS: command("sheaf", "compact", "{output}", "--quiet", base=(SHEAF_IMPORT,)),
             "sqlite3": command("sqlite3", "{output}", "vacuum", base=(SQLITE_IMPORT,)),
         }, note="Each from a fresh copy of the file that the import made. DuckDB's files are those "
@@ -370,6 +388,48 @@ def update_cases(scale):
                         "of the whole process, the checkpoint at its end included.")
 
 
+# Keys
+
+
+def key_cases(scale):
+    rows = scale(1_000_000)
+    source = keyed("base", sample("apps", rows), "text")
+    load = ("sheaf", "import", "{input}", "--into", "{output}", "--table", "t", "--key", "id",
+            "--on-conflict", "update", "--report", "json")
+    table = "create table t(id text primary key, " + SQLITE_COLUMNS + ") without rowid"
+    typed = "create table t as select * from read_csv('{input}') limit 0; "
+    duckdb = typed + "alter table t add primary key (id); insert into t select * from read_csv('{input}')"
+    python = ("import duckdb; c = duckdb.connect('{output}'); c.execute(\"" + duckdb + "\"); c.close()")
+    yield Case("keyed-import", "Import of 1,000,000 app rows with a text key", source, {
+        OURS: Command(load),
+        "sqlite3": command("sqlite3", "{output}", table, ".import --csv --skip 1 {input} t"),
+        "duckdb": command("duckdb", "{output}", "-c", duckdb),
+        "duckdb (Python)": command("python", "-c", python),
+    }, note="Keys of 12 digits, in no order. SQLite's tree is keyed by them (`without rowid`).")
+    commands = {}
+    for count in (1_000_000, 10_000_000):
+        more = keyed("base", sample("apps", scale(count)), "text")
+        again = dict(input=more, base=(load,), rows=scale(count))
+        commands[f"{count:,} rows, first"] = Command(load, input=more, rows=scale(count))
+        commands[f"{count:,} rows, again"] = Command(load, **again)
+        one = keyed("updates", sample("apps", 1, seed=3), "text", among=scale(count))
+        commands[f"{count:,} rows, one row"] = command(
+            *(one.name if word == "{input}" else word for word in load), needs=(one,), **again)
+        commands[f"{count:,} rows, query by key"] = command(
+            "sheaf", "query", "{output}", 'id == "000000000000"', "--count", input=more, base=(load,),
+            changes_base=False)
+        commands[f"{count:,} rows, info"] = command(
+            "sheaf", "info", "{output}", "--report", "json", input=more, base=(load,), changes_base=False)
+    yield Case("keyed-growth", "Keyed imports, and what comes after, as the table grows", source, commands,
+               most_runs=3, chart=False,
+               note="The same file again changes nothing. One row replaces another one. The query finds none.")
+    source = sample("apps", scale(47_472))
+    yield Case("batches", "Files and bytes written by batch size, 47,472 app rows", source, {
+        f"batch {size}": command("sheaf", "import", "{input}", "--into", "{output}", "--batch-size", size,
+                                 "--compact", "never", "--report", "json")
+        for size in ("1", "10", "100", "1000", "all")}, most_runs=3, chart=False)
+
+
 # What only one thread can do at a time
 
 
@@ -397,5 +457,5 @@ def all_cases(factor):
     scale = Scale(factor)
     cases = [*import_cases(scale), *transaction_cases(scale), *growth_cases(scale),
              *reading_cases(scale), *read_cases(scale), *write_cases(scale), *update_cases(scale),
-             *serial_cases(scale)]
+             *key_cases(scale), *serial_cases(scale)]
     return {case.name: case for case in cases}
