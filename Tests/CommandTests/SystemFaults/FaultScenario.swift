@@ -105,7 +105,7 @@ struct FaultScenario: Sendable, CustomStringConvertible {
       try earlier(source, start)
       let killed = try SheafProcess.run(
         words(source.path("in.csv"), start, "--durability", "full"),
-        environment: ["SHEAF_FAULT": "write:30:kill:\(source.path("calls"))"])
+        environment: ["SHEAF_FAULT": "write:20:kill:\(source.path("calls"))"])
       guard killed.signal == System.killSignal else {
         throw SheafProcess.Failure(description: "it was not killed: \(killed.errorText)")
       }
