@@ -6,6 +6,20 @@ import Testing
 /// What a failure in the middle leaves of blocks and trees: nothing is freed twice, and no leaf stays open that is gone.
 @Suite("Blocks after a failure")
 struct FailedBlockTests {
+  /// A tree of one column of texts, to be changed, and what writes it.
+  private static func transaction(
+    _ root: TreeRoot, _ storage: FailingStorage, _ space: SpaceMap, _ blocks: BlockReader,
+    _ limits: TreeEditor.Limits
+  ) throws -> (BlockWriter, TreeEditor) {
+    let end = UInt64(try storage.length())
+    let writer = BlockWriter(storage: storage, space: space, length: Int(end))
+    let store = ClusterStore(
+      writer: writer, blocks: blocks, baseEnd: end, builder: ClusterBuilder())
+    store.columnIDs = [1]
+    let reader = TreeReader(blocks: blocks, root: root, end: end)
+    return (writer, try TreeEditor(reader: reader, clusters: store, limits: limits))
+  }
+
   @Test("A block that is freed twice, or was never there, is an error")
   func surplus() throws {
     let storage = RecordingStorage(isRecording: false)
@@ -40,13 +54,8 @@ struct FailedBlockTests {
       func transaction(_ version: UInt64, _ root: TreeRoot, _ runs: [IndexRun]) throws
         -> (BlockWriter, TreeEditor, ValueIndex)
       {
-        let writer = BlockWriter(storage: storage, space: space, length: try storage.length())
+        let (writer, tree) = try Self.transaction(root, storage, space, blocks, limits)
         let end = UInt64(try storage.length())
-        let store = ClusterStore(
-          writer: writer, blocks: blocks, baseEnd: end, builder: ClusterBuilder())
-        store.columnIDs = [1]
-        let tree = try TreeEditor(
-          reader: TreeReader(blocks: blocks, root: root, end: end), clusters: store, limits: limits)
         let code = ValueCode(Reading(.int), secret: KeyCode(low: 1, high: 2, bits: 0))
         var indexLimits = IndexLimits()
         (indexLimits.leafEntries, indexLimits.nodeCapacity) = (2, 2)
@@ -92,13 +101,10 @@ struct FailedBlockTests {
   func closing() throws {
     let storage = FailingStorage(RecordingStorage(isRecording: false))
     let blocks = try BlockReader(storage: storage)
-    let writer = BlockWriter(storage: storage, space: SpaceMap(version: 1), length: 0)
-    let store = ClusterStore(writer: writer, blocks: blocks, baseEnd: 0, builder: ClusterBuilder())
-    store.columnIDs = [1]
     var limits = TreeEditor.Limits()
     (limits.clusterRows, limits.tailRows, limits.smallRows) = (1, 1, 1)
-    let reader = TreeReader(blocks: blocks, root: .empty, end: 0)
-    let tree = try TreeEditor(reader: reader, clusters: store, limits: limits)
+    let (writer, tree) = try Self.transaction(
+      .empty, storage, SpaceMap(version: 1), blocks, limits)
     // What is written is handed on by the mebibyte.
     let text = String(repeating: "text ", count: 130_000)
     for key in 1...4 as ClosedRange<Int64> {
@@ -129,13 +135,7 @@ struct FailedBlockTests {
       (limits.nodeCapacity, limits.clusterRows, limits.tailRows) = (4, 4, 4)
       limits.smallRows = 4
       func transaction(_ root: TreeRoot) throws -> (BlockWriter, TreeEditor) {
-        let end = UInt64(try storage.length())
-        let writer = BlockWriter(storage: storage, space: space, length: Int(end))
-        let store = ClusterStore(
-          writer: writer, blocks: blocks, baseEnd: end, builder: ClusterBuilder())
-        store.columnIDs = [1]
-        let reader = TreeReader(blocks: blocks, root: root, end: end)
-        return (writer, try TreeEditor(reader: reader, clusters: store, limits: limits))
+        try Self.transaction(root, storage, space, blocks, limits)
       }
       var (writer, tree) = try transaction(.empty)
       for key in 1...60 as ClosedRange<Int64> {
@@ -177,13 +177,7 @@ struct FailedBlockTests {
       (limits.nodeCapacity, limits.clusterRows, limits.tailRows) = (4, 4, 2)
       limits.smallRows = 4
       func transaction(_ root: TreeRoot) throws -> (BlockWriter, TreeEditor) {
-        let end = UInt64(try storage.length())
-        let writer = BlockWriter(storage: storage, space: space, length: Int(end))
-        let store = ClusterStore(
-          writer: writer, blocks: blocks, baseEnd: end, builder: ClusterBuilder())
-        store.columnIDs = [1]
-        let reader = TreeReader(blocks: blocks, root: root, end: end)
-        return (writer, try TreeEditor(reader: reader, clusters: store, limits: limits))
+        try Self.transaction(root, storage, space, blocks, limits)
       }
       func add(_ key: Int64, _ tree: TreeEditor, appended: Int) throws {
         try tree.withTail(nextKey: key, appended: appended) {

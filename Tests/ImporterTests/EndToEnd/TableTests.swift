@@ -108,12 +108,15 @@ import Testing
     try folder.expectSound()
   }
 
-  /// Where somebody has begun the table anew between two batches, the rest of an input is no table of its own.
-  @Test func beginningsOfOthersBetweenBatches() throws {
-    let folder = try ImportFolder()
+  private static let threeRows = "a,b\n1,x\n2,y\n3,z\n"
+
+  /// Imports three rows, one a batch, while another handle changes the table behind the first one, and expects it to end.
+  private func expectDisturbance(
+    of folder: ImportFolder, by change: @escaping @Sendable (Database) throws -> Void
+  ) throws {
     let isDone = Mutex(false)
     let error = #expect(throws: EngineError.self) {
-      try folder.importCSV("a,b\n1,x\n2,y\n3,z\n") {
+      try folder.importCSV(Self.threeRows) {
         $0.batchSize = .records(1)
         $0.durability = .full
         $0.progress = { _ in
@@ -124,13 +127,7 @@ import Testing
           if wasDone { return }
           do {
             let other = try Database.open(folder.database)
-            // What an import with --truncate begins with.
-            try other.write { transaction in
-              let table = try transaction.table("t")
-              try table.deleteAll()
-              try table.editor.setNote("imports", nil)
-              try table.insert([.int(9), .text("q")])
-            }
+            try change(other)
             try other.close()
           } catch {
             Issue.record(error)
@@ -140,6 +137,22 @@ import Testing
     }
     let text = error.map { "\($0)" } ?? ""
     #expect(text.contains("table 't' was changed by somebody else during the import"), "\(text)")
+  }
+
+  /// Where somebody has begun the table anew between two batches, the rest of an input is no table of its own.
+  @Test func beginningsOfOthersBetweenBatches() throws {
+    let folder = try ImportFolder()
+    try expectDisturbance(
+      of: folder,
+      by: { other in
+        // What an import with --truncate begins with.
+        try other.write { transaction in
+          let table = try transaction.table("t")
+          try table.deleteAll()
+          try table.editor.setNote("imports", nil)
+          try table.insert([.int(9), .text("q")])
+        }
+      })
     #expect(try folder.exportText() == "a,b\n9,q\n")
     try folder.expectSound()
   }
@@ -147,32 +160,13 @@ import Testing
   /// What was planned does not fit a table that has got another column between two batches.
   @Test func columnsOfOthersBetweenBatches() throws {
     let folder = try ImportFolder()
-    let csv = "a,b\n1,x\n2,y\n3,z\n"
-    let isDone = Mutex(false)
-    let error = #expect(throws: EngineError.self) {
-      try folder.importCSV(csv) {
-        $0.batchSize = .records(1)
-        $0.durability = .full
-        $0.progress = { _ in
-          let wasDone = isDone.withLock { isDone in
-            defer { isDone = true }
-            return isDone
-          }
-          if wasDone { return }
-          do {
-            let other = try Database.open(folder.database)
-            try other.write { try $0.table("t").addColumn(Column("c", .int)) }
-            try other.close()
-          } catch {
-            Issue.record(error)
-          }
-        }
-      }
-    }
-    let text = error.map { "\($0)" } ?? ""
-    #expect(text.contains("table 't' was changed by somebody else during the import"), "\(text)")
+    try expectDisturbance(
+      of: folder,
+      by: { other in
+        try other.write { try $0.table("t").addColumn(Column("c", .int)) }
+      })
     #expect(try folder.exportText() == "a,b,c\n1,x,\n")
-    #expect(try folder.importCSV(csv) { $0.resume = true }.imported == 2)
+    #expect(try folder.importCSV(Self.threeRows) { $0.resume = true }.imported == 2)
     #expect(try folder.exportText() == "a,b,c\n1,x,\n2,y,\n3,z,\n")
   }
 
