@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 import Testing
 
@@ -42,7 +41,7 @@ struct MergingTeamTests {
   func failures(threads: Int) throws {
     let team = MergingTeam(size: threads)
     for failing in [0, 1, 7, 63] {
-      let begun = Mutex(0)
+      let begun = Guarded(0)
       var (given, consumed) = (0, 0)
       #expect(throws: Failure(item: failing)) {
         try team.forEach(window: 8) {

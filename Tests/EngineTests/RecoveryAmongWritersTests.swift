@@ -1,4 +1,4 @@
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -10,7 +10,7 @@ struct RecoveryAmongWritersTests {
   private final class RacingStorage: Storage {
     let inner: RecordingStorage
     let path = "memory.sheaf"
-    private let looks = Mutex(0)
+    private let looks = Guarded(0)
     private let commits: @Sendable (Int) -> Void
 
     /// - Parameter commits: called after each look at the slots, with the number of those before.

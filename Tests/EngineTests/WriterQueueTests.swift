@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -11,7 +11,7 @@ struct WriterQueueTests {
     let folder = TemporaryFolder()
     let database = try Database.open(folder.path("a.sheaf"))
     try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
-    let asked = Mutex(0)
+    let asked = Guarded(0)
     for failing in [1, 2] {
       // The first unlocking of a write is that of the registration, the second that of the seat.
       asked.withLock { $0 = 0 }
@@ -44,7 +44,7 @@ struct WriterQueueTests {
   func seatsComeBack() throws {
     let folder = TemporaryFolder()
     let database = try Database.open(folder.path("a.sheaf"))
-    let asked = Mutex(0)
+    let asked = Guarded(0)
     for _ in 0...Coordination.Place.seatCount {
       asked.withLock { $0 = 0 }
       // The second unlocking is that of the seat.

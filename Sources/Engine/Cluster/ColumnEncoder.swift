@@ -17,6 +17,7 @@ struct ColumnEncoder: ~Copyable {
   private var scales = Scratch<UInt8>()
   private var trimmedNumbers = Scratch<Int64>()
   private var trimmedScales = Scratch<UInt8>()
+  private var scaleSummaries = Scratch<TypedScan.ScaleSummary>(capacity: 256)
   private var exceptions = Scratch<UInt32>()
   private var histogram = FrameHistogram()
   private var dictionary = DictionaryBuilder()
@@ -54,9 +55,10 @@ struct ColumnEncoder: ~Copyable {
 
     let rows = exceptions.reserve(rowCount)
     let values = numbers.reserve(rowCount)
-    let mayBeNumbers = TypedScan.mayBeNumbers(column)
-    let scan = TypedScan.scan(
-      column, mayBeNumbers: mayBeNumbers, numbers: values, scales: scales.reserve(rowCount))
+    let (scan, mayBeNumbers) = TypedScan.scan(
+      column,
+      TypedScan.Room(
+        numbers: values, scales: scales.reserve(rowCount), scaleSummaries: scaleSummaries.pointer))
     var choice = Choice.packedText(areCompressed: false)
     var size = PackedTextEncoding.size(column)
     if let scan {
@@ -74,7 +76,7 @@ struct ColumnEncoder: ~Copyable {
       }
     }
     let distinct = dictionary.build(
-      column, limit: size &* compressionRatio(choice), effort: effort)
+      column, scan, limit: size &* compressionRatio(choice), effort: effort)
     chooseStrings(column, distinct, &choice, &size)
 
     let observation = observe(column, scan, distinct)
@@ -116,8 +118,10 @@ struct ColumnEncoder: ~Copyable {
 
   private mutating func typedPlan(_ column: GatheredColumn, _ scan: TypedScan) -> TypedPlan? {
     let trimmed = TypedScan(
-      kind: .decimals, numbers: trimmedNumbers.reserve(column.rowCount),
-      scales: trimmedScales.reserve(column.rowCount))
+      kind: .decimals,
+      TypedScan.Room(
+        numbers: trimmedNumbers.reserve(column.rowCount),
+        scales: trimmedScales.reserve(column.rowCount), scaleSummaries: scaleSummaries.pointer))
     return TypedPlan(column, scan, trimmed: trimmed, effort: effort, histogram: &histogram)
   }
 
@@ -221,10 +225,7 @@ struct ColumnEncoder: ~Copyable {
   ) -> TypeObservation {
     var observation = TypeObservation()
     if let scan {
-      if let row = scan.rowOfTheOnlyClass(column) {
-        observation.insert(scan.typeClass(row), row: row)
-        return observation
-      }
+      if scan.insertClassesOfScales(column, into: &observation) { return observation }
       for row in 0..<column.rowCount {
         let mark = scan.scales[row]
         if mark == TypedScan.null { continue }
@@ -270,20 +271,31 @@ struct ColumnEncoder: ~Copyable {
 }
 
 extension TypedScan {
-  /// The first row with a value, when it is easily seen that all are of its class; else nil.
-  fileprivate func rowOfTheOnlyClass(_ column: GatheredColumn) -> Int? {
-    guard misfits == 0, let scale = singleScale else { return nil }
+  /// Notes the classes of all rows, where it is easily seen that those of a scale are of one class; else false.
+  fileprivate func insertClassesOfScales(
+    _ column: GatheredColumn, into observation: inout TypeObservation
+  ) -> Bool {
+    guard misfits == 0 else { return false }
     if case .decimals = kind {
-      var union: UInt64 = 0
-      for row in 0..<column.rowCount where scales[row] != Self.null {
-        union |= numbers[row].magnitude
+      for scale in 0...largestScale where scaleMask & (1 &<< UInt32(scale)) != 0 {
+        let summary = summary(ofScale: scale, column)
+        // Within these bounds a decimal's class is that of its scale.
+        guard max(summary.low.magnitude, summary.high.magnitude) < 1 << (scale == 0 ? 53 : 56)
+        else { return false }
       }
-      // Within these bounds a decimal's class is that of its scale.
-      guard union < 1 << (scale == 0 ? 53 : 56) else { return nil }
     }
-    var first = 0
-    while first < column.rowCount, scales[first] == Self.null { first &+= 1 }
-    return first < column.rowCount ? first : nil
+    var left = scaleMask
+    var row = 0
+    while left != 0, row < column.rowCount {
+      let scale = scales[row]
+      if scale != Self.null, left & (1 &<< UInt32(scale)) != 0 {
+        observation.insert(typeClass(row), row: row)
+        // Of the scales behind the point the first one stands for all.
+        left &= scale == 0 ? ~1 : 1
+      }
+      row &+= 1
+    }
+    return true
   }
 
   /// Adds the bounds of the column from its numbers; false when that is not possible, because there
@@ -297,9 +309,8 @@ extension TypedScan {
     switch collector.kind {
     case .none, .text: return false
     case .integers, .days, .moments:
-      for row in 0..<column.rowCount where scales[row] != Self.null {
-        collector.add(numbers[row])
-      }
+      collector.add(low)
+      collector.add(high)
       if unit != 1 { collector.scale(by: unit) }
       return true
     case .doubles:
@@ -319,29 +330,10 @@ extension TypedScan {
   ///
   /// - Precondition: no misfits.
   private func forEachBound(_ column: GatheredColumn, _ body: (ScaledNumber) -> Void) {
-    if let scale = singleScale {
-      var (low, high) = (Int64.max, Int64.min)
-      for row in 0..<column.rowCount where scales[row] != Self.null {
-        low = min(low, numbers[row])
-        high = max(high, numbers[row])
-      }
-      body(ScaledNumber(mantissa: low, scale: scale))
-      body(ScaledNumber(mantissa: high, scale: scale))
-      return
-    }
-    // A place for every mark, that of nulls too, so that nothing is asked for each row.
-    withUnsafeTemporaryAllocation(of: (low: Int64, high: Int64).self, capacity: 256) { bounds in
-      bounds.initialize(repeating: (.max, .min))
-      for row in 0..<column.rowCount {
-        let place = Int(scales[row])
-        bounds[place].low = min(bounds[place].low, numbers[row])
-        bounds[place].high = max(bounds[place].high, numbers[row])
-      }
-      for scale in 0...UInt8(ScaledNumber.maximumScale) where scaleMask & (1 << UInt32(scale)) != 0
-      {
-        body(ScaledNumber(mantissa: bounds[Int(scale)].low, scale: scale))
-        body(ScaledNumber(mantissa: bounds[Int(scale)].high, scale: scale))
-      }
+    for scale in 0...largestScale where scaleMask & (1 &<< UInt32(scale)) != 0 {
+      let summary = summary(ofScale: scale, column)
+      body(ScaledNumber(mantissa: summary.low, scale: scale))
+      body(ScaledNumber(mantissa: summary.high, scale: scale))
     }
   }
 }

@@ -10,13 +10,16 @@ struct DeltaPlan {
   private var lowestStart = Int64.max
   private var highestStart = Int64.min
   private var overflows = false
+  /// Whether the differences are as wide as the numbers themselves.
+  private var isUseless = false
 
   init() {}
 
   /// Of a column with a number in every row.
   ///
+  /// - Parameter limit: differences that need as many bits are of no use: the rest is not looked at then.
   /// - Precondition: there is a row, and no difference between two rows overflows.
-  init(_ numbers: UnsafePointer<Int64>, count: Int) {
+  init(_ numbers: UnsafePointer<Int64>, count: Int, narrowerThan limit: Int) {
     first = numbers[0]
     var block = 0
     while block < count {
@@ -28,6 +31,10 @@ struct DeltaPlan {
         previous = numbers[row]
       }
       block = end
+      if width >= limit {
+        isUseless = true
+        return
+      }
     }
   }
 
@@ -79,7 +86,7 @@ struct DeltaPlan {
 
   /// Bytes that `write` appends; nil when the numbers cannot be stored so.
   func size(rowCount: Int) -> Int? {
-    guard first != nil, !overflows else { return nil }
+    guard first != nil, !overflows, !isUseless else { return nil }
     return FrameOfReference.size(count: DeltaNumbers.blockCount(rowCount), width: startWidth)
       &+ FrameOfReference.size(count: rowCount, width: width)
   }

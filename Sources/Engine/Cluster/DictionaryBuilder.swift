@@ -29,6 +29,8 @@ struct DictionaryBuilder: ~Copyable {
   private let secondSeed = UInt64.random(in: .min ... .max)
 
   private static let smallestTable = 2048
+  /// Numbers that lie no further apart have a place each: 32 KiB of a table stay in a core's nearest cache.
+  private static let mostPlaces: Int64 = 4096
   private static let entryMask: UInt64 = 1 << 24 - 1
 
   init() { slots.pointer.update(repeating: 0, count: slots.capacity) }
@@ -36,14 +38,34 @@ struct DictionaryBuilder: ~Copyable {
   /// Collects the distinct spellings; nil as soon as a dictionary cannot be smaller than `limit`
   /// bytes any more.
   ///
-  /// - Complexity: O(n) hashing of every byte.
+  /// - Parameter scan: the spellings as numbers, where it has been found that they are: each number has one
+  ///   spelling then, so that numbers are compared.
+  /// - Complexity: O(n) hashing of every byte, or of every number.
   mutating func build(
-    _ column: GatheredColumn, limit: Int, effort: EncodingEffort
+    _ column: GatheredColumn, _ scan: TypedScan?, limit: Int, effort: EncodingEffort
+  ) -> Result? {
+    guard let scan, scan.misfits == 0 else {
+      let keys = SpellingKeys(column: column, firstSeed: firstSeed, secondSeed: secondSeed)
+      return build(column, keys, places: Self.smallestTable, limit: limit, effort)
+    }
+    let (range, overflow) = scan.high.subtractingReportingOverflow(scan.low)
+    if scan.singleScale != nil, !overflow, range < Self.mostPlaces {
+      let places = max(Self.smallestTable, 1 &<< BitPacking.width(UInt64(bitPattern: range)))
+      return build(
+        column, PlaceKeys(numbers: scan.numbers, low: scan.low), places: places, limit: limit,
+        effort)
+    }
+    let keys = NumberKeys(numbers: scan.numbers, scales: scan.scales, seed: firstSeed)
+    return build(column, keys, places: Self.smallestTable, limit: limit, effort)
+  }
+
+  private mutating func build<Keys: DictionaryKeys>(
+    _ column: GatheredColumn, _ keys: Keys, places: Int, limit: Int, _ effort: EncodingEffort
   ) -> Result? {
     let rowIndices = indices.reserve(column.rowCount)
     var room = entries.reserve(1024)
     var capacity = entries.capacity
-    startTable(Self.smallestTable)
+    startTable(places)
     var strings = PackedStringsPlan()
     var allowed = allowedBytes(column, entries: 1, limit: limit, effort)
     for row in 0..<column.rowCount {
@@ -52,10 +74,9 @@ struct DictionaryBuilder: ~Copyable {
         rowIndices[row] = .max
         continue
       }
-      let spelling = column.spelling(span)
-      let ends = spelling.ends
-      let hash = hash(spelling, ends)
-      let found = find(spelling, ends, hash, column, room)
+      let key = keys.key(row, span)
+      let hash = keys.hash(key)
+      let found = find(key, hash, keys, room)
       if found.entry >= 0 {
         rowIndices[row] = UInt32(truncatingIfNeeded: found.entry)
         continue
@@ -66,11 +87,10 @@ struct DictionaryBuilder: ~Copyable {
         capacity = entries.capacity
       }
       room[entry] = Entry(
-        hash: hash, ends: ends, span: span,
-        firstRow: UInt32(truncatingIfNeeded: row))
+        hash: hash, ends: keys.ends(key), span: span, firstRow: UInt32(truncatingIfNeeded: row))
       slots.pointer[found.slot] = slotValue(hash, entry)
       rowIndices[row] = UInt32(truncatingIfNeeded: entry)
-      strings.add(length: spelling.count)
+      strings.add(length: Int(span.length))
       // The width of indices can only have changed at a power of two, or one after it.
       if strings.count & (strings.count &- 1) == 0 || entry & (entry &- 1) == 0 {
         allowed = allowedBytes(column, entries: strings.count, limit: limit, effort)
@@ -127,11 +147,10 @@ struct DictionaryBuilder: ~Copyable {
     generation &<< 48 | (hash &>> 40) &<< 24 | UInt64(truncatingIfNeeded: entry)
   }
 
-  /// The entry with this spelling, or -1 and the slot where it belongs.
+  /// The entry with this key, or -1 and the slot where it belongs.
   @inline(__always)
-  private func find(
-    _ spelling: SpellingView, _ ends: SpellingEnds, _ hash: UInt64, _ column: GatheredColumn,
-    _ room: UnsafeMutablePointer<Entry>
+  private func find<Keys: DictionaryKeys>(
+    _ key: Keys.Key, _ hash: UInt64, _ keys: Keys, _ room: UnsafeMutablePointer<Entry>
   ) -> (entry: Int, slot: Int) {
     let table = slots.pointer
     let wanted = slotValue(hash, 0)
@@ -141,35 +160,113 @@ struct DictionaryBuilder: ~Copyable {
       // Equal but for the entry number: same generation, same part of the hash.
       if value ^ wanted <= Self.entryMask {
         let entry = Int(truncatingIfNeeded: value & Self.entryMask)
-        let candidate = room + entry
-        if candidate.pointee.ends == ends, Int(candidate.pointee.span.length) == spelling.count,
-          spelling.count <= 16 || spelling.equals(column.spelling(candidate.pointee.span))
-        {
-          return (entry, slot)
-        }
+        if keys.isKey(key, of: room + entry) { return (entry, slot) }
       } else if value &>> 48 != generation {
         return (-1, slot)
       }
       slot = (slot &+ 1) & mask
     }
   }
+}
 
-  /// After Wang Yi's wyhash: multiplies words into 128 bits and folds the halves. Up to 16 bytes take
-  /// one multiplication and no branch: lengths cannot be guessed.
+/// By what a dictionary's entries are told apart.
+private protocol DictionaryKeys {
+  associatedtype Key
+
+  func key(_ row: Int, _ span: TextSpan) -> Key
+  func hash(_ key: Key) -> UInt64
+  func ends(_ key: Key) -> SpellingEnds
+  func isKey(_ key: Key, of entry: UnsafePointer<DictionaryBuilder.Entry>) -> Bool
+}
+
+/// After Wang Yi's wyhash: multiplies words into 128 bits and folds the halves.
+@inline(__always)
+private func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+  let product = left.multipliedFullWidth(by: right ^ 0x9E37_79B9_7F4A_7C15)
+  return product.high ^ product.low
+}
+
+/// By their bytes.
+private struct SpellingKeys: DictionaryKeys {
+  let column: GatheredColumn
+  let firstSeed: UInt64
+  let secondSeed: UInt64
+
   @inline(__always)
-  private func hash(_ spelling: SpellingView, _ ends: SpellingEnds) -> UInt64 {
+  func key(_ row: Int, _ span: TextSpan) -> (spelling: SpellingView, ends: SpellingEnds) {
+    let spelling = column.spelling(span)
+    return (spelling, spelling.ends)
+  }
+
+  /// Up to 16 bytes take one multiplication and no branch: lengths cannot be guessed.
+  @inline(__always)
+  func hash(_ key: (spelling: SpellingView, ends: SpellingEnds)) -> UInt64 {
+    let spelling = key.spelling
     var hash = secondSeed ^ UInt64(truncatingIfNeeded: spelling.count)
     var offset = 8
     while offset &+ 8 < spelling.count {
       hash = fold(spelling.fullWord(at: offset) ^ firstSeed, hash)
       offset &+= 8
     }
-    return fold(ends.first ^ firstSeed, ends.last ^ hash)
+    return fold(key.ends.first ^ firstSeed, key.ends.last ^ hash)
   }
 
   @inline(__always)
-  private func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
-    let product = left.multipliedFullWidth(by: right ^ 0x9E37_79B9_7F4A_7C15)
-    return product.high ^ product.low
+  func ends(_ key: (spelling: SpellingView, ends: SpellingEnds)) -> SpellingEnds { key.ends }
+
+  @inline(__always)
+  func isKey(
+    _ key: (spelling: SpellingView, ends: SpellingEnds),
+    of entry: UnsafePointer<DictionaryBuilder.Entry>
+  ) -> Bool {
+    entry.pointee.ends == key.ends && Int(entry.pointee.span.length) == key.spelling.count
+      && (key.spelling.count <= 16 || key.spelling.equals(column.spelling(entry.pointee.span)))
   }
+}
+
+/// By their numbers and scales.
+private struct NumberKeys: DictionaryKeys {
+  let numbers: UnsafeMutablePointer<Int64>
+  let scales: UnsafeMutablePointer<UInt8>
+  let seed: UInt64
+
+  @inline(__always)
+  func key(_ row: Int, _ span: TextSpan) -> (number: Int64, scale: UInt8) {
+    (numbers[row], scales[row])
+  }
+
+  @inline(__always)
+  func hash(_ key: (number: Int64, scale: UInt8)) -> UInt64 {
+    // The same digits with the point elsewhere are rare.
+    fold(UInt64(bitPattern: key.number) ^ seed, seed)
+  }
+
+  @inline(__always)
+  func ends(_ key: (number: Int64, scale: UInt8)) -> SpellingEnds { .none }
+
+  @inline(__always)
+  func isKey(
+    _ key: (number: Int64, scale: UInt8), of entry: UnsafePointer<DictionaryBuilder.Entry>
+  ) -> Bool {
+    let row = Int(entry.pointee.firstRow)
+    return numbers[row] == key.number && scales[row] == key.scale
+  }
+}
+
+/// By their numbers, of one scale, each of which has a place in the table to itself.
+private struct PlaceKeys: DictionaryKeys {
+  let numbers: UnsafeMutablePointer<Int64>
+  let low: Int64
+
+  @inline(__always)
+  func key(_ row: Int, _ span: TextSpan) -> UInt64 { UInt64(bitPattern: numbers[row] &- low) }
+
+  @inline(__always)
+  func hash(_ key: UInt64) -> UInt64 { key }
+
+  @inline(__always)
+  func ends(_ key: UInt64) -> SpellingEnds { .none }
+
+  @inline(__always)
+  func isKey(_ key: UInt64, of entry: UnsafePointer<DictionaryBuilder.Entry>) -> Bool { true }
 }

@@ -12,7 +12,7 @@ struct FramePlan {
   /// Rows that are exceptions, those the encoding does not fit included.
   private(set) var exceptions = 0
   /// Marks and packed numbers; an upper bound where there are exceptions.
-  private(set) var size = 0
+  private(set) var size = Int.max
   /// The most bits that a number minus `base` may have.
   private(set) var width = 0
   private var form = Form.plain(width: 0)
@@ -29,25 +29,34 @@ struct FramePlan {
     histogram: inout FrameHistogram
   ) {
     var misfits = PackedStringsPlan()
+    let scales = (scale ?? 0)...(scale ?? TypedScan.largestScale)
     let deltas: DeltaPlan
     let maximum: Int64
-    histogram.clear()
     // Nulls have numbers that change nothing.
     let isDense = scan.misfits == 0 && (scale == nil || scan.singleScale == scale)
-    if isDense, let bounds = Self.bounds(scan.numbers, count: column.rowCount) {
-      (base, maximum) = bounds
-      deltas = DeltaPlan(scan.numbers, count: column.rowCount)
-      histogram.add(
-        scan.numbers, minus: base, column, marks: scan.scales, fitting: 0...TypedScan.largestScale)
+    let (range, overflow) = scan.high.subtractingReportingOverflow(scan.low)
+    if isDense, !overflow {
+      (base, maximum) = (scan.low, scan.high)
+      deltas = DeltaPlan(
+        scan.numbers, count: column.rowCount,
+        narrowerThan: BitPacking.width(UInt64(bitPattern: range)))
     } else {
-      guard
-        let rest = Self.scatteredBounds(
-          column, scan, (scale ?? 0)...(scale ?? TypedScan.largestScale), &misfits, &histogram)
-      else { return nil }
+      guard let rest = Self.scatteredBounds(column, scan, scales, &misfits) else { return nil }
       (base, maximum, deltas) = rest
     }
     let widest = BitPacking.width(UInt64(bitPattern: maximum &- base))
-    choosePlain(column, misfits, widest, histogram)
+    histogram.clear()
+    // Where the widest numbers are too many to be exceptions, no narrower frame is asked for.
+    if effort == .thorough
+      || misfits.count
+        &+ Self.count(ofWidth: widest, scan, minus: base, column.rowCount, fitting: scales)
+        <= column.maximumExceptions
+    {
+      histogram.add(scan.numbers, minus: base, column, marks: scan.scales, fitting: scales)
+      choosePlain(column, misfits, widest, histogram)
+    } else {
+      choosePlain(column, misfits, only: widest)
+    }
     first = deltas.first ?? 0
     let marks = RowMarks.size(column, exceptions: Self.priced(misfits, column)) &+ Self.formSize
     func take(_ form: Form, _ bytes: Int) {
@@ -66,20 +75,28 @@ struct FramePlan {
     }
   }
 
-  /// The lowest and the highest number; nil when their difference is none, so that those between rows may be none either.
-  private static func bounds(_ numbers: UnsafePointer<Int64>, count: Int) -> (Int64, Int64)? {
-    var (minimum, maximum) = (Int64.max, Int64.min)
-    for row in 0..<count {
-      minimum = min(minimum, numbers[row])
-      maximum = max(maximum, numbers[row])
+  /// How many numbers need all of the bits that the largest one does.
+  private static func count(
+    ofWidth widest: Int, _ scan: TypedScan, minus base: Int64, _ rowCount: Int,
+    fitting scales: ClosedRange<UInt8>
+  ) -> Int {
+    if widest == 0 { return rowCount }
+    let shift = UInt64(truncatingIfNeeded: widest &- 1)
+    let (lowest, span) = (scales.lowerBound, scales.upperBound &- scales.lowerBound)
+    let (numbers, marks) = (scan.numbers, scan.scales)
+    var count: UInt64 = 0
+    for row in 0..<rowCount {
+      let fits: UInt64 = marks[row] &- lowest <= span ? 1 : 0
+      // What fits is at most the largest, so that only its highest bit is left.
+      count &+= (UInt64(bitPattern: numbers[row] &- base) &>> shift) & fits
     }
-    return maximum.subtractingReportingOverflow(minimum).overflow ? nil : (minimum, maximum)
+    return Int(truncatingIfNeeded: count)
   }
 
   /// Bounds and differences where not every row has a number that fits; nil when too many have none.
   private static func scatteredBounds(
     _ column: GatheredColumn, _ scan: TypedScan, _ scales: ClosedRange<UInt8>,
-    _ misfits: inout PackedStringsPlan, _ histogram: inout FrameHistogram
+    _ misfits: inout PackedStringsPlan
   ) -> (minimum: Int64, maximum: Int64, DeltaPlan)? {
     var (minimum, maximum) = (Int64.max, Int64.min)
     var deltas = DeltaPlan()
@@ -99,7 +116,6 @@ struct FramePlan {
       }
     }
     guard minimum <= maximum else { return nil }
-    histogram.add(scan.numbers, minus: minimum, column, marks: scan.scales, fitting: scales)
     return (minimum, maximum, deltas)
   }
 
@@ -117,27 +133,29 @@ struct FramePlan {
     _ column: GatheredColumn, _ misfits: PackedStringsPlan, _ widest: Int,
     _ histogram: borrowing FrameHistogram
   ) {
-    var count = misfits.count
-    var bytes = misfits.total
-    var best = Int.max
+    var misfits = misfits
     var candidate = widest
-    while count <= column.maximumExceptions {
-      let strings = PackedStringsPlan(count: count, total: bytes, minimum: 0, maximum: 0)
-      let size =
-        RowMarks.size(column, exceptions: Self.priced(strings, column)) &+ Self.formSize
-        &+ FrameOfReference.size(count: column.rowCount, width: candidate)
-      if size < best {
-        best = size
-        width = candidate
-        exceptions = count
-      }
+    while misfits.count <= column.maximumExceptions {
+      choosePlain(column, misfits, only: candidate)
       if candidate == 0 { break }
-      count &+= histogram.counts[candidate]
-      bytes &+= histogram.lengths[candidate]
+      misfits = PackedStringsPlan(
+        count: misfits.count &+ histogram.counts[candidate],
+        total: misfits.total &+ histogram.lengths[candidate], minimum: 0, maximum: 0)
       candidate &-= 1
     }
-    size = best
-    form = .plain(width: width)
+  }
+
+  /// Takes a width, unless what was taken before is as small.
+  private mutating func choosePlain(
+    _ column: GatheredColumn, _ misfits: PackedStringsPlan, only candidate: Int
+  ) {
+    let bytes =
+      RowMarks.size(column, exceptions: Self.priced(misfits, column)) &+ Self.formSize
+      &+ FrameOfReference.size(count: column.rowCount, width: candidate)
+    if bytes < size {
+      (size, width, exceptions) = (bytes, candidate, misfits.count)
+      form = .plain(width: candidate)
+    }
   }
 
   /// Puts in a number where a row has none, so that it costs little.

@@ -57,6 +57,11 @@ struct GatheredColumn {
   @inline(__always)
   func isNull(_ row: Int) -> Bool { spans[row].isNull }
 
+  /// The first spelling that is not null.
+  var firstSpelling: SpellingView? {
+    (0..<rowCount).first { !isNull($0) }.map { spelling($0) }
+  }
+
   /// The spelling of a row that is not null.
   @inline(__always)
   func spelling(_ row: Int) -> SpellingView { spelling(spans[row]) }

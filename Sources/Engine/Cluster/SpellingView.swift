@@ -98,4 +98,6 @@ struct SpellingView {
 struct SpellingEnds: Equatable, BitwiseCopyable {
   var first: UInt64
   var last: UInt64
+
+  static let none = SpellingEnds(first: 0, last: 0)
 }

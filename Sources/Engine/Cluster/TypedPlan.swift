@@ -22,15 +22,17 @@ struct TypedPlan {
     func take(_ plan: TypedPlan?) {
       if let plan, plan.size < best?.size ?? .max { best = plan }
     }
-    let common = scan.singleScale ?? scan.commonScale(column)
+    let common = scan.commonScale(column)
+    let others = column.valueCount &- scan.summary(ofScale: common, column).count
     let kind: ColumnEncoding =
       switch scan.kind {
       case .decimals: common == 0 ? .integers : .decimals
       case .dates: .dates
       case .dateTimes: .dateTimes
       }
-    if let frame = FramePlan(
-      column, scan, scale: common, effort: effort, histogram: &histogram)
+    if others <= column.maximumExceptions,
+      let frame = FramePlan(
+        column, scan, scale: common, effort: effort, histogram: &histogram)
     {
       take(
         TypedPlan(

@@ -21,6 +21,24 @@ struct TypedScan {
   private(set) var misfits = 0
   /// A bit for each scale seen.
   private(set) var scaleMask: UInt32 = 0
+  /// The lowest number and the highest, whatever their scales; they mean nothing where there are misfits.
+  private(set) var low = Int64.max
+  private(set) var high = Int64.min
+  /// What there is of each scale, filled in where there are several; null rows and misfits have places of their own.
+  private let scaleSummaries: UnsafeMutablePointer<ScaleSummary>
+
+  struct ScaleSummary {
+    var count = 0
+    var low = Int64.max
+    var high = Int64.min
+  }
+
+  /// Room for what is found: for every row, but `scaleSummaries`, which has a place for each value of a byte.
+  struct Room {
+    let numbers: UnsafeMutablePointer<Int64>
+    let scales: UnsafeMutablePointer<UInt8>
+    let scaleSummaries: UnsafeMutablePointer<ScaleSummary>
+  }
 
   /// False when more spellings than may be exceptions begin like no number and no date of digits, so
   /// that neither `scan` nor `DoubleEncoding` would take the column but for dates with a month's name.
@@ -31,33 +49,43 @@ struct TypedScan {
     var left = column.maximumExceptions
     for row in 0..<column.rowCount {
       let span = column.spans[row]
-      if span.isNull { continue }
-      // Signs, the point and digits lie between 0x2B and 0x39.
-      if span.length > 0, column.spelling(span)[0] &- 0x2B <= 0x0E { continue }
+      if span.isNull || beginsLikeNumber(column.spelling(span)) { continue }
       left &-= 1
       if left < 0 { return false }
     }
     return true
   }
 
+  @inline(__always)
+  private static func beginsLikeNumber(_ spelling: SpellingView) -> Bool {
+    // Signs, the point and digits lie between 0x2B and 0x39.
+    spelling.count > 0 && spelling[0] &- 0x2B <= 0x0E
+  }
+
   /// Reads the column as each kind in turn; nil when all have more misfits than there may be
   /// exceptions.
   ///
-  /// - Parameter mayBeNumbers: what the function of that name says of the column.
-  static func scan(
-    _ column: GatheredColumn, mayBeNumbers: Bool, numbers: UnsafeMutablePointer<Int64>,
-    scales: UnsafeMutablePointer<UInt8>
-  ) -> TypedScan? {
-    guard column.valueCount > 0 else { return nil }
-    if !mayBeNumbers { return scanWrittenDates(column, numbers, scales) }
-    var decimals = TypedScan(kind: .decimals, numbers: numbers, scales: scales)
-    if decimals.fill(column, NumberSpelling.parseCanonical) { return decimals }
-    if let dates = scanDates(column, .iso, numbers, scales) { return dates }
-    guard let style = firstStyle(column) else {
-      return scanWrittenDates(column, numbers, scales)
+  /// - Returns: with what `mayBeNumbers` says of the column.
+  static func scan(_ column: GatheredColumn, _ room: Room) -> (TypedScan?, mayBeNumbers: Bool) {
+    guard column.valueCount > 0 else { return (nil, true) }
+    var decimals = TypedScan(kind: .decimals, room)
+    // A column that is read as decimals may be numbers: then that need not be asked first.
+    let beginsWithNumber = column.firstSpelling.map(beginsLikeNumber) ?? false
+    if beginsWithNumber, decimals.fill(column, NumberSpelling.parseCanonical) {
+      return (decimals, true)
     }
+    guard mayBeNumbers(column) else { return (scanWrittenDates(column, room), false) }
+    if !beginsWithNumber, decimals.fill(column, NumberSpelling.parseCanonical) {
+      return (decimals, true)
+    }
+    return (scanDatesOfDigits(column, room), true)
+  }
+
+  private static func scanDatesOfDigits(_ column: GatheredColumn, _ room: Room) -> TypedScan? {
+    if let dates = scanDates(column, .iso, room) { return dates }
+    guard let style = firstStyle(column) else { return scanWrittenDates(column, room) }
     let unit = style.unit
-    var moments = TypedScan(kind: .dateTimes(style), numbers: numbers, scales: scales)
+    var moments = TypedScan(kind: .dateTimes(style), room)
     let isMoments = moments.fill(column) { spelling in
       guard let parsed = DateSpelling.parseDateTime(spelling), parsed.style == style else {
         return .misfit
@@ -68,10 +96,9 @@ struct TypedScan {
   }
 
   private static func scanDates(
-    _ column: GatheredColumn, _ style: DateStyle, _ numbers: UnsafeMutablePointer<Int64>,
-    _ scales: UnsafeMutablePointer<UInt8>
+    _ column: GatheredColumn, _ style: DateStyle, _ room: Room
   ) -> TypedScan? {
-    var dates = TypedScan(kind: .dates(style), numbers: numbers, scales: scales)
+    var dates = TypedScan(kind: .dates(style), room)
     let isDates = dates.fill(column) { spelling in
       guard let days = style.parse(spelling) else { return .misfit }
       return ScaledNumber(mantissa: Int64(days), scale: 0)
@@ -81,17 +108,14 @@ struct TypedScan {
 
   /// Tries the styles that the first spelling which is a date in any of them fits: `May 3, 2018` has
   /// the full name of its month and the short one.
-  private static func scanWrittenDates(
-    _ column: GatheredColumn, _ numbers: UnsafeMutablePointer<Int64>,
-    _ scales: UnsafeMutablePointer<UInt8>
-  ) -> TypedScan? {
+  private static func scanWrittenDates(_ column: GatheredColumn, _ room: Room) -> TypedScan? {
     var tries = column.maximumExceptions
     for row in 0..<column.rowCount where !column.isNull(row) {
       let spelling = column.spelling(row)
       if DateStyle.isLikely(spelling) {
         let styles = DateStyle.allCases.dropFirst().filter { $0.parse(spelling) != nil }
         for style in styles {
-          if let dates = scanDates(column, style, numbers, scales) { return dates }
+          if let dates = scanDates(column, style, room) { return dates }
         }
         if !styles.isEmpty { return nil }
       }
@@ -101,12 +125,11 @@ struct TypedScan {
     return nil
   }
 
-  init(
-    kind: Kind, numbers: UnsafeMutablePointer<Int64>, scales: UnsafeMutablePointer<UInt8>
-  ) {
+  init(kind: Kind, _ room: Room) {
     self.kind = kind
-    self.numbers = numbers
-    self.scales = scales
+    numbers = room.numbers
+    scales = room.scales
+    scaleSummaries = room.scaleSummaries
   }
 
   /// The style of the column's first date-time, looked for in as many rows as may be exceptions.
@@ -129,6 +152,7 @@ struct TypedScan {
     var misfits = 0
     var mask: UInt32 = 0
     var last: Int64 = 0
+    var (low, high) = (Int64.max, Int64.min)
     for row in 0..<column.rowCount {
       let span = column.spans[row]
       if span.isNull {
@@ -138,6 +162,8 @@ struct TypedScan {
       }
       let number = parse(column.spelling(span))
       last = number.mantissa
+      low = min(low, last)
+      high = max(high, last)
       numbers[row] = last
       scales[row] = number.scale
       if number.isMisfit {
@@ -148,9 +174,30 @@ struct TypedScan {
       }
     }
     self.misfits = misfits
+    (self.low, self.high) = (low, high)
     scaleMask = mask
     fillNullsInFront(column)
+    if mask.nonzeroBitCount > 1 { summarizeScales(column) }
     return true
+  }
+
+  private func summarizeScales(_ column: GatheredColumn) {
+    scaleSummaries.update(repeating: ScaleSummary(), count: 256)
+    // Nothing is asked for each row: nulls and misfits are summed up, too.
+    for row in 0..<column.rowCount {
+      let place = scaleSummaries + Int(scales[row])
+      let number = numbers[row]
+      place.pointee.count &+= 1
+      place.pointee.low = min(place.pointee.low, number)
+      place.pointee.high = max(place.pointee.high, number)
+    }
+  }
+
+  /// What there is of a scale.
+  func summary(ofScale scale: UInt8, _ column: GatheredColumn) -> ScaleSummary {
+    if singleScale == nil { return scaleSummaries[Int(scale)] }
+    if singleScale != scale { return ScaleSummary() }
+    return ScaleSummary(count: column.valueCount &- misfits, low: low, high: high)
   }
 
   /// Gives the nulls before the first number that number.
@@ -175,6 +222,7 @@ struct TypedScan {
     let largest = other.largestScale
     var misfits = 0
     var last: Int64 = 0
+    var (low, high) = (Int64.max, Int64.min)
     for row in 0..<column.rowCount {
       let scale = other.scales[row]
       numbers[row] = last
@@ -190,10 +238,13 @@ struct TypedScan {
         if misfits > column.maximumExceptions { return false }
       } else {
         last = number
+        low = min(low, number)
+        high = max(high, number)
         numbers[row] = number
         scales[row] = largest
       }
     }
+    (self.low, self.high) = (low, high)
     self.misfits = other.misfits &+ misfits
     scaleMask = 1 &<< UInt32(largest)
     fillNullsInFront(column)
@@ -202,15 +253,11 @@ struct TypedScan {
 
   /// The scale most rows have.
   func commonScale(_ column: GatheredColumn) -> UInt8 {
-    withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { counts in
-      counts.initialize(repeating: 0)
-      for row in 0..<column.rowCount { counts[Int(scales[row])] &+= 1 }
-      var best = 0
-      for scale in 1...ScaledNumber.maximumScale where counts[scale] > counts[best] {
-        best = scale
-      }
-      return UInt8(truncatingIfNeeded: best)
-    }
+    if let singleScale { return singleScale }
+    var best = UInt8(0)
+    for scale in 1...Self.largestScale
+    where scaleSummaries[Int(scale)].count > scaleSummaries[Int(best)].count { best = scale }
+    return best
   }
 
   /// The class of a row that is no misfit and not null.

@@ -36,25 +36,33 @@ package final class ParsedChunk {
   /// What was let pass.
   package internal(set) var tolerances = Tolerances()
 
-  // Plain memory, for the inner loop of the parser: no reference counting, no check per field. The
-  // parser asks for room once per record.
-  private(set) var fields: UnsafeMutablePointer<TextSpan>
-  private(set) var rowCapacity = 1
-  private(set) var records: UnsafeMutablePointer<RecordInfo>
-  private(set) var recordOfRow: UnsafeMutablePointer<UInt32>
-  private(set) var recordCapacity = 1
+  /// Plain memory for the inner loop of the parser, which keeps a copy of these pointers: no reference counting and
+  /// no check for exclusive access per field. The parser asks for more once per record.
+  struct Room {
+    var fields: UnsafeMutablePointer<TextSpan>
+    /// How many rows there is room for, and how many records.
+    var rows = 1
+    var records: UnsafeMutablePointer<RecordInfo>
+    var recordOfRow: UnsafeMutablePointer<UInt32>
+    var recordCount = 1
+  }
+  private(set) var room: Room
+
+  private var fields: UnsafeMutablePointer<TextSpan> { room.fields }
+  private var records: UnsafeMutablePointer<RecordInfo> { room.records }
+  private var recordOfRow: UnsafeMutablePointer<UInt32> { room.recordOfRow }
 
   init(columnCount: Int) {
     self.columnCount = max(1, columnCount)
-    fields = .allocate(capacity: self.columnCount)
-    records = .allocate(capacity: 1)
-    recordOfRow = .allocate(capacity: 1)
+    room = Room(
+      fields: .allocate(capacity: self.columnCount), records: .allocate(capacity: 1),
+      recordOfRow: .allocate(capacity: 1))
   }
 
   deinit {
-    fields.deallocate()
-    records.deallocate()
-    recordOfRow.deallocate()
+    room.fields.deallocate()
+    room.records.deallocate()
+    room.recordOfRow.deallocate()
   }
 
   // MARK: Reading
@@ -173,30 +181,37 @@ package final class ParsedChunk {
     self.chunk = chunk
     // A row of n fields takes n - 1 delimiters at least; only padded rows may need more room.
     let rows = min(chunk.recordCount, chunk.byteCount / columnCount + 1) + 1
-    if rows > rowCapacity { growRows(to: rows) }
-    if chunk.recordCount >= recordCapacity { growRecords(to: chunk.recordCount + 1) }
+    if rows > room.rows { growRows(to: rows) }
+    if chunk.recordCount >= room.recordCount { growRecords(to: chunk.recordCount + 1) }
   }
 
+  /// Makes room for more rows and records than these, twice as many as there was.
   @inline(never)
-  func growRows(to rows: Int) {
-    let larger = UnsafeMutablePointer<TextSpan>.allocate(capacity: rows * columnCount)
-    larger.update(from: fields, count: rowCapacity * columnCount)
-    fields.deallocate()
-    fields = larger
-    rowCapacity = rows
+  func grow(rows: Int, records: Int) -> Room {
+    if rows > room.rows { growRows(to: 2 * room.rows) }
+    if records > room.recordCount { growRecords(to: 2 * room.recordCount) }
+    return room
   }
 
-  @inline(never)
-  func growRecords(to count: Int) {
-    let larger = UnsafeMutablePointer<RecordInfo>.allocate(capacity: count)
-    larger.update(from: records, count: recordCapacity)
-    records.deallocate()
-    records = larger
-    let largerRows = UnsafeMutablePointer<UInt32>.allocate(capacity: count)
-    largerRows.update(from: recordOfRow, count: recordCapacity)
-    recordOfRow.deallocate()
-    recordOfRow = largerRows
-    recordCapacity = count
+  private func growRows(to rows: Int) {
+    room.fields.grow(from: room.rows * columnCount, to: rows * columnCount)
+    room.rows = rows
+  }
+
+  private func growRecords(to count: Int) {
+    room.records.grow(from: room.recordCount, to: count)
+    room.recordOfRow.grow(from: room.recordCount, to: count)
+    room.recordCount = count
+  }
+}
+
+extension UnsafeMutablePointer {
+  /// Moves to a larger place.
+  fileprivate mutating func grow(from count: Int, to larger: Int) {
+    let place = Self.allocate(capacity: larger)
+    place.update(from: self, count: count)
+    deallocate()
+    self = place
   }
 }
 

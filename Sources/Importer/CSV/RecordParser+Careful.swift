@@ -28,7 +28,7 @@ extension RecordParser {
       let start = position
       let span = field(chunk, &cursor, &position, &problem)
       if cursor.field < columnCount {
-        parsed.fields[cursor.row * columnCount + cursor.field] = span
+        cursor.rowFields[cursor.field] = span
       } else {
         addSurplus(span, start: start, &cursor)
       }
@@ -247,7 +247,7 @@ extension RecordParser {
       parsed.tolerances.note(.trailingDelimiters, line: chunk.firstLine &+ cursor.line)
       if parsed.surplus.last?.row == cursor.row { parsed.surplus.removeLast() }
     }
-    let row = parsed.fields + cursor.row * columnCount
+    let row = cursor.rowFields
     var field = fields
     while field < columnCount {
       row[field] = .null
@@ -261,7 +261,7 @@ extension RecordParser {
     let last = cursor.field - 1
     let isEmpty: Bool
     if last < columnCount {
-      isEmpty = last > 0 && parsed.fields[cursor.row * columnCount + last].isNull
+      isEmpty = last > 0 && cursor.rowFields[last].isNull
     } else if last == columnCount {
       isEmpty = cursor.surplusStart == end
     } else {

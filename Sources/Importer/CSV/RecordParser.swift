@@ -62,6 +62,11 @@ package final class RecordParser {
     /// Used bytes of the scratch area: all of them, and when the record began.
     var scratch = 0
     var scratchAtRecord = 0
+    /// Where what is found goes.
+    var room: ParsedChunk.Room
+    /// The fields of the next row.
+    var rowFields: UnsafeMutablePointer<TextSpan> { room.fields + row * columnCount }
+    let columnCount: Int
   }
 
   /// Parses a chunk. The result is valid until the next call.
@@ -70,7 +75,7 @@ package final class RecordParser {
   package func parse(_ chunk: Chunk) -> ParsedChunk {
     parsed.begin(chunk)
     let bytes = UnsafeRawPointer(chunk.memory)
-    var cursor = Cursor()
+    var cursor = Cursor(room: parsed.room, columnCount: columnCount)
     cursor.invalid = UTF8Validation.firstInvalid(bytes, from: 0, count: chunk.byteCount)
     if dialect.isPlain { parseBlocks(chunk, &cursor) }
     while cursor.recordStart < chunk.byteCount { parseCarefully(chunk, &cursor) }
@@ -190,7 +195,7 @@ package final class RecordParser {
     let blank = blank
     var breaks = breaksInside
     var remaining = ends
-    var row = parsed.fields + cursor.row * columnCount
+    var row = cursor.rowFields
     while remaining != 0 {
       let bit = UInt64(remaining.trailingZeroBitCount)
       remaining &= remaining &- 1
@@ -205,7 +210,7 @@ package final class RecordParser {
         span.length &-= 2
         if mayBeDoubled { span = unescaped(span, chunk, &cursor) }
       }
-      if cursor.field < columnCount {
+      if cursor.field < cursor.columnCount {
         row[cursor.field] = span
       } else {
         addSurplus(span, start: start, &cursor)
@@ -217,7 +222,7 @@ package final class RecordParser {
         breaks ^= before
         cursor.breaksInside &+= before.nonzeroBitCount
         finishRecord(chunk, &cursor, end: end)
-        row = parsed.fields + cursor.row * columnCount
+        row = cursor.rowFields
       }
     }
     cursor.breaksInside &+= breaks.nonzeroBitCount
@@ -259,20 +264,19 @@ package final class RecordParser {
 
   @inline(__always)
   func store(_ cursor: inout Cursor, end: Int, isRow: Bool) {
-    parsed.records[cursor.record] = RecordInfo(
+    cursor.room.records[cursor.record] = RecordInfo(
       start: UInt32(truncatingIfNeeded: cursor.recordStart),
       end: UInt32(truncatingIfNeeded: end),
       line: UInt32(truncatingIfNeeded: cursor.line),
       fieldCount: UInt32(truncatingIfNeeded: cursor.field),
       row: isRow ? UInt32(truncatingIfNeeded: cursor.row) : .max)
     if isRow {
-      parsed.recordOfRow[cursor.row] = UInt32(truncatingIfNeeded: cursor.record)
+      cursor.room.recordOfRow[cursor.row] = UInt32(truncatingIfNeeded: cursor.record)
       cursor.row &+= 1
     }
     cursor.record &+= 1
-    if cursor.row >= parsed.rowCapacity { parsed.growRows(to: 2 * parsed.rowCapacity) }
-    if cursor.record >= parsed.recordCapacity {
-      parsed.growRecords(to: 2 * parsed.recordCapacity)
+    if cursor.row >= cursor.room.rows || cursor.record >= cursor.room.recordCount {
+      cursor.room = parsed.grow(rows: cursor.row + 1, records: cursor.record + 1)
     }
   }
 }

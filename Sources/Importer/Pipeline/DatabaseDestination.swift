@@ -52,7 +52,7 @@ final class DatabaseDestination: Destination {
     guard let editor = table?.editor else { return }
     if !isNew, editor.schema != expected { throw changed() }
     // Where nobody else has written, what was stored is there.
-    if transaction.isDisturbed, let stored, try transaction.memory?.contains(stored) == false {
+    if transaction.followsOthers, let stored, try transaction.memory?.contains(stored) == false {
       throw changed()
     }
     try renewKeys(editor)

@@ -23,8 +23,11 @@ final class ImportTransaction {
   private(set) var version: UInt64?
   /// Whether somebody else has written since the import looked.
   private(set) var isDisturbed = false
+  /// Whether the transaction has begun from what somebody else has written.
+  private(set) var followsOthers = false
   /// What it has done since versions that somebody may look at.
   let changes = OwnChanges()
+  private let notes = KnownNotes()
 
   init(_ database: Database, _ options: ImportOptions, table: String) {
     self.database = database
@@ -55,8 +58,9 @@ final class ImportTransaction {
       } catch EngineError.cancelled {
         throw ImportError.interrupted
       }
+      followsOthers = false
       if let base = transaction?.baseVersion, base != version {
-        isDisturbed = true
+        (isDisturbed, followsOthers) = (true, true)
         changes.begin(at: base)
       }
     }
@@ -71,7 +75,7 @@ final class ImportTransaction {
   /// What the table remembers of its inputs, to be changed.
   var memory: InputMemoryEditor? {
     guard let table else { return nil }
-    return InputMemoryEditor(table) { [unowned self] makes in
+    return InputMemoryEditor(table, notes) { [unowned self] makes in
       try transaction?.companion(
         InputMemory.purpose, of: table, columns: makes ? InputMemory.columns : nil) ?? nil
     }

@@ -32,10 +32,13 @@ struct InputMemory {
   }
 
   fileprivate static func notes(
-    of table: String, _ note: (String) -> [UInt8]?
+    of table: String, _ known: KnownNotes = KnownNotes(), _ note: (String) -> [UInt8]?
   ) throws(ImportError) -> (begun: [Checkpoint], complete: [Checkpoint]) {
-    guard let begun = note(Checkpoint.note).map(Checkpoint.decode) ?? [],
-      let complete = note(Checkpoint.completeNote).map(Checkpoint.decode) ?? []
+    func checkpoints(_ name: String) -> [Checkpoint]? {
+      note(name).map { known.decoded($0, as: name) } ?? []
+    }
+    guard let begun = checkpoints(Checkpoint.note),
+      let complete = checkpoints(Checkpoint.completeNote)
     else {
       throw ImportError.cannotResume(
         path: table,
@@ -119,17 +122,44 @@ struct InputMemory {
   }
 }
 
+/// What the notes of a table say that a transaction has read or written, so that the next one, which finds the very
+/// bytes, need not decode them again: every batch of an import asks for them.
+///
+/// Thread rule: belongs to the writer's thread.
+final class KnownNotes {
+  private var notes: [String: (bytes: [UInt8], checkpoints: [Checkpoint])] = [:]
+
+  /// What the bytes of a note say; nil when they are damaged, or another version's.
+  func decoded(_ bytes: [UInt8], as name: String) -> [Checkpoint]? {
+    if let known = notes[name], known.bytes == bytes { return known.checkpoints }
+    let checkpoints = Checkpoint.decode(bytes)
+    if let checkpoints { keep(bytes, checkpoints, as: name) }
+    return checkpoints
+  }
+
+  func keep(_ bytes: [UInt8], _ checkpoints: [Checkpoint], as name: String) {
+    notes[name] = (bytes, checkpoints)
+  }
+}
+
 /// Changes what a table remembers of its inputs, in a transaction.
 ///
 /// Thread rule: confined to the transaction's thread; not to be kept beyond it.
 struct InputMemoryEditor {
   private let table: WritableTable
+  private let known: KnownNotes
   /// The companion; made when there is something to put into it.
   private let companion: (_ makes: Bool) throws -> WritableTable?
 
-  /// - Parameter companion: the table's, with its transaction; nil unless it is there or to be made.
-  init(_ table: WritableTable, companion: @escaping (_ makes: Bool) throws -> WritableTable?) {
+  /// - Parameters:
+  ///   - known: what the transactions before it have read and written.
+  ///   - companion: the table's, with its transaction; nil unless it is there or to be made.
+  init(
+    _ table: WritableTable, _ known: KnownNotes = KnownNotes(),
+    companion: @escaping (_ makes: Bool) throws -> WritableTable?
+  ) {
     self.table = table
+    self.known = known
     self.companion = companion
   }
 
@@ -226,11 +256,12 @@ struct InputMemoryEditor {
 
   private func notes() throws(ImportError) -> (begun: [Checkpoint], complete: [Checkpoint]) {
     // What another version wrote is nothing to this one, which does not resume: it is written over.
-    (try? InputMemory.notes(of: table.name) { table.editor.note($0) }) ?? ([], [])
+    (try? InputMemory.notes(of: table.name, known) { table.editor.note($0) }) ?? ([], [])
   }
 
   private func setNote(_ name: String, _ checkpoints: [Checkpoint]) throws {
     let bytes = checkpoints.isEmpty ? nil : Checkpoint.encode(checkpoints)
+    if let bytes { known.keep(bytes, checkpoints, as: name) }
     if table.editor.note(name) != bytes { try table.editor.setNote(name, bytes) }
   }
 

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -20,7 +20,7 @@ import Testing
       try folder.write(name, Array(Self.csv(number % 2 == 0 ? 3 : 5000).utf8))
       paths.append(folder.path(name))
     }
-    let writers = Mutex<Set<ExecutionContext>>([])
+    let writers = Guarded<Set<ExecutionContext>>([])
     var options = ImportOptions(inputs: paths, database: folder.database)
     options.durability = .none
     options.progress = { _ in _ = writers.withLock { $0.insert(ExecutionContext.thread) } }
@@ -59,7 +59,7 @@ import Testing
     let (one, many) = (try ImportFolder(), try ImportFolder())
     let slow = try one.importCSV(csv) { change(&$0, 1) }
     // Stopped in the middle, and gone on with by others.
-    let stops = Mutex(0)
+    let stops = Guarded(0)
     let first = try many.importCSV(csv) {
       change(&$0, 16)
       $0.shouldStop = {
@@ -107,13 +107,13 @@ import Testing
 
   @Test("Threads are started once, work side by side, and end with their owner")
   func team() throws {
-    let threads = Mutex<Set<ExecutionContext>>([])
+    let threads = Guarded<Set<ExecutionContext>>([])
     let meeting = Meeting(3)
     do {
       let pipeline = PipelineThreads()
       for round in 1...50 {
         let count = round % 3 + 1
-        let done = Mutex(0)
+        let done = Guarded(0)
         try pipeline.run(count) { number in
           #expect(number < count)
           _ = threads.withLock { $0.insert(ExecutionContext.thread) }
@@ -126,7 +126,7 @@ import Testing
       }
       #expect(threads.withLock(\.count) == 3)
       // What the calling thread fails with is thrown when the others are done.
-      let ended = Mutex(0)
+      let ended = Guarded(0)
       #expect(throws: CancellationError.self) {
         try pipeline.run(2) { _ in
           ended.withLock { $0 += 1 }
@@ -143,7 +143,7 @@ import Testing
 private final class Meeting: Sendable {
   private let lock = Lock()
   private let size: Int
-  private let present = Mutex(0)
+  private let present = Guarded(0)
 
   init(_ size: Int) { self.size = size }
 

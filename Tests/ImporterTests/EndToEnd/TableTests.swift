@@ -1,4 +1,4 @@
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -94,7 +94,7 @@ import Testing
     let folder = try ImportFolder()
     try folder.importCSV("a,b\n1,x\n")
     try folder.write("u.csv", Array("a,b\n2,y\n".utf8))
-    let told = Mutex(0)
+    let told = Guarded(0)
     let report = try folder.importCSV("a,b\n3,z\n") {
       $0.truncate = true
       $0.inputs.append(folder.path("u.csv"))
@@ -114,7 +114,7 @@ import Testing
   private func expectDisturbance(
     of folder: ImportFolder, by change: @escaping @Sendable (Database) throws -> Void
   ) throws {
-    let isDone = Mutex(false)
+    let isDone = Guarded(false)
     let error = #expect(throws: EngineError.self) {
       try folder.importCSV(Self.threeRows) {
         $0.batchSize = .records(1)
