@@ -46,18 +46,16 @@ package struct RowBuffer: Sendable {
   /// - Parameter values: one for each column; missing ones are null, surplus ones are left out.
   /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
   package mutating func append(key: Int64, values: [Value]) throws(ClusterError) {
-    let start = arena.count
-    var row: [TextSpan] = []
-    row.reserveCapacity(columnCount)
+    let (bytes, fields) = (arena.count, spans.count)
     for index in 0..<columnCount {
       do {
-        row.append(try span(index < values.count ? values[index] : .null))
+        spans.append(try span(index < values.count ? values[index] : .null))
       } catch {
-        arena.removeLast(arena.count - start)
+        arena.removeLast(arena.count - bytes)
+        spans.removeLast(spans.count - fields)
         throw error
       }
     }
-    spans.append(contentsOf: row)
     keys.append(key)
   }
 
@@ -166,7 +164,7 @@ package struct RowBuffer: Sendable {
   }
 
   private mutating func span(_ value: Value) throws(ClusterError) -> TextSpan {
-    if value == .null { return .null }
+    if case .null = value { return .null }
     let start = arena.count
     value.appendSpelling(to: &arena)
     guard arena.count <= ClusterFormat.maximumBytes else {

@@ -18,6 +18,10 @@ package struct IndexRun: Sendable, Equatable {
   package var count: UInt64 { root.count }
   package var firstCode: Int64 { root.entry.firstKey }
 
+  /// False for a code that needs no look into the run, as most of ascending keys.
+  @inline(__always)
+  package func reaches(_ code: Int64) -> Bool { code >= firstCode && code <= lastCode }
+
   /// Bytes in the catalogue: level 4, entry 40 (first code, count, reference), last code 8.
   package func encode(into writer: inout ByteWriter) {
     writer.append(UInt32(root.level))

@@ -78,7 +78,9 @@ package final class KeyIndex {
         try filterLater(run, lookedUp: codes.count, readable)
         continue
       }
-      let passing = codes.enumerated().filter { filter.mayContain($0.element) }
+      let passing = codes.enumerated().filter {
+        run.reaches($0.element) && filter.mayContain($0.element)
+      }
       if passing.isEmpty { continue }
       recent.touched += try run.find(passing.lazy.map(\.element), readable) {
         try body(passing[$0].offset, $1)
@@ -90,7 +92,7 @@ package final class KeyIndex {
   package func find(_ code: Int64, _ body: (_ object: Int64) throws -> Void) throws {
     if !recentIsReady { try prepareRecent(try readable()) }
     try recent.find(code, body)
-    for run in runs where !isRecent(run) {
+    for run in runs where run.reaches(code) && !isRecent(run) {
       let filter = recent.filters[run.root.entry.reference]
       if let filter, !filter.mayContain(code) { continue }
       let readable = try readable()

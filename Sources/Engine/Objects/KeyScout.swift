@@ -217,7 +217,7 @@ package final class KeyScout {
     for run in piece.view.runs {
       var opened: Int
       if let filter = piece.view.filters[run.root.entry.reference] {
-        var passing = wanted.filter { filter.mayContain($0.code) }
+        var passing = wanted.filter { run.reaches($0.code) && filter.mayContain($0.code) }
         if passing.isEmpty { continue }
         IndexEntry.sort(&passing)
         opened = try run.find(passing.lazy.map(\.code), blocks) { note(passing[$0].object, $1) }

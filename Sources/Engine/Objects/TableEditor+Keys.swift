@@ -29,7 +29,8 @@ extension TableEditor {
         throw EngineError.invalidArgument("there is less room than there are keys to find")
       }
       if keys.count == 1, !keys[0].isNull {
-        found[0] = try findOne(Self.bytes(base, keys[0]), column)
+        let spelling = Self.bytes(base, keys[0])
+        found[0] = try findOne(spelling, code: schema.keyCode.code(spelling), column)
         return
       }
       for index in keys.indices { found[index] = -1 }
@@ -62,12 +63,14 @@ extension TableEditor {
   }
 
   /// The object that has a primary key, or -1.
-  private func findOne(_ spelling: UnsafeRawBufferPointer, _ column: Int) throws -> Int64 {
+  private func findOne(
+    _ spelling: UnsafeRawBufferPointer, code: Int64, _ column: Int
+  ) throws -> Int64 {
     var found: Int64 = -1
     var count = 0
     // Not before there is something to read: most keys of new objects are found nowhere.
     var objects: ObjectReader?
-    try index.find(schema.keyCode.code(spelling)) { object in
+    try index.find(code) { object in
       guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
       count += 1
       var reader = objects.take() ?? ObjectReader(self)
@@ -172,8 +175,11 @@ extension TableEditor {
 
   /// Adds the primary key that an object is about to get.
   func addKey(_ spelling: [UInt8], of object: Int64) throws {
-    try Self.withSpan(spelling) { base, span in
-      try addKeys(base: base, span, firstObject: object, areNew: false)
+    guard let column = schema.keyColumn else { return }
+    try spelling.withUnsafeBytes { spelling in
+      let code = schema.keyCode.code(spelling)
+      if try findOne(spelling, code: code, column) >= 0 { throw duplicateKey(spelling) }
+      index.add(IndexEntry(code: code, object: object))
     }
   }
 
