@@ -98,6 +98,35 @@ import TestSupport
     #expect(try size(trimmed, .fast) < size(padded, .fast) + 0.1)
   }
 
+  /// What is not even looked for cannot be smaller, down to the last bit and the last row.
+  @Test func narrowEscapes() throws {
+    func size(_ column: [Spelling]) throws -> Int {
+      try encode([column], with: ClusterBuilder()).columns[0].byteCount
+    }
+    let rows = 1024
+    var random = SplitMix64(seed: 7)
+    // Numbers of 20 bits whose differences take 19.
+    var number = 0
+    let walk = column(
+      (0..<rows).map { _ in
+        let most = 1 << 18
+        number += .random(
+          in: max(1 - most, -number)...min(most - 1, 1 << 20 - 1 - number), using: &random)
+        return "\(number)"
+      })
+    #expect(try size(walk) < rows * 20 / 8)
+    // One in sixteen may need many more bits than the others.
+    func wide(_ count: Int) -> [Spelling] {
+      column(
+        (0..<rows).map { row in
+          let isWide = row % 16 == 0 && row / 16 < count || row == 1 && count > rows / 16
+          return "\((isWide ? 1 << 40 : 0) + Int.random(in: 0..<512, using: &random))"
+        })
+    }
+    let (most, tooMany) = (try size(wide(rows / 16)), try size(wide(rows / 16 + 1)))
+    #expect(most + 500 < tooMany, "\(most), \(tooMany)")
+  }
+
   /// Differences that do not fit would be small numbers, as they wrap around.
   @Test func differencesThatOverflow() throws {
     let numbers = column(
