@@ -38,11 +38,19 @@ let libraries: [Target] = [
 
 let programs: [Target] =
   [
+    // The words that the program was started with, where Swift has no way to them.
+    .target(name: "ProgramArguments"),
     .executableTarget(
-      name: "Command", dependencies: ["Engine", "Importer"], swiftSettings: settings,
-      // One file that runs without a Swift toolchain, and starts in half the time.
+      name: "Command", dependencies: ["Engine", "Importer", "ProgramArguments"],
+      swiftSettings: settings,
+      // One file that runs without a Swift toolchain, and starts in half the time. What scripts/install has put
+      // into the folder is taken before the system's libraries.
       linkerSettings: [
-        .unsafeFlags(["-static-stdlib"], .when(platforms: [.linux], configuration: .release))
+        .unsafeFlags(
+          [
+            "-static-stdlib", "-Xclang-linker", "-static-libgcc",
+            "-L\(Context.packageDirectory)/.build/static",
+          ], .when(platforms: [.linux], configuration: .release))
       ]),
     // What scripts/bench looks objects up with; no product.
     .executableTarget(

@@ -9,7 +9,7 @@ enum Main {
     System.keepEndingsOfChildren()
     // The backtraces of the language's runtime are for faults of the program, which these are not.
     _ = BusErrors.report(replaces: true)
-    let status = Shell.run(Array(System.arguments.dropFirst()))
+    let status = Shell.run(GivenWords.all)
     System.exit(status.rawValue)
   }
 }

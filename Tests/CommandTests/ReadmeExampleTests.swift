@@ -41,6 +41,64 @@ func bestGames(in table: Table) throws -> [String] {
 
 @Suite("The README")
 struct ReadmeExampleTests {
+  /// Commands of the page, in their order, without those that measure or try a disk for long.
+  private func commands(_ readme: String) -> [String] {
+    var commands: [String] = []
+    var goesOn = false
+    for line in readme.split(separator: "\n", omittingEmptySubsequences: false) {
+      if goesOn {
+        commands[commands.count - 1] += " " + line.drop { $0 == " " }
+      } else if line.hasPrefix("    sheaf ") {
+        commands.append(String(line.dropFirst(4)))
+      } else {
+        continue
+      }
+      goesOn = line.hasSuffix("\\")
+      if goesOn { commands[commands.count - 1].removeLast() }
+    }
+    return commands
+  }
+
+  @Test("Its commands run as they stand there, on files that are there, and print what it says")
+  func shell() throws {
+    let readme = String(decoding: try Repository.read("README.md"), as: UTF8.self)
+    let folder = try TemporaryFolder()
+    let place = folder.path("")
+    let first = "sheaf import samples/googleplaystore.csv --into apps.sheaf"
+    #expect(readme.contains("    swift run -c release \(first)\n"))
+    let commands = commands(readme)
+    #expect(commands.count > 8)
+    // The folder has the samples of the package, and the program is found by its name.
+    let start = """
+      cd \(place) && mkdir bin && ln -s "$SHEAF" bin/sheaf && ln -s \(Repository.path("samples")) samples
+      PATH=$PWD/bin:$PATH
+      """
+    var script = "set -euo pipefail\n\(start)\n\(first) > printed\n"
+    for command in commands where !command.hasPrefix("sheaf tune ") {
+      script += "{ \(command)\n} > last 2>&1 || { cat last >&2; exit 1; }\n"
+    }
+    let environment = ["SHEAF": try SheafProcess.program()]
+    let result = try Tools.run("bash", ["-c", script], environment: environment)
+    guard let result else { return }
+    #expect(result.status == 0, "\(result.errorText)")
+    // Times differ, and what is free by the length of the path that is noted.
+    let shown = try #require(part(of: readme, from: "It prints:\n\n", to: "\n\n"))
+    let printed = String(decoding: try folder.read("printed"), as: UTF8.self)
+    func withoutTimes(_ text: String) -> [String] {
+      text.replacing(#/in [0-9.]+ s \([0-9.]+ .B\/s\)|[0-9.]+ kB free/#, with: "_").split(separator: "\n")
+        .map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+    // The page leaves the names of most columns out.
+    for (said, found) in zip(withoutTimes(shown), withoutTimes(printed)) {
+      if said.hasPrefix("columns") {
+        #expect(found.hasPrefix(said.dropLast(3)))
+        break
+      }
+      #expect(said == found)
+    }
+    #expect(withoutTimes(shown).suffix(3) == withoutTimes(printed).suffix(3))
+  }
+
   @Test("Its example does what it says")
   func example() throws {
     let folder = try TemporaryFolder()

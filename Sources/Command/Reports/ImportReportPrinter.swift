@@ -364,7 +364,7 @@ struct ImportReportPrinter {
 
   /// The command that goes on with this import.
   private var resumeCommand: String {
-    let words = System.arguments.dropFirst().filter { $0 != "--resume" }
+    let words = GivenWords.all.filter { $0 != "--resume" }
     return (["sheaf"] + words.map(Self.quoted) + ["--resume"]).joined(separator: " ")
   }
 

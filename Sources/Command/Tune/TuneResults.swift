@@ -37,7 +37,7 @@ struct TuneResults: Sendable {
 
   /// The command that does it again.
   var command: String {
-    (["sheaf"] + System.arguments.dropFirst().map(ImportReportPrinter.quoted))
+    (["sheaf"] + GivenWords.all.map(ImportReportPrinter.quoted))
       .joined(separator: " ")
   }
 

@@ -37,7 +37,7 @@ package enum PathText {
   }
 
   /// The text of a path that ends with a zero byte.
-  static func text(_ pointer: UnsafePointer<CChar>) -> String {
+  package static func text(_ pointer: UnsafePointer<CChar>) -> String {
     var count = 0
     while pointer[count] != 0 { count += 1 }
     return pointer.withMemoryRebound(to: UInt8.self, capacity: count) {

@@ -39,7 +39,7 @@ import TestSupport
 
   /// Bytes that lie and have the right checksums: reading throws or gives something, and never leaves
   /// the cluster (which ends at a guarded page).
-  @Test(arguments: Array(1...12) as [UInt64])
+  @Test(arguments: Effort.seeds(1..<13))
   func hostileBytesWithRightChecksums(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let rows = Int.random(in: 1...(seed % 4 == 0 ? 260 : 40), using: &random)

@@ -90,7 +90,7 @@ import TestSupport
     return low...high
   }
 
-  @Test(arguments: Array(1...24) as [UInt64])
+  @Test(arguments: Effort.seeds(1..<25))
   func generatedColumns(seed: UInt64) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
     for effort in [EncodingEffort.fast, .thorough] {

@@ -156,7 +156,7 @@ import TestSupport
   }
 
   /// The chosen encoding is not larger than any other that could have been used.
-  @Test(arguments: Array(1...40) as [UInt64])
+  @Test(arguments: Effort.seeds(1..<41))
   func choiceIsTheSmallest(seed: UInt64) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
     let effort: EncodingEffort = seed % 2 == 0 ? .fast : .thorough

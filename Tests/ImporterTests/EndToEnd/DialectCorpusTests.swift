@@ -168,7 +168,8 @@ import Testing
     }
   }
 
-  @Test(arguments: styles, [TextEncoding.utf8, .latin1, .windows1252, .utf16LE, .utf16BE])
+  @Test(
+    arguments: Effort.some(styles), [TextEncoding.utf8, .latin1, .windows1252, .utf16LE, .utf16BE])
   func whatIsWrittenIsRead(style: Style, encoding: TextEncoding) throws {
     for seed in 1...3 as ClosedRange<UInt64> {
       var random = SplitMix64(seed: seed &* 1000 &+ UInt64(style.description.utf8.count))

@@ -183,7 +183,9 @@ import Testing
     return exporters
   }
 
-  @Test("Several threads write what one does, and that is what is stored", arguments: 1...2)
+  @Test(
+    "Several threads write what one does, and that is what is stored",
+    arguments: Effort.seeds(1..<3))
   func twins(seed: UInt64) throws {
     let folder = try ImportFolder()
     let database = try Self.database(

@@ -64,7 +64,8 @@ import TestSupport
     .init(batch: .records(1), parsers: 1, chunkBytes: 4 << 20),
   ]
 
-  @Test(arguments: ConflictPolicy.allCases, [(3, 150), (40, 400), (250, 500)])
+  @Test(
+    arguments: ConflictPolicy.allCases, Effort.some([(3, 150), (40, 400), (250, 500)]))
   func everyCutGivesWhatADictionaryGives(
     policy: ConflictPolicy, size: (keys: Int, records: Int)
   ) throws {
@@ -116,7 +117,7 @@ import TestSupport
     func next() -> Int { count.add(1, ordering: .relaxed).newValue }
   }
 
-  @Test(arguments: ConflictPolicy.allCases, [3, 100, 300])
+  @Test(arguments: ConflictPolicy.allCases, Effort.some([3, 100, 300]))
   func stoppedAgainAndAgain(policy: ConflictPolicy, batch: Int) throws {
     let seed = UInt64(batch)
     let inputs = Inputs(seed: seed, keys: 60, records: 700)

@@ -30,7 +30,7 @@ import TestSupport
     func next() -> Int { count.add(1, ordering: .relaxed).newValue }
   }
 
-  @Test(arguments: [1, 7, 100, 256, 1000], [ImportOptions.Ragged.reject, .extend])
+  @Test(arguments: Effort.some([1, 7, 100, 256, 1000]), [ImportOptions.Ragged.reject, .extend])
   func stoppedAgainAndAgain(batch: Int, ragged: ImportOptions.Ragged) throws {
     let csv = Self.input(records: batch == 1 ? 300 : 1500, seed: UInt64(batch))
     func change(_ options: inout ImportOptions) {

@@ -1,0 +1,12 @@
+import Engine
+internal import ProgramArguments
+
+/// What the program was started with.
+enum GivenWords {
+  /// The words behind the program's name; see `PathText`.
+  static let all: [String] = {
+    let count = sheaf_argument_count()
+    guard count > 0 else { return Array(System.arguments.dropFirst()) }
+    return (1..<max(count, 1)).map { sheaf_argument($0).map { PathText.text($0) } ?? "" }
+  }()
+}
