@@ -85,8 +85,10 @@ struct ReadmeExampleTests {
     let shown = try #require(part(of: readme, from: "It prints:\n\n", to: "\n\n"))
     let printed = String(decoding: try folder.read("printed"), as: UTF8.self)
     func withoutTimes(_ text: String) -> [String] {
-      text.replacing(#/in [0-9.]+ s \([0-9.]+ .B\/s\)|[0-9.]+ kB free/#, with: "_").split(separator: "\n")
-        .map { $0.trimmingCharacters(in: .whitespaces) }
+      let changing = #/in [0-9.]+ s \([0-9.]+ .B\/s\)|[0-9.]+ kB free/#
+      return text.replacing(changing, with: "_").split(separator: "\n").map {
+        $0.trimmingCharacters(in: .whitespaces)
+      }
     }
     // The page leaves the names of most columns out.
     for (said, found) in zip(withoutTimes(shown), withoutTimes(printed)) {
