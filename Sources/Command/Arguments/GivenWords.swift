@@ -7,6 +7,6 @@ enum GivenWords {
   static let all: [String] = {
     let count = sheaf_argument_count()
     guard count > 0 else { return Array(System.arguments.dropFirst()) }
-    return (1..<max(count, 1)).map { sheaf_argument($0).map { PathText.text($0) } ?? "" }
+    return (1..<count).map { sheaf_argument($0).map { PathText.text($0) } ?? "" }
   }()
 }

@@ -46,16 +46,18 @@ package struct RowBuffer: Sendable {
   /// - Parameter values: one for each column; missing ones are null, surplus ones are left out.
   /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
   package mutating func append(key: Int64, values: [Value]) throws(ClusterError) {
-    let (bytes, fields) = (arena.count, spans.count)
+    let start = arena.count
+    var row: [TextSpan] = []
+    row.reserveCapacity(columnCount)
     for index in 0..<columnCount {
       do {
-        spans.append(try span(index < values.count ? values[index] : .null))
+        row.append(try span(index < values.count ? values[index] : .null))
       } catch {
-        arena.removeLast(arena.count - bytes)
-        spans.removeLast(spans.count - fields)
+        arena.removeLast(arena.count - start)
         throw error
       }
     }
+    spans.append(contentsOf: row)
     keys.append(key)
   }
 
