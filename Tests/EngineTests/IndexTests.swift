@@ -73,6 +73,7 @@ struct IndexTests {
         bytes.removeLast(Int.random(in: 0...min(20, bytes.count), using: &random))
       }
       let guarded = try GuardedBytes(bytes)
+      defer { withExtendedLifetime(guarded) {} }
       guard let leaf = try? IndexLeaf(guarded.readOnly) else { continue }
       for row in 0..<min(leaf.rowCount, 300) { _ = leaf[row] }
       _ = leaf.inconsistency()

@@ -79,6 +79,7 @@ struct OverlayBlockTests {
       oldBlock(
         leaf.entry, Array(ids[..<2]), deleted: [2, 30],
         [(5, ["-5", nil]), (9, [nil, ""]), (20, ["20", "text 20"])]))
+    defer { withExtendedLifetime(old) {} }
     expected[5] = ["-5", nil, nil]
     expected[9] = [nil, "", nil]
     let below = try OverlayBlock(old.bytes)
@@ -101,6 +102,7 @@ struct OverlayBlockTests {
       var builder = try OverlayBuilder(open)
       let encoded = builder.encode(merging: merged)
       let new = GuardedOverlay(try #require(encoded))
+      defer { withExtendedLifetime(new) {} }
       let block = try OverlayBlock(new.bytes)
       try block.validate()
       let overlay = try Overlay(merged == 0 ? [block, below] : [block])

@@ -383,6 +383,7 @@ struct OverlayTests {
   /// Asks an overlay everything; nil when it is none, false when it is not valid.
   private func isValid(_ content: [[UInt8]]) throws -> Bool? {
     let guarded = try content.map { try GuardedBytes($0) }
+    defer { withExtendedLifetime(guarded) {} }
     guard
       let blocks = try? guarded.map({ try OverlayBlock(UnsafeRawBufferPointer($0.bytes)) })
     else { return nil }

@@ -128,6 +128,7 @@ import TestSupport
           return TextSpan(offset: offset, length: UInt32(spelling.count))
         }
         let guarded = try GuardedBytes(bytes)
+        defer { withExtendedLifetime(guarded) {} }
         try spans.withUnsafeBufferPointer { row in
           try buffer.append(
             key: key, base: guarded.readOnly.baseAddress.unsafelyUnwrapped,

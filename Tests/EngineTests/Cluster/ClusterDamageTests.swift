@@ -24,6 +24,7 @@ import TestSupport
     ]
     let cluster = try encode(columns, with: ClusterBuilder(effort: .thorough))
     let guarded = try GuardedBytes(cluster.bytes)
+    defer { withExtendedLifetime(guarded) {} }
     for index in 0..<cluster.bytes.count - ClusterFormat.padding {
       guarded.bytes[index] ^= 0x10
       let isNoticed: Bool
@@ -45,6 +46,7 @@ import TestSupport
     let rows = Int.random(in: 1...(seed % 4 == 0 ? 260 : 40), using: &random)
     let bytes = try sample(seed, rows: rows)
     let guarded = try GuardedBytes(bytes)
+    defer { withExtendedLifetime(guarded) {} }
     let headerLength = ClusterFormat.headerLength(columns: ColumnGenerator.kinds)
     var accepted = 0
     for _ in 0..<(rows > 40 ? 30 : 100) {
@@ -125,6 +127,7 @@ import TestSupport
     let bytes = try sample(3, rows: 5)
     for length in 0..<min(bytes.count, 1200) {
       let guarded = try GuardedBytes(bytes[..<length])
+      defer { withExtendedLifetime(guarded) {} }
       #expect(throws: (any Error).self) { try ClusterReader(guarded.readOnly).validate() }
       _ = ClusterReader.verifyHeader(guarded.readOnly, checksum: 0)
     }

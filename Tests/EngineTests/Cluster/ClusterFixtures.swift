@@ -24,6 +24,7 @@ func encode(
   }
   spans.append(.null)
   let guarded = try GuardedBytes(arena)
+  defer { withExtendedLifetime(guarded) {} }
   return try spans.withUnsafeBufferPointer { matrix in
     try (builder ?? ClusterBuilder()).encode(
       arena: guarded.readOnly, spans: matrix.baseAddress.unsafelyUnwrapped, rowCount: rowCount,

@@ -9,6 +9,7 @@ import TestSupport
     _ cluster: EncodedCluster, holds columns: [[Spelling]], _ note: String
   ) throws {
     let guarded = try GuardedBytes(cluster.bytes)
+    defer { withExtendedLifetime(guarded) {} }
     #expect(ClusterReader.verifyHeader(guarded.readOnly, checksum: cluster.headerChecksum))
     let reader = try ClusterReader(guarded.readOnly)
     try reader.validate()
@@ -118,6 +119,7 @@ import TestSupport
       let builder = ClusterBuilder(effort: effort)
       let cluster = try encode(columns, with: builder)
       let guarded = try GuardedBytes(cluster.bytes)
+      defer { withExtendedLifetime(guarded) {} }
       let reader = try ClusterReader(guarded.readOnly)
       let decoded = DecodedColumn()
       for (index, column) in columns.enumerated() {
@@ -140,6 +142,7 @@ import TestSupport
     let columns = (0..<ColumnGenerator.kinds).map { generator.column(kind: $0, rows: 700) }
     let cluster = try encode(columns, with: ClusterBuilder(effort: effort))
     let guarded = try GuardedBytes(cluster.bytes)
+    defer { withExtendedLifetime(guarded) {} }
     let reader = try ClusterReader(guarded.readOnly)
     let decoded = DecodedColumn()
     for (index, column) in columns.enumerated() {
@@ -182,6 +185,7 @@ import TestSupport
     }
     let cluster = try encode([offsets.map { _ in [65] }], keyOffsets: offsets)
     let guarded = try GuardedBytes(cluster.bytes)
+    defer { withExtendedLifetime(guarded) {} }
     let keys = try ClusterReader(guarded.readOnly).keys()
     #expect(keys.isDense == (largest == 1), "seed \(seed)")
     for (row, offset) in offsets.enumerated() {

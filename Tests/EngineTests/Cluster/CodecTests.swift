@@ -14,6 +14,7 @@ import TestSupport
     #expect(output.count == plan.size, "\(note)")
     output.appendZeros(8)
     let guarded = try GuardedBytes(Array(output.bytes))
+    defer { withExtendedLifetime(guarded) {} }
     var reader = ByteReader(guarded.readOnly)
     let limits = try CanonicalCode(&reader, symbolCount: frequencies.count).limits()
     var table = CodeTable()
@@ -77,6 +78,7 @@ import TestSupport
       #expect(output.count == BitPacking.byteCount(numbers.count, width: width))
       output.appendZeros(8)
       let guarded = try GuardedBytes(Array(output.bytes))
+      defer { withExtendedLifetime(guarded) {} }
       var reader = ByteReader(guarded.readOnly)
       let packed = try PackedBits(
         &reader, count: numbers.count, width: width, maximumWidth: 64, "numbers")
@@ -118,6 +120,7 @@ import TestSupport
           }
       }.max { symbols[$0].length < symbols[$1].length }
       let guarded = try GuardedBytes(bytes)
+      defer { withExtendedLifetime(guarded) {} }
       let spelling = SpellingView(guarded.readOnly)
       let match =
         bytes.count >= 8
@@ -143,6 +146,7 @@ import TestSupport
       return span
     }
     let guarded = try GuardedBytes(arena)
+    defer { withExtendedLifetime(guarded) {} }
     var output = OutputBuffer()
     try spans.withUnsafeBufferPointer { spans in
       var room = Scratch<TextSpan>()
@@ -159,6 +163,7 @@ import TestSupport
     }
     #expect(output.count < arena.count * 3 / 4)
     let stored = try GuardedBytes(Array(output.bytes) + [0, 0, 0, 0, 0, 0, 0, 0])
+    defer { withExtendedLifetime(stored) {} }
     let bytes = UnsafeRawBufferPointer(rebasing: stored.readOnly.dropLast(8))
     var reader = ByteReader(bytes)
     let strings = try StoredStrings(&reader, count: count, areCompressed: true)
@@ -186,6 +191,7 @@ import TestSupport
     let column: [Spelling] = (0..<count).map { _ in generator.spelling(kind: 30) }
     let cluster = try encode([column], with: ClusterBuilder(effort: .thorough))
     let guarded = try GuardedBytes(cluster.bytes)
+    defer { withExtendedLifetime(guarded) {} }
     let start = try ClusterReader(guarded.readOnly).column(at: 0).offset
     let decoded = DecodedColumn()
     var accepted = 0
@@ -224,6 +230,7 @@ import TestSupport
         let date = try #require(CalendarDate(daysSince1970: days))
         let spelling = spell(date, style)
         let guarded = try GuardedBytes(spelling)
+        defer { withExtendedLifetime(guarded) {} }
         #expect(style.parse(SpellingView(guarded.readOnly)) == Int32(days), "\(style) \(days)")
       }
     }
@@ -256,6 +263,7 @@ import TestSupport
     var taken = 0
     for text in near {
       let guarded = try GuardedBytes(Array(text.utf8))
+      defer { withExtendedLifetime(guarded) {} }
       for style in DateStyle.allCases {
         guard let days = style.parse(SpellingView(guarded.readOnly)) else { continue }
         taken += 1

@@ -57,6 +57,7 @@ import Testing
     _ bytes: [UInt8], count: Int, _ body: (StoredStrings) throws -> Void
   ) throws {
     let stored = try GuardedBytes(bytes + [0, 0, 0, 0, 0, 0, 0, 0])
+    defer { withExtendedLifetime(stored) {} }
     var reader = ByteReader(UnsafeRawBufferPointer(rebasing: stored.readOnly.dropLast(8)))
     try body(try StoredStrings(&reader, count: count, areCompressed: true))
     #expect(reader.remaining == 0)
@@ -110,6 +111,7 @@ import Testing
     let column = texts.map { Array($0.utf8) as Spelling }
     let cluster = try encode([column], with: ClusterBuilder(effort: effort))
     let guarded = try GuardedBytes(cluster.bytes)
+    defer { withExtendedLifetime(guarded) {} }
     let reader = try ClusterReader(guarded.readOnly)
     try reader.validate()
     let decoded = DecodedColumn()
