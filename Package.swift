@@ -16,11 +16,16 @@ let stories = [
 // left under sanitizers, in half the time.
 let isWhole = Context.environment["SHEAF_PACKAGE"] != "libraries"
 
+// `SHEAF_OPTIMIZED=1` optimizes the libraries in debug builds too, without taking what tests need out of them: each step
+// of a test takes several times as long otherwise, and as long again under a sanitizer.
+let librarySettings =
+  Context.environment["SHEAF_OPTIMIZED"] == "1" ? settings + [.unsafeFlags(["-O"])] : settings
+
 let libraries: [Target] = [
-  .target(name: "Engine", swiftSettings: settings),
+  .target(name: "Engine", swiftSettings: librarySettings),
   // One function in C, inlined where the importer looks for structure.
   .target(name: "ByteMasks"),
-  .target(name: "Importer", dependencies: ["ByteMasks", "Engine"], swiftSettings: settings),
+  .target(name: "Importer", dependencies: ["ByteMasks", "Engine"], swiftSettings: librarySettings),
   // What all tests use; no product.
   .target(
     name: "TestSupport", dependencies: ["Engine"], path: "Tests/TestSupport",

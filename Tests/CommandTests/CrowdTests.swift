@@ -2,8 +2,8 @@ import Engine
 import TestSupport
 import Testing
 
-/// Readers and writers of several processes at once, some of them killed now and then: nothing is lost, nothing
-/// is torn. A few seconds; with SHEAF_LONG=1, minutes.
+/// Readers and writers of several processes at once, some of them killed now and then: nothing is
+/// lost, nothing is torn. A few seconds; with SHEAF_LONG=1, minutes.
 @Suite("Crowd of processes", .serialized)
 struct CrowdTests {
   private static var seconds: Double {

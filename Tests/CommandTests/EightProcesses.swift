@@ -3,8 +3,8 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Eight processes on one file, each of which is started again when it has ended; some are killed at any moment, some are
-/// stopped for a while, as by a debugger or a machine that sleeps.
+/// Eight processes on one file, each of which is started again when it has ended; some are killed
+/// at any moment, some are stopped for a while, as by a debugger or a machine that sleeps.
 ///
 /// Thread rule: `run` is called once; the rest is its threads'.
 final class EightProcesses: Sendable {

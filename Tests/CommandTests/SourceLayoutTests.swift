@@ -8,16 +8,18 @@ struct SourceLayoutTests {
   /// From the top to the bottom.
   static let orders: [String: [String]] = [
     "Engine": [
-      "Sessions", "Database", "Maintenance", "Notifications", "Query", "Objects", "Schema", "Index",
-      "Tree", "Cluster",
-      "Versions",
-      "Blocks",
-      "Storage", "Support",
+      "Sessions", "Database", "Transactions", "Maintenance", "Notifications", "Query", "Objects",
+      "Schema", "Index", "Tree", "Cluster", "Encodings", "Values", "Versions", "Blocks", "Storage",
+      "Support",
     ],
-    "Importer": ["Export", "Pipeline", "Columns", "CSV", "Input", "Threads"],
+    "Importer": ["Run", "Export", "Pipeline", "Columns", "CSV", "Input", "Threads", "Model"],
+    "Command": [
+      "Program", "Commands", "Torture", "Tune", "Reports", "Manual", "Sample", "Children",
+      "Arguments", "Terminal", "Outcome",
+    ],
   ]
 
-  @Test("A folder names only types of the folders below it", arguments: ["Engine", "Importer"])
+  @Test("A folder names only types of the folders below it", arguments: orders.keys.sorted())
   func order(module: String) throws {
     let order = try #require(Self.orders[module])
     let root = URL(fileURLWithPath: Repository.path("Sources")).appendingPathComponent(module)
@@ -60,14 +62,69 @@ struct SourceLayoutTests {
       for mark in ["TODO", "FIXME", "XXX", "fatalError(", "try!", "import Foundation"] {
         #expect(!text.contains(mark), "\(file) has \(mark)")
       }
-      let lines = text.split(separator: "\n", omittingEmptySubsequences: false).count
-      #expect(lines <= 500, "\(file) has \(lines) lines: is it one idea?")
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+      #expect(lines.count <= 500, "\(file) has \(lines.count) lines: is it one idea?")
+      for (number, line) in lines.enumerated() where line.count > 110 {
+        Issue.record("\(file):\(number + 1) has \(line.count) characters")
+      }
+      for (name, count) in Self.functions(lines) where count > 70 {
+        Issue.record("\(file): \(name) has \(count) lines: is it one thing?")
+      }
     }
+  }
+
+  @Test("Every file that a page names is there")
+  func namedFiles() throws {
+    let root = URL(fileURLWithPath: Repository.path("."))
+    var known: [String] = []
+    for folder in ["Sources", "Tests"] {
+      let all = try #require(FileManager.default.enumerator(atPath: Repository.path(folder)))
+      for case let file as String in all { known.append("/\(folder)/\(file)") }
+    }
+    let pages =
+      ["README.md", "CONTRIBUTING.md"]
+      + (try FileManager.default.contentsOfDirectory(atPath: Repository.path("docs")))
+      .filter { $0.hasSuffix(".md") }.map { "docs/" + $0 }
+    var named = 0
+    for page in pages {
+      let text = try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
+      let words = text.split { !$0.isLetter && !$0.isNumber && !"/+.".contains($0) }
+      for word in words where word.hasSuffix(".swift") && word.first?.isLetter == true {
+        named += 1
+        #expect(
+          known.contains { $0.hasSuffix("/\(word)") }
+            || FileManager.default.fileExists(atPath: Repository.path(String(word))),
+          "\(page) names \(word)")
+      }
+    }
+    #expect(named > 20)
+  }
+
+  /// Functions with the number of their lines.
+  private static func functions(_ lines: [Substring]) -> [(name: String, count: Int)] {
+    var found: [(String, Int)] = []
+    var open: (name: String, indent: Substring, first: Int)?
+    for (number, line) in lines.enumerated() {
+      let indent = line.prefix { $0 == " " }
+      if let function = open, line == function.indent + "}" {
+        found.append((function.name, number - function.first + 1))
+        open = nil
+      } else if open == nil, ["func ", "init", "subscript"].contains(where: line.contains),
+        let match = line.firstMatch(of: /^ *(?:[a-z@()]+ )*((?:func [^(<]+|init|subscript))[?(<]/),
+        !line.hasSuffix("}")
+      {
+        open = (String(match.output.1), indent, number)
+      } else if let function = open, !line.isEmpty, indent.count < function.indent.count {
+        // One without a body, of a protocol.
+        open = nil
+      }
+    }
+    return found
   }
 
   /// The text without comments and string literals.
   private static func code(_ text: String) -> String {
-    text.split(separator: "\n").map { line in
+    text.replacing(#/(?s)""".*?"""/#, with: "").split(separator: "\n").map { line in
       let code = line.range(of: "//").map { String(line[..<$0.lowerBound]) } ?? String(line)
       return code.replacing(/"(\\.|[^"\\])*"/, with: "\"\"")
     }.joined(separator: "\n")

@@ -8,9 +8,10 @@ import TestSupport
 ///     Crowd onlooker FILE SECONDS SEED
 ///     Crowd verify FILE PROMISES...
 ///
-/// An onlooker never opens the file for writing. A writer appends to PROMISES the number of its last row whenever the database has said that it is durable.
-/// The exit status is 0 when all was as it has to be; otherwise standard error says what was not. Not
-/// a product: it only uses the library.
+/// An onlooker never opens the file for writing. A writer appends to PROMISES the number of its
+/// last row whenever the database has said that it is durable. The exit status is 0 when all was as
+/// it has to be; otherwise standard error says what was not. Not a product: it only uses the
+/// library.
 @main
 enum Crowd {
   struct Problem: Error, CustomStringConvertible {

@@ -2,8 +2,8 @@ import Engine
 
 /// What the file holds, and what is true of every version of it.
 ///
-/// Each transaction of a writer adds rows with its next numbers, notes the last number, moves an amount from one
-/// counter to another, and removes the oldest rows of the log once there are many.
+/// Each transaction of a writer adds rows with its next numbers, notes the last number, moves an
+/// amount from one counter to another, and removes the oldest rows of the log once there are many.
 enum CrowdRules {
   static let counters = 20
   static let mostRows = 300

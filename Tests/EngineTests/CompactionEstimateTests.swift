@@ -49,7 +49,8 @@ import Testing
     }
   }
 
-  /// A sample tells what a compaction makes of the whole table, within what it says, and says no more than it must.
+  /// A sample tells what a compaction makes of the whole table, within what it says, and says no
+  /// more than it must.
   @Test(arguments: Shape.allCases) func aSampleIsWithinItsError(_ shape: Shape) throws {
     let folder = TemporaryFolder()
     // A small table of small leaves, of which small clusters are made.

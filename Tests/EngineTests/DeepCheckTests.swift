@@ -3,8 +3,9 @@ import Testing
 
 @testable import Engine
 
-/// What a deep check finds that no reader of the newest version would notice, or only some; and that it finds nothing
-/// in sound files (`ModelTests`, `PowerCutTests` and the tests of imports ask it after everything they do).
+/// What a deep check finds that no reader of the newest version would notice, or only some; and
+/// that it finds nothing in sound files (`ModelTests`, `PowerCutTests` and the tests of imports ask
+/// it after everything they do).
 @Suite("Deep checks", .timeLimit(.minutes(60)))
 struct DeepCheckTests {
   private static func open(_ bytes: [UInt8]) throws -> Database {

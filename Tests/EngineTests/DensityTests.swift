@@ -3,7 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// However small transactions are, and in whatever order they come, a file takes little more than what is in it.
+/// However small transactions are, and in whatever order they come, a file takes little more than
+/// what is in it.
 @Suite("Pages used")
 struct DensityTests {
   /// What the newest version takes, and what it consists of.
@@ -350,7 +351,8 @@ struct DensityTests {
     }
   }
 
-  /// What an earlier version of the engine has left looks like this, too: pages that are used, and nearly empty.
+  /// What an earlier version of the engine has left looks like this, too: pages that are used, and
+  /// nearly empty.
   @Test("A file of sparse pages is taken for one that a compaction helps, and a small one is not")
   func sparse() throws {
     let folder = TemporaryFolder()

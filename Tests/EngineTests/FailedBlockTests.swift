@@ -3,7 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// What a failure in the middle leaves of blocks and trees: nothing is freed twice, and no leaf stays open that is gone.
+/// What a failure in the middle leaves of blocks and trees: nothing is freed twice, and no leaf
+/// stays open that is gone.
 @Suite("Blocks after a failure")
 struct FailedBlockTests {
   /// A tree of one column of texts, to be changed, and what writes it.

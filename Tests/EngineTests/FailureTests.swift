@@ -95,8 +95,8 @@ struct FailureTests {
     #expect(kinds == [.write, .resize, .flush], "every kind of operation has failed")
   }
 
-  /// The file's length is looked at before a transaction, and once the slot is written: who goes on from the version before
-  /// then would write over the pages of one that is in the file.
+  /// The file's length is looked at before a transaction, and once the slot is written: who goes on
+  /// from the version before then would write over the pages of one that is in the file.
   @Test("The file cannot be looked at once a version is in it")
   func looks() throws {
     var poisoned = 0

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// Random changes to tables, columns and objects while the storage fails in one kind of operation at a time, at a random
-/// moment of a transaction, and the program tries to go on.
+/// Random changes to tables, columns and objects while the storage fails in one kind of operation
+/// at a time, at a random moment of a transaction, and the program tries to go on.
 @Suite("Histories in which the storage fails") struct FaultedHistoryTests {
   /// What the versions since the last durable one hold.
   private struct Known {

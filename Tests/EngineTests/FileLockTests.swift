@@ -157,7 +157,8 @@ struct FileLockTests {
     let writers = [
       try Database.open(path, options: .tiny), try Database.open(path, options: .tiny),
     ]
-    // Which pages the held version uses, no writer knows: each counts all of the file's that it has not written itself.
+    // Which pages the held version uses, no writer knows: each counts all of the file's that it has
+    // not written itself.
     for round in 0..<60 { try Self.fill(writers[round % 2]) }
     let length = try System.status(path: path).size
     let written = writers.reduce(0) { $0 + $1.bytesWritten }

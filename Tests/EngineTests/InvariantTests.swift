@@ -5,8 +5,8 @@
 
   @testable import Engine
 
-  /// What the files `+Invariants.swift` say holds after any operation, in more depth than debug builds look; and
-  /// where something is broken on purpose, that is told.
+  /// What the files `+Invariants.swift` say holds after any operation, in more depth than debug
+  /// builds look; and where something is broken on purpose, that is told.
   @Suite("Invariants")
   struct InvariantTests {
     private static func broken(_ body: () throws -> Void) -> String? {
@@ -90,7 +90,7 @@
             for run in index.runs { try run.checkInvariants(blocks, sharesCodes: true) }
           }
         }
-        let space = try #require(database.space)
+        let space = try #require(database.memory.space)
         try space.checkInvariants()
       }
     }

@@ -226,7 +226,7 @@ struct ModelTests {
     }
     try first.write { try $0.createTable("a", columns: [Column("yes", .bool)]) }
     var key = try insert(first)
-    var tails = first.tails
+    var tails = first.memory.tails
     let tail = tails.take(1)
     let remembered = try #require(tail).reference
     var isSamePlace = false

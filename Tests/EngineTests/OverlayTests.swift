@@ -223,7 +223,7 @@ struct OverlayTests {
         }
       }
       // What the writer believes, commit by commit; `fileUse` walks the file anew.
-      let space = try #require(database.space)
+      let space = try #require(database.memory.space)
       let used = space.pageCount - space.freePageCount - space.pinnedPageCount
       let snapshot = try database.snapshot()
       var pages: Set<Int> = [0, 1]

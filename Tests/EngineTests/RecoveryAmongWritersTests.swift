@@ -3,7 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// Whoever looks at the slots while others commit finds the newest version, and calls nothing damaged that is not.
+/// Whoever looks at the slots while others commit finds the newest version, and calls nothing
+/// damaged that is not.
 @Suite("Slots that others write")
 struct RecoveryAmongWritersTests {
   /// Another's file, in which that one commits right after every look at the slots.

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// A writer is killed, others go on with what it has left, and then the power is cut: what either was promised is
-/// there, and nothing else of the killed one, whole or half.
+/// A writer is killed, others go on with what it has left, and then the power is cut: what either
+/// was promised is there, and nothing else of the killed one, whole or half.
 @Suite("Killed, taken over, then cut off") struct TakeoverTests {
   /// Some commits of any kind, in any durability, and what comes between them.
   private func work(_ journal: Journal, _ count: Int, _ changes: inout RandomChanges) throws {
@@ -40,8 +40,8 @@ import Testing
     return target.content
   }
 
-  /// Each process opens the file anew, and is killed at a random moment; now and then right after the rename of a
-  /// compaction, before the folder was flushed.
+  /// Each process opens the file anew, and is killed at a random moment; now and then right after
+  /// the rename of a compaction, before the folder was flushed.
   @Test("Processes that are killed by turns, some of them while they compact", arguments: 0..<6)
   func byTurns(seed: UInt64) throws {
     for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 20 : 1) {
@@ -68,8 +68,8 @@ import Testing
     }
   }
 
-  /// Two handles that both have the file open and have written: one dies in the middle of a commit, at each of its
-  /// operations in turn, the other goes on.
+  /// Two handles that both have the file open and have written: one dies in the middle of a commit,
+  /// at each of its operations in turn, the other goes on.
   @Test(
     "A handle that was there all the time takes over from one that died",
     arguments: Durability.allCases)

@@ -188,7 +188,8 @@ struct WriterTests {
 
   @Test("A handle released without closing tells its completions")
   func released() throws {
-    // Often, since the thread that watches for other writers, which the commit starts, must not be what holds it.
+    // Often, since the thread that watches for other writers, which the commit starts, must not be
+    // what holds it.
     for round in 0..<200 {
       let folder = TemporaryFolder()
       let outcomes = Shared<String?>()

@@ -3,10 +3,11 @@ import TestSupport
 
 @testable import Engine
 
-/// A database file that lies, with checksums that fit: everything that can be done with it works or throws the
-/// engine's own error, and what breaks something is found by the check (`Forgery`).
+/// A database file that lies, with checksums that fit: everything that can be done with it works or
+/// throws the engine's own error, and what breaks something is found by the check (`Forgery`).
 ///
-/// The input: up to twelve edits of a file with every encoding, a byte for the kind of each, and what that needs.
+/// The input: up to twelve edits of a file with every encoding, a byte for the kind of each, and
+/// what that needs.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzDatabase(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)

@@ -1,7 +1,7 @@
 @testable import Engine
 
-/// Any text as a filter: it is refused with a place, or means the same written out and read again, and finds the
-/// objects that looking at one after the other finds.
+/// Any text as a filter: it is refused with a place, or means the same written out and read again,
+/// and finds the objects that looking at one after the other finds.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzExpressions(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let text = String(

@@ -5,8 +5,8 @@ import TestSupport
 /// Transactions of which some fail in the middle, at any operation of the storage, against a model: what was
 /// committed is there to the letter, what failed is gone, and a version that is held stays as it was.
 ///
-/// The input: a byte for the options, then rounds: how each one ends, where its storage fails, and two bytes for each
-/// change.
+/// The input: a byte for the options, then rounds: how each one ends, where its storage fails, and
+/// two bytes for each change.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzTransactions(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)

@@ -4,7 +4,7 @@ import Importer
 struct Feed: CustomStringConvertible {
   var dialect = Dialect.rfc4180
   var columnCount = 2
-  var ragged = RaggedPolicy.reject
+  var ragged = ImportOptions.Ragged.reject
   var blankLinesAreRecords = false
   var readSizes: [Int] = []
   var chunkBytes = 4 << 20

@@ -67,7 +67,7 @@ import TestSupport
         for isBlankRecord in [false, true] {
           let reference = ReferenceParser(
             Array(text.utf8), dialect: dialect, blankLinesAreRecords: isBlankRecord)
-          for ragged in [RaggedPolicy.reject, .pad, .extend] {
+          for ragged in [ImportOptions.Ragged.reject, .pad, .extend] {
             for columnCount in 1...3 {
               try expectAgreement(
                 reference,

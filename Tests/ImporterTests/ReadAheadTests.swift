@@ -33,7 +33,7 @@ import TestSupport
 
   /// How a splitter is asked.
   private struct Way {
-    var limits = RecordSplitter.Limits()
+    var limits = ChunkLimits()
     var dialect = Dialect.rfc4180
     var blankLinesAreRecords = false
     /// Of the chunks in turn; the last for all others.
@@ -107,7 +107,7 @@ import TestSupport
 
   private static func way(_ random: inout SplitMix64) -> Way {
     var way = Way()
-    way.limits = RecordSplitter.Limits(
+    way.limits = ChunkLimits(
       chunkBytes: [1, 100, 900, 5000, 1 << 20].randomElement(using: &random) ?? 1,
       maximumRecordBytes: [64, 200, 1000, 1 << 20, 1 << 20].randomElement(using: &random) ?? 64,
       readBytes: [1, 64, 1000, 1 << 18].randomElement(using: &random) ?? 1)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct RecordParserTests {
   private func parse(
-    _ bytes: [UInt8], columnCount: Int, ragged: RaggedPolicy = .reject
+    _ bytes: [UInt8], columnCount: Int, ragged: ImportOptions.Ragged = .reject
   ) throws -> ParsedChunk {
     let splitter = RecordSplitter(source: MemorySource(bytes))
     let chunk = try #require(try splitter.next(recordLimit: .max))

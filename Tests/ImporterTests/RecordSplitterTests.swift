@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct RecordSplitterTests {
   private func chunks(
-    _ text: String, readSizes: [Int] = [], limits: RecordSplitter.Limits = .init(),
+    _ text: String, readSizes: [Int] = [], limits: ChunkLimits = .init(),
     recordLimit: Int = .max
   ) throws -> [Chunk] {
     let splitter = RecordSplitter(

@@ -129,7 +129,8 @@ struct Reading {
     var times: [UInt64] = []
     for turn in 0..<200 {
       let key = Int64(random.next(upperBound: count)) + 1
-      // Out of the results or into them: either is a change to them. As it is now: a turn before may have changed it.
+      // Out of the results or into them: either is a change to them. As it is now: a turn before
+      // may have changed it.
       let now = try database.snapshot().table(name)
       let isGood = try now.value(forKey: key, column: "Rating").map { value in
         if case .double(let rating) = value { rating >= 4.5 } else { false }

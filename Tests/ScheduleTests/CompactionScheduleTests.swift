@@ -2,8 +2,8 @@ import Testing
 
 @testable import Engine
 
-/// Compactions, which put another file in place, against readers and writers, in every order that few deviations
-/// give.
+/// Compactions, which put another file in place, against readers and writers, in every order that
+/// few deviations give.
 @Suite("Schedules: compaction", .serialized)
 struct CompactionScheduleTests {
   /// A compaction replaces the file, or says why it did not, while another handle opens it, reads and writes.

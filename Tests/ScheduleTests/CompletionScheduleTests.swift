@@ -3,8 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// Asynchronous writes against the end of their handle, in every order that few deviations give: each completion comes
-/// once, and says what the file has.
+/// Asynchronous writes against the end of their handle, in every order that few deviations give:
+/// each completion comes once, and says what the file has.
 @Suite("Schedules: completions", .serialized)
 struct CompletionScheduleTests {
   /// How often each completion came, and whether it said that the write was made.
@@ -98,8 +98,8 @@ struct CompletionScheduleTests {
     case completion
   }
 
-  /// A handle is released, and not closed, while its flusher, its writing thread and the one that watches others run, and
-  /// another handle writes; a snapshot of it is read longer.
+  /// A handle is released, and not closed, while its flusher, its writing thread and the one that
+  /// watches others run, and another handle writes; a snapshot of it is read longer.
   private static func releasing(_ last: Last) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")

@@ -24,9 +24,10 @@ extension Exploration {
 
   /// What is wrong in any of the schedules; nil: nothing.
   ///
-  /// All schedules with so few deviations, then so many random ones; with SHEAF_LONG=1, all with up to three and a hundred
-  /// times as many random ones, as far as ten minutes, or SHEAF_SECONDS, allow: a third is for the random
-  /// ones. What was looked at is printed then, and with SHEAF_FIGURES. With SHEAF_SCHEDULE, what a failure said, that one.
+  /// All schedules with so few deviations, then so many random ones; with SHEAF_LONG=1, all with up
+  /// to three and a hundred times as many random ones, as far as ten minutes, or SHEAF_SECONDS,
+  /// allow: a third is for the random ones. What was looked at is printed then, and with
+  /// SHEAF_FIGURES. With SHEAF_SCHEDULE, what a failure said, that one.
   static func failure(
     _ name: String = #function, isFine: Bool = false, bound: Int = 1, random: Int,
     seed: UInt64 = 0, _ make: @escaping () throws -> Scenario

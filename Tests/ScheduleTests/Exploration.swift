@@ -5,11 +5,12 @@ import TestSupport
 /// Runs a scenario under many schedules: all of those that deviate from the usual one at few decisions, then
 /// random ones.
 ///
-/// Most defects of this kind need few deviations (Musuvathi and Qadeer, "Iterative context bounding", 2007; Emmi
-/// and others, "Delay-bounded scheduling", 2011). A thread is interrupted only before a step that another
-/// thread's later step has to do with: the order of others makes no difference (Flanagan and Godefroid, "Dynamic
-/// partial-order reduction", 2005). What follows a state is tried once, however it was reached. Random schedules
-/// interrupt threads anywhere, or give threads priorities and lower one at a few random steps (Burckhardt and others, "A
+/// Most defects of this kind need few deviations (Musuvathi and Qadeer, "Iterative context
+/// bounding", 2007; Emmi and others, "Delay-bounded scheduling", 2011). A thread is interrupted
+/// only before a step that another thread's later step has to do with: the order of others makes no
+/// difference (Flanagan and Godefroid, "Dynamic partial-order reduction", 2005). What follows a
+/// state is tried once, however it was reached. Random schedules interrupt threads anywhere, or
+/// give threads priorities and lower one at a few random steps (Burckhardt and others, "A
 /// randomized scheduler with probabilistic guarantees of finding bugs", 2010).
 struct Exploration {
   /// One run: the threads, which begin at once, and what to look at when all have ended.

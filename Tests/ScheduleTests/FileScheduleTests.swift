@@ -2,8 +2,8 @@ import Testing
 
 @testable import Engine
 
-/// Handles that know nothing of each other but the file and its lock file, as those of several processes, in every order
-/// that few deviations give.
+/// Handles that know nothing of each other but the file and its lock file, as those of several
+/// processes, in every order that few deviations give.
 @Suite("Schedules: handles on a file", .serialized)
 struct FileScheduleTests {
   private static func writers(_ durability: Durability) throws -> Exploration.Scenario {
@@ -105,8 +105,8 @@ struct FileScheduleTests {
     var count: Int64 { Scheduling.without { Int64(word.load()) } }
   }
 
-  /// Handles that are open already, one of which closes while the other goes on, and one of which two threads write with:
-  /// each sees what was promised to all, and what it has committed itself.
+  /// Handles that are open already, one of which closes while the other goes on, and one of which
+  /// two threads write with: each sees what was promised to all, and what it has committed itself.
   static func takeOver(_ durability: Durability) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Engine
 
-/// Readers whom no writer sees in the lock file, but by their locks on the file itself, in every order that few
-/// deviations give.
+/// Readers whom no writer sees in the lock file, but by their locks on the file itself, in every
+/// order that few deviations give.
 @Suite("Schedules: readers without the lock file", .serialized)
 struct LockedReaderScheduleTests {
   enum Kind: CaseIterable {
@@ -22,7 +22,8 @@ struct LockedReaderScheduleTests {
       storage: storage, locks: locks, recovered: Recovery.runAmongWriters(storage))
   }
 
-  /// A writer uses pages again, cuts the file's end off, and compacts; a reader holds one version after the other.
+  /// A writer uses pages again, cuts the file's end off, and compacts; a reader holds one version
+  /// after the other.
   private static func scenario(_ kind: Kind) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")

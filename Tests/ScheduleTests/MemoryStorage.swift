@@ -2,7 +2,8 @@ import TestSupport
 
 @testable import Engine
 
-/// Storage in memory whose calls are steps of a schedule: others may go on before them, and a flush takes long.
+/// Storage in memory whose calls are steps of a schedule: others may go on before them, and a flush
+/// takes long.
 ///
 /// Thread rule: scheduled threads, one at a time; or one thread that is not scheduled.
 final class MemoryStorage: Storage, @unchecked Sendable {

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Engine
 
-/// What a failure prints runs the same schedule again, whatever the process hashes with, and where its memory lies.
+/// What a failure prints runs the same schedule again, whatever the process hashes with, and where
+/// its memory lies.
 @Suite("Schedules: run again")
 struct ReplayTests {
   @Test("A schedule that goes wrong goes wrong in the same way when it is run again")

@@ -50,8 +50,8 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     let candidates: [Int]
     /// Who goes on by default.
     let usual: Int
-    /// The step of the running thread that another one would come before, interrupting it; nil where nobody is
-    /// interrupted, since it has to wait or does something that takes long.
+    /// The step of the running thread that another one would come before, interrupting it; nil
+    /// where nobody is interrupted, since it has to wait or does something that takes long.
     let interrupted: Place?
     /// The thread that was running, if it has nothing to do but to look again.
     let idle: Int?
@@ -189,8 +189,8 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     return number
   }
 
-  /// Who goes on by default: the running thread; where it has to wait, or does something that takes long, the one
-  /// after it; last those whose time is not over yet.
+  /// Who goes on by default: the running thread; where it has to wait, or does something that takes
+  /// long, the one after it; last those whose time is not over yet.
   private func usual(_ candidates: [Int], after own: Int, isForced: Bool, isLong: Bool) -> Int? {
     if !isForced, !isLong { return own }
     let ready = candidates.filter { end($0).map { $0 <= time } ?? true }
@@ -247,7 +247,8 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     return value ^ value >> 32
   }
 
-  /// Notes that the running thread has done something; its history goes on from that of those whose work it saw.
+  /// Notes that the running thread has done something; its history goes on from that of those whose
+  /// work it saw.
   private func note(_ object: UInt, changes: Bool, decision: Int? = nil) {
     let own = current
     stepCount += 1

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Engine
 
-/// Sessions that are woken by commits, their observers, and their ends, in every order that few deviations give.
+/// Sessions that are woken by commits, their observers, and their ends, in every order that few
+/// deviations give.
 @Suite("Schedules: sessions", .serialized)
 struct SessionScheduleTests {
   private static func database() throws -> Database {
@@ -45,7 +46,8 @@ struct SessionScheduleTests {
     return number
   }
 
-  /// The observer is told of the last commit, however the threads are woken; after `stop` it is told of nothing.
+  /// The observer is told of the last commit, however the threads are woken; after `stop` it is
+  /// told of nothing.
   private static func observing() throws -> Exploration.Scenario {
     let database = try database()
     let problems = Problems()

@@ -5,8 +5,8 @@ import Testing
 /// Snapshots, commits, flushes and the reuse of pages, in every order that few deviations give.
 @Suite("Schedules: snapshots", .serialized)
 struct SnapshotScheduleTests {
-  /// A writer changes one row to the version that it makes; a reader holds version after version, and reads all of them
-  /// while the writer goes on.
+  /// A writer changes one row to the version that it makes; a reader holds version after version,
+  /// and reads all of them while the writer goes on.
   static func scenario(
     _ reader: ScheduledReader, commits: Int, _ durability: Durability
   ) throws -> Exploration.Scenario {

@@ -5,8 +5,8 @@ import Testing
 /// What is cut off the file's end, against those who read it, in every order that few deviations give.
 @Suite("Schedules: truncation", .serialized)
 struct TruncationScheduleTests {
-  /// A version with a long text at the file's end is followed by one without, and the file is cut, as often as said; two
-  /// readers hold versions meanwhile. The last cut is that of closing.
+  /// A version with a long text at the file's end is followed by one without, and the file is cut,
+  /// as often as said; two readers hold versions meanwhile. The last cut is that of closing.
   private static func scenario(
     _ readers: [ScheduledReader], rounds: Int, _ durability: Durability
   ) throws -> Exploration.Scenario {

@@ -1,7 +1,7 @@
 import Engine
 
-/// A value that several threads change. The standard library's `Mutex` would do, but ThreadSanitizer does not see
-/// what it guards, and reports it.
+/// A value that several threads change. The standard library's `Mutex` would do, but
+/// ThreadSanitizer does not see what it guards, and reports it.
 package final class Guarded<Value>: @unchecked Sendable {
   // @unchecked: guarded by `lock`.
   private let lock = Lock()

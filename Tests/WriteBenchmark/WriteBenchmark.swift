@@ -1,8 +1,8 @@
 import Engine
 import TestSupport
 
-/// Writes into a new table with a key and prints what one object takes as one JSON object: on the wall, since a commit
-/// waits, and in processor time, which a busy machine changes little.
+/// Writes into a new table with a key and prints what one object takes as one JSON object: on the
+/// wall, since a commit waits, and in processor time, which a busy machine changes little.
 ///
 ///     WriteBenchmark FILE single|many [--durability full|group|none] [--values array|codable]
 ///                    [--rows N] [--seed N]

@@ -59,7 +59,8 @@ extension CommandError {
     let digits = text.prefix { $0 >= "0" && $0 <= "9" }
     let isTooLarge = digits.count > 6 && option.accepts("1" + text.dropFirst(digits.count))
     return .usage(
-      "--\(option.name): \"\(text)\" is \(isTooLarge ? "too large" : "not allowed"); expected \(option.allowed)"
+      "--\(option.name): \"\(text)\" is \(isTooLarge ? "too large" : "not allowed"); "
+        + "expected \(option.allowed)"
         + Suggestion.phrase(for: text, among: option.completion.words))
   }
 }

@@ -28,7 +28,7 @@ enum ChildRun {
   /// Starts a child.
   ///
   /// - Parameters:
-  ///   - words: what follows the number of this process: see `TuneChild`.
+  ///   - words: what follows the number of this process: see `ChildProgram`.
   ///   - capturesError: whether its standard error is read too.
   static func start(_ words: [String], capturesError: Bool = false) throws -> Started {
     guard let program = System.programPath else {
@@ -37,7 +37,8 @@ enum ChildRun {
     if Interrupt.signal != nil { throw Interrupted() }
     let began = System.monotonicNanoseconds
     let child = try System.start(
-      program, [TuneChild.word, "\(System.processIdentifier)"] + words, capturesError: capturesError
+      program, [ChildWord.first, "\(System.processIdentifier)"] + words,
+      capturesError: capturesError
     )
     return Started(child: child, began: began)
   }

@@ -6,8 +6,9 @@ enum CheckCommand {
   private static let deep = Flag(
     "deep",
     help:
-      "Compare everything that the file says twice, too: index entries with objects, bounds with values, free "
-      + "pages with blocks, older versions that are still there; takes several times as long")
+      "Compare everything that the file says twice, too: index entries with objects, bounds with "
+      + "values, free pages with blocks, older versions that are still there; takes several times as long"
+  )
 
   static let definition = CommandDefinition(
     name: "check",

@@ -69,7 +69,7 @@ enum CompactCommand {
       policy.usedBelow = try arguments.value(ifUsedBelow).map { $0.value / 100 } ?? .infinity
     }
     let copy = try arguments.value(into)
-    if let copy, DatabaseFile.areTheSame(copy, path) {
+    if let copy, System.areTheSame(copy, path) {
       throw CommandError.usage("--into is the database itself; choose another file")
     }
     if let copy { try CommandError.refuseCompanion(copy) }

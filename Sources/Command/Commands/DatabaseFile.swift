@@ -55,11 +55,4 @@ enum DatabaseFile {
 
     func isNew(_ text: String) -> Bool { lock.withLock { texts.insert(text).inserted } }
   }
-
-  /// True when both paths lead to one existing file.
-  static func areTheSame(_ first: String, _ second: String) -> Bool {
-    guard let one = try? System.status(path: first), let other = try? System.status(path: second)
-    else { return false }
-    return one.inode == other.inode && one.device == other.device
-  }
 }

@@ -56,7 +56,7 @@ enum ExportCommand {
   ) throws -> ExitStatus {
     let path = arguments.positionals[0]
     let destination = try arguments.value(Self.output).flatMap { $0 == "-" ? nil : $0 }
-    if let destination, DatabaseFile.areTheSame(destination, path) {
+    if let destination, System.areTheSame(destination, path) {
       throw CommandError.usage("--output is the database itself; choose another file")
     }
     return try DatabaseFile.use(

@@ -25,12 +25,12 @@ enum TortureCommand {
       .init(
         command: "sheaf torture --in /mnt/data --seconds 600",
         meaning:
-          "Ten minutes of imports with all durabilities and batch sizes, with keys, --truncate and compaction, "
-          + "killed at random moments. After each kill the file is checked with --deep, and its export is "
-          + "compared with the input; readers beside must never see anything but its beginning. Status 0: "
+          "Ten minutes of imports with all durabilities and batch sizes, with keys, --truncate and "
+          + "compaction, killed at random moments. After each kill the file is checked with --deep, "
+          + "and its export is compared with the input; readers beside must never see anything but its beginning. Status 0: "
           + "all held; 65: something did not, or 70, where Sheaf itself failed. It shows whether this file "
-          + "system keeps what killed processes have written, its locks and its renames. It cannot cut the power, so it "
-          + "says nothing of what a disk does with flushes.")
+          + "system keeps what killed processes have written, its locks and its renames. It cannot cut "
+          + "the power, so it says nothing of what a disk does with flushes.")
     ],
     run: run)
 
@@ -38,7 +38,7 @@ enum TortureCommand {
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
     let isQuiet = arguments.isSet(CommonOptions.quiet)
-    let progress = TuneProgress(isQuiet ? .never : try arguments.required(ImportCommand.progress))
+    let progress = StepProgress(isQuiet ? .never : try arguments.required(ImportCommand.progress))
     var random = RandomSource(seed: System.monotonicNanoseconds)
     let seed = try arguments.value(seed) ?? random.below(1_000_000)
     let folder = try TortureFolder(in: try arguments.required(folder))

@@ -66,7 +66,7 @@ enum TuneCommand {
   ) throws -> ExitStatus {
     let settings = try settings(arguments)
     let isQuiet = arguments.isSet(CommonOptions.quiet)
-    let progress = TuneProgress(isQuiet ? .never : try arguments.required(ImportCommand.progress))
+    let progress = StepProgress(isQuiet ? .never : try arguments.required(ImportCommand.progress))
     try checkInput(settings.input)
     let folder = try TuneFolder(try arguments.value(Self.output))
     var keepsFolder = false
@@ -132,7 +132,7 @@ enum TuneCommand {
 
   private static func checkNoResult(_ path: String, _ folder: TuneFolder) throws {
     for name in [TuneFolder.csvName, TuneFolder.jsonName, TuneFolder.pageName]
-    where DatabaseFile.areTheSame(path, "\(folder.path)/\(name)") {
+    where System.areTheSame(path, "\(folder.path)/\(name)") {
       throw CommandError.usage("the input would be overwritten; name another --output")
     }
   }

@@ -68,7 +68,8 @@ struct InfoPrinter {
     // Every file has some.
     if parts.gaps > info.use.total / 10 {
       text += sentence(
-        "\(HumanFormat.size(parts.gaps)) of the structure are gaps between blocks; a compaction gives them back."
+        "\(HumanFormat.size(parts.gaps)) of the structure are gaps between blocks; "
+          + "a compaction gives them back."
       )
     }
     return text
@@ -205,8 +206,8 @@ struct InfoPrinter {
           + "\(HumanFormat.count(estimate.places, "place", "places")), were"
       text += sentence(
         "\(sample) encoded as a compaction would, in "
-          + "\(HumanFormat.duration(seconds: info.estimateSeconds)), and the result thrown away. It may be off by "
-          + "\(HumanFormat.size(estimate.possibleError)).")
+          + "\(HumanFormat.duration(seconds: info.estimateSeconds)), and the result thrown away. "
+          + "It may be off by \(HumanFormat.size(estimate.possibleError)).")
     }
     if !info.readers.isEmpty {
       text += sentence(

@@ -101,7 +101,7 @@ final class RunLog {
     if path == "-" {
       throw CommandError.usage("--report-file names a file; for standard output use --report json")
     }
-    for other in files where other == path || DatabaseFile.areTheSame(other, path) {
+    for other in files where other == path || System.areTheSame(other, path) {
       throw CommandError.usage(
         "--report-file \(path) is a file that the command reads or writes; choose another")
     }

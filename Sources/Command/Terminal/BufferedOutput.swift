@@ -43,8 +43,8 @@ final class BufferedOutput {
   /// what is there stays. A pipe or a device is written as it is.
   ///
   /// - Parameter replacesDatabases: whether a Sheaf database may be replaced that nobody has open.
-  /// - Throws: a `CommandError` with status 73 when it is a symbolic link, a database or its lock file, or cannot be
-  ///   created.
+  /// - Throws: a `CommandError` with status 73 when it is a symbolic link, a database or its lock
+  ///   file, or cannot be created.
   static func file(_ path: String, replacesDatabases: Bool = false) throws(CommandError)
     -> BufferedOutput
   {
@@ -91,7 +91,7 @@ final class BufferedOutput {
         || path.hasPrefix("/proc/")
       {
         // Where it goes on from is the business of whoever opened it.
-        self = DatabaseFile.areTheSame(path, "/dev/stdout") ? .standardOutput : .written
+        self = System.areTheSame(path, "/dev/stdout") ? .standardOutput : .written
         return
       }
       guard let status = try System.linkStatus(path: path) else {

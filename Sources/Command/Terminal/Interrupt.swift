@@ -3,9 +3,9 @@ import Synchronization
 
 /// SIGINT, SIGTERM and SIGHUP, turned into a question a command asks between two batches.
 ///
-/// The first signal is only noted: the command finishes its batch, reports and ends with the
-/// status of the signal. A second one ends the process at once, but not within a second of the first: `timeout`
-/// and service managers send one wish to the process and to its group.
+/// The first signal is only noted: the command finishes its batch, reports and ends with the status
+/// of the signal. A second one ends the process at once, but not within a second of the first:
+/// `timeout` and service managers send one wish to the process and to its group.
 ///
 /// Thread rule: any thread.
 enum Interrupt {

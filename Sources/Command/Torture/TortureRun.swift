@@ -15,7 +15,7 @@ struct TortureFailure: Error {
 struct TortureRun {
   let folder: TortureFolder
   let seconds: Int
-  let progress: TuneProgress
+  let progress: StepProgress
   private(set) var report: TortureReport
   private var random: RandomSource
   /// How long an undisturbed import takes here.
@@ -26,7 +26,7 @@ struct TortureRun {
   private static let wantedSeconds = 0.6
   private static let records = (fewest: 4000, most: 200_000)
 
-  init(_ folder: TortureFolder, seconds: Int, seed: Int, _ progress: TuneProgress) {
+  init(_ folder: TortureFolder, seconds: Int, seed: Int, _ progress: StepProgress) {
     self.folder = folder
     self.seconds = seconds
     self.progress = progress

@@ -1,7 +1,7 @@
 import Engine
 
-/// What of the inputs has been seen in the database, and what may be seen next: always records from an input's
-/// beginning, never fewer than before.
+/// What of the inputs has been seen in the database, and what may be seen next: always records from
+/// an input's beginning, never fewer than before.
 struct TortureState {
   private let folder: TortureFolder
   private let plan: TorturePlan

@@ -16,12 +16,12 @@ struct TuneExperiment {
 
   let settings: TuneSettings
   let folder: TuneFolder
-  let progress: TuneProgress
+  let progress: StepProgress
   private(set) var results: TuneResults
   /// Seconds that one run of each combination is expected to take.
   private var expected: [Double] = []
 
-  init(_ settings: TuneSettings, _ folder: TuneFolder, _ progress: TuneProgress) {
+  init(_ settings: TuneSettings, _ folder: TuneFolder, _ progress: StepProgress) {
     self.settings = settings
     self.folder = folder
     self.progress = progress

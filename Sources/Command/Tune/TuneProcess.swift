@@ -9,7 +9,7 @@ enum TuneProcess {
     let systemSeconds: Double
     fileprivate let facts: [String: Int]
 
-    subscript(_ fact: TuneChild.Fact) -> Int { facts[fact.rawValue] ?? 0 }
+    subscript(_ fact: ChildWord.Fact) -> Int { facts[fact.rawValue] ?? 0 }
   }
 
   /// - Throws: `ChildRun.Interrupted`, or a `CommandError` with what the child said of its failure.

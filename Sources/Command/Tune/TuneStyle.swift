@@ -42,8 +42,9 @@ enum TuneStyle {
     }
     figcaption { font-weight: 600; }
     .legend {
-      display: flex; flex-wrap: wrap; align-content: flex-start; gap: 0.1rem 1rem; margin: 0.15rem 0 0.35rem; padding: 0;
-      list-style: none; font-size: 0.85rem; color: var(--soft); min-height: 1.4rem;
+      display: flex; flex-wrap: wrap; align-content: flex-start; gap: 0.1rem 1rem;
+      margin: 0.15rem 0 0.35rem; padding: 0; list-style: none; font-size: 0.85rem;
+      color: var(--soft); min-height: 1.4rem;
     }
     .legend li { margin: 0; display: flex; align-items: center; gap: 0.4rem; }
     .legend svg { width: 26px; height: 12px; flex: none; }
@@ -93,8 +94,10 @@ enum TuneStyle {
       .summary tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0.15rem 1rem; }
       .summary tr.first td, .summary tr.first th { border: 0; }
       .summary th, .summary td { border: 0; padding: 0; white-space: normal; }
-      .summary td::before { content: attr(data-label); display: block; font-size: 0.8rem; color: var(--soft); }
-      .summary th::before { content: attr(data-label); display: block; font-size: 0.8rem; color: var(--soft); font-weight: 400; }
+      .summary td::before, .summary th::before {
+        content: attr(data-label); display: block; font-size: 0.8rem; color: var(--soft);
+      }
+      .summary th::before { font-weight: 400; }
     }
     @media print {
       :root {

@@ -6,7 +6,8 @@ package final class BlockReader: Sendable {
   private let verified: VerifiedTable
   /// What this process has written last.
   let recent = RecentBlocks()
-  /// What readers of single objects know of blocks, kept for the next one; points into the file, so nothing in it may be used longer than this.
+  /// What readers of single objects know of blocks, kept for the next one; points into the file, so
+  /// nothing in it may be used longer than this.
   package let known = Pool()
 
   package init(storage: any Storage) throws(SystemError) {

@@ -6,7 +6,8 @@ package struct BlockReference: Sendable, Hashable {
   package var offset: UInt64
   package var length: UInt32
   package var checksum: UInt64
-  /// True for a block of an overlay, which stands in a leaf's place or below another one; its checksum covers all of it.
+  /// True for a block of an overlay, which stands in a leaf's place or below another one; its
+  /// checksum covers all of it.
   package var isOverlay = false
 
   package init(offset: UInt64, length: UInt32, checksum: UInt64) {

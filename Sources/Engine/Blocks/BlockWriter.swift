@@ -166,7 +166,8 @@ package final class BlockWriter {
   /// Grows by an eighth at least, so that the number of growths stays logarithmic; the flush of the
   /// commit makes the new length durable before a slot names it.
   private func grow(to end: Int) throws {
-    // What was taken in advance would count as used for the next writer, who would take an eighth more, and so on.
+    // What was taken in advance would count as used for the next writer, who would take an eighth
+    // more, and so on.
     let step = space.hasUnknownPages ? 0 : min(max(length / 8, 1 << 18), 1 << 28)
     let wanted = Layout.pages(holding: max(end, length + step)) * Layout.pageBytes
     try storage.resize(to: wanted)

@@ -18,7 +18,8 @@ struct Gatherer {
 
   /// Moves those of some blocks that are worth it, and gives them their new places.
   ///
-  /// - Parameter references: of blocks of the version that the transaction began from, or of its own, which stay.
+  /// - Parameter references: of blocks of the version that the transaction began from, or of its
+  ///   own, which stay.
   /// - Returns: the places that were left; the caller drops them.
   /// - Complexity: O(references); what is moved is read and written.
   /// - Throws: `BlockError`, `SystemError`.

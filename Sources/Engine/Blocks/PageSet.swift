@@ -1,7 +1,7 @@
 /// A set of page numbers, a bit each, which finds runs of members.
 ///
-/// Above the words of 64 pages lies a binary tree, in the order of a heap: each node knows the runs at the beginning
-/// and at the end of its pages, and the longest one anywhere.
+/// Above the words of 64 pages lies a binary tree, in the order of a heap: each node knows the runs
+/// at the beginning and at the end of its pages, and the longest one anywhere.
 package struct PageSet {
   /// The lengths of runs among the pages below a node.
   struct Runs: Equatable {
@@ -39,8 +39,9 @@ package struct PageSet {
 
   private(set) var words: [UInt64] = []
   package private(set) var count = 0
-  /// The node at place 1 is the top, the children of the one at `n` are at `2 * n` and `2 * n + 1`; the words' own
-  /// are in the second half. Made by the first search: who fills a set and asks for no runs needs none.
+  /// The node at place 1 is the top, the children of the one at `n` are at `2 * n` and `2 * n + 1`;
+  /// the words' own are in the second half. Made by the first search: who fills a set and asks for
+  /// no runs needs none.
   private(set) var nodes: [Runs] = []
 
   /// For how many words there are nodes: a power of two.
@@ -125,7 +126,8 @@ package struct PageSet {
     }
   }
 
-  /// The first page of the first run of `length` members; nil when there is none, or `length` is not positive.
+  /// The first page of the first run of `length` members; nil when there is none, or `length` is
+  /// not positive.
   ///
   /// - Complexity: O(log n), however the members lie; O(n) for the first one, and when the set has grown to
   ///   twice its size.

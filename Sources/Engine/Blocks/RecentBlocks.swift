@@ -1,5 +1,6 @@
-/// The small blocks that the last write transaction placed, as it wrote them: the next one begins by reading most of
-/// them, and a call of the system for each costs a small transaction more than its rows.
+/// The small blocks that the last write transaction placed, as it wrote them: the next one begins
+/// by reading most of them, and a call of the system for each costs a small transaction more than
+/// its rows.
 ///
 /// A reference with its checksum says that the bytes are the same, so nothing has to be taken out when a
 /// transaction is rolled back or pages are used again.

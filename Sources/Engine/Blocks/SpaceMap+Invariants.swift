@@ -1,7 +1,7 @@
 #if DEBUG
   extension SpaceMap {
-    /// A page is in use, or free, or kept for a held version: one of them, and one only. What the open transaction
-    /// has taken is none of them yet.
+    /// A page is in use, or free, or kept for a held version: one of them, and one only. What the
+    /// open transaction has taken is none of them yet.
     ///
     /// Looked at when a transaction ends; in large files, at the end of one in 64.
     ///

@@ -41,8 +41,8 @@ package final class SpaceMap {
     blocked.values.reduce(retired.count) { $0 + $1.count }
   }
 
-  /// True while a version is held whose pages are not known: whatever the file has may be in it, and whoever makes
-  /// a map anew counts all of the file as used.
+  /// True while a version is held whose pages are not known: whatever the file has may be in it,
+  /// and whoever makes a map anew counts all of the file as used.
   var hasUnknownPages: Bool { isPartlyUnknown && !blocked.isEmpty }
 
   /// An empty file's map: the slots, and nothing else.
@@ -102,9 +102,10 @@ package final class SpaceMap {
 
   /// Ends the rebuilding.
   ///
-  /// - Parameter length: nil where all that is held was counted. Else the file's length in pages: somebody holds a
-  ///   version older than the newest whose root is not known, and any page may be in it. Pages count as born before
-  ///   all versions then, and those that nobody was found to use die with the newest version.
+  /// - Parameter length: nil where all that is held was counted. Else the file's length in pages:
+  ///   somebody holds a version older than the newest whose root is not known, and any page may be
+  ///   in it. Pages count as born before all versions then, and those that nobody was found to use
+  ///   die with the newest version.
   package func finishCounting(unknownWithin length: Int? = nil) {
     if let length {
       isPartlyUnknown = true
@@ -293,12 +294,6 @@ package final class SpaceMap {
 extension Array where Element == ClosedRange<UInt64> {
   /// In an array of ascending ranges: the first index whose element does not end below `value`.
   fileprivate func partition(from value: UInt64) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle].upperBound < value { low = middle + 1 } else { high = middle }
-    }
-    return low
+    partitionPoint(indices) { self[$0].upperBound >= value }
   }
 }

@@ -52,27 +52,6 @@ extension ClusterReader {
   }
 }
 
-/// One column of a row-major matrix of spans, and the bytes they point into.
-///
-/// Unsafe: whoever makes it vouches for pointers that stay valid while it is used. Spans are checked
-/// against the arena when they are read.
-package struct ColumnMatrix {
-  let arena: UnsafeRawBufferPointer
-  let spans: UnsafePointer<TextSpan>
-  let column: Int
-  let stride: Int
-
-  package init(
-    arena: UnsafeRawBufferPointer, spans: UnsafePointer<TextSpan>, column: Int = 0,
-    stride: Int = 1
-  ) {
-    self.arena = arena
-    self.spans = spans
-    self.column = column
-    self.stride = stride
-  }
-}
-
 /// Encodes rows into clusters, straight from the span matrix of a parser.
 ///
 /// Thread rule: confined; one for each thread. Its memory is used again for every cluster.
@@ -112,7 +91,7 @@ package final class ClusterBuilder {
     columns.reserveCapacity(columnCount)
     for (position, index) in order.enumerated() {
       let start = output.count
-      let segment = try encoder.encode(try column(index), rowCount: rowCount, into: &output)
+      let segment = try encode(try column(index), rowCount)
       columns.append(try finish(columnIDs[index], segment, at: position, from: start))
     }
     return try end(rowCount: rowCount, Self.inGivenOrder(columns, order))
@@ -130,7 +109,7 @@ package final class ClusterBuilder {
       throw .tooManyRows(rowCount)
     }
     output.removeAll()
-    let segment = try encoder.encode(column, rowCount: rowCount, into: &output)
+    let segment = try encode(column, rowCount)
     try checkSize()
     return EncodedColumn(id: id, segment: segment, bytes: Array(output.bytes))
   }
@@ -181,6 +160,17 @@ package final class ClusterBuilder {
   }
 
   // MARK: Parts
+
+  /// Appends the segment of a column to the output.
+  private func encode(_ column: ColumnMatrix, _ rowCount: Int) throws(ClusterError)
+    -> ColumnEncoder.Segment
+  {
+    do throws(SpanOutside) {
+      return try encoder.encode(column, rowCount: rowCount, into: &output)
+    } catch {
+      throw .spanOutside(column: error.column, row: error.row)
+    }
+  }
 
   /// Begins the output with header, directory and keys; returns the columns' order in the file.
   private func begin(

@@ -129,14 +129,9 @@ package struct ClusterReader {
   ///
   /// - Complexity: O(log columns).
   package func column(id: UInt32) throws(ClusterError) -> Column? {
-    var low = 0
-    var high = columnCount
-    while low < high {
-      let middle = (low + high) >> 1
-      if identifier(middle) < id { low = middle + 1 } else { high = middle }
-    }
-    guard low < columnCount, identifier(low) == id else { return nil }
-    return try column(at: low)
+    let place = partitionPoint(0..<columnCount) { identifier($0) >= id }
+    guard place < columnCount, identifier(place) == id else { return nil }
+    return try column(at: place)
   }
 
   /// - Precondition: the position is inside the directory, which `init` found inside the bytes.
@@ -246,13 +241,7 @@ package struct ClusterKeys {
   /// - Complexity: O(log rows).
   package func firstRow(notBelow offset: Int64) -> Int {
     if gaps == nil { return Int(min(max(offset, 0), Int64(rowCount))) }
-    var low = 0
-    var high = rowCount
-    while low < high {
-      let middle = (low + high) >> 1
-      if self.offset(middle) < offset { low = middle + 1 } else { high = middle }
-    }
-    return low
+    return partitionPoint(0..<rowCount) { self.offset($0) >= offset }
   }
 
   /// The row with that key offset; nil when there is none.

@@ -23,13 +23,8 @@ package struct RowBuffer: Sendable {
   ///
   /// - Complexity: O(log rows).
   package func row(ofKey key: Int64) -> Int? {
-    var low = 0
-    var high = keys.count
-    while low < high {
-      let middle = (low + high) / 2
-      if keys[middle] < key { low = middle + 1 } else { high = middle }
-    }
-    return low < keys.count && keys[low] == key ? low : nil
+    let row = partitionPoint(keys.indices) { keys[$0] >= key }
+    return row < keys.count && keys[row] == key ? row : nil
   }
 
   /// Makes the buffer empty and keeps its memory.

@@ -11,9 +11,9 @@
 package final class CommitListeners: @unchecked Sendable {
   // @unchecked: what changes is guarded by `lock`; the words are atomics.
   private let lock = Lock()
-  /// Made anew with every change, so that who goes through it has a list that nobody writes to. An array that was
-  /// shared and is not any more would be changed in place: rightly, but by the count of its references alone,
-  /// which ThreadSanitizer does not see.
+  /// Made anew with every change, so that who goes through it has a list that nobody writes to. An
+  /// array that was shared and is not any more would be changed in place: rightly, but by the count
+  /// of its references alone, which ThreadSanitizer does not see.
   private var calls: [(id: Int, call: @Sendable () -> Void)] = []
   private var lastID = 0
   private let count = AtomicWord.allocate()

@@ -1,12 +1,12 @@
 extension Database {
-  /// Makes the asynchronous writes that were asked for, waits for the end of transactions that other threads are
-  /// inside or wait for (none can begin any more), makes all commits durable, gives free pages at
-  /// the end of the file back, writes the newest version into both slots, and lets go of the file.
-  /// Snapshots taken before stay readable. Closing twice does nothing.
+  /// Makes the asynchronous writes that were asked for, waits for the end of transactions that
+  /// other threads are inside or wait for (none can begin any more), makes all commits durable,
+  /// gives free pages at the end of the file back, writes the newest version into both slots, and
+  /// lets go of the file. Snapshots taken before stay readable. Closing twice does nothing.
   ///
-  /// So a thread that is inside a transaction must not wait for another that closes the database. Another handle's
-  /// writer is waited for as long as `Options.waiting` says; then the file's end and its slots are left to whoever
-  /// closes it after that.
+  /// So a thread that is inside a transaction must not wait for another that closes the database.
+  /// Another handle's writer is waited for as long as `Options.waiting` says; then the file's end
+  /// and its slots are left to whoever closes it after that.
   ///
   /// - Throws: what `flush` throws; the handle is closed all the same. `EngineError.nestedTransaction`
   ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection;
@@ -63,7 +63,7 @@ extension Database {
     }
   }
 
-  private func tidyUp(_ parts: Parts) throws -> Bool {
+  private func tidyUp(_ parts: FileParts) throws -> Bool {
     try parts.pipeline.makeDurable()
     do {
       try tidyUpInTurn(parts)
@@ -80,7 +80,7 @@ extension Database {
     return false
   }
 
-  private func tidyUpInTurn(_ parts: Parts) throws {
+  private func tidyUpInTurn(_ parts: FileParts) throws {
     let turn = try enterQueue(waiting: lock.withLock { shared.tidyingWaiting })
     defer { queue.leave(turn) }
     // A compaction that came first has replaced the parts.
@@ -89,12 +89,12 @@ extension Database {
     do {
       // Before the file is cut: the other slot may name a version that reaches beyond the new end.
       try parts.pipeline.mirrorSlot()
-      if !isFresh, let space, space.version == base.version {
+      if !isFresh, let space = memory.space, space.version == base.version {
         space.reclaim(try versionsToKeep(parts).versions)
         let end = space.trim() * Layout.pageBytes
         if try parts.storage.length() > end { try parts.storage.resize(to: end) }
       } else {
-        space = nil
+        memory.space = nil
       }
     } catch {
       try parts.pipeline.endTransaction()

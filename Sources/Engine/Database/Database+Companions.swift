@@ -1,6 +1,6 @@
 extension Database {
-  /// Why nothing else may be written to a path: it is where a database has, or will have, its lock file or the copy
-  /// that a compaction writes. Nil for every other path.
+  /// Why nothing else may be written to a path: it is where a database has, or will have, its lock
+  /// file or the copy that a compaction writes. Nil for every other path.
   ///
   /// - Parameter own: a database that need not be there yet.
   /// - Complexity: a few system calls.

@@ -1,8 +1,9 @@
 extension Database {
   /// Removes a database's files: the database, its lock file, and what a killed compaction left.
   ///
-  /// A damaged database is removed, a file that is no Sheaf database is not. Where the path is a symbolic link,
-  /// the files it leads to go and the link stays. A file of the temporary's name that no compaction made stays.
+  /// A damaged database is removed, a file that is no Sheaf database is not. Where the path is a
+  /// symbolic link, the files it leads to go and the link stays. A file of the temporary's name
+  /// that no compaction made stays.
   ///
   /// Thread rule: any thread. Nobody can open the database meanwhile; who comes after finds none.
   ///
@@ -36,7 +37,8 @@ extension Database {
     }
   }
 
-  /// Runs `body` while nobody has the database open, nor can open it: for what puts another file in its place.
+  /// Runs `body` while nobody has the database open, nor can open it: for what puts another file in
+  /// its place.
   ///
   /// - Throws: `EngineError.busy` when somebody has; what `body` throws.
   package static func whileUnused(_ given: String, _ body: () throws -> Void) throws {

@@ -58,20 +58,22 @@ extension Database {
 
   /// Verifies every block, reference and invariant of the newest version.
   ///
-  /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown: blocks that the
-  /// disk cannot read, too.
+  /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown:
+  /// blocks that the disk cannot read, too.
   ///
-  /// A deep check compares all that the file says twice, besides: every value as scans, lookups and exports read it; what
-  /// is known of a column's nulls and bounds, changed rows included; every entry of every index with its object; the map
-  /// of free pages with the blocks that were reached; the notes of tables. And it checks the older
-  /// versions that are held by anybody, and the one that the other commit slot names while its pages are whole.
+  /// A deep check compares all that the file says twice, besides: every value as scans, lookups and
+  /// exports read it; what is known of a column's nulls and bounds, changed rows included; every
+  /// entry of every index with its object; the map of free pages with the blocks that were reached;
+  /// the notes of tables. And it checks the older versions that are held by anybody, and the one
+  /// that the other commit slot names while its pages are whole.
   ///
   /// Thread rule: any thread.
   ///
   /// - Parameter deep: whether all is compared that is said twice.
-  /// - Complexity: O(bytes in use): every column of every cluster is decoded. Memory is that of a cluster, and some
-  ///   100 bytes for each block. A deep check decodes every value twice more, looks up every entry of every index, keeps 4
-  ///   bytes for each page, and reads what older versions have by themselves.
+  /// - Complexity: O(bytes in use): every column of every cluster is decoded. Memory is that of a
+  ///   cluster, and some 100 bytes for each block. A deep check decodes every value twice more,
+  ///   looks up every entry of every index, keeps 4 bytes for each page, and reads what older
+  ///   versions have by themselves.
   /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
   public func check(deep: Bool = false) throws -> CheckReport {
     let (hold, present) = try holdForLooking()
@@ -126,8 +128,8 @@ extension Database {
   ///
   /// Thread rule: any thread; writers and readers go on meanwhile.
   ///
-  /// - Parameter samples: places of each table, of about 256 KiB, that are encoded to see how large they get, at
-  ///   least three. A table of up to 4 MiB is measured as a whole.
+  /// - Parameter samples: places of each table, of about 256 KiB, that are encoded to see how large
+  ///   they get, at least three. A table of up to 4 MiB is measured as a whole.
   /// - Complexity: O(clusters), and the encoding of about samples × 256 KiB and of one compacted cluster
   ///   for each table, on several threads.
   /// - Throws: as `snapshot`; `EngineError.damaged`.
@@ -150,15 +152,15 @@ extension Database {
   /// new one.
   ///
   /// Skipped, with the reason, when another process or handle has the file open, when a snapshot is
-  /// held, when the disk has no room, when the copy could not have the file's owner and permissions, or when the
-  /// file has other names. Waits for the writers who asked before.
+  /// held, when the disk has no room, when the copy could not have the file's owner and
+  /// permissions, or when the file has other names. Waits for the writers who asked before.
   ///
   /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back; on as many threads
   ///   as there are processors. The disk needs room for the copy.
   /// - Parameter shouldStop: asked now and then, on the caller's thread; true ends the compaction.
-  /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `.obstructed` when the temporary file's name
-  ///   is somebody else's; `EngineError` when reading or writing fails for other reasons. The file is
-  ///   unchanged then, and nothing is left beside it.
+  /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `.obstructed` when the temporary
+  ///   file's name is somebody else's; `EngineError` when reading or writing fails for other
+  ///   reasons. The file is unchanged then, and nothing is left beside it.
   public func compact(shouldStop: @escaping () -> Bool = { false }) throws -> CompactionResult {
     guard options.access != .readOnly else { throw EngineError.readOnly(path: path) }
     return try translatingErrors(path) {
@@ -168,7 +170,7 @@ extension Database {
       do {
         let parts = try parts
         // Whatever becomes of the compaction, pages that somebody else has written are not free.
-        if try parts.pipeline.beginTransaction(waiting: turn.waiting).isFresh { space = nil }
+        if try parts.pipeline.beginTransaction(waiting: turn.waiting).isFresh { memory.space = nil }
         let result: CompactionResult
         do {
           result = try compactAlone(parts, shouldStop)
@@ -191,7 +193,7 @@ extension Database {
   }
 
   private func compactAlone(
-    _ parts: Parts, _ shouldStop: @escaping () -> Bool
+    _ parts: FileParts, _ shouldStop: @escaping () -> Bool
   ) throws -> CompactionResult {
     try parts.pipeline.makeDurable()
     let before = try parts.storage.length()
@@ -223,7 +225,7 @@ extension Database {
 
   /// With nobody else at the file.
   private func compact(
-    _ parts: Parts, before: Int, _ shouldStop: @escaping () -> Bool,
+    _ parts: FileParts, before: Int, _ shouldStop: @escaping () -> Bool,
     _ skipped: (CompactionResult.Decision, String) -> CompactionResult
   ) throws -> CompactionResult {
     let record = parts.pipeline.visible()
@@ -273,7 +275,7 @@ extension Database {
   static func temporaryPath(_ path: String) -> String { CompanionFile.temporaryPath(path) }
 
   private func replace(
-    _ parts: Parts, _ record: VersionRecord, _ shouldStop: @escaping () -> Bool
+    _ parts: FileParts, _ record: VersionRecord, _ shouldStop: @escaping () -> Bool
   ) throws {
     let temporary = Self.temporaryPath(path)
     let identity = try Recovery.run(parts.storage).identity
@@ -299,13 +301,11 @@ extension Database {
       let storage = try FileStorage(path: path, mode: .readWrite)
       let recovered = try Recovery.run(storage)
       let locks = try parts.locks?.moved(to: storage)
-      let fresh = try Parts(
-        storage: storage, locks: locks, coordination: coordination, recovered: recovered,
-        listeners: listeners)
+      let fresh = try makeParts(storage, locks, recovered)
       // In place of the temporary's mark.
       try fresh.pipeline.mirrorSlot()
       parts.pipeline.stop()
-      space = nil
+      memory.space = nil
       install(fresh)
       coordination.adopt(storage.identity, locks, first: recovered.record.version)
       coordination.visible.store(recovered.record)
@@ -336,9 +336,9 @@ extension Database {
 }
 
 extension Snapshot {
-  /// Writes a compact copy of this version to a file, flushed to disk. Others may read and write the
-  /// database meanwhile. The copy's version is numbered one higher. The file is there when it is complete, and
-  /// not before.
+  /// Writes a compact copy of this version to a file, flushed to disk. Others may read and write
+  /// the database meanwhile. The copy's version is numbered one higher. The file is there when it
+  /// is complete, and not before.
   ///
   /// Cost: reads all of the version, and encodes it anew on several threads.
   ///

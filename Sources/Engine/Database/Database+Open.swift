@@ -7,10 +7,11 @@ extension Database {
   /// While a compaction has the file for itself alone, or another process is just opening it, this waits as
   /// long as `options.waiting` says.
   ///
-  /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot or
-  ///   block; the file is left as it is), `.busy` when somebody had the file for longer than was to be waited,
-  ///   `.cancelled` when `options.waiting` said so, `.system`, `.invalidArgument` for a limit of no versions; with
-  ///   `options.schema` also `.schemaMismatch`, `.newerSchema`, `.invalidSchema`, and what the migration throws.
+  /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot
+  ///   or block; the file is left as it is), `.busy` when somebody had the file for longer than was
+  ///   to be waited, `.cancelled` when `options.waiting` said so, `.system`, `.invalidArgument` for
+  ///   a limit of no versions; with `options.schema` also `.schemaMismatch`, `.newerSchema`,
+  ///   `.invalidSchema`, and what the migration throws.
   public static func open(_ given: String, options: Options = Options()) throws -> Database {
     try translatingErrors(given) { try System.checkPath(given) }
     if let limit = options.maximumActiveVersions, limit < 1 {

@@ -94,7 +94,8 @@ extension Database {
 }
 
 extension Schema {
-  /// True when no program has declared a table of the file, nor this one does: an import has made what is there.
+  /// True when no program has declared a table of the file, nor this one does: an import has made
+  /// what is there.
   fileprivate func isNew(to file: [FoundTable]) -> Bool {
     if !allowsOthers { return file.isEmpty }
     let names = Set(tables.map(\.name))

@@ -8,7 +8,7 @@
 /// end back, and reports what failed. Releasing it without `close` loses no durable commit.
 public final class Database: @unchecked Sendable {
   // @unchecked: `current` is an atomic pointer to an immutable object; `shared` is guarded by
-  // `lock`; `space` belongs to whoever has the writer's turn.
+  // `lock`; `memory` belongs to whoever has the writer's turn.
 
   /// How a file is opened.
   public struct Options: Sendable {
@@ -48,8 +48,8 @@ public final class Database: @unchecked Sendable {
     /// - Throws: what it likes: `Database.open` throws it on, and the file stays as it was.
     public var migration:
       (@Sendable (_ transaction: borrowing WriteTransaction, _ oldVersion: UInt64) throws -> Void)?
-    /// For how long opening the file waits, and closing it for a last turn among the writers. Write transactions wait
-    /// for each other as long as it takes.
+    /// For how long opening the file waits, and closing it for a last turn among the writers. Write
+    /// transactions wait for each other as long as it takes.
     public var waiting = Waiting()
     /// Sizes that tests make tiny.
     package var limits = TreeEditor.Limits()
@@ -72,30 +72,9 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// The parts that a compaction replaces together.
-  final class Parts: Sendable {
-    let storage: any Storage
-    let blocks: BlockReader
-    let pipeline: CommitPipeline
-    /// Of a file on a disk.
-    let locks: FileLocks?
-
-    init(
-      storage: any Storage, locks: FileLocks?, coordination: Coordination, recovered: Recovery,
-      listeners: CommitListeners
-    ) throws {
-      self.storage = storage
-      self.locks = locks
-      blocks = try BlockReader(storage: storage)
-      pipeline = CommitPipeline(
-        storage: storage, coordination: coordination, recovered: recovered,
-        becameVisible: { listeners.tell(of: $0) }, lostVersions: { listeners.tellAgain() })
-    }
-  }
-
   struct Shared {
     /// Every set of parts so far: earlier ones stay for the snapshots that look at them.
-    var parts: [Parts] = []
+    var parts: [FileParts] = []
     var isClosed = false
     /// Asynchronous writes that were asked for and are neither made nor cancelled.
     var asyncWritesDue = 0
@@ -136,16 +115,8 @@ public final class Database: @unchecked Sendable {
   let asyncReads = WorkQueue(name: "sheaf-reader", mostThreads: max(2, System.processorCount))
   let current: UnsafeMutableRawPointer
   private let sharedSnapshots = SharedSnapshots()
-  /// The map of free pages, kept between transactions while nobody else writes.
-  var space: SpaceMap?
-  /// The rows that the last transactions wrote last; the writer's too.
-  var tails = KeptByTable<ClusterStore.Tail>()
-  /// Kept from transaction to transaction: making its tables would cost a small one more than its rows.
-  private(set) var builder = ClusterBuilder()
-  /// The newest entries of the indexes that were used last; the writer's too.
-  var recentKeys = KeptByTable<RecentKeys>()
-  /// What is known of the tables that were written last; the writer's too.
-  var knownTables = KeptByTable<KnownTable>()
+  /// Kept from transaction to transaction.
+  let memory = WriterMemory()
 
   init(
     path: String, options: Options, coordination: Coordination, storage: any Storage,
@@ -159,11 +130,9 @@ public final class Database: @unchecked Sendable {
     queue = WriterQueue(coordination, waiting: options.waiting)
     shared.given = .shared(
       GivenNumbers.Place(database: recovered.identity, lockFile: coordination.identity))
-    let parts = try Parts(
-      storage: storage, locks: locks, coordination: coordination, recovered: recovered,
-      listeners: listeners)
     current = .allocate(byteCount: 8, alignment: 8)
     current.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
+    let parts = try makeParts(storage, locks, recovered)
     shared.tidyingWaiting = options.waiting
     install(parts)
   }
@@ -176,8 +145,17 @@ public final class Database: @unchecked Sendable {
     current.deallocate()
   }
 
+  func makeParts(
+    _ storage: any Storage, _ locks: FileLocks?, _ recovered: Recovery
+  ) throws -> FileParts {
+    let listeners = listeners
+    return try FileParts(
+      storage: storage, locks: locks, coordination: coordination, recovered: recovered,
+      becameVisible: { listeners.tell(of: $0) }, lostVersions: { listeners.tellAgain() })
+  }
+
   /// Makes these the parts that everything uses from now on.
-  func install(_ parts: Parts) {
+  func install(_ parts: FileParts) {
     lock.withLock {
       shared.parts.append(parts)
       let pointer = Unmanaged.passUnretained(parts).toOpaque()
@@ -186,12 +164,12 @@ public final class Database: @unchecked Sendable {
   }
 
   /// The present parts, without a lock: `shared.parts` keeps every set alive.
-  var parts: Parts {
+  var parts: FileParts {
     get throws {
       guard let pointer = UnsafeRawPointer(bitPattern: UInt(AtomicWord(current).load())) else {
         throw EngineError.closed(path: path)
       }
-      return Unmanaged<Parts>.fromOpaque(pointer).takeUnretainedValue()
+      return Unmanaged<FileParts>.fromOpaque(pointer).takeUnretainedValue()
     }
   }
 
@@ -200,9 +178,10 @@ public final class Database: @unchecked Sendable {
   /// The newest version, held until the snapshot is released: what this handle has committed with any
   /// durability, and what others' commits have brought to the disk.
   ///
-  /// Never waits, whatever a writer is doing. Cost: a few atomic stores; some system calls where the lock file
-  /// cannot be written. After a failed flush the commits that were not durable are gone, and it is of the version before.
-  /// Snapshots of one version share one of the 2,048 places that all processes have for held versions.
+  /// Never waits, whatever a writer is doing. Cost: a few atomic stores; some system calls where
+  /// the lock file cannot be written. After a failed flush the commits that were not durable are
+  /// gone, and it is of the version before. Snapshots of one version share one of the 2,048 places
+  /// that all processes have for held versions.
   ///
   /// - Throws: `EngineError.closed`, `.busy` when all places are taken, `.damaged`.
   public func snapshot() throws -> Snapshot {
@@ -222,7 +201,8 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// Whether a version that this handle has seen has come to nothing: a flush has failed before it was durable.
+  /// Whether a version that this handle has seen has come to nothing: a flush has failed before it
+  /// was durable.
   func isLost(_ version: UInt64) throws -> Bool {
     try version > newestVersion && parts.pipeline.failure != nil
   }
@@ -272,7 +252,7 @@ public final class Database: @unchecked Sendable {
   }
 
   /// Nil: a compaction has put another file in place meanwhile.
-  private func hold(_ parts: Parts, _ locked: FileLocks.Hold?, usesSpare: Bool) throws
+  private func hold(_ parts: FileParts, _ locked: FileLocks.Hold?, usesSpare: Bool) throws
     -> VersionHold?
   {
     let (slot, record) = try coordination.hold(usesSpare: usesSpare) {
@@ -284,7 +264,7 @@ public final class Database: @unchecked Sendable {
 
   /// A version that is the newest complete one, held, though readers may not take it yet. Only for
   /// whoever has the writers' turn: nobody can write over its pages before it is held.
-  func hold(_ record: VersionRecord, _ parts: Parts) throws -> Snapshot {
+  func hold(_ record: VersionRecord, _ parts: FileParts) throws -> Snapshot {
     if let known = sharedSnapshots.find(record, parts.blocks) { return known }
     let (slot, record) = try coordination.hold { record }
     let hold = VersionHold(record: record, slot: slot, coordination: coordination)
@@ -305,12 +285,11 @@ public final class Database: @unchecked Sendable {
   /// Bytes that this handle has written to the file's blocks since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }
 
-  /// Nanoseconds of a processor that making versions durable in the background has taken since the file was opened.
+  /// Nanoseconds of a processor that making versions durable in the background has taken since the
+  /// file was opened.
   package var flusherNanoseconds: UInt64 {
     lock.withLock { shared.parts }.reduce(0) { $0 &+ $1.pipeline.flusherNanoseconds }
   }
-
-  func bytesWritten(_ count: Int) { lock.withLock { shared.bytesWritten += count } }
 
   // MARK: Durability
 
@@ -338,15 +317,6 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// Forgets all that is kept from one transaction to the next. For whoever has the writers' turn.
-  func forgetWriting() {
-    space = nil
-    tails = KeptByTable()
-    recentKeys = KeptByTable()
-    knownTables = KeptByTable()
-    builder = ClusterBuilder()
-  }
-
   /// Waits for the writer's turn. Commits that are not durable yet become so before it waits for
   /// another handle, which could not write until then.
   ///
@@ -367,7 +337,8 @@ public final class Database: @unchecked Sendable {
   ///
   /// - Returns: false when there is no thread to be had for it.
   func isAskedToMakeWay() -> Bool {
-    // Held only where there is something to do: whoever releases the handle meanwhile would find it held here.
+    // Held only where there is something to do: whoever releases the handle meanwhile would find it
+    // held here.
     listeners.watch { [weak self, queue] in
       guard queue.othersWait, let self, let parts = try? self.parts else { return }
       // A failure is kept by the pipeline: the next commit, flush or close throws it.

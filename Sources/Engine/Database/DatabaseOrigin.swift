@@ -23,8 +23,8 @@ package struct DatabaseOrigin: Sendable {
     newest = found.map { ($0.identity, $0.record.version) }
   }
 
-  /// - Throws: `EngineError.displaced` when the path names nothing any more, or another database: neither the same
-  ///   file nor one that a compaction has made of it.
+  /// - Throws: `EngineError.displaced` when the path names nothing any more, or another database:
+  ///   neither the same file nor one that a compaction has made of it.
   package func check() throws {
     guard let present = try DatabaseOrigin(at: path) else {
       throw EngineError.displaced(

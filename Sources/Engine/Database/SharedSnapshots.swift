@@ -1,8 +1,8 @@
 /// The snapshots that a handle took last and that live still: who wants one of the same version gets the same
 /// one, so that they take one reader slot together.
 ///
-/// A snapshot that lives holds its version, so there is nothing to publish again, and nothing to check but that
-/// it is the version asked for.
+/// A snapshot that lives holds its version, so there is nothing to publish again, and nothing to
+/// check but that it is the version asked for.
 ///
 /// Nobody waits: who finds another thread at it for longer than a moment takes a slot of its own.
 ///

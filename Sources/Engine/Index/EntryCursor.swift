@@ -90,14 +90,10 @@ package struct EntryCursor {
   private static func firstRow(
     of leaf: IndexLeaf, notBelow entry: IndexEntry, from start: Int
   ) -> Int {
-    var low = leaf.firstRow(notBelow: entry.code, from: start)
-    var high =
+    let low = leaf.firstRow(notBelow: entry.code, from: start)
+    let high =
       entry.code == .max ? leaf.rowCount : leaf.firstRow(notBelow: entry.code &+ 1, from: low)
-    while low < high {
-      let middle = (low &+ high) &>> 1
-      if leaf[middle].object < entry.object { low = middle &+ 1 } else { high = middle }
-    }
-    return low
+    return partitionPoint(low..<high) { leaf[$0].object >= entry.object }
   }
 
   /// The first code of the leaf behind the present one; nil behind the last.

@@ -4,11 +4,13 @@ extension IndexEntry {
   /// A digit's bits: its counters stay in the first cache.
   private static let digitBits = 11
 
-  /// Sorts entries: digit by digit from the lowest on, where the objects ascend already, as those do whose keys come in the
-  /// order of an input. Each pass keeps the order of the one before (LSD radix sort; Knuth, "The Art of Computer
-  /// Programming", volume 3, 5.2.5), so that objects of one code go on ascending.
+  /// Sorts entries: digit by digit from the lowest on, where the objects ascend already, as those
+  /// do whose keys come in the order of an input. Each pass keeps the order of the one before (LSD
+  /// radix sort; Knuth, "The Art of Computer Programming", volume 3, 5.2.5), so that objects of one
+  /// code go on ascending.
   ///
-  /// - Complexity: O(n) for each 11 bits that the codes differ in; O(n log n) where the objects do not ascend.
+  /// - Complexity: O(n) for each 11 bits that the codes differ in; O(n log n) where the objects do
+  ///   not ascend.
   package static func sort(_ entries: inout [IndexEntry]) {
     guard entries.count >= fewEntries, let bounds = bounds(entries) else { return entries.sort() }
     if bounds.areSorted { return }

@@ -119,11 +119,7 @@ package struct IndexLeaf {
         low = max(low, guess &- step &+ 1)
       }
     }
-    while low < high {
-      let middle = (low &+ high) &>> 1
-      if offset(middle) < wanted { low = middle &+ 1 } else { high = middle }
-    }
-    return low
+    return partitionPoint(low..<max(low, high)) { offset($0) >= wanted }
   }
 
   /// What is wrong with the rows; nil when they ascend and are what a writer may write.

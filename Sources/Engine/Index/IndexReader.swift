@@ -1,6 +1,7 @@
 /// The entries of an index, of a version or of a transaction, for looking codes up.
 ///
-/// What they say is a hint, as `ValueIndex` and `KeyIndex` tell: an object may be gone or have another value by now.
+/// What they say is a hint, as `ValueIndex` and `KeyIndex` tell: an object may be gone or have
+/// another value by now.
 ///
 /// Thread rule: confined, while the version is held; of a transaction, until the index is changed.
 package struct IndexReader {
@@ -51,12 +52,6 @@ package struct IndexReader {
   }
 
   private func firstPending(_ code: Int64) -> Int {
-    var low = 0
-    var high = pending.count
-    while low < high {
-      let middle = (low + high) / 2
-      if pending[middle].code < code { low = middle + 1 } else { high = middle }
-    }
-    return low
+    partitionPoint(pending.indices) { pending[$0].code >= code }
   }
 }

@@ -1,7 +1,7 @@
 #if DEBUG
   extension IndexRun {
-    /// Entries ascend from the first code to the last, no leaf has one of before it, and there are as many as is
-    /// said.
+    /// Entries ascend from the first code to the last, no leaf has one of before it, and there are
+    /// as many as is said.
     ///
     /// For tests: all of the run is read.
     ///
@@ -53,23 +53,23 @@
     }
   }
 
-  extension ValueIndex {
+  extension RunSet {
     /// Entries in memory ascend once they are said to, and what has been added is going to be written.
     ///
     /// Looked at when few entries have been sorted.
     ///
     /// - Complexity: O(entries in memory).
-    package func checkInvariants() throws(BrokenInvariant) {
+    func checkInvariants() throws(BrokenInvariant) {
       if pendingIsSorted {
         for (entry, next) in zip(pending, pending.dropFirst()) where next < entry {
-          throw BrokenInvariant(what: "index of column \(column): \(next) behind \(entry)")
+          throw BrokenInvariant(what: "index: \(next) behind \(entry)")
         }
       }
       if !pending.isEmpty, !isChanged {
-        throw BrokenInvariant(what: "index of column \(column): entries that nobody writes")
+        throw BrokenInvariant(what: "index: entries that nobody writes")
       }
       for run in runs where run.count == 0 || run.firstCode > run.lastCode {
-        throw BrokenInvariant(what: "index of column \(column): a run of \(run.count) entries")
+        throw BrokenInvariant(what: "index: a run of \(run.count) entries")
       }
     }
   }

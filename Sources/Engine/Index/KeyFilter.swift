@@ -1,6 +1,7 @@
-/// Says of most codes that a run does not have them, without a look into the run: a Bloom filter whose
-/// bits for one code lie in one block of four words (Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom
-/// Filters", 2007), so that asking costs one access to memory, or two where a block lies across.
+/// Says of most codes that a run does not have them, without a look into the run: a Bloom filter
+/// whose bits for one code lie in one block of four words (Putze, Sanders and Singler, "Cache-,
+/// Hash- and Space-Efficient Bloom Filters", 2007), so that asking costs one access to memory, or
+/// two where a block lies across.
 ///
 /// Kept in memory only, by the writer that wrote the run. An import of new keys so hardly ever reads the
 /// index: of ten million random keys each would otherwise be searched in every large run, whose pages
@@ -8,8 +9,8 @@
 ///
 /// Thread rule: a plain value; changed by the writer only.
 package struct KeyFilter: Sendable {
-  /// About one absent code in two hundred passes; with 10 bits in single words it was one in thirty, and at 10,000,000 keys
-  /// a good part of an import's time went into looking those up.
+  /// About one absent code in two hundred passes; with 10 bits in single words it was one in
+  /// thirty, and at 10,000,000 keys a good part of an import's time went into looking those up.
   private static let bitsEach = 12
   private static let blockWords = 4
   private var words: [UInt64]

@@ -6,17 +6,10 @@
 ///
 /// Thread rule: used by the transaction's thread only.
 package final class KeyIndex {
-  private(set) package var runs: [IndexRun]
-  private let writer: BlockWriter
-  private let blocks: BlockReader
-  private let baseEnd: UInt64
-  private let limits: IndexLimits
-  private let policy: MergePolicy
+  private let runSet: RunSet
+  /// All entries of small runs, and those that are in no run yet.
   private let recent: RecentKeys
-  /// Entries that are in no run yet; in `recent` all the same.
-  private var pending: [IndexEntry] = []
   private var recentIsReady = false
-  private(set) package var isChanged = false
 
   /// - Parameters:
   ///   - runs: of the version that the transaction began from.
@@ -26,26 +19,22 @@ package final class KeyIndex {
     runs: [IndexRun], writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64,
     limits: IndexLimits, recent: RecentKeys?
   ) {
-    self.runs = runs
-    self.writer = writer
-    self.blocks = blocks
-    self.baseEnd = baseEnd
-    self.limits = limits
-    policy = MergePolicy(limits)
+    runSet = RunSet(
+      runs, writer: writer, blocks: blocks, baseEnd: baseEnd, limits: limits, isNew: false)
     self.recent = recent ?? RecentKeys()
   }
 
-  /// Runs of this transaction lie beyond its base's end.
-  private func readable() throws -> IndexBlocks {
-    try writer.writeOut()
-    return IndexBlocks(blocks, end: max(baseEnd, UInt64(writer.length)))
+  private init(_ runSet: RunSet) {
+    self.runSet = runSet
+    recent = RecentKeys()
   }
 
+  package var runs: [IndexRun] { runSet.runs }
+  package var isChanged: Bool { runSet.isChanged }
+  private var limits: IndexLimits { runSet.limits }
+
   /// An empty index in the same transaction.
-  package func makeEmpty() -> KeyIndex {
-    KeyIndex(
-      runs: [], writer: writer, blocks: blocks, baseEnd: baseEnd, limits: limits, recent: nil)
-  }
+  package func makeEmpty() -> KeyIndex { KeyIndex(runSet.makeEmpty()) }
 
   /// Makes the codes of a table that gets a key.
   package func newKeyCode() -> KeyCode { limits.keyCode ?? .random() }
@@ -65,7 +54,7 @@ package final class KeyIndex {
     _ codes: some RandomAccessCollection<Int64>, passingOver passedOver: [BlockReference] = [],
     _ body: (_ position: Int, _ object: Int64) throws -> Void
   ) throws {
-    let readable = try readable()
+    let readable = try runSet.readable()
     try prepareRecent(readable)
     if recent.count > 0 {
       for (position, code) in codes.enumerated() {
@@ -88,14 +77,15 @@ package final class KeyIndex {
     }
   }
 
-  /// Calls `body` with every object that may have a key of a code. What the other one does, without room for many keys.
+  /// Calls `body` with every object that may have a key of a code. What the other one does, without
+  /// room for many keys.
   package func find(_ code: Int64, _ body: (_ object: Int64) throws -> Void) throws {
-    if !recentIsReady { try prepareRecent(try readable()) }
+    if !recentIsReady { try prepareRecent(try runSet.readable()) }
     try recent.find(code, body)
     for run in runs where run.reaches(code) && !isRecent(run) {
       let filter = recent.filters[run.root.entry.reference]
       if let filter, !filter.mayContain(code) { continue }
-      let readable = try readable()
+      let readable = try runSet.readable()
       recent.touched += try run.find(CollectionOfOne(code), readable) { try body($1) }
       if filter == nil { try filterLater(run, lookedUp: 1, readable) }
     }
@@ -119,12 +109,12 @@ package final class KeyIndex {
     if count == 0 { return }
     for run in runs where !isRecent(run) && looked.contains(run.root.entry.reference) {
       guard recent.filters[run.root.entry.reference] == nil else { continue }
-      try filterLater(run, lookedUp: count, try readable())
+      try filterLater(run, lookedUp: count, try runSet.readable())
     }
   }
 
-  /// Makes a filter for a run that another program has written, once so many keys were looked up in it that reading all of it
-  /// costs little beside that.
+  /// Makes a filter for a run that another program has written, once so many keys were looked up in
+  /// it that reading all of it costs little beside that.
   private func filterLater(_ run: IndexRun, lookedUp: Int, _ readable: IndexBlocks) throws {
     let reference = run.root.entry.reference
     let looked = recent.unfiltered[reference, default: 0] &+ UInt64(lookedUp)
@@ -149,10 +139,8 @@ package final class KeyIndex {
 
   /// The entries, for a few codes or ranges of them.
   ///
-  /// - Complexity: O(n log n) for n entries that are in no run yet.
-  package func reader() throws -> IndexReader {
-    IndexReader(runs, try readable(), pending: pending.sorted())
-  }
+  /// - Complexity: as `RunSet.reader`.
+  package func reader() throws -> IndexReader { try runSet.reader() }
 
   /// Lets go of the file's mapped pages now and then: looking keys up at random would map all of a large
   /// file, and what is mapped counts as the process's memory.
@@ -161,9 +149,9 @@ package final class KeyIndex {
   package func limitMapping(objects: Int) {
     recent.touched += objects
     // A place that is touched brings its surroundings along, 64 KiB on Linux: 12 MiB in all.
-    guard recent.touched >= 192, writer.length > Self.largeFile else { return }
+    guard recent.touched >= 192, runSet.writer.length > Self.largeFile else { return }
     recent.touched = 0
-    blocks.forgetAll(length: writer.length)
+    runSet.blocks.forgetAll(length: runSet.writer.length)
   }
 
   private static let largeFile = 64 << 20
@@ -185,7 +173,7 @@ package final class KeyIndex {
       }
       recent.covered = references
     }
-    for entry in pending { recent.insert(entry) }
+    for entry in runSet.pending { recent.insert(entry) }
     recentIsReady = true
   }
 
@@ -193,23 +181,15 @@ package final class KeyIndex {
 
   /// Adds the entry of an object.
   package func add(_ entry: IndexEntry) {
-    pending.append(entry)
+    runSet.add(entry)
     if recentIsReady { recent.insert(entry) }
-    isChanged = true
   }
 
   /// Removes all entries.
   package func removeAll() throws {
-    let readable = try readable()
-    var dropped: [BlockReference] = []
-    for run in runs { try readable.walk(run) { entry, _ in dropped.append(entry.reference) } }
-    // Not before all were read: what an unreadable one leaves in use must not count as free.
-    try dropped.forEach(writer.drop)
-    runs = []
-    pending = []
+    try runSet.removeAll()
     recent.removeAll()
     recentIsReady = true
-    isChanged = true
   }
 
   // MARK: Writing
@@ -217,7 +197,7 @@ package final class KeyIndex {
   /// Writes entries when there are many, so that a large transaction needs little memory. To be called
   /// when the objects of all of them are in place.
   package func limitMemory(_ filter: RunMerger.Filter) throws {
-    if pending.count >= limits.recentEntries { try write(from: nil, filtersAll: false, filter) }
+    if runSet.isFull { try write(from: runSet.firstMerged, filtersAll: false, filter) }
   }
 
   /// Writes everything that has been added, and returns the runs.
@@ -226,46 +206,23 @@ package final class KeyIndex {
   ///   - objects: how many the table has. When most entries are out of date all of them are looked at.
   ///   - filter: removes entries that are out of date.
   package func seal(objects: UInt64, _ filter: RunMerger.Filter) throws -> [IndexRun] {
-    if pending.isEmpty { return runs }
-    let entries = runs.reduce(UInt64(pending.count)) { $0 &+ $1.count }
-    let (bound, overflow) = objects.multipliedReportingOverflow(by: 2)
-    if !overflow, entries > bound &+ UInt64(limits.recentEntries) {
-      try write(from: 0, filtersAll: true, filter)
-    } else {
-      try write(from: nil, filtersAll: false, filter)
-    }
+    if runSet.pending.isEmpty { return runs }
+    let isOutdated = runSet.isOutdated(objects: objects, slack: limits.recentEntries)
+    try write(from: isOutdated ? 0 : runSet.firstMerged, filtersAll: isOutdated, filter)
     return runs
   }
 
   /// Makes all runs one.
   package func mergeAll(_ filter: RunMerger.Filter) throws {
-    if runs.count > 1 || !pending.isEmpty { try write(from: 0, filtersAll: false, filter) }
+    if runs.count > 1 || !runSet.pending.isEmpty { try write(from: 0, filtersAll: false, filter) }
   }
 
   /// Writes the added entries and the runs from some index on as one run.
-  private func write(from start: Int?, filtersAll: Bool, _ filter: RunMerger.Filter) throws {
-    let first = start ?? policy.firstMerged(runs.map(\.count), added: pending.count)
-    let readable = try readable()
+  private func write(from first: Int, filtersAll: Bool, _ filter: RunMerger.Filter) throws {
     let hadLarge = !runs[first...].allSatisfy(isRecent)
-    let output = RunWriter(writer, limits, filter: makeFilter(from: first))
-    var merger = RunMerger(readable, output, filtersAll: filtersAll)
-    IndexEntry.sort(&pending)
-    do {
-      for run in runs[first...] { try merger.add(run) }
-      merger.add(pending)
-      try merger.run(filter)
-      let merged = try output.finish()
-      runs.removeSubrange(first...)
-      if let merged { runs.append(merged) }
-      keepFilter(output.filter)
-    } catch {
-      // The index stays as it was.
-      try output.written.forEach(writer.drop)
-      throw error
-    }
-    try (merger.replaced + output.left).forEach(writer.drop)
-    pending.removeAll(keepingCapacity: true)
-    isChanged = true
+    let output = RunWriter(runSet.writer, limits, filter: makeFilter(from: first))
+    try runSet.write(from: first, through: output, filtersAll: filtersAll, filter)
+    keepFilter(output.filter)
     guard recentIsReady else { return }
     let references = runs.filter(isRecent).map(\.root.entry.reference)
     // Its entries have gone into a large run, or are mostly repetitions, so that it would only grow; or a
@@ -282,7 +239,7 @@ package final class KeyIndex {
   /// A filter for the run that these runs and the added entries are about to become, if it will be a large
   /// one that there is memory for.
   private func makeFilter(from first: Int) -> KeyFilter? {
-    let count = runs[first...].reduce(UInt64(pending.count)) { $0 &+ $1.count }
+    let count = runs[first...].reduce(UInt64(runSet.pending.count)) { $0 &+ $1.count }
     // Before there is another: those of the merged runs are not asked any more.
     for run in runs[first...] { recent.filters[run.root.entry.reference] = nil }
     let staying = runs[..<first].reduce(0) {
@@ -305,5 +262,5 @@ package final class KeyIndex {
   }
 
   /// What the next transaction may use again; nil when it is not complete.
-  package var kept: RecentKeys? { recentIsReady && pending.isEmpty ? recent : nil }
+  package var kept: RecentKeys? { recentIsReady && runSet.pending.isEmpty ? recent : nil }
 }

@@ -1,9 +1,9 @@
 /// Merges runs and new entries into one run, in one pass.
 ///
-/// A leaf whose codes lie between those of all others is taken as it is, unless it is a small one: runs of
-/// ascending keys are put in a row. Of entries with one code those that the caller finds to be out of date are left out, as are
-/// repetitions; where codes are shared by design (`RunWriter.sharesCodes`), repetitions only, unless all
-/// are filtered.
+/// A leaf whose codes lie between those of all others is taken as it is, unless it is a small one:
+/// runs of ascending keys are put in a row. Of entries with one code those that the caller finds to
+/// be out of date are left out, as are repetitions; where codes are shared by design
+/// (`RunWriter.sharesCodes`), repetitions only, unless all are filtered.
 ///
 /// Thread rule: used by the transaction's thread only.
 package struct RunMerger {
@@ -18,8 +18,8 @@ package struct RunMerger {
     let leaves: [NodeEntry]
     @exclusivity(unchecked) var next = 0
     let lastCode: Int64
-    /// The present leaf's entries, when it has been read. Unsafe for speed: random keys come one by one from many sources,
-    /// and an array would be retained for each.
+    /// The present leaf's entries, when it has been read. Unsafe for speed: random keys come one by
+    /// one from many sources, and an array would be retained for each.
     @exclusivity(unchecked) private(set) var entries = UnsafeBufferPointer<IndexEntry>(
       start: nil, count: 0)
     @exclusivity(unchecked) private var read: [IndexEntry] = []

@@ -23,7 +23,7 @@ extension Checker {
       guard let place = schema.columnIDs.firstIndex(of: index.column) else { continue }
       let name = schema.columns[place].name
       do {
-        let check = ValueIndexCheck(tree, index, name: name)
+        let check = IndexCheck(index, name: name, tree)
         report.problems += try check.run().map { "table '\(table.name)': \($0)" }
         try countEntries(index.runs, check.removeOutdated)
       } catch {
@@ -101,7 +101,7 @@ extension Checker {
     _ table: Catalogue.Table, _ schema: TableSchema, _ column: Int
   ) throws {
     let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
-    let check = IndexCheck(tree, table.index, schema, column)
+    let check = IndexCheck(key: column, table, schema, tree)
     report.problems += try check.run().map { "table '\(table.name)': \($0)" }
     try countEntries(table.index, check.removeOutdated)
   }
@@ -113,7 +113,8 @@ extension Checker {
       && other.valueIndexes == table.valueIndexes
   }
 
-  /// In a deep check of the newest version: goes from the entries to the objects, and counts those that lead nowhere.
+  /// In a deep check of the newest version: goes from the entries to the objects, and counts those
+  /// that lead nowhere.
   private mutating func countEntries(
     _ runs: [IndexRun], _ removeOutdated: (inout [IndexEntry]) throws -> Void
   ) throws {

@@ -2,10 +2,10 @@
 extension Checker {
   /// Checks every older version that somebody holds, and what the commit slots name besides.
   ///
-  /// They are read as copies, block by block: nothing keeps others from releasing a version meanwhile, or from writing
-  /// over one that only a slot names. What is wrong with a version counts when it is still held afterwards or, if
-  /// only a slot names it, when all of its bytes are those that were written: else its pages are in use for something else,
-  /// as they may be.
+  /// They are read as copies, block by block: nothing keeps others from releasing a version
+  /// meanwhile, or from writing over one that only a slot names. What is wrong with a version
+  /// counts when it is still held afterwards or, if only a slot names it, when all of its bytes are
+  /// those that were written: else its pages are in use for something else, as they may be.
   mutating func checkOlderVersions(_ held: () throws -> [VersionRecord]) {
     let storage = blocks.storage
     do {
@@ -39,7 +39,8 @@ extension Checker {
     }
   }
 
-  /// True when a version is held for as long as a reader that is just taking it would need to find that it is gone.
+  /// True when a version is held for as long as a reader that is just taking it would need to find
+  /// that it is gone.
   private static func stays(
     _ old: VersionRecord, _ held: () throws -> [VersionRecord]
   ) throws -> Bool {

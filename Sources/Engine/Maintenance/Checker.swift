@@ -13,14 +13,15 @@ package struct Checker {
   let isDeep: Bool
   /// The tables of a newer version that was found sound, by their numbers.
   let newer: [UInt32: Catalogue.Table]
-  /// In a deep check: the last keys of leaves that were found sound, so that other versions need not read them again.
+  /// In a deep check: the last keys of leaves that were found sound, so that other versions need
+  /// not read them again.
   var lastKeys: [NodeEntry: Int64]
   let isNewest: Bool
 
   /// Checks a version and both commit slots.
   ///
-  /// - Parameter held: the versions that somebody holds just now; has everything compared that is said twice, in
-  ///   older versions that can be read too. Without it they are left alone.
+  /// - Parameter held: the versions that somebody holds just now; has everything compared that is
+  ///   said twice, in older versions that can be read too. Without it they are left alone.
   /// - Complexity: O(file).
   package static func run(
     _ record: VersionRecord, _ blocks: BlockReader, held: (() throws -> [VersionRecord])? = nil

@@ -40,8 +40,8 @@ struct ClusterGroups {
   }
 }
 
-/// The columns of groups of leaves one after the other, each group's keys behind its columns: what the threads of a
-/// compaction work on.
+/// The columns of groups of leaves one after the other, each group's keys behind its columns: what
+/// the threads of a compaction work on.
 struct ClusterParts {
   struct Part: Sendable {
     let group: [NodeEntry]

@@ -1,9 +1,9 @@
 /// Encodes some of a table's leaves as a compaction would, to see how large all of them would get.
 ///
-/// A table is looked at in a few places, evenly spread over its bytes, so that a leaf counts by its size. A place is
-/// a run of whole leaves and smaller than what compaction makes a cluster of, whose tables of symbols and
-/// dictionaries pay for more rows. How much that matters is seen in one such cluster, which is encoded whole and
-/// as places.
+/// A table is looked at in a few places, evenly spread over its bytes, so that a leaf counts by its
+/// size. A place is a run of whole leaves and smaller than what compaction makes a cluster of,
+/// whose tables of symbols and dictionaries pay for more rows. How much that matters is seen in one
+/// such cluster, which is encoded whole and as places.
 ///
 /// Thread rule: confined.
 package struct ClusterSampler {

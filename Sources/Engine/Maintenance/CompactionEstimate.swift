@@ -1,9 +1,9 @@
 /// What a compaction would leave of a file: rows are encoded anew as one would, the result is counted
 /// and thrown away. Of large tables only some are, evenly spread over the bytes, and stand for the others.
 ///
-/// Approximate: nodes are not written, indexes are counted by their entries, and the rows that are not
-/// looked at may be unlike the others; `possibleError` says by how much that may be, as far as those that were
-/// looked at differ.
+/// Approximate: nodes are not written, indexes are counted by their entries, and the rows that are
+/// not looked at may be unlike the others; `possibleError` says by how much that may be, as far as
+/// those that were looked at differ.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct CompactionEstimate: Sendable, Equatable {
@@ -29,8 +29,9 @@ public struct CompactionEstimate: Sendable, Equatable {
   public let before: Int
   /// About the file's length after a compaction.
   public let after: Int
-  /// About how many bytes `after` may be off by, either way: three standard errors of what the places say, and what
-  /// is known to be left out. A part of a table that is shorter than the distance of two places, and unlike the rest, may be missed.
+  /// About how many bytes `after` may be off by, either way: three standard errors of what the
+  /// places say, and what is known to be left out. A part of a table that is shorter than the
+  /// distance of two places, and unlike the rest, may be missed.
   public let possibleError: Int
   /// The tables, in the order of their names.
   public let tables: [TablePart]

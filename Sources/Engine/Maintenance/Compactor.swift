@@ -146,8 +146,8 @@ package struct Compactor {
       IndexBlocks(blocks, end: end), output, filtersAll: entries != table.root.count,
       movesLeaves: false)
     for run in table.index { try merger.add(run) }
-    let check = IndexCheck(
-      TreeReader(blocks: blocks, root: table.root, end: end), table.index, schema, column)
+    let tree = TreeReader(blocks: blocks, root: table.root, end: end)
+    let check = IndexCheck(key: column, table, schema, tree)
     try merger.run(check.removeOutdated)
     return try output.finish().map { [$0] } ?? []
   }
@@ -163,7 +163,7 @@ package struct Compactor {
         IndexBlocks(blocks, end: end), output, filtersAll: entries != table.root.count,
         movesLeaves: false)
       for run in index.runs { try merger.add(run) }
-      try merger.run(ValueIndexCheck(tree, index, name: "").removeOutdated)
+      try merger.run(IndexCheck(index, name: "", tree).removeOutdated)
       var copied = index
       copied.runs = try output.finish().map { [$0] } ?? []
       return copied
@@ -177,12 +177,12 @@ package struct Compactor {
     let tree = TreeReader(blocks: targetBlocks, root: table.root, end: end)
     var problem: String?
     if let column = schema.keyColumn {
-      problem = try IndexCheck(tree, table.index, schema, column).run().first
+      problem = try IndexCheck(key: column, table, schema, tree).run().first
     }
     for index in table.valueIndexes where problem == nil {
       let place = schema.columnIDs.firstIndex(of: index.column)
       let name = place.map { schema.columns[$0].name } ?? "\(index.column)"
-      problem = try ValueIndexCheck(tree, index, name: name).run().first
+      problem = try IndexCheck(index, name: name, tree).run().first
     }
     guard let problem else { return }
     throw EngineError.damaged(

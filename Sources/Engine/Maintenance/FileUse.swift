@@ -6,8 +6,8 @@ public struct FileUse: Sendable, Equatable {
   public let total: Int
   /// Pages that the newest version reaches, and the two slots.
   public let used: Int
-  /// Bytes of the used pages that nothing fills, as a file has them that was written to in small transactions by an
-  /// earlier version of the engine, or that has very many small tables.
+  /// Bytes of the used pages that nothing fills, as a file has them that was written to in small
+  /// transactions by an earlier version of the engine, or that has very many small tables.
   public let gaps: Int
   /// Pages that only older versions reach, which somebody holds.
   public let pinned: Int
@@ -25,8 +25,9 @@ public struct FileUse: Sendable, Equatable {
     gaps = max(0, used - space.filledBytes)
   }
 
-  /// What the newest version would take without gaps, in whole pages: what a file is judged by that may be worth a
-  /// compaction. Two pages more than its bytes fill, so that a small file is not taken for a sparse one.
+  /// What the newest version would take without gaps, in whole pages: what a file is judged by that
+  /// may be worth a compaction. Two pages more than its bytes fill, so that a small file is not
+  /// taken for a sparse one.
   public var needed: Int {
     min(used, (Layout.pages(holding: used - gaps) + 2) * Layout.pageBytes)
   }

@@ -1,24 +1,49 @@
-/// Looks every object of a table up in its index.
+/// Looks every object of a table up in one of its indexes.
 ///
 /// Thread rule: confined, while the version is held.
 struct IndexCheck {
   private let tree: TreeReader
   private let runs: [IndexRun]
-  private let schema: TableSchema
+  /// The column's permanent number.
   private let column: UInt32
+  /// The code that a spelling has in the index; nil when it has none.
+  private let code: (UnsafeRawBufferPointer?) -> Int64?
+  /// What objects are found by, for messages.
+  private let what: String
+  /// No two objects may have the same spelling.
+  private let isUnique: Bool
   /// Objects that are looked up together.
   private static let batch = 1 << 16
 
-  init(_ tree: TreeReader, _ runs: [IndexRun], _ schema: TableSchema, _ column: Int) {
+  /// The index of a primary key.
+  ///
+  /// - Parameter column: the key's place among the columns.
+  init(key column: Int, _ table: Catalogue.Table, _ schema: TableSchema, _ tree: TreeReader) {
     self.tree = tree
-    self.runs = runs
-    self.schema = schema
+    runs = table.index
     self.column = schema.columnIDs[column]
+    // Null in the key is said by those who check the columns.
+    code = { $0.map(schema.keyCode.code) }
+    what = "key"
+    isUnique = true
+  }
+
+  /// A secondary index.
+  ///
+  /// - Parameter name: the column's.
+  init(_ index: Catalogue.Index, name: String, _ tree: TreeReader) {
+    self.tree = tree
+    runs = index.runs
+    column = index.column
+    // A spelling that does not fit is said by those who check the columns.
+    code = index.code.code
+    what = "value in column '\(name)'"
+    isUnique = false
   }
 
   /// What is wrong, in words.
   ///
-  /// - Complexity: O(n log n).
+  /// - Complexity: O(n log n), for n objects; where few values are shared by all, O(n²) in leaves.
   /// - Throws: `BlockError`, `ClusterError` when a block is damaged.
   func run() throws -> [String] {
     var problems: [String] = []
@@ -30,10 +55,8 @@ struct IndexCheck {
       let keys = try leaf.keys()
       try leaf.column(id: column).decode(rows: 0..<leaf.rowCount, into: decoded)
       for row in 0..<leaf.rowCount {
-        // Null in the key is said by those who check the columns.
-        guard let spelling = decoded[row] else { continue }
-        entries.append(
-          IndexEntry(code: schema.keyCode.code(spelling), object: keys.key(row)))
+        guard let code = code(decoded[row]) else { continue }
+        entries.append(IndexEntry(code: code, object: keys.key(row)))
       }
       tree.blocks.forget(location.entry, end: tree.end)
       if entries.count >= Self.batch { try lookUp(&entries, &problems) }
@@ -45,8 +68,37 @@ struct IndexCheck {
   private func lookUp(_ entries: inout [IndexEntry], _ problems: inout [String]) throws {
     entries.sort()
     var isFound = [Bool](repeating: false, count: entries.count)
-    var shared: [(Int64, Int64)] = []
+    if isUnique {
+      problems += try lookUpKeys(entries, &isFound)
+    } else {
+      try lookUpValues(entries, &isFound)
+    }
+    for (entry, isFound) in zip(entries, isFound) where !isFound {
+      problems.append("object \(entry.object) is not found by its \(what)")
+    }
+    entries.removeAll(keepingCapacity: true)
+  }
+
+  private func lookUpValues(_ entries: [IndexEntry], _ isFound: inout [Bool]) throws {
     let blocks = IndexBlocks(tree.blocks, end: tree.end)
+    for run in runs {
+      var cursor = EntryCursor(run, blocks)
+      for (place, entry) in entries.enumerated() {
+        if entry.code > run.lastCode { break }
+        if entry.code < run.firstCode || isFound[place] { continue }
+        try cursor.seek(entry)
+        guard let found = cursor.current else { break }
+        isFound[place] = found == entry
+      }
+    }
+  }
+
+  /// Few objects share a code: all of them are looked at.
+  ///
+  /// - Returns: which have the same key.
+  private func lookUpKeys(_ entries: [IndexEntry], _ isFound: inout [Bool]) throws -> [String] {
+    let blocks = IndexBlocks(tree.blocks, end: tree.end)
+    var shared: [(Int64, Int64)] = []
     for run in runs {
       try run.find(entries.lazy.map(\.code), blocks) { position, object in
         if object == entries[position].object {
@@ -57,30 +109,10 @@ struct IndexCheck {
         }
       }
     }
-    for (entry, isFound) in zip(entries, isFound) where !isFound {
-      problems.append("object \(entry.object) is not found by its key")
-    }
-    for (first, second) in shared {
-      if let key = try spelling(of: first), try key == spelling(of: second) {
-        problems.append(
-          "the objects \(first) and \(second) have the same key, "
-            + "'\(String(decoding: key, as: UTF8.self))'")
-      }
-    }
-    entries.removeAll(keepingCapacity: true)
-  }
-
-  /// Removes the entries whose objects are gone or have another key.
-  func removeOutdated(_ entries: inout [IndexEntry]) throws {
-    var isCurrent = [Bool](repeating: false, count: entries.count)
-    for place in entries.indices.sorted(by: { entries[$0].object < entries[$1].object }) {
-      guard let key = try spelling(of: entries[place].object) else { continue }
-      isCurrent[place] = key.withUnsafeBytes { schema.keyCode.code($0) } == entries[place].code
-    }
-    var place = 0
-    entries.removeAll { _ in
-      defer { place += 1 }
-      return !isCurrent[place]
+    return try shared.compactMap { first, second in
+      guard let key = try spelling(of: first), try key == spelling(of: second) else { return nil }
+      return "the objects \(first) and \(second) have the same key, "
+        + "'\(String(decoding: key, as: UTF8.self))'"
     }
   }
 
@@ -89,5 +121,26 @@ struct IndexCheck {
     let leaf = try Leaf(place.entry, tree.blocks, end: tree.end)
     guard let row = try leaf.keys().row(ofKey: object) else { return nil }
     return try leaf.column(id: column).withSpelling(row) { $0.map { Array($0) } }
+  }
+
+  /// Removes the entries whose objects are gone or have another code.
+  func removeOutdated(_ entries: inout [IndexEntry]) throws {
+    var isCurrent = [Bool](repeating: false, count: entries.count)
+    var opened: (entry: NodeEntry, keys: LeafKeys, values: LeafColumn)?
+    for place in entries.indices.sorted(by: { entries[$0].object < entries[$1].object }) {
+      let object = entries[place].object
+      guard let location = try tree.location(ofKey: object) else { continue }
+      if opened?.entry != location.entry {
+        let leaf = try Leaf(location.entry, tree.blocks, end: tree.end)
+        opened = (location.entry, try leaf.keys(), try leaf.column(id: column))
+      }
+      guard let opened, let row = opened.keys.row(ofKey: object) else { continue }
+      isCurrent[place] = try opened.values.withSpelling(row, code) == entries[place].code
+    }
+    var place = 0
+    entries.removeAll { _ in
+      defer { place += 1 }
+      return !isCurrent[place]
+    }
   }
 }

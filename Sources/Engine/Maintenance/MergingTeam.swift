@@ -8,16 +8,17 @@ final class MergingTeam {
 
   var size: Int { mergers.count }
 
-  /// Calls `work` for each item, on as many threads as the team has, and `consume` with the results, in the order of the
-  /// items. Nobody waits for the slowest of a round: whoever is done with an item takes the next. Where the system has
-  /// no room for a thread, those that there are do its work.
+  /// Calls `work` for each item, on as many threads as the team has, and `consume` with the
+  /// results, in the order of the items. Nobody waits for the slowest of a round: whoever is done
+  /// with an item takes the next. Where the system has no room for a thread, those that there are
+  /// do its work.
   ///
   /// - Parameters:
   ///   - window: items at most that are taken from `next` and not consumed yet, which bounds memory.
   ///   - next: the items; nil behind the last. Called by the calling thread, as `consume` is.
   ///   - work: called on any of the threads.
-  /// - Throws: what `next` and `consume` throw, and what `work` threw for the first item that failed; then no other is
-  ///   begun.
+  /// - Throws: what `next` and `consume` throw, and what `work` threw for the first item that
+  ///   failed; then no other is begun.
   func forEach<Item: Sendable, Output: Sendable>(
     window: Int, _ next: () throws -> Item?,
     _ work: @escaping @Sendable (Item, ClusterMerger) throws -> Output,

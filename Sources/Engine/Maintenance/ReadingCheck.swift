@@ -1,7 +1,7 @@
 /// Compares the ways in which a leaf's values are read, and what is known of them without reading them.
 ///
-/// Scans read numbers as they are packed, lookups and exports spellings; queries pass clusters over for their bounds. All
-/// of it says the same thing, or answers depend on how they were found.
+/// Scans read numbers as they are packed, lookups and exports spellings; queries pass clusters over
+/// for their bounds. All of it says the same thing, or answers depend on how they were found.
 ///
 /// Thread rule: confined, while the version is held.
 struct ReadingCheck {

@@ -188,7 +188,7 @@ final class LeafComparison {
     _ one: UnsafeRawBufferPointer?, _ other: UnsafeRawBufferPointer?
   ) -> Bool {
     guard let one, let other else { return one == nil && other == nil }
-    return TableEditor.areEqual(one, other)
+    return Bytes.areEqual(one, other)
   }
 }
 

@@ -109,7 +109,7 @@ struct ListDifference {
     for place in numbers.indices where numbers[place] >= 0 {
       var length = ends.count
       if let last = ends.last, numbers[last] >= numbers[place] {
-        length = partitionPoint(ends.count) { numbers[ends[$0]] >= numbers[place] }
+        length = partitionPoint(0..<ends.count) { numbers[ends[$0]] >= numbers[place] }
       }
       if length > 0 { before[place] = ends[length - 1] }
       if length == ends.count { ends.append(place) } else { ends[length] = place }

@@ -75,7 +75,7 @@ package enum ObjectDifference: Sendable, Equatable {
     let isSame = try before.withSpelling(id) { one in
       try after.withSpelling(id) { other in
         guard let one, let other else { return one == nil && other == nil }
-        return TableEditor.areEqual(one, other)
+        return Bytes.areEqual(one, other)
       }
     }
     if isSame { return nil }

@@ -286,9 +286,9 @@ extension ResultsTracker {
     let update = ResultsUpdate(
       deletions: removed, insertions: insertions,
       modifications: stayed.map { object in
-        let before = partitionPoint(removed.count) { removed[$0] >= object.index }
+        let before = partitionPoint(0..<removed.count) { removed[$0] >= object.index }
         let key = keys[object.index]
-        let behind = partitionPoint(added.count) { added[$0] >= key }
+        let behind = partitionPoint(0..<added.count) { added[$0] >= key }
         return .init(
           oldPosition: object.index, newPosition: object.index - before + behind,
           columnSet: object.columnSet)
@@ -298,7 +298,7 @@ extension ResultsTracker {
 
   /// The place of a key in an ascending list.
   private static func index(of key: Int64, in keys: [Int64]) -> Int? {
-    let index = partitionPoint(keys.count) { keys[$0] >= key }
+    let index = partitionPoint(0..<keys.count) { keys[$0] >= key }
     return index < keys.count && keys[index] == key ? index : nil
   }
 
@@ -323,7 +323,7 @@ extension ResultsTracker {
       next = end
     }
     for key in added {
-      copy(to: max(next, partitionPoint(keys.count) { keys[$0] >= key }))
+      copy(to: max(next, partitionPoint(0..<keys.count) { keys[$0] >= key }))
       insertions.append(merged.count)
       merged.append(key)
     }

@@ -28,8 +28,9 @@ package struct ResultsUpdate: Sendable {
 
   /// The changes that an observer is told of; empty when it has nothing to be told.
   ///
-  /// - Parameter columns: their numbers, which they keep whatever they are called: an object counts as modified
-  ///   only when one of them changed. Deletions and insertions always count. Nil: all columns.
+  /// - Parameter columns: their numbers, which they keep whatever they are called: an object counts
+  ///   as modified only when one of them changed. Deletions and insertions always count. Nil: all
+  ///   columns.
   package func changes(ofColumns columns: Set<UInt32>? = nil) -> ChangeSet {
     let isWanted = columnSets.map { columns?.isDisjoint(with: $0) != true }
     let wanted = modifications.filter { isWanted[$0.columnSet] }

@@ -40,7 +40,8 @@ struct SortedList {
       old, left, rest, additions.map { (min(max($0.place, 0), rest.count), $0.key) })
   }
 
-  /// Where some keys are in a list that is not in their order, ascending; those that are not there are left out.
+  /// Where some keys are in a list that is not in their order, ascending; those that are not there
+  /// are left out.
   ///
   /// - Complexity: O(n), and much less than a look into a set for each key where few are asked for.
   static func places(of wanted: some Collection<Int64>, in list: [Int64]) -> [Int] {
@@ -55,16 +56,10 @@ struct SortedList {
   private static func place(
     of bytes: [UInt8], _ key: Int64, in list: [Int64], _ reader: SortKeyReader
   ) throws -> Int {
-    var low = 0
-    var high = list.count
-    while low < high {
-      let middle = (low + high) >> 1
-      let other = try reader.bytes(of: list[middle])
-      let isBefore =
-        other == bytes ? list[middle] < key : other.lexicographicallyPrecedes(bytes)
-      if isBefore { low = middle + 1 } else { high = middle }
+    try partitionPoint(list.indices) { place in
+      let other = try reader.bytes(of: list[place])
+      return other == bytes ? list[place] >= key : !other.lexicographicallyPrecedes(bytes)
     }
-    return low
   }
 
   /// - Parameters:

@@ -96,7 +96,7 @@ struct TreeFront {
     guard let (leaf, keys, row) = opened else { return nil }
     var upper = leaf.rowCount
     if let end, end != part.end {
-      upper = max(row, partitionPoint(leaf.rowCount) { keys.key($0) >= end })
+      upper = max(row, partitionPoint(0..<leaf.rowCount) { keys.key($0) >= end })
     }
     return LeafRows(leaf: leaf, keys: keys, rows: row..<upper, firstPosition: position)
   }

@@ -8,8 +8,9 @@ package protocol LeafSource {
   var path: String { get }
   var objectCount: Int { get throws }
 
-  /// Calls `body` with one leaf after the other, in the order of keys, until it returns false. A leaf may be read for
-  /// as long as it and the source live and the transaction, if there is one, has not ended.
+  /// Calls `body` with one leaf after the other, in the order of keys, until it returns false. A
+  /// leaf may be read for as long as it and the source live and the transaction, if there is one,
+  /// has not ended.
   ///
   /// - Throws: `EngineError.damaged`, and what `body` throws.
   func walkLeaves(_ body: (Leaf) throws -> Bool) throws
@@ -68,7 +69,8 @@ extension LeafSource {
 }
 
 extension LeafSource {
-  /// Calls `body` with one leaf that holds one of some objects after the other, and their rows, until it returns false.
+  /// Calls `body` with one leaf that holds one of some objects after the other, and their rows,
+  /// until it returns false.
   ///
   /// - Parameter keys: ascending; those that no object has are passed over.
   /// - Complexity: O(log n) for each leaf, and for each key that none of them holds.

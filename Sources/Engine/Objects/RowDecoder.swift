@@ -155,12 +155,13 @@ extension Row {
   ///     struct App: Codable { var name: String, stars: Double? }
   ///     let app = try table.row(forKey: 1)?.decode(App.self)
   ///
-  /// The types of properties: `Bool`; integers of all widths, which must hold the value exactly, also that of a
-  /// column of doubles; `Double` and `Float`; `String`; `CalendarDate`, `DateTime`; `[UInt8]`; enums with such a raw value; and
-  /// optionals of these. Foundation's `Date` reads a double, seconds since 2001.
+  /// The types of properties: `Bool`; integers of all widths, which must hold the value exactly,
+  /// also that of a column of doubles; `Double` and `Float`; `String`; `CalendarDate`, `DateTime`;
+  /// `[UInt8]`; enums with such a raw value; and optionals of these. Foundation's `Date` reads a
+  /// double, seconds since 2001.
   ///
-  /// - Throws: `EngineError.invalidProperty` naming the property, also for a `DecodingError` of the type's own;
-  ///   what else its `init(from:)` throws.
+  /// - Throws: `EngineError.invalidProperty` naming the property, also for a `DecodingError` of the
+  ///   type's own; what else its `init(from:)` throws.
   public func decode<Model: Decodable>(_ type: Model.Type) throws -> Model {
     try RowDecoder.object(type, of: self)
   }

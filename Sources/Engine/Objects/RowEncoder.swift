@@ -3,7 +3,7 @@
 /// | property | column |
 /// |---|---|
 /// | `Bool` | bool |
-/// | `Int`, `Int8` ... `UInt64` | int, or a double that is the same; an unsigned one above `Int64.max` is refused |
+/// | `Int`, `Int8` ... `UInt64` | int, or a double that is the same; above `Int64.max` refused |
 /// | `Double`, `Float` | double |
 /// | `String` | text |
 /// | `CalendarDate`, `DateTime` | date, datetime |
@@ -11,8 +11,8 @@
 /// | an enum with one of these as its raw value, or anything that encodes itself as one | that |
 /// | an optional of these | null for nil |
 ///
-/// Foundation's `Date` encodes itself as a double, seconds since 2001; `UUID` as text. Everything else, such as
-/// lists and objects inside objects, is refused with the property's name.
+/// Foundation's `Date` encodes itself as a double, seconds since 2001; `UUID` as text. Everything
+/// else, such as lists and objects inside objects, is refused with the property's name.
 final class RowEncoder {
   private let type: String
   /// In the order in which they were encoded; of two of one name the later one counts.

@@ -39,7 +39,8 @@ public final class Snapshot: Sendable {
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
-  /// The places of the tables among those of the catalogue: to look each of many up by its name would take long.
+  /// The places of the tables among those of the catalogue: to look each of many up by its name
+  /// would take long.
   package var tablePlaces: [Int] {
     catalogue.tables.indices.filter { !catalogue.tables[$0].isCompanion }
   }

@@ -219,7 +219,7 @@ public struct Table: Sendable {
   ) throws -> Row? {
     guard let (reader, row) = try find(key, leaves) else { return nil }
     let isIt = try reader.withSpelling(row, column) {
-      $0.map { TableEditor.areEqual($0, spelling) } ?? false
+      $0.map { Bytes.areEqual($0, spelling) } ?? false
     }
     guard isIt else { return nil }
     return Row(key: key, values: try reader.values(row), shape: shape)

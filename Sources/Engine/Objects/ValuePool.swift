@@ -47,7 +47,7 @@ final class ValuePool {
       return Value(spelling: spelling, as: reading) == values[number]
     }
     return text.utf8.withContiguousStorageIfAvailable {
-      TableEditor.areEqual(UnsafeRawBufferPointer($0), spelling)
+      Bytes.areEqual(UnsafeRawBufferPointer($0), spelling)
     } ?? text.utf8.elementsEqual(spelling)
   }
 

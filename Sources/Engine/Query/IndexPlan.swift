@@ -161,8 +161,8 @@ extension CompiledTest {
     }
   }
 
-  /// The codes of all spellings of primary keys that the test may accept, ascending; nil when their index does not
-  /// help: it knows spellings, so it helps where these follow from the values.
+  /// The codes of all spellings of primary keys that the test may accept, ascending; nil when their
+  /// index does not help: it knows spellings, so it helps where these follow from the values.
   func codes(_ code: KeyCode) -> [ClosedRange<Int64>]? {
     if isNegated || reading.notation != nil { return nil }
     func exact(_ text: [UInt8]) -> ClosedRange<Int64> {

@@ -22,13 +22,8 @@ struct NumberSet<Number: Comparable & Sendable>: Sendable {
   @inline(__always)
   func contains(_ number: Number) -> Bool {
     if ranges.count == 1 { return ranges[0].contains(number) }
-    var low = 0
-    var high = ranges.count
-    while low < high {
-      let middle = (low &+ high) &>> 1
-      if ranges[middle].upperBound < number { low = middle &+ 1 } else { high = middle }
-    }
-    return low < ranges.count && ranges[low].lowerBound <= number
+    let place = partitionPoint(ranges.indices) { ranges[$0].upperBound >= number }
+    return place < ranges.count && ranges[place].lowerBound <= number
   }
 
   /// True when some number between these bounds may be in the set.
@@ -144,15 +139,10 @@ enum DecimalRange {
 
   /// The first mantissa for which the test is true, when it is true for all that follow.
   private static func firstMantissa(_ test: (Int64) -> Bool) -> Int64? {
-    // Shifted so that the order is that of unsigned numbers, and the middle cannot overflow.
+    // Shifted so that the order is that of unsigned numbers.
     let sign = (1 as UInt64) << 63
-    var low: UInt64 = 0
-    var high = UInt64.max
-    while low < high {
-      let middle = low + (high - low) / 2
-      if test(Int64(bitPattern: middle ^ sign)) { high = middle } else { low = middle + 1 }
-    }
-    let found = Int64(bitPattern: low ^ sign)
+    let place = partitionPoint(0..<UInt64.max) { test(Int64(bitPattern: $0 ^ sign)) }
+    let found = Int64(bitPattern: place ^ sign)
     return test(found) ? found : nil
   }
 

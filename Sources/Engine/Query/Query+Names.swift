@@ -45,7 +45,7 @@ extension Predicate {
 extension TableSchema {
   /// Where the column of a number stands; nil when there is none.
   func place(ofID id: UInt32) -> Int? {
-    let place = partitionPoint(columnIDs.count) { columnIDs[$0] >= id }
+    let place = partitionPoint(0..<columnIDs.count) { columnIDs[$0] >= id }
     return place < columnIDs.count && columnIDs[place] == id ? place : nil
   }
 }

@@ -27,9 +27,9 @@ public struct Query: Sendable {
   public var offset = 0
   /// At most so many objects. Not below 0.
   public var limit: Int?
-  /// Of the objects whose values in `distinctColumns` are all equal, only the first. Values are equal whatever
-  /// their spelling, and null and NaN are equal to themselves. A sort may then only name columns that
-  /// are among these.
+  /// Of the objects whose values in `distinctColumns` are all equal, only the first. Values are
+  /// equal whatever their spelling, and null and NaN are equal to themselves. A sort may then only
+  /// name columns that are among these.
   public var isDistinct = false
   /// The columns that `isDistinct` is about; nil: those of `columns`.
   public var distinctColumns: [String]?

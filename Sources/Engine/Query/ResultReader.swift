@@ -179,8 +179,8 @@ package final class ResultReader {
     WindowReader(columnIDs: columnIndices.map { schema.columnIDs[$0] })
   }
 
-  /// Calls `body` with every leaf and its rows that belong to the result of a query without a sort, until it returns
-  /// false.
+  /// Calls `body` with every leaf and its rows that belong to the result of a query without a sort,
+  /// until it returns false.
   package func walkChosenLeaves(_ body: (Leaf, RowBits) throws -> Bool) throws {
     var skipped = 0
     var left = query.limit ?? .max

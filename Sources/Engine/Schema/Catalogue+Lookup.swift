@@ -4,7 +4,7 @@ extension Catalogue {
   ///
   /// - Complexity: O(log n).
   func place(number: UInt32) -> Int? {
-    let place = partitionPoint(tables.count) { tables[$0].number >= number }
+    let place = partitionPoint(0..<tables.count) { tables[$0].number >= number }
     if place < tables.count, tables[place].number == number { return place }
     // New tables get greater numbers and stand behind the others; a file may say otherwise.
     return tables.firstIndex { $0.number == number }

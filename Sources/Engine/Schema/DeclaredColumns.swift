@@ -1,5 +1,6 @@
-/// The columns of a table that a program has declared by its `Schema`: imports leave their types and the key as they are,
-/// and a later declaration must say what became of them. Others may be added by anybody.
+/// The columns of a table that a program has declared by its `Schema`: imports leave their types
+/// and the key as they are, and a later declaration must say what became of them. Others may be
+/// added by anybody.
 ///
 /// Kept with the table as a note, as the columns' numbers: four bytes each.
 package enum DeclaredColumns {

@@ -13,9 +13,9 @@
 /// with every change to the tables, and give `Database.Options.migration` what is to be done to files of
 /// older versions.
 ///
-/// **Imports** into a declared table leave its columns' types and its key as they are: records with values that do not
-/// fit are rejected. They may add columns and tables, which this schema's program does not see unless it
-/// asks for them: see `allowsOthers`.
+/// **Imports** into a declared table leave its columns' types and its key as they are: records with
+/// values that do not fit are rejected. They may add columns and tables, which this schema's
+/// program does not see unless it asks for them: see `allowsOthers`.
 ///
 /// The order of tables and columns is not compared: columns that were added later stand behind the others
 /// in older files, so that programs should name them.
@@ -26,11 +26,12 @@ public struct Schema: Sendable, Hashable {
   public var version: UInt64
   /// In any order, each name once.
   public var tables: [TableDefinition]
-  /// Tables and columns that no program has declared do no harm, true at first: an import may have added them. A
-  /// column that may not be null and has no default does, since objects could not be added without it.
+  /// Tables and columns that no program has declared do no harm, true at first: an import may have
+  /// added them. A column that may not be null and has no default does, since objects could not be
+  /// added without it.
   ///
-  /// What an earlier version of the schema declared, and this one does not, is refused all the same: the migration
-  /// says what becomes of it.
+  /// What an earlier version of the schema declared, and this one does not, is refused all the
+  /// same: the migration says what becomes of it.
   public var allowsOthers = true
 
   /// - Parameters:

@@ -8,8 +8,8 @@ public struct Object {
   /// The session that it belongs to.
   public let session: Session
   let table: TableIdentity
-  /// Given when the object was inserted, and never used again for another. After a transaction was cancelled this
-  /// process does not use its keys again while it has the file open; another may.
+  /// Given when the object was inserted, and never used again for another. After a transaction was
+  /// cancelled this process does not use its keys again while it has the file open; another may.
   public let key: Int64
   private let mark: TransactionMark?
 

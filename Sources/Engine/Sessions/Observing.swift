@@ -58,10 +58,10 @@ extension Results {
   /// together. The session's live results agree with the positions while `call` runs; those that it is given
   /// know their objects already, so that reading at a position runs no query.
   ///
-  /// Columns that the query or the key paths name are followed when they are given other names; when one that
-  /// the query names is removed, `.failed` is told. After `.deleted`, `.failed` or `stop()` the observer holds
-  /// nothing any more. While nobody can take a snapshot, because too many are held, nothing is told: that is
-  /// made up for once there is room.
+  /// Columns that the query or the key paths name are followed when they are given other names;
+  /// when one that the query names is removed, `.failed` is told. After `.deleted`, `.failed` or
+  /// `stop()` the observer holds nothing any more. While nobody can take a snapshot, because too
+  /// many are held, nothing is told: that is made up for once there is room.
   ///
   /// - Parameters:
   ///   - keyPaths: names of columns: objects count as modified only when one of these changed, also after it

@@ -19,8 +19,8 @@ final class LocalObserver<Following: Tracker>: SessionObserver {
     case failed(any Error)
   }
 
-  /// What is released when it ends: what the calls refer to, often the session, and the version that the tracker
-  /// knows.
+  /// What is released when it ends: what the calls refer to, often the session, and the version
+  /// that the tracker knows.
   private struct Parts {
     let tracker: Following
     let call: (Event) -> Void

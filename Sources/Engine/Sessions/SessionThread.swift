@@ -38,9 +38,10 @@ public final class SessionThread: Sendable {
 
   /// Runs `body` on the thread and waits for it. On the thread itself it runs at once.
   ///
-  /// - Throws: what `body` throws, `EngineError.nestedTransaction` among it where the caller is inside a
-  ///   write transaction and `body` begins another; `.nestedPerform` on a thread that this one waits for, directly
-  ///   or through others, and which would wait for itself; `.closed` after `stop`.
+  /// - Throws: what `body` throws, `EngineError.nestedTransaction` among it where the caller is
+  ///   inside a write transaction and `body` begins another; `.nestedPerform` on a thread that this
+  ///   one waits for, directly or through others, and which would wait for itself; `.closed` after
+  ///   `stop`.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @escaping @Sendable (Session) throws -> Result
@@ -81,9 +82,9 @@ public final class SessionThread: Sendable {
   /// - Throws: `EngineError.closed` after `stop`.
   public func async(_ body: @escaping @Sendable (Session) -> Void) throws { try loop.add(body) }
 
-  /// Does what was given before, releases the session with its observers, and ends the thread. Stopping
-  /// twice does nothing. On the thread itself, and where the thread waits for the caller, it returns at once, and
-  /// the thread ends a little later.
+  /// Does what was given before, releases the session with its observers, and ends the thread.
+  /// Stopping twice does nothing. On the thread itself, and where the thread waits for the caller,
+  /// it returns at once, and the thread ends a little later.
   public func stop() {
     loop.stop()
     loop.waitForEnd()

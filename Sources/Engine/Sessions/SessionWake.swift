@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// Thread rule: any thread, but for the session itself.
 final class SessionWake: @unchecked Sendable {
-  // @unchecked: `session` is written before the first wish, and read where the session lives only; `retries` is
-  // guarded by `lock`.
+  // @unchecked: `session` is written before the first wish, and read where the session lives only;
+  // `retries` is guarded by `lock`.
   private let database: Database
   private let confinement: Confinement
   private weak var session: Session?

@@ -104,6 +104,7 @@ struct TableIdentity: Sendable {
   let number: UInt32
   /// What it was called when it was found, for messages.
   let name: String
-  /// Of the transaction that made the table: when that is cancelled, another process may give the number to another.
+  /// Of the transaction that made the table: when that is cancelled, another process may give the
+  /// number to another.
   var maker: TransactionMark?
 }

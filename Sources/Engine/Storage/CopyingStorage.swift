@@ -1,5 +1,5 @@
-/// Hands out copies in place of the mapping: of bytes that somebody may write over or cut off meanwhile, where a look at the
-/// mapping could change under the eyes, or end the process.
+/// Hands out copies in place of the mapping: of bytes that somebody may write over or cut off
+/// meanwhile, where a look at the mapping could change under the eyes, or end the process.
 ///
 /// A copy is made once, and kept until it is forgotten or the storage is released.
 ///

@@ -1,5 +1,5 @@
-/// Asks the system to read what it hands out in place: where a disk cannot, there is an error to report, while a
-/// look at a mapping would end the process.
+/// Asks the system to read what it hands out in place: where a disk cannot, there is an error to
+/// report, while a look at a mapping would end the process.
 ///
 /// Each page is read once, into memory that is used again at once; after that the system has it.
 ///

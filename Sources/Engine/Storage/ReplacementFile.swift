@@ -1,8 +1,9 @@
-/// A file that is written beside its place, under a name of its own, and put there when it is complete: what was
-/// there stays whole until then, whatever becomes of the process, the disk or the machine.
+/// A file that is written beside its place, under a name of its own, and put there when it is
+/// complete: what was there stays whole until then, whatever becomes of the process, the disk or
+/// the machine.
 ///
-/// What killed processes have left of such files is removed by the next one that writes into the folder: it knows
-/// them by their names, and that nobody holds their locks any more.
+/// What killed processes have left of such files is removed by the next one that writes into the
+/// folder: it knows them by their names, and that nobody holds their locks any more.
 ///
 /// Thread rule: one thread at a time.
 package final class ReplacementFile {
@@ -24,7 +25,8 @@ package final class ReplacementFile {
   ///   - path: must not be a symbolic link.
   ///   - model: whose owner and permissions it gets, as far as the user may give them; nil: those of a new
   ///     file.
-  ///   - announcing: told the temporary file's path before it is there, so that a signal's handler can know it.
+  ///   - announcing: told the temporary file's path before it is there, so that a signal's handler
+  ///     can know it.
   /// - Throws: `SystemError`.
   package init(
     for path: String, like model: Int32?, announcing: (String) -> Void = { _ in }
@@ -78,8 +80,8 @@ package final class ReplacementFile {
   /// Flushes the file, gives it its name, and flushes the folder.
   ///
   /// - Parameter replacing: whether it takes the place of a file that is there.
-  /// - Throws: `SystemError`, whose `isExisting` says that something is there that is not to be replaced. What
-  ///   is there is then as it was.
+  /// - Throws: `SystemError`, whose `isExisting` says that something is there that is not to be
+  ///   replaced. What is there is then as it was.
   package func putInPlace(replacing: Bool) throws(SystemError) {
     try System.flush(descriptor, path: path)
     if replacing {

@@ -1,5 +1,5 @@
-// SIGBUS: a look at the mapping of a file that cannot be read there. What differs between Linux and macOS lies
-// here and in the System files.
+// SIGBUS: a look at the mapping of a file that cannot be read there. What differs between Linux and
+// macOS lies here and in the System files.
 
 #if canImport(Darwin)
   import Darwin
@@ -7,8 +7,8 @@
   import Glibc
 #endif
 
-/// Says which file, and where, before the process ends because a mapped file could not be read: a bad block, a
-/// file that somebody cut short, a lock file whose blocks a full disk could not store.
+/// Says which file, and where, before the process ends because a mapped file could not be read: a
+/// bad block, a file that somebody cut short, a lock file whose blocks a full disk could not store.
 ///
 /// Every mapping is noted in a table of fixed places that a signal handler may read: atomics, nothing that is
 /// allocated or locked there.
@@ -96,8 +96,8 @@ package enum BusErrors {
 
   /// Has bus errors in mapped files reported on standard error, and the process end with status 74.
   ///
-  /// - Parameter replaces: whether to come before a handler that is there; faults elsewhere are still its own.
-  ///   The language's runtime installs one of its own in some places.
+  /// - Parameter replaces: whether to come before a handler that is there; faults elsewhere are
+  ///   still its own. The language's runtime installs one of its own in some places.
   /// - Returns: false, and nothing was done, when the program handles the signal itself.
   package static func report(replaces: Bool = false) -> Bool {
     // Made now, so that the handler is not the first to look.

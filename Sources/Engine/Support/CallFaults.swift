@@ -19,9 +19,9 @@ enum CallFault: Sendable {
 }
 
 extension System {
-  /// Makes a call that says by a negative number, and `errno`, that it has failed; again when a signal has interrupted
-  /// it, unless it is a wait for something to happen. Every wrapper's call goes through here, or asks `failure` first,
-  /// so that a test can have it fail.
+  /// Makes a call that says by a negative number, and `errno`, that it has failed; again when a
+  /// signal has interrupted it, unless it is a wait for something to happen. Every wrapper's call
+  /// goes through here, or asks `failure` first, so that a test can have it fail.
   @inline(__always)
   static func call<Outcome: SignedInteger>(_ kind: CallKind, _ body: () -> Outcome) -> Outcome {
     Outcome(truncatingIfNeeded: call(kind, bytes: 0) { _ in Int(truncatingIfNeeded: body()) })
@@ -60,11 +60,13 @@ extension System {
 }
 
 #if DEBUG
-  /// Has one call of the operating system fail, and counts them: for tests of whole programs, in debug builds only.
+  /// Has one call of the operating system fail, and counts them: for tests of whole programs, in
+  /// debug builds only.
   ///
-  /// The environment variable `SHEAF_FAULT` says which: `write:17:EIO:FILE` the 17th write, `write:17+:ENOSPC:FILE` that
-  /// and all later ones, `read:3:short:FILE` half of what a read was to give; `flush:2:kill:FILE` kills the process there,
-  /// and `path:2:trap:FILE` says who calls. A line is added to FILE when it happens, and one with the number of calls of each kind when the
+  /// The environment variable `SHEAF_FAULT` says which: `write:17:EIO:FILE` the 17th write,
+  /// `write:17+:ENOSPC:FILE` that and all later ones, `read:3:short:FILE` half of what a read was
+  /// to give; `flush:2:kill:FILE` kills the process there, and `path:2:trap:FILE` says who calls. A
+  /// line is added to FILE when it happens, and one with the number of calls of each kind when the
   /// process ends; `count:FILE` has none fail.
   ///
   /// Thread rule: any thread.

@@ -17,8 +17,8 @@ public enum EngineError: Error, Sendable, Equatable {
   case obstructed(path: String, reason: String)
   /// Another process or handle has the file in a way that excludes this.
   case busy(path: String, reason: String)
-  /// The path does not name the open file any more: it was removed, moved or replaced from outside. Nothing more
-  /// is committed; `reason` says where what was committed is.
+  /// The path does not name the open file any more: it was removed, moved or replaced from outside.
+  /// Nothing more is committed; `reason` says where what was committed is.
   case displaced(path: String, reason: String)
   /// A write or flush of a commit failed, or what else makes writing on unsafe. `cause` says which, and which
   /// versions are known to be on the disk; the rest is known when the file is opened anew.

@@ -47,8 +47,8 @@ package final class FileWatch: Sendable {
   /// Ends this and every later wait.
   package func stop() {
     isStopped.store(true, ordering: .sequentiallyConsistent)
-    // The pipe has room: nobody reads the one byte that it may hold already. Should it fail, the wait goes on to the
-    // end of its time.
+    // The pipe has room: nobody reads the one byte that it may hold already. Should it fail, the
+    // wait goes on to the end of its time.
     let byte: [UInt8] = [1]
     byte.withUnsafeBytes { try? System.write(wake.writing, $0, path: "") }
   }

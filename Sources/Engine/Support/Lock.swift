@@ -65,7 +65,8 @@ package final class Lock: @unchecked Sendable {
   /// Wakes every waiting thread.
   package func wakeAll() { condition.wakeAll() }
 
-  /// One of several conditions to wait on with the same lock, so that only those are woken whom a change is about.
+  /// One of several conditions to wait on with the same lock, so that only those are woken whom a
+  /// change is about.
   ///
   /// Thread rule: any thread, with the lock held.
   package final class Condition: @unchecked Sendable {

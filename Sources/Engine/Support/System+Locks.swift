@@ -71,8 +71,8 @@ extension System {
     return (isEndless ? range : Int(request.l_start)..<end.partialValue).clamped(to: range)
   }
 
-  /// The process that holds a lock on the range; nil when nobody does, or the system does not say who: it knows
-  /// no owner of a lock of an open file description.
+  /// The process that holds a lock on the range; nil when nobody does, or the system does not say
+  /// who: it knows no owner of a lock of an open file description.
   package static func lockHolder(
     _ descriptor: Int32, at offset: Int, length: Int
   ) -> Int32? {

@@ -17,10 +17,18 @@ extension System {
     #endif
   }
 
+  /// True when both paths lead to one existing file.
+  package static func areTheSame(_ first: String, _ second: String) -> Bool {
+    guard let one = try? status(path: first), let other = try? status(path: second) else {
+      return false
+    }
+    return one.inode == other.inode && one.device == other.device
+  }
+
   /// The path with all symbolic links followed; the path itself when it names nothing yet.
   ///
-  /// A link to a file that is not there yet gives that file's path: who creates the file through the link, and
-  /// who opens it afterwards, have to agree on what lies beside it.
+  /// A link to a file that is not there yet gives that file's path: who creates the file through
+  /// the link, and who opens it afterwards, have to agree on what lies beside it.
   ///
   /// - Throws: `SystemError` when the system cannot tell just now: by another name it would be another file.
   package static func resolved(_ path: String) throws(SystemError) -> String {

@@ -76,8 +76,8 @@ extension System {
   /// Ends the process with nothing run in between; safe in a signal handler.
   package static func exitAtOnce(_ status: Int32) -> Never { _exit(status) }
 
-  /// The address of a copy of a path that stays for as long as the process does, for `removeAtOnce`; 0 without
-  /// memory.
+  /// The address of a copy of a path that stays for as long as the process does, for
+  /// `removeAtOnce`; 0 without memory.
   package static func permanentCopy(_ path: String) -> UInt { UInt(bitPattern: strdup(path)) }
 
   /// Removes the file whose path `permanentCopy` keeps at an address; safe in a signal handler.

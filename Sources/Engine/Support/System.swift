@@ -401,7 +401,8 @@ package enum System {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Nanoseconds that processors have spent on the calling thread. A call of the kernel's, of about half a microsecond.
+  /// Nanoseconds that processors have spent on the calling thread. A call of the kernel's, of about
+  /// half a microsecond.
   package static var threadNanoseconds: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -2,8 +2,8 @@
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Waiting: Sendable {
-  /// The most seconds; infinity: as long as it takes. What everybody has for a moment, as who opens a file does, is
-  /// waited for a tenth of a second at least.
+  /// The most seconds; infinity: as long as it takes. What everybody has for a moment, as who opens
+  /// a file does, is waited for a tenth of a second at least.
   public var seconds: Double
   /// Told once, after a second, what is waited for, in words that go on behind "waiting for".
   public var notice: (@Sendable (String) -> Void)?

@@ -3,8 +3,8 @@
 /// Rows count from 0, without those that were deleted. Where the leaf is an overlay, changed rows stand
 /// in the place of the cluster's own.
 ///
-/// Thread rule: confined, while the version is held. What is read of a leaf in place is valid for as long as the
-/// leaf lives.
+/// Thread rule: confined, while the version is held. What is read of a leaf in place is valid for
+/// as long as the leaf lives.
 package struct Leaf {
   /// The leaf's place in the tree; its `count` is the number of rows.
   package let entry: NodeEntry
@@ -130,8 +130,8 @@ package struct LeafColumn {
 
   package var rowCount: Int { overlay?.rowCount ?? reader.rowCount }
 
-  /// The column as it is stored, when no value of it was changed since and no row deleted: its statistics and typed
-  /// values then hold for the leaf.
+  /// The column as it is stored, when no value of it was changed since and no row deleted: its
+  /// statistics and typed values then hold for the leaf.
   package var unchanged: ColumnReader? { changes == nil ? reader : nil }
 
   /// The column as it is stored, whatever was changed since.

@@ -103,24 +103,13 @@ package struct Node {
 
   /// The child whose keys may include `key`; nil when `key` comes before all of them.
   package func index(ofKey key: Int64) -> Int? {
-    var low = 0
-    var high = entryCount
-    while low < high {
-      let middle = (low + high) / 2
-      if firstKey(middle) <= key { low = middle + 1 } else { high = middle }
-    }
-    return low == 0 ? nil : low - 1
+    let behind = partitionPoint(0..<entryCount) { firstKey($0) > key }
+    return behind == 0 ? nil : behind - 1
   }
 
   /// The first child that may hold `key` where first keys repeat: the last one that begins below it.
   package func index(ofFirst key: Int64) -> Int {
-    var low = 0
-    var high = entryCount
-    while low < high {
-      let middle = (low + high) / 2
-      if firstKey(middle) < key { low = middle + 1 } else { high = middle }
-    }
-    return max(low - 1, 0)
+    max(partitionPoint(0..<entryCount) { firstKey($0) >= key } - 1, 0)
   }
 
   /// The bytes of a node with these entries.

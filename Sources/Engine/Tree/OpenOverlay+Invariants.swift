@@ -1,7 +1,7 @@
 #if DEBUG
   extension OpenOverlay {
-    /// Deleted and changed rows ascend and lie in the base, none is both, and records lie in the arena and have as
-    /// many bytes as is said.
+    /// Deleted and changed rows ascend and lie in the base, none is both, and records lie in the
+    /// arena and have as many bytes as is said.
     ///
     /// Looked at whenever it is closed, which takes as long.
     ///

@@ -1,5 +1,6 @@
-/// The overlay of a leaf while a transaction changes it. Neither the base nor what the overlay's blocks have is decoded:
-/// what the transaction changes lies beside them, and becomes a block over them.
+/// The overlay of a leaf while a transaction changes it. Neither the base nor what the overlay's
+/// blocks have is decoded: what the transaction changes lies beside them, and becomes a block over
+/// them.
 ///
 /// Thread rule: used by the transaction's thread only.
 package final class OpenOverlay {
@@ -22,8 +23,8 @@ package final class OpenOverlay {
   private(set) var deleted: [UInt32]
   /// Those that the transaction has deleted, ascending.
   private(set) var newlyDeleted: [UInt32] = []
-  /// What the transaction has changed, by ascending rows: whole rows, as the old form of blocks has them. A record
-  /// that is replaced stays in the arena, without a change that names it.
+  /// What the transaction has changed, by ascending rows: whole rows, as the old form of blocks has
+  /// them. A record that is replaced stays in the arena, without a change that names it.
   private(set) var changes: [Change] = []
   private(set) var arena = OutputBuffer(capacity: 512)
   /// Bytes of the records that `changes` name.
@@ -63,11 +64,11 @@ package final class OpenOverlay {
   var isMostlyDeleted: Bool { deleted.count > count }
 
   private func deletedCount(before row: Int) -> Int {
-    partitionPoint(deleted.count) { Int(deleted[$0]) >= row }
+    partitionPoint(0..<deleted.count) { Int(deleted[$0]) >= row }
   }
 
   private func changeIndex(_ row: Int) -> Int {
-    partitionPoint(changes.count) { Int(changes[$0].row) >= row }
+    partitionPoint(0..<changes.count) { Int(changes[$0].row) >= row }
   }
 
   /// The base's row of a key; nil when there is none or it is deleted.
@@ -78,7 +79,8 @@ package final class OpenOverlay {
   }
 
   private func baseRow(_ row: Int) -> Int {
-    min(row + partitionPoint(deleted.count) { Int(deleted[$0]) - $0 > row }, cluster.rowCount - 1)
+    min(
+      row + partitionPoint(0..<deleted.count) { Int(deleted[$0]) - $0 > row }, cluster.rowCount - 1)
   }
 
   /// The row of a key among those left; nil when there is none.
@@ -129,7 +131,7 @@ package final class OpenOverlay {
     let number = UInt32(truncatingIfNeeded: row)
     deleted.insert(number, at: deletedCount(before: row))
     newlyDeleted.insert(
-      number, at: partitionPoint(newlyDeleted.count) { newlyDeleted[$0] >= number })
+      number, at: partitionPoint(0..<newlyDeleted.count) { newlyDeleted[$0] >= number })
     return true
   }
 
@@ -234,7 +236,8 @@ package final class OpenOverlay {
   /// The leaf as it is now, read in place.
   ///
   /// - Parameters:
-  ///   - bytes: the block that `OverlayBuilder` makes of the changes, over all others; nil when nothing was changed.
+  ///   - bytes: the block that `OverlayBuilder` makes of the changes, over all others; nil when
+  ///     nothing was changed.
   ///   - memory: keeps them.
   package func leaf(
     _ bytes: UnsafeRawBufferPointer?, memory: AnyObject? = nil

@@ -1,18 +1,18 @@
-/// The rows of a cluster that were changed or deleted since it was written: small blocks that stand in
-/// the cluster's place in the tree, one over the other, the newest referred to by the tree, the oldest by nobody
-/// else and over the cluster, the *base*. Rows are named by their number in the base, so that what is deleted is
-/// known to exist and changed rows keep their keys.
+/// The rows of a cluster that were changed or deleted since it was written: small blocks that stand
+/// in the cluster's place in the tree, one over the other, the newest referred to by the tree, the
+/// oldest by nobody else and over the cluster, the *base*. Rows are named by their number in the
+/// base, so that what is deleted is known to exist and changed rows keep their keys.
 ///
-/// What a newer block says of a row stands for what older ones say of it. So a change adds a small block, and merges
-/// those it finds that are no larger: see `OpenOverlay`.
+/// What a newer block says of a row stands for what older ones say of it. So a change adds a small
+/// block, and merges those it finds that are no larger: see `OpenOverlay`.
 ///
 /// Thread rule: confined, like the bytes it reads.
 package final class Overlay {
   /// More blocks are never put one over the other.
   package static let mostBlocks = 8
 
-  /// Where the record of a changed row is: the number of the block that has the last word on it, and that of the
-  /// record in it.
+  /// Where the record of a changed row is: the number of the block that has the last word on it,
+  /// and that of the record in it.
   package struct Place {
     let block: Int
     let index: Int
@@ -26,7 +26,8 @@ package final class Overlay {
   package let references: [BlockReference]
   /// Ascending, of all blocks.
   package let deleted: [UInt32]
-  /// The changed rows, ascending: 32 bits row, 8 bits block, 24 bits record. Who asks for a few rows needs none of it.
+  /// The changed rows, ascending: 32 bits row, 8 bits block, 24 bits record. Who asks for a few
+  /// rows needs none of it.
   private lazy var changed: [UInt64] = mergedChanges()
   /// How often a single row was asked for.
   private var asked = 0
@@ -137,7 +138,7 @@ package final class Overlay {
   ///
   /// - Complexity: O(log deleted rows).
   package func deletedCount(before row: Int) -> Int {
-    partitionPoint(deletedCount) { deletedRow($0) >= row }
+    partitionPoint(0..<deletedCount) { deletedRow($0) >= row }
   }
 
   package func isDeleted(_ row: Int) -> Bool {
@@ -149,14 +150,14 @@ package final class Overlay {
   ///
   /// - Complexity: O(log deleted rows).
   package func baseRow(_ row: Int) -> Int {
-    let before = partitionPoint(deletedCount) { deletedRow($0) - $0 > row }
+    let before = partitionPoint(0..<deletedCount) { deletedRow($0) - $0 > row }
     // Damaged tables must not lead beyond the base.
     return min(max(row, 0) + before, baseRowCount - 1)
   }
 
   /// How many changed rows come before one of the base.
   package func changedCount(before row: Int) -> Int {
-    partitionPoint(changedCount) { changedRow($0) >= row }
+    partitionPoint(0..<changedCount) { changedRow($0) >= row }
   }
 
   // MARK: Records

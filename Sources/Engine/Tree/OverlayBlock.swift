@@ -1,5 +1,5 @@
-/// One block of an overlay: some rows of a cluster that were changed or deleted. It lies over the cluster, the
-/// *base*, or over an older block. Rows are named by their number in the base.
+/// One block of an overlay: some rows of a cluster that were changed or deleted. It lies over the
+/// cluster, the *base*, or over an older block. Rows are named by their number in the base.
 ///
 ///     0   4  'O', the form of records (0: whole rows, 1: what differs from the base), then zeros
 ///     4   4  number of columns, c
@@ -12,9 +12,10 @@
 ///            d deleted rows of 4 bytes, ascending
 ///            n changed rows of 4 bytes, ascending, none of them deleted
 ///            n places of 4 bytes: where the row's record begins, from the first record on
-///            n records, back to back to the block's end: in form 1 a bit for each column that says whether it has a
-///            field, the lowest first, in as many bytes as are needed; then the fields: the length of the spelling
-///            plus 1 as a LEB128 number, then the spelling; 0 for null
+///            n records, back to back to the block's end: in form 1 a bit for each column that says
+///            whether it has a field, the lowest first, in as many bytes as are needed; then the
+///            fields: the length of the spelling plus 1 as a LEB128 number, then the spelling; 0 for
+///            null
 ///
 /// Unsafe for speed: keeps a pointer into the block, which must stay valid and unchanged. The tables
 /// are found inside the block by `init`; whatever they say, nothing outside the block is read.
@@ -103,7 +104,7 @@ package struct OverlayBlock {
   ///
   /// - Complexity: O(log changed rows).
   func changedIndex(_ row: Int) -> Int? {
-    let index = partitionPoint(changedCount) { changedRow($0) >= row }
+    let index = partitionPoint(0..<changedCount) { changedRow($0) >= row }
     return index < changedCount && changedRow(index) == row ? index : nil
   }
 
@@ -113,7 +114,7 @@ package struct OverlayBlock {
 
   /// The place of a column among those that the block names; nil when it does not.
   package func column(id: UInt32) -> Int? {
-    let place = partitionPoint(columnCount) { columnID($0) >= id }
+    let place = partitionPoint(0..<columnCount) { columnID($0) >= id }
     return place < columnCount && columnID(place) == id ? place : nil
   }
 
@@ -157,8 +158,8 @@ package struct OverlayBlock {
     return .spelling(fields.field(before))
   }
 
-  /// Calls `body` with the place of each column that a record has a field for, in their order, and the field's
-  /// bytes, its length included.
+  /// Calls `body` with the place of each column that a record has a field for, in their order, and
+  /// the field's bytes, its length included.
   ///
   /// - Precondition: the block is valid, 0 <= `index` < `changedCount`.
   func forEachField(_ index: Int, _ body: (Int, UnsafeRawBufferPointer) -> Void) {
@@ -280,16 +281,4 @@ struct OverlayFields {
     guard let length = length(), length > 0 else { return nil }
     return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length - 1])
   }
-}
-
-/// The first index of `0..<count` for which a condition holds that holds for all behind it too.
-@inline(__always)
-func partitionPoint(_ count: Int, _ isBehind: (Int) -> Bool) -> Int {
-  var low = 0
-  var high = count
-  while low < high {
-    let middle = (low + high) >> 1
-    if isBehind(middle) { high = middle } else { low = middle + 1 }
-  }
-  return low
 }

@@ -1,9 +1,10 @@
 /// Makes the block that a transaction's changes to a leaf become.
 ///
-/// Rows that were changed are compared with the base, and the fields that differ are what is written. Older blocks that
-/// are no larger than what lies over them are merged into the new one: each is then more than a share of the one
-/// below larger than all above it, so that a record is copied a few times until its cluster is written anew, however
-/// long that takes, and few blocks lie over a cluster.
+/// Rows that were changed are compared with the base, and the fields that differ are what is
+/// written. Older blocks that are no larger than what lies over them are merged into the new one:
+/// each is then more than a share of the one below larger than all above it, so that a record is
+/// copied a few times until its cluster is written anew, however long that takes, and few blocks
+/// lie over a cluster.
 ///
 /// Thread rule: used by the transaction's thread only.
 struct OverlayBuilder: ~Copyable {
@@ -202,7 +203,7 @@ struct OverlayBuilder: ~Copyable {
 extension [UInt32] {
   /// The place of a number among ascending ones; nil when it is none of them.
   fileprivate func place(of number: UInt32) -> Int? {
-    let place = partitionPoint(count) { self[$0] >= number }
+    let place = partitionPoint(0..<count) { self[$0] >= number }
     return place < count && self[place] == number ? place : nil
   }
 }

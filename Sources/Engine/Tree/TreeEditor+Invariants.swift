@@ -1,7 +1,8 @@
 #if DEBUG
   extension TreeEditor {
     /// In the nodes in memory: every count is that of what lies below, whatever leads to an open
-    /// leaf is going to be written, and all open leaves are counted. Until `seal`, which leaves the nodes as they are.
+    /// leaf is going to be written, and all open leaves are counted. Until `seal`, which leaves the
+    /// nodes as they are.
     ///
     /// Looked at when all leaves have been closed, and after the changes whose number is a power of two or a
     /// multiple of 4,096.
@@ -22,9 +23,8 @@
       }
     }
 
-    /// The same for keys: first keys ascend, and so do the leaves that are open as rows, between those of their
-    /// neighbours.
-    /// Not for files that lie, whose leaves are read as they are.
+    /// The same for keys: first keys ascend, and so do the leaves that are open as rows, between
+    /// those of their neighbours. Not for files that lie, whose leaves are read as they are.
     ///
     /// - Complexity: O(rows in memory).
     package func checkKeys() throws(BrokenInvariant) {

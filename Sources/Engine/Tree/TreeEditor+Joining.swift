@@ -1,7 +1,9 @@
-/// Leaves with few rows become larger ones: those that small transactions append, and those that deletions leave.
+/// Leaves with few rows become larger ones: those that small transactions append, and those that
+/// deletions leave.
 extension TreeEditor {
-  /// Joins the last clusters that small transactions have filled where there are enough of them for one four times as large,
-  /// then those of that size, and so on: each row is written anew once for each size, however small the transactions are.
+  /// Joins the last clusters that small transactions have filled where there are enough of them for
+  /// one four times as large, then those of that size, and so on: each row is written anew once for
+  /// each size, however small the transactions are.
   func joinTail(_ path: Path) throws {
     guard let last = path.last else { return }
     var size = limits.tailRows
@@ -38,8 +40,8 @@ extension TreeEditor {
 
   /// Joins neighbouring leaves that have few rows together, as deleting leaves them.
   ///
-  /// The last ones of all are left alone: they came by appending, and `joinTail` makes them larger. So are leaves with an
-  /// overlay, which is small beside its cluster.
+  /// The last ones of all are left alone: they came by appending, and `joinTail` makes them larger.
+  /// So are leaves with an overlay, which is small beside its cluster.
   func joinSmall(_ entries: inout [NodeEntry], isLast: Bool) throws {
     let end = max(0, entries.count - (isLast ? limits.newLeaves : 0))
     let most = UInt64(limits.smallRows)

@@ -31,7 +31,7 @@ extension TreeEditor {
     var position: UInt64 = 0
     var current = root
     while let node = current {
-      let index = partitionPoint(node.children.count) { node.children[$0].firstKey > key } - 1
+      let index = partitionPoint(0..<node.children.count) { node.children[$0].firstKey > key } - 1
       if index < 0 { return (position, nil) }
       for before in node.children[..<index] { position += before.count }
       let child = node.children[index]

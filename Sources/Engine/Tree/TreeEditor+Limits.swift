@@ -4,11 +4,12 @@ extension TreeEditor {
     package var nodeCapacity = Node.standardCapacity
     /// Rows a cluster holds at most when written by a transaction.
     package var clusterRows = 1024
-    /// Small transactions fill clusters up to this many rows: each of them writes the last one anew. When there are
-    /// enough, they become one of four times as many rows, and so on up to `clusterRows`.
+    /// Small transactions fill clusters up to this many rows: each of them writes the last one
+    /// anew. When there are enough, they become one of four times as many rows, and so on up to
+    /// `clusterRows`.
     package var tailRows = 16
-    /// Neighbours of fewer rows together are joined, as deleting leaves them, and changes to clusters of no more rewrite
-    /// them.
+    /// Neighbours of fewer rows together are joined, as deleting leaves them, and changes to
+    /// clusters of no more rewrite them.
     package var smallRows = 256
     /// How many of the last leaves may be short because of that.
     package var newLeaves = 24

@@ -93,13 +93,8 @@ package final class TreeEditor {
 
   private func path(toKey key: Int64) throws -> Path? {
     try path { node in
-      var low = 0
-      var high = node.children.count
-      while low < high {
-        let middle = (low + high) / 2
-        if node.children[middle].firstKey <= key { low = middle + 1 } else { high = middle }
-      }
-      return low == 0 ? nil : low - 1
+      let behind = partitionPoint(node.children.indices) { node.children[$0].firstKey > key }
+      return behind == 0 ? nil : behind - 1
     }
   }
 

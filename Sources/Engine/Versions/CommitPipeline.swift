@@ -7,8 +7,9 @@
 /// that does not hold it, and pages it reaches are not reused (the caller's duty, see `keptVersions`).
 ///
 /// After a failed flush nothing is committed any more: the kernel may have dropped the pages, so
-/// what the disk holds is unknown. The commits that were not durable have come to nothing: the durable version is the
-/// newest again, and others may write, once nobody reads those commits any more: their pages are free to others.
+/// what the disk holds is unknown. The commits that were not durable have come to nothing: the
+/// durable version is the newest again, and others may write, once nobody reads those commits any
+/// more: their pages are free to others.
 ///
 /// Thread rule: any thread.
 package final class CommitPipeline: @unchecked Sendable {
@@ -54,7 +55,8 @@ package final class CommitPipeline: @unchecked Sendable {
   private let roundLock = Lock()
   private var state: State
   private var flusher: Thread?
-  /// What readers of this process may take: ahead of the shared cell after commits without flush, until they fail.
+  /// What readers of this process may take: ahead of the shared cell after commits without flush,
+  /// until they fail.
   private let ownVisible: VersionCell
   private let ownMemory: UnsafeMutableRawPointer
   /// Told each version that has become visible to this process, with no lock held.
@@ -82,8 +84,8 @@ package final class CommitPipeline: @unchecked Sendable {
 
   deinit { ownMemory.deallocate() }
 
-  /// The newest version that a reader of this process may take. Never waits, and goes back only when commits that
-  /// were not durable have come to nothing.
+  /// The newest version that a reader of this process may take. Never waits, and goes back only
+  /// when commits that were not durable have come to nothing.
   package func visible() -> VersionRecord {
     let shared = coordination.visible.load()
     guard let own = ownVisible.load() else {
@@ -131,7 +133,8 @@ package final class CommitPipeline: @unchecked Sendable {
       try storage.checkName()
       if held { return (lock.withLock { state.complete }, false) }
       if try !coordination.beginWriting() {
-        // Another handle has commits that are not durable. It makes them so when it is woken and sees who waits.
+        // Another handle has commits that are not durable. It makes them so when it is woken and
+        // sees who waits.
         coordination.announce()
         var patience = waiting.map { Patience($0, least: Coordination.momentSeconds) }
         try coordination.beginWriting(&patience)
@@ -315,8 +318,8 @@ package final class CommitPipeline: @unchecked Sendable {
     if owes { lostVersions() }
   }
 
-  /// Rounds that nobody waits for begin this many milliseconds apart. Flushing without a pause cost an import 5% of
-  /// its processor time, and the disk several times the requests.
+  /// Rounds that nobody waits for begin this many milliseconds apart. Flushing without a pause cost
+  /// an import 5% of its processor time, and the disk several times the requests.
   private static let pace: UInt64 = 10
 
   /// Waits for work and does it; false when the pipeline is stopping.
@@ -357,8 +360,8 @@ package final class CommitPipeline: @unchecked Sendable {
   ///
   /// - Parameter published: set to the version that became visible, also when an error follows.
   private func round(_ published: inout UInt64?) throws {
-    // In one step: where all is durable, another handle may write, and once this one has taken over what that wrote, a
-    // target from before would be written over it.
+    // In one step: where all is durable, another handle may write, and once this one has taken over
+    // what that wrote, a target from before would be written over it.
     let due = try lock.withLock { () throws -> (target: VersionRecord, slot: Int)? in
       state.lastRound = System.monotonicNanoseconds
       if let failure = state.failure {

@@ -345,8 +345,8 @@ package final class Coordination: @unchecked Sendable {
       descriptor, .none, at: LockByte.writing, length: 1, wait: false, path: path)
   }
 
-  /// Ends `beginWriting` as soon as this handle holds no version later than one: such versions have come to nothing, and
-  /// whoever writes next takes their pages.
+  /// Ends `beginWriting` as soon as this handle holds no version later than one: such versions have
+  /// come to nothing, and whoever writes next takes their pages.
   package func endWriting(onceUnreadBehind version: UInt64) {
     leaving.withLock { unread = version }
     owesWriting.store(1)

@@ -8,15 +8,17 @@
 /// Taking a shared lock needs nothing but the right to read, and the kernel gives it up when its owner
 /// ends. Whose locks they are the kernel does not say, nor is there need.
 ///
-/// **Versions.** A handle that has no lock file (another user's folder, a medium that cannot be written), or
-/// that shares the file with handles of another lock file (hard links), finds the newest version in the commit
-/// slots, locks its byte, and looks at the slots again; if another one is the newest now, it begins anew. A
-/// writer asks for the locked bytes after the order that `Database.versionsToKeep` proves.
+/// **Versions.** A handle that has no lock file (another user's folder, a medium that cannot be
+/// written), or that shares the file with handles of another lock file (hard links), finds the
+/// newest version in the commit slots, locks its byte, and looks at the slots again; if another one
+/// is the newest now, it begins anew. A writer asks for the locked bytes after the order that
+/// `Database.versionsToKeep` proves.
 ///
-/// **Lock files.** Handles that came to the file by different lock files do not see each other's slots and queue.
-/// So a handle that can write locks the byte of its lock file and then looks for others'; each of two sees
-/// the other, or one does, and refuses. A reader does likewise, and locks versions from then on where it finds a
-/// writer of another lock file, or where the file has several names.
+/// **Lock files.** Handles that came to the file by different lock files do not see each other's
+/// slots and queue. So a handle that can write locks the byte of its lock file and then looks for
+/// others'; each of two sees the other, or one does, and refuses. A reader does likewise, and locks
+/// versions from then on where it finds a writer of another lock file, or where the file has
+/// several names.
 ///
 /// Thread rule: any thread.
 package final class FileLocks: @unchecked Sendable {
@@ -41,7 +43,8 @@ package final class FileLocks: @unchecked Sendable {
   private var presence: Int?
 
   /// - Parameter lockFile: the lock file that the handle has joined; nil when it has none.
-  /// - Throws: `CoordinationError.openElsewhere` when the handle is to write and another lock file's are here.
+  /// - Throws: `CoordinationError.openElsewhere` when the handle is to write and another lock
+  ///   file's are here.
   package init(_ storage: FileStorage, lockFile: FileIdentity?) throws {
     self.storage = storage
     self.lockFile = lockFile
@@ -136,9 +139,9 @@ package final class FileLocks: @unchecked Sendable {
 
   /// The newest version that the slots name.
   ///
-  /// A slot that is written just now can be read half old and half new; the other one then names the durable version,
-  /// which is as good. But what a damaged slot hides might be newer, and a writer that is here may know it: then
-  /// the version of the other slot is not safe.
+  /// A slot that is written just now can be read half old and half new; the other one then names
+  /// the durable version, which is as good. But what a damaged slot hides might be newer, and a
+  /// writer that is here may know it: then the version of the other slot is not safe.
   package func newest() throws -> VersionRecord {
     let found = try Recovery.runAmongWriters(storage)
     if found.fallback != nil, try storage.foreignLock(in: Place.writers..<Place.readers) != nil {

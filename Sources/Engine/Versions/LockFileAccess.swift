@@ -1,8 +1,8 @@
-/// Who may open a lock file: those who may open its database. Who may not has no locks on it either, which others
-/// would wait for.
+/// Who may open a lock file: those who may open its database. Who may not has no locks on it
+/// either, which others would wait for.
 enum LockFileAccess {
-  /// Opens the lock file of a database, and creates it where it is missing: for its owner, and for those who may do
-  /// as much with the database whatever their group is.
+  /// Opens the lock file of a database, and creates it where it is missing: for its owner, and for
+  /// those who may do as much with the database whatever their group is.
   ///
   /// - Throws: `ObstructionError` when the name is somebody else's; `SystemError`.
   static func open(_ path: String, _ database: String) throws -> Int32 {
@@ -26,11 +26,11 @@ enum LockFileAccess {
     }
   }
 
-  /// Gives the lock file the owner, the group, the permissions and the access list of the database, but that its
-  /// owner may write it.
+  /// Gives the lock file the owner, the group, the permissions and the access list of the database,
+  /// but that its owner may write it.
   ///
-  /// The permissions of a database may change while it is open: who opens it next, and may do so, puts the lock
-  /// file right.
+  /// The permissions of a database may change while it is open: who opens it next, and may do so,
+  /// puts the lock file right.
   ///
   /// - Throws: `SystemError`.
   static func share(_ descriptor: Int32, _ path: String, of database: String) throws(SystemError) {

@@ -1,6 +1,7 @@
 #if DEBUG
   extension Coordination {
-    /// A slot that this handle has taken is its own, says what it holds, and lies among those that are looked at.
+    /// A slot that this handle has taken is its own, says what it holds, and lies among those that
+    /// are looked at.
     ///
     /// Looked at whenever a version is held.
     ///
@@ -24,8 +25,8 @@
       if used <= UInt64(slot) { throw broken("only \(used) slots are looked at") }
     }
 
-    /// Nobody has a slot beyond those that are looked at, and every owner is a participant. For tests, while nobody
-    /// takes a version.
+    /// Nobody has a slot beyond those that are looked at, and every owner is a participant. For
+    /// tests, while nobody takes a version.
     ///
     /// - Complexity: O(slots).
     package func checkInvariants() throws(BrokenInvariant) {

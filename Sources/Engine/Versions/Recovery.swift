@@ -55,10 +55,12 @@ package struct Recovery: Sendable {
 
   /// The same, while others may be committing.
   ///
-  /// A slot that is written just now can be read half old and half new, and the root block that it names can be
-  /// overwritten before it is read: what is wrong counts once both slots have stayed as they are for some milliseconds.
+  /// A slot that is written just now can be read half old and half new, and the root block that it
+  /// names can be overwritten before it is read: what is wrong counts once both slots have stayed
+  /// as they are for some milliseconds.
   ///
-  /// - Throws: what `run` throws, and `CoordinationError.tooFast` when the slots have not stayed for so long in a minute.
+  /// - Throws: what `run` throws, and `CoordinationError.tooFast` when the slots have not stayed
+  ///   for so long in a minute.
   package static func runAmongWriters(_ storage: any Storage) throws -> Recovery {
     let end = System.monotonicNanoseconds &+ 60_000_000_000
     var (before, timesSame) = (try read(storage), 0)

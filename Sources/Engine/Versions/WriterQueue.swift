@@ -2,8 +2,9 @@
 ///
 /// A writer takes a ticket and a seat (a byte of the lock file that it locks in the kernel), then
 /// waits on the seat of the writer just before it, as in a CLH queue lock. A seat's lock ends with
-/// its owner, so a killed writer lets the next one through. The seat is taken in a moment, which is waited for no
-/// longer than opening the file is; the turn, as long as the transactions before it take.
+/// its owner, so a killed writer lets the next one through. The seat is taken in a moment, which is
+/// waited for no longer than opening the file is; the turn, as long as the transactions before it
+/// take.
 package final class WriterQueue: @unchecked Sendable {
   // @unchecked: everything that changes is guarded by `lock` or lives in shared atomics.
   private let coordination: Coordination

@@ -25,8 +25,8 @@ final class ChunkMemory: @unchecked Sendable {
 
 /// Keeps released memory for the next chunks: touched pages need no new page faults.
 ///
-/// All inputs that are open share one, and an import keeps it from input to input: thousands of small ones would
-/// spend a tenth of their time on mapping memory and giving it back.
+/// All inputs that are open share one, and an import keeps it from input to input: thousands of
+/// small ones would spend a tenth of their time on mapping memory and giving it back.
 ///
 /// Thread rule: any thread.
 final class ChunkMemoryPool: @unchecked Sendable {

@@ -1,16 +1,5 @@
 import Engine
 
-/// What to do with records that have another number of fields than there are columns.
-package enum RaggedPolicy: Sendable, Equatable {
-  /// Both short and long records are malformed.
-  case reject
-  /// Short records are filled with nulls; long ones are malformed.
-  case pad
-  /// Short records are filled with nulls; the surplus fields of long ones are kept aside.
-  /// Records of more than `Header.maximumColumns` fields are malformed.
-  case extend
-}
-
 /// Why a record is not a row.
 package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
   case tooFewFields(expected: Int, found: Int)
@@ -83,7 +72,7 @@ package struct MalformedRecord: Sendable, Equatable {
   package let column: Int
 }
 
-/// A field of a long record, kept under `RaggedPolicy.extend`.
+/// A field of a long record, kept under `ImportOptions.Ragged.extend`.
 package struct SurplusField: Sendable, Equatable {
   private let rowNumber: UInt32
   private let fieldNumber: UInt32

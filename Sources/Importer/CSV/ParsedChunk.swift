@@ -36,8 +36,9 @@ package final class ParsedChunk {
   /// What was let pass.
   package internal(set) var tolerances = Tolerances()
 
-  /// Plain memory for the inner loop of the parser, which keeps a copy of these pointers: no reference counting and
-  /// no check for exclusive access per field. The parser asks for more once per record.
+  /// Plain memory for the inner loop of the parser, which keeps a copy of these pointers: no
+  /// reference counting and no check for exclusive access per field. The parser asks for more once
+  /// per record.
   struct Room {
     var fields: UnsafeMutablePointer<TextSpan>
     /// How many rows there is room for, and how many records.
@@ -126,7 +127,8 @@ package final class ParsedChunk {
 
   /// Takes out the rows that are the header once more, and notes them as malformed.
   func removeRepeats(of header: [[UInt8]?]) {
-    // The longest name is the least likely to be of the same length as a value, and its bytes to be those of one.
+    // The longest name is the least likely to be of the same length as a value, and its bytes to be
+    // those of one.
     guard let probe = header.indices.max(by: { header[$0]?.count ?? 0 < header[$1]?.count ?? 0 }),
       let name = header[probe], header.count == columnCount, let chunk
     else { return }

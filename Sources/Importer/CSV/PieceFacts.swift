@@ -1,15 +1,15 @@
 /// What a scan finds in the strides of a piece of input, found before it is known how the piece begins.
 ///
-/// Whoever reads a piece does not know what comes before it, above all not whether the piece begins inside quotes. So it
-/// scans for both: each stride has the state that its scan begins in, and what that scan makes of it. One that comes
-/// to the stride in just this state, knowing all before it, makes the same of it, and need not look at
-/// its bytes; in any other state it goes over them itself. What is found is never a guess, only of no use where it
-/// does not fit.
+/// Whoever reads a piece does not know what comes before it, above all not whether the piece begins
+/// inside quotes. So it scans for both: each stride has the state that its scan begins in, and what
+/// that scan makes of it. One that comes to the stride in just this state, knowing all before it,
+/// makes the same of it, and need not look at its bytes; in any other state it goes over them
+/// itself. What is found is never a guess, only of no use where it does not fit.
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct PieceFacts: Sendable {
-  /// Bytes of a stride, unless tests want others. Few enough that the one in which a chunk ends, which is scanned once
-  /// more, is little of it.
+  /// Bytes of a stride, unless tests want others. Few enough that the one in which a chunk ends,
+  /// which is scanned once more, is little of it.
   static let strideBytes = 2048
 
   /// What a scan that begins a stride in a state makes of it.
@@ -80,8 +80,8 @@ struct PieceFacts: Sendable {
         inner.skipWithoutQuotes(bytes, end, as: outer, first) ?? inner.follow(bytes, end)
       courses.append((first, second))
       guard let one = outer, let other = inner else { continue }
-      // Where both have come to the same, one is enough. And literal quotes are rare in a field that has none around it: the
-      // scan that meets them took the inside for the outside.
+      // Where both have come to the same, one is enough. And literal quotes are rare in a field
+      // that has none around it: the scan that meets them took the inside for the outside.
       if one.state == other.state || (other.strayQuotes > 0 && one.strayQuotes == 0) {
         inner = nil
       } else if one.strayQuotes > 0, other.strayQuotes == 0 {
@@ -146,8 +146,8 @@ extension RecordScan {
     return advance(bytes, count: count, atEnd: atEnd)
   }
 
-  /// Passes over a stride as the scan did that its course is of; false where this one might do otherwise, or ends
-  /// the chunk there.
+  /// Passes over a stride as the scan did that its course is of; false where this one might do
+  /// otherwise, or ends the chunk there.
   private mutating func leap(_ course: PieceFacts.Course, _ strideBytes: Int) -> Bool {
     guard course.isKnown, course.state == state, course.isBehindReturn == previousIsReturn,
       course.beginsRecord == (recordStart == position),

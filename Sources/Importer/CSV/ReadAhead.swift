@@ -11,14 +11,15 @@ struct Piece: Sendable {
   let facts: PieceFacts
 }
 
-/// Reads a file ahead by the piece, on several threads, which scan what they have read: so that the thread which cuts it
-/// into chunks has little left to do.
+/// Reads a file ahead by the piece, on several threads, which scan what they have read: so that the
+/// thread which cuts it into chunks has little left to do.
 ///
-/// Pieces lie back to back in large stretches of memory. What a chunk has of the stretch before moves in front of the
-/// next one's first piece.
+/// Pieces lie back to back in large stretches of memory. What a chunk has of the stretch before
+/// moves in front of the next one's first piece.
 ///
-/// Only what the file had when it was opened is read ahead. A piece that is shorter than it should be is the last one:
-/// whoever takes it goes on by itself from there, and meets the file's end, what has been added to it, or what was wrong.
+/// Only what the file had when it was opened is read ahead. A piece that is shorter than it should
+/// be is the last one: whoever takes it goes on by itself from there, and meets the file's end,
+/// what has been added to it, or what was wrong.
 ///
 /// Thread rule: `serve` on any threads; everything else on the one that cuts.
 final class ReadAhead: @unchecked Sendable {
@@ -35,7 +36,7 @@ final class ReadAhead: @unchecked Sendable {
   private let source: any PositionedSource
   private let dialect: Dialect
   private let blankLinesAreRecords: Bool
-  private let limits: RecordSplitter.Limits
+  private let limits: ChunkLimits
   private let queue: OrderedQueue<Request, Piece>
   private let window: Int
   /// So many are to call `serve`.
@@ -51,7 +52,7 @@ final class ReadAhead: @unchecked Sendable {
 
   init(
     _ source: any PositionedSource, _ bytes: Range<Int>, threads: Int, dialect: Dialect,
-    blankLinesAreRecords: Bool, limits: RecordSplitter.Limits, pool: ChunkMemoryPool
+    blankLinesAreRecords: Bool, limits: ChunkLimits, pool: ChunkMemoryPool
   ) {
     self.source = source
     (byteOffset, end) = (bytes.lowerBound, bytes.upperBound)

@@ -14,7 +14,7 @@ import Engine
 package final class RecordParser {
   package let dialect: Dialect
   package let columnCount: Int
-  package let ragged: RaggedPolicy
+  package let ragged: ImportOptions.Ragged
   let parsed: ParsedChunk
   /// Whether a record ends with a delimiter behind its last field.
   package let endsWithDelimiter: Bool
@@ -29,7 +29,8 @@ package final class RecordParser {
   ///     none is.
   ///   - endsWithDelimiter: whether an empty field behind the last one is dropped.
   package init(
-    dialect: Dialect, columnCount: Int, ragged: RaggedPolicy = .reject, header: [[UInt8]?] = [],
+    dialect: Dialect, columnCount: Int, ragged: ImportOptions.Ragged = .reject,
+    header: [[UInt8]?] = [],
     endsWithDelimiter: Bool = false
   ) {
     self.header = header.count == columnCount ? header : []

@@ -168,7 +168,8 @@ struct RecordScan {
     return found != 0
   }
 
-  /// Whether the chunk cannot end within the next bytes, in which so many records end, nor one of them be too long.
+  /// Whether the chunk cannot end within the next bytes, in which so many records end, nor one of
+  /// them be too long.
   func mayPass(records count: Int, bytes: Int) -> Bool {
     count < recordLimit - records && bytes < byteLimit - position
       && bytes <= maximumRecordBytes - (position - recordStart)

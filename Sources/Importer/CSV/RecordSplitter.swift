@@ -7,8 +7,8 @@ import Engine
 /// byte-order mark at the start of the input is skipped: the first chunk's `byteOffset` is then 3, or
 /// 2 for UTF-16. Blank lines are skipped unless `blankLinesAreRecords`, and so are comments.
 ///
-/// The chunks lie in the input back to back and cover all of it but the lines that were skipped. Memory is bounded by the chunks
-/// that are held, `chunkBytes`, and `maximumRecordBytes`.
+/// The chunks lie in the input back to back and cover all of it but the lines that were skipped.
+/// Memory is bounded by the chunks that are held, `chunkBytes`, and `maximumRecordBytes`.
 ///
 /// Thread rule: used by one thread at a time; may be handed from the thread that looks at the header
 /// to the one that reads the rest.
@@ -31,7 +31,7 @@ package final class RecordSplitter: @unchecked Sendable {
 
   private let source: any ByteSource
   let encoding: TextEncoding
-  private let limits: Limits
+  private let limits: ChunkLimits
   private let pool = ChunkMemoryPool.shared()
   private var memory: ChunkMemory?
   /// The bytes at hand are `start..<filled` of the memory; the next chunk begins at `start`.
@@ -51,7 +51,7 @@ package final class RecordSplitter: @unchecked Sendable {
   ///   - source: the input as UTF-8.
   ///   - encoding: what it was before: all offsets are those of the input as it is.
   package init(
-    source: any ByteSource, dialect: Dialect = .rfc4180, limits: Limits = Limits(),
+    source: any ByteSource, dialect: Dialect = .rfc4180, limits: ChunkLimits = ChunkLimits(),
     start: Start = Start(), encoding: TextEncoding = .utf8
   ) {
     self.source = source
@@ -304,8 +304,9 @@ package final class RecordSplitter: @unchecked Sendable {
 
   // MARK: Reading ahead
 
-  /// Has what follows read on several threads, as many as what is returned says, each of which has to call its `serve`:
-  /// nil where that cannot be, or is not worth it. The dialect and what blank lines are must not change any more.
+  /// Has what follows read on several threads, as many as what is returned says, each of which has
+  /// to call its `serve`: nil where that cannot be, or is not worth it. The dialect and what blank
+  /// lines are must not change any more.
   ///
   /// - Throws: what reading throws.
   func readAhead(threads: Int) throws(ImportError) -> ReadAhead? {

@@ -18,8 +18,8 @@ struct ColumnTypes: Sendable, Equatable {
     var refusesPoints = false
     /// Everything seen so far, in the table before this import too.
     var classes: TypeSet = []
-    /// The table may have integers that a double does not hold. Nobody looks before a double comes: in a large table that
-    /// takes long, and else it changes nothing.
+    /// The table may have integers that a double does not hold. Nobody looks before a double comes:
+    /// in a large table that takes long, and else it changes nothing.
     var mayHaveLargeIntegers = false
     /// What was seen up to the end of the sample.
     var sampled: TypeSet = []

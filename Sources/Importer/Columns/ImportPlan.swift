@@ -26,7 +26,7 @@ struct ImportPlan: Sendable {
 
   let file: String
   let dialect: Dialect
-  let ragged: RaggedPolicy
+  let ragged: ImportOptions.Ragged
   /// The header's fields, so that it is not taken for a record when it comes again; empty: it may.
   let header: [[UInt8]?]
   /// Whether an empty field behind the last column is dropped.

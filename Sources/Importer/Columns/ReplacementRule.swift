@@ -66,7 +66,7 @@ struct ReplacementRule: Sendable, Equatable {
     withValue(column, fields, memory) { bytes, isKept in
       if isKept { return false }
       guard let present, let bytes else { return present != nil || bytes != nil }
-      return !TableEditor.areEqual(present, bytes)
+      return !Bytes.areEqual(present, bytes)
     }
   }
 }

@@ -1,10 +1,11 @@
 import Engine
 
-/// What a parser has found out about the rows of a chunk in a version of the table, which others may have followed since.
+/// What a parser has found out about the rows of a chunk in a version of the table, which others
+/// may have followed since.
 struct ScoutedRows: Sendable {
   let version: UInt64
-  /// For each row the object that has its key in that version, or -1: the key is in none of the runs that were looked
-  /// through, and may still be in others.
+  /// For each row the object that has its key in that version, or -1: the key is in none of the
+  /// runs that were looked through, and may still be in others.
   let found: [Int64]
   let lookedThrough: [BlockReference]
   /// What the index knows those keys by.
@@ -40,8 +41,8 @@ final class SharedKeyView: @unchecked Sendable {
   }
 }
 
-/// A parser's look for its rows in the table, so that the writer need not: each key by itself, and, where rows of known keys
-/// replace what is there, whether there is anything to replace.
+/// A parser's look for its rows in the table, so that the writer need not: each key by itself, and,
+/// where rows of known keys replace what is there, whether there is anything to replace.
 ///
 /// Thread rule: confined; one for each parser thread.
 final class RowScout {

@@ -9,8 +9,9 @@ struct TableContents {
   let count: Int
   let source: any LeafSource
   private let notes: (String) -> [UInt8]?
-  /// What values of the columns look like, by the columns' numbers, as far as an earlier input of the same import has
-  /// found it out. Looking at the table for each of many inputs would take the longer the more there are.
+  /// What values of the columns look like, by the columns' numbers, as far as an earlier input of
+  /// the same import has found it out. Looking at the table for each of many inputs would take the
+  /// longer the more there are.
   private let seen: [UInt32: TypeSet]
 
   init(_ table: Table, seen: [UInt32: TypeSet] = [:]) {
@@ -38,8 +39,8 @@ struct TableContents {
 
   func note(_ name: String) -> [UInt8]? { notes(name) }
 
-  /// What a column's stored values look like, from its type. Of integers nobody looks whether there are larger ones than a double
-  /// holds: see `hasLargeIntegers`.
+  /// What a column's stored values look like, from its type. Of integers nobody looks whether there
+  /// are larger ones than a double holds: see `hasLargeIntegers`.
   func classes(ofColumn index: Int) throws -> TypeSet {
     let column = schema.columns[index]
     let known = seen[schema.columnIDs[index]]

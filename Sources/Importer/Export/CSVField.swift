@@ -34,8 +34,8 @@ enum CSVField {
 
   /// Copies a field that is not to be quoted.
   ///
-  /// - Precondition: 7 bytes behind `source`'s may be read, as of every span of a decoded column, and as many behind
-  ///   `target`'s be written.
+  /// - Precondition: 7 bytes behind `source`'s may be read, as of every span of a decoded column,
+  ///   and as many behind `target`'s be written.
   @inline(__always)
   static func copy(_ source: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer) {
     if count > 64 {
@@ -86,7 +86,8 @@ enum CSVField {
     while offset < count {
       let word = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       let differences = word ^ quotes
-      // A zero byte among them is a quote; bytes of 0x80 and more may be taken for one, which does no harm here.
+      // A zero byte among them is a quote; bytes of 0x80 and more may be taken for one, which does
+      // no harm here.
       let mayQuote =
         (differences &- 0x0101_0101_0101_0101) & ~differences & 0x8080_8080_8080_8080
       if mayQuote == 0 {

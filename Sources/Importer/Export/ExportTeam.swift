@@ -2,8 +2,9 @@ import Engine
 
 /// Threads that read and write the rows of leaves at once, for one export.
 ///
-/// The first thread walks the table, finds out which rows are wanted, and hands leaves to the others; when they have enough,
-/// it does their work. The calling thread takes what they wrote in the order of the table.
+/// The first thread walks the table, finds out which rows are wanted, and hands leaves to the
+/// others; when they have enough, it does their work. The calling thread takes what they wrote in
+/// the order of the table.
 ///
 /// Thread rule: one thread at a time.
 struct ExportTeam {

@@ -2,8 +2,9 @@ import Engine
 
 /// The bytes of rows that were written, used again for the next ones.
 ///
-/// Unsafe for speed: `reserve` gives room that is written with plain stores. There are always `slack` bytes behind it, so
-/// that whole words and blocks may be stored, or looked at, past its end.
+/// Unsafe for speed: `reserve` gives room that is written with plain stores. There are always
+/// `slack` bytes behind it, so that whole words and blocks may be stored, or looked at, past its
+/// end.
 ///
 /// Thread rule: one thread at a time; whoever hands it on does not use it any more.
 final class FormattedBytes: @unchecked Sendable {

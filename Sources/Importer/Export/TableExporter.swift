@@ -38,15 +38,17 @@ public struct TableExporter {
   /// CSV with a header, of all objects and columns.
   public init() {}
 
-  /// Threads that read and write rows at once, beside the calling one: as many as there are processors, up to 16.
+  /// Threads that read and write rows at once, beside the calling one: as many as there are
+  /// processors, up to 16.
   package var threads = min(System.processorCount, 16)
-  /// What the rows of a leaf may take in memory while they wait for their turn; others are written on the calling thread.
+  /// What the rows of a leaf may take in memory while they wait for their turn; others are written
+  /// on the calling thread.
   package var leafBytes = 16 << 20
 
   /// Writes the objects.
   ///
-  /// Threads of its own read the table, where it is large and the query does not sort; `write` is called on the
-  /// calling thread.
+  /// Threads of its own read the table, where it is large and the query does not sort; `write` is
+  /// called on the calling thread.
   ///
   /// - Parameters:
   ///   - table: whose objects are written.

@@ -37,8 +37,8 @@ package protocol ByteSource: AnyObject, Sendable {
 package protocol PositionedSource: Sendable {
   var name: String { get }
 
-  /// Reads `buffer.count` bytes from `offset` on and returns how many; fewer at the end, and where they cannot be
-  /// read: who reads on from there is told why.
+  /// Reads `buffer.count` bytes from `offset` on and returns how many; fewer at the end, and where
+  /// they cannot be read: who reads on from there is told why.
   func readAhead(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int
 }
 

@@ -78,8 +78,8 @@ final class BatchWriter {
     unfinished.flatMap {
       $0.line < 2
         ? nil
-        : "the last record, at line \($0.line), has no line end as the others do: the input may have been cut "
-          + "off; --require-final-newline refuses such an input"
+        : "the last record, at line \($0.line), has no line end as the others do: the input may have "
+          + "been cut off; --require-final-newline refuses such an input"
     }
   }
 

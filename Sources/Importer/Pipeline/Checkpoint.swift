@@ -66,12 +66,12 @@ extension Checkpoint {
   /// The same without the paths and without the checksums of rejects files.
   private static let earlierVersion: UInt8 = 3
 
-  /// - version 1 · number 4 · checkpoints, the newest last: name 8 · checksum 8 · options 8 · flags 1
-  ///   (1: complete, 2: ends with a reject) · then numbers of 7 bits a byte, the lowest first, the highest
-  ///   bit set in all bytes but the last: size + 1 or 0 · byte offset · line · records · rejected ·
-  ///   updated · skipped · unchanged · number of the rejects file · its length · length of the reasons · number of
-  ///   columns · then the checksum of both files 8 · a byte of classes for each column · the path's number of
-  ///   bytes, and they
+  /// - version 1 · number 4 · checkpoints, the newest last: name 8 · checksum 8 · options 8 · flags
+  ///   1 (1: complete, 2: ends with a reject) · then numbers of 7 bits a byte, the lowest first,
+  ///   the highest bit set in all bytes but the last: size + 1 or 0 · byte offset · line · records
+  ///   · rejected · updated · skipped · unchanged · number of the rejects file · its length ·
+  ///   length of the reasons · number of columns · then the checksum of both files 8 · a byte of
+  ///   classes for each column · the path's number of bytes, and they
   static func encode(_ checkpoints: [Checkpoint]) -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
     writer.append(version)

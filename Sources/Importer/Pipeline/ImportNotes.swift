@@ -6,8 +6,8 @@ package enum ImportNotes {
   ///
   /// A table that cannot be opened is passed over: the engine's own check says why.
   ///
-  /// - Parameter deep: whether what the notes say is compared too: inputs with the lists they stand in, and those
-  ///   that have moved to a companion with their keys.
+  /// - Parameter deep: whether what the notes say is compared too: inputs with the lists they stand
+  ///   in, and those that have moved to a companion with their keys.
   package static func problems(_ snapshot: Snapshot, deep: Bool = false) -> [String] {
     var problems: [String] = []
     for place in snapshot.tablePlaces {

@@ -1,7 +1,7 @@
 import Engine
 
-/// The transaction that an import writes in: one for each batch, or, when the old table is to stay until the new
-/// one is whole, one for all inputs.
+/// The transaction that an import writes in: one for each batch, or, when the old table is to stay
+/// until the new one is whole, one for all inputs.
 ///
 /// Thread rule: belongs to the writer's thread.
 final class ImportTransaction {

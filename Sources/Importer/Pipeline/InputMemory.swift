@@ -2,13 +2,13 @@ import Engine
 
 /// What a table remembers of the inputs that were imported into it, however many they are.
 ///
-/// The newest lie in two notes of the table; what there is no room for there goes into a companion table, where
-/// it is found by an index. So a commit costs the same whatever is remembered, and a table of one input has
-/// no companion.
+/// The newest lie in two notes of the table; what there is no room for there goes into a companion
+/// table, where it is found by an index. So a commit costs the same whatever is remembered, and a
+/// table of one input has no companion.
 ///
-/// The companion's keys are a letter and 16 hexadecimal digits: `b` and the checksum of a path for an input that
-/// goes on, `p` for one that came to its end, `c` with the checksum of the input's bytes and, behind a point,
-/// their number for the same one once more, to be found by its contents.
+/// The companion's keys are a letter and 16 hexadecimal digits: `b` and the checksum of a path for
+/// an input that goes on, `p` for one that came to its end, `c` with the checksum of the input's
+/// bytes and, behind a point, their number for the same one once more, to be found by its contents.
 ///
 /// Thread rule: confined.
 struct InputMemory {
@@ -122,8 +122,8 @@ struct InputMemory {
   }
 }
 
-/// What the notes of a table say that a transaction has read or written, so that the next one, which finds the very
-/// bytes, need not decode them again: every batch of an import asks for them.
+/// What the notes of a table say that a transaction has read or written, so that the next one,
+/// which finds the very bytes, need not decode them again: every batch of an import asks for them.
 ///
 /// Thread rule: belongs to the writer's thread.
 final class KnownNotes {
@@ -200,8 +200,8 @@ struct InputMemoryEditor {
   ///   - replaced: another one that it goes on from.
   ///   - isFirst: the first one of this run for the input: later ones need not look beyond the note of
   ///     inputs that go on.
-  ///   - keepsContents: an input that came to its end under this path, with other contents, is still to be found
-  ///     by them.
+  ///   - keepsContents: an input that came to its end under this path, with other contents, is
+  ///     still to be found by them.
   func store(
     _ own: Checkpoint, replacing replaced: Checkpoint?, isFirst: Bool, keepsContents: Bool
   ) throws {

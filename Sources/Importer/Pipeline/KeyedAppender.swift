@@ -98,8 +98,8 @@ final class KeyedAppender {
 
   // MARK: Keys
 
-  /// The objects that have the keys of some rows, or -1. Those that the parser has not found are looked up in what it has
-  /// not looked through.
+  /// The objects that have the keys of some rows, or -1. Those that the parser has not found are
+  /// looked up in what it has not looked through.
   private func find(
     _ range: Range<Int>, _ rows: KeyedRows, _ editor: TableEditor
   ) throws -> [Int64] {
@@ -134,7 +134,8 @@ final class KeyedAppender {
     return found
   }
 
-  /// Takes rows out that would change nothing of their objects, as far as the parser has found that out and it still holds.
+  /// Takes rows out that would change nothing of their objects, as far as the parser has found that
+  /// out and it still holds.
   private func leaveOutSame(
     _ known: inout [(row: Int, object: Int64)], _ rows: KeyedRows, _ editor: TableEditor
   ) {

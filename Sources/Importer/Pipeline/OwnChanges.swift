@@ -1,14 +1,15 @@
 import Engine
 
-/// What an import itself has done to objects since the versions that its parsers look at: as long as nobody else has
-/// written, their answers hold but for that.
+/// What an import itself has done to objects since the versions that its parsers look at: as long
+/// as nobody else has written, their answers hold but for that.
 ///
-/// An import never deletes an object and never changes its primary key, so a key that was found stays found. What it adds is in
-/// the index's newer runs; which objects it changes is noted here.
+/// An import never deletes an object and never changes its primary key, so a key that was found
+/// stays found. What it adds is in the index's newer runs; which objects it changes is noted here.
 ///
 /// Thread rule: belongs to the writer's thread.
 final class OwnChanges {
-  /// Nobody else has written since this version; nil: no version tells what is in the table, until the next commit.
+  /// Nobody else has written since this version; nil: no version tells what is in the table, until
+  /// the next commit.
   private var first: UInt64?
   /// What was changed since this version is in `changed`; nil: not all of it, until the next commit.
   private var noted: UInt64?
@@ -43,8 +44,8 @@ final class OwnChanges {
     }
   }
 
-  /// Whether keys that were found in a version still lead to the same objects, and other ones are in the table only if the
-  /// import has added them since.
+  /// Whether keys that were found in a version still lead to the same objects, and other ones are
+  /// in the table only if the import has added them since.
   func hold(since version: UInt64) -> Bool { first.map { $0 <= version } ?? false }
 
   /// Whether an object is as it was in a version since which `hold` says true.

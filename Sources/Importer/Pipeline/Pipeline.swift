@@ -1,7 +1,7 @@
 import Engine
 
-/// Reader thread → parser threads → bounded queue → the calling thread, the import's only writer, for one input. With many
-/// parsers, threads that read ahead stand before the reader (`ReadAhead`).
+/// Reader thread → parser threads → bounded queue → the calling thread, the import's only writer,
+/// for one input. With many parsers, threads that read ahead stand before the reader (`ReadAhead`).
 ///
 /// Thread rule: `run` is called on the writer's thread; it returns when the other threads are done with the
 /// input. One thread writes all inputs, so that a transaction may go on from one to the next.
@@ -10,8 +10,9 @@ enum Pipeline {
   /// ones, twelve took 30 MB more memory and no less time with one or two parsers.
   static func bytesInFlight(parsers: Int) -> Int { max(4 << 20, parsers * (3 << 19)) }
 
-  /// Threads that read ahead and scan. One thread that does it all keeps up with about five parsers, and takes a tenth
-  /// less processor time; a scan takes less than a quarter of the time of a parser's work, whatever the input.
+  /// Threads that read ahead and scan. One thread that does it all keeps up with about five
+  /// parsers, and takes a tenth less processor time; a scan takes less than a quarter of the time
+  /// of a parser's work, whatever the input.
   static func readers(parsers: Int) -> Int { parsers < 6 ? 0 : max(2, parsers / 4) }
 
   /// - Parameters:

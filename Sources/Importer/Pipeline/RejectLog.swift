@@ -3,8 +3,8 @@ import Engine
 /// Where rejected records go: the original bytes to one file, the reasons, a JSON object a line, to
 /// another beside it. Both are created with the first reject.
 ///
-/// The bytes reach the files before the batch they belong to is committed, and the checkpoint says which files
-/// they are and how long: an import that goes on cuts them back to what was committed.
+/// The bytes reach the files before the batch they belong to is committed, and the checkpoint says
+/// which files they are and how long: an import that goes on cuts them back to what was committed.
 ///
 /// Thread rule: used by the writer's thread only.
 final class RejectLog {
@@ -82,8 +82,8 @@ final class RejectLog {
   /// - Parameters:
   ///   - input: how the reasons name the input.
   ///   - record: the last record of it that was committed.
-  /// - Returns: false when the files are not as they were left, or somebody else's rejects follow. They are not
-  ///   touched then.
+  /// - Returns: false when the files are not as they were left, or somebody else's rejects follow.
+  ///   They are not touched then.
   /// - Throws: `SystemError`.
   func goOn(at place: RejectPlace, input: String, after record: Int) throws -> Bool {
     let (path, reasonsPath) = (

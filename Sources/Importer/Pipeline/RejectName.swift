@@ -3,8 +3,8 @@ import Engine
 /// The names that an import's rejects may go to: `x.rejects.csv`, `x.rejects.2.csv`, and so on, each with its
 /// reasons beside it.
 ///
-/// What has such a name already is another import's, or not ours at all: a new file takes the first number that
-/// is free.
+/// What has such a name already is another import's, or not ours at all: a new file takes the first
+/// number that is free.
 struct RejectName: Hashable, Sendable {
   /// The first of the names.
   let base: String

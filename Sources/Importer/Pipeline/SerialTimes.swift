@@ -1,7 +1,7 @@
 import Engine
 
-/// Processor time of what only one thread of an import can do at a time: with enough parsers, these set its speed.
-/// Waiting does not count.
+/// Processor time of what only one thread of an import can do at a time: with enough parsers, these
+/// set its speed. Waiting does not count.
 ///
 /// Thread rule: any thread.
 final class SerialTimes: @unchecked Sendable {

@@ -11,7 +11,8 @@ import Engine
 final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable {
   // @unchecked: everything is guarded by `lock`.
   private let lock: Lock
-  /// What the reader, the parsers and the writer wait for: each is woken for what it can go on with, and no other.
+  /// What the reader, the parsers and the writer wait for: each is woken for what it can go on
+  /// with, and no other.
   private let roomIsFree: Lock.Condition
   private let inputWaits: Lock.Condition
   private let resultIsNext: Lock.Condition

@@ -1,7 +1,8 @@
 import Engine
 
-/// The reader's and the parsers' threads of an import, or those of an export: started when the first input needs them, kept for the
-/// inputs that follow, so that ten thousand small files do not start ten thousand times as many threads.
+/// The reader's and the parsers' threads of an import, or those of an export: started when the
+/// first input needs them, kept for the inputs that follow, so that ten thousand small files do not
+/// start ten thousand times as many threads.
 ///
 /// Thread rule: used by the writer's thread only.
 final class PipelineThreads {
@@ -26,7 +27,8 @@ final class PipelineThreads {
     }
   }
 
-  /// Runs `work` on `count` threads at once, each with its number from 0, and `meanwhile` on the calling thread.
+  /// Runs `work` on `count` threads at once, each with its number from 0, and `meanwhile` on the
+  /// calling thread.
   ///
   /// Returns when all have returned: `meanwhile` sees to it, on every way out, that they do.
   ///

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Command
 
-/// What takes the place of another file is on the disk before it does, and the folder's entry after that: a power
-/// cut leaves the one or the other, whole.
+/// What takes the place of another file is on the disk before it does, and the folder's entry after
+/// that: a power cut leaves the one or the other, whole.
 @Suite struct OutputOrderTests {
   private enum Call: Equatable {
     case flush(String)

@@ -3,8 +3,8 @@ import Foundation
 import Testing
 import TestSupport
 
-/// `sheaf export --salvage`: after damage to a block of any kind, the rows that come are exactly those that do not lie
-/// below it, and the ranges that are told are exactly the others.
+/// `sheaf export --salvage`: after damage to a block of any kind, the rows that come are exactly
+/// those that do not lie below it, and the ranges that are told are exactly the others.
 @Suite("Salvage")
 struct SalvageTests {
   private static let rowCount = 4000

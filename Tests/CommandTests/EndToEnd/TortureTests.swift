@@ -10,7 +10,8 @@ import Testing
   import Glibc
 #endif
 
-/// `sheaf torture`, as a person runs it: for a short time, on a disk that keeps its promises, and on one that does not.
+/// `sheaf torture`, as a person runs it: for a short time, on a disk that keeps its promises, and
+/// on one that does not.
 @Suite struct TortureTests {
   @Test func aDiskThatHolds() throws {
     let bench = try Workbench()
@@ -133,7 +134,7 @@ import Testing
       let process = try SheafProcess([
         "torture", "--in", bench.path(""), "--seconds", "600", "--seed", "4",
       ])
-      let child = "\(TuneChild.word) \(process.identifier) "
+      let child = "\(ChildWord.first) \(process.identifier) "
       func children() throws -> [Int32] {
         try System.names(in: "/proc").compactMap { Int32($0) }.filter {
           (try? System.textFile("/proc/\($0)/cmdline"))?.split(separator: "\0").joined(

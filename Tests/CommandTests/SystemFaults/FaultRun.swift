@@ -195,7 +195,8 @@ final class FaultStage {
     }
     switch call.kind {
     case .open, .stat, .path, .folder, .space, .access, .lock:
-      // What cannot be looked at or opened is an input that cannot be read, or an output that cannot be created.
+      // What cannot be looked at or opened is an input that cannot be read, or an output that
+      // cannot be created.
       return [66, 73, 74]
     // What lies in an output's place is looked into before it may be replaced.
     case .read: return [66, 73, 74]

@@ -5,8 +5,9 @@ import Testing
 
 @testable import Command
 
-/// Whole commands in which one call of the operating system fails, or is cut short, or is the last: they end by
-/// themselves, with the status and the words of the contract; what was there is there; and the same command goes on.
+/// Whole commands in which one call of the operating system fails, or is cut short, or is the last:
+/// they end by themselves, with the status and the words of the contract; what was there is there;
+/// and the same command goes on.
 @Suite(.timeLimit(.minutes(600))) struct SystemFaultTests {
   private static let seed =
     ProcessInfo.processInfo.environment["SHEAF_FAULT_SEED"].flatMap { UInt64($0) }
@@ -17,7 +18,8 @@ import Testing
     Int($0)
   }
 
-  /// With `SHEAF_LONG=1` each call in each way; else a few, or `SHEAF_FAULT_RUNS`, chosen by `SHEAF_FAULT_SEED`.
+  /// With `SHEAF_LONG=1` each call in each way; else a few, or `SHEAF_FAULT_RUNS`, chosen by
+  /// `SHEAF_FAULT_SEED`.
   @Test(arguments: FaultScenario.all)
   func eachCallFails(scenario: FaultScenario) throws {
     let stage = try FaultStage(scenario)

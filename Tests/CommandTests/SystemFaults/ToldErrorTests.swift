@@ -4,8 +4,9 @@ import Testing
 
 @testable import Command
 
-/// Errors that must not be taken for an answer: that nothing is there, that a file is no database, that there is no link. Each call
-/// of a kind fails in turn, and what the answer protects is as it was.
+/// Errors that must not be taken for an answer: that nothing is there, that a file is no database,
+/// that there is no link. Each call of a kind fails in turn, and what the answer protects is as it
+/// was.
 @Suite struct ToldErrorTests {
   /// Runs a command once for each of its calls of some kinds, with that call failing.
   ///
@@ -187,8 +188,8 @@ import Testing
     }
   }
 
-  /// A job on a file that cannot be looked at began again and again, without a pause and without an end; a thread that could not be
-  /// told to end was waited for.
+  /// A job on a file that cannot be looked at began again and again, without a pause and without an
+  /// end; a thread that could not be told to end was waited for.
   @Test(arguments: ["stat", "write"]) func failuresThatStay(kind: String) throws {
     let bench = try Workbench()
     try database(bench)

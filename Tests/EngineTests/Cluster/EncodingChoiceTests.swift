@@ -48,7 +48,8 @@ import TestSupport
     #expect(sizes[1] < sizes[0] + 60)
   }
 
-  /// Wherever nulls stand, they take a mark each, and change neither bounds nor differences nor who is an exception.
+  /// Wherever nulls stand, they take a mark each, and change neither bounds nor differences nor who
+  /// is an exception.
   @Test func nullsTakeTheirMarks() throws {
     func size(_ column: [Spelling]) throws -> Int {
       try encode([column], with: ClusterBuilder()).columns[0].byteCount

@@ -1,7 +1,7 @@
 @testable import Engine
 
-/// Passes everything on to another storage until an operation of a chosen number, which fails, or with which its
-/// process dies.
+/// Passes everything on to another storage until an operation of a chosen number, which fails, or
+/// with which its process dies.
 ///
 /// Thread rule: any thread.
 final class FailingStorage: Storage, @unchecked Sendable {
@@ -49,8 +49,8 @@ final class FailingStorage: Storage, @unchecked Sendable {
     }
   }
 
-  /// Has the process of whoever uses this storage end with the `number`-th operation from now on: nothing that it does
-  /// from there on gets through.
+  /// Has the process of whoever uses this storage end with the `number`-th operation from now on:
+  /// nothing that it does from there on gets through.
   func die(after number: Int) {
     fail(after: number, code: 5)
     lock.withLock { isMortal = true }

@@ -56,7 +56,8 @@ final class Journal {
 
   /// Goes on with what is there: what others have done, alive or dead.
   ///
-  /// - Parameter contents: what they may have done since this handle opened the file; nil: it has just done so.
+  /// - Parameter contents: what they may have done since this handle opened the file; nil: it has
+  ///   just done so.
   func takeOver(_ contents: [(Model, UInt64)]? = nil) throws {
     if let contents {
       self.contents = contents

@@ -45,7 +45,8 @@ struct Model: Sendable, Equatable {
     }
   }
 
-  /// Has the next keys be those that a handle would give now, where nobody knows how far a failed transaction came.
+  /// Has the next keys be those that a handle would give now, where nobody knows how far a failed
+  /// transaction came.
   mutating func learnNextKeys(_ database: Database) throws {
     let transaction = try database.beginWrite()
     for name in tables.keys {

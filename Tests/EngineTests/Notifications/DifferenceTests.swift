@@ -322,8 +322,8 @@ struct DifferenceTests {
     let grown = try TableDifference(from: new, to: last)
     #expect(grown.modified.isEmpty)
     #expect(grown.inserted.map(\.position) == [100_000])
-    // The changed leaf, old and new, and, where the last ones of the old version were joined, up to four of each of three
-    // sizes, the one that they are now, and the new last one.
+    // The changed leaf, old and new, and, where the last ones of the old version were joined, up to
+    // four of each of three sizes, the one that they are now, and the new last one.
     #expect(grown.cost.leavesOpened <= 16)
   }
 }

@@ -31,7 +31,8 @@ import Testing
     return found
   }
 
-  /// What an input may ask for: the keys of the objects in their order with some left out, put in or moved; any; new ones.
+  /// What an input may ask for: the keys of the objects in their order with some left out, put in
+  /// or moved; any; new ones.
   private static func wanted(_ present: [String], _ random: inout SplitMix64) -> [String?] {
     var keys: [String?] = []
     if !present.isEmpty, random.next() % 4 > 0 {

@@ -17,7 +17,8 @@ import Testing
     Column("id", .text), Column("n", .int), Column("few", .text), Column("d", .double),
   ]
 
-  /// Lists of objects, not descending: of neighbours, of a few far apart, of some that are not there, and all of these.
+  /// Lists of objects, not descending: of neighbours, of a few far apart, of some that are not
+  /// there, and all of these.
   private static func objects(_ count: Int64, _ random: inout SplitMix64) -> [Int64] {
     var objects: [Int64] = []
     var next = Int64.random(in: 1...count, using: &random)

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Engine
 
-/// A column of doubles takes whole numbers that a double holds exactly, as that double, wherever values go in;
-/// a larger one is refused, never rounded.
+/// A column of doubles takes whole numbers that a double holds exactly, as that double, wherever
+/// values go in; a larger one is refused, never rounded.
 @Suite("Whole numbers in columns of doubles")
 struct WholeNumberTests {
   private let largest: Int64 = 1 << 53

@@ -104,7 +104,7 @@ struct SchemaModelTests {
 
   /// Where the writer's map of pages, kept from commit to commit, differs from what the file reaches.
   static func spaceDifference(_ database: Database, _ snapshot: Snapshot) throws -> String? {
-    guard let space = database.space, space.version == snapshot.version else { return nil }
+    guard let space = database.memory.space, space.version == snapshot.version else { return nil }
     let believed = space.pageCount - space.freePageCount - space.pinnedPageCount
     var pages: Set<Int> = [0, 1]
     try VersionRoots(snapshot.record, snapshot.blocks).forEachBlock(snapshot.blocks) {

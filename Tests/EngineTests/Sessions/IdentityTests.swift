@@ -93,7 +93,8 @@ struct IdentityTests {
     #expect(try session.objects("t").firstIndex(of: draft) == nil)
     #expect(try session.objects("t").firstIndex(of: other) == 1)
     #expect(try database.check().isSound)
-    // Nor does another handle, also of a table that was deleted in the transaction; changes alone write the number.
+    // Nor does another handle, also of a table that was deleted in the transaction; changes alone
+    // write the number.
     try session.beginWrite()
     let second = try session.insert(["a": .int(5)], into: "t")
     try session.delete(session.objects("t"))

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Importer
 
-/// Types that a program has declared stay when objects are imported, also into an empty table; what does not fit is
-/// rejected. Types that an import has guessed may be guessed anew.
+/// Types that a program has declared stay when objects are imported, also into an empty table; what
+/// does not fit is rejected. Types that an import has guessed may be guessed anew.
 @Suite("Imports into tables with declared types")
 struct DeclaredTypeTests {
   private static let schema = Schema(

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Importer
 
-/// What an earlier version of Sheaf remembered of its imports, in notes of version 3: without the paths and without
-/// the numbers and checksums of rejects files, all inputs in one note.
+/// What an earlier version of Sheaf remembered of its imports, in notes of version 3: without the
+/// paths and without the numbers and checksums of rejects files, all inputs in one note.
 @Suite struct EarlierNotesTests {
   private static func earlier(_ checkpoints: [Checkpoint]) -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
@@ -125,8 +125,8 @@ import Testing
     try folder.expectSound()
   }
 
-  /// An import that was interrupted under the earlier version goes on where it stopped; its rejects go on in a
-  /// file of their own, as nothing vouches for what is in the first.
+  /// An import that was interrupted under the earlier version goes on where it stopped; its rejects
+  /// go on in a file of their own, as nothing vouches for what is in the first.
   @Test func goesOn() throws {
     let folder = try ImportFolder()
     let csv =

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Importer
 
-/// What exports write, on one thread and on several, compared with what is written field by field and byte by byte.
+/// What exports write, on one thread and on several, compared with what is written field by field
+/// and byte by byte.
 @Suite struct ExportTests {
   private static let columns = [
     Column("text", .text), Column("few, \"odd\"", .text), Column("int", .int),

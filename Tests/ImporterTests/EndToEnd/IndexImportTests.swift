@@ -79,8 +79,8 @@ import TestSupport
     }
   }
 
-  /// The primary key's index says which objects have a value, as a look at each object does: in a version, and in a
-  /// transaction that has changed them.
+  /// The primary key's index says which objects have a value, as a look at each object does: in a
+  /// version, and in a transaction that has changed them.
   @Test(arguments: Keys.allCases)
   private func primaryKeysAreFound(keys: Keys) throws {
     let folder = try ImportFolder()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Importer
 
-/// Imports whose parsers look their rows up in the table, against imports whose writer does so alone: the same rows,
-/// rejects and counts, whatever happens in between.
+/// Imports whose parsers look their rows up in the table, against imports whose writer does so
+/// alone: the same rows, rejects and counts, whatever happens in between.
 @Suite struct LookingAheadTests {
   /// One import of a history.
   private struct Step {

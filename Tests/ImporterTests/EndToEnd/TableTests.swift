@@ -110,7 +110,8 @@ import Testing
 
   private static let threeRows = "a,b\n1,x\n2,y\n3,z\n"
 
-  /// Imports three rows, one a batch, while another handle changes the table behind the first one, and expects it to end.
+  /// Imports three rows, one a batch, while another handle changes the table behind the first one,
+  /// and expects it to end.
   private func expectDisturbance(
     of folder: ImportFolder, by change: @escaping @Sendable (Database) throws -> Void
   ) throws {
@@ -139,7 +140,8 @@ import Testing
     #expect(text.contains("table 't' was changed by somebody else during the import"), "\(text)")
   }
 
-  /// Where somebody has begun the table anew between two batches, the rest of an input is no table of its own.
+  /// Where somebody has begun the table anew between two batches, the rest of an input is no table
+  /// of its own.
   @Test func beginningsOfOthersBetweenBatches() throws {
     let folder = try ImportFolder()
     try expectDisturbance(

@@ -58,8 +58,8 @@ import TestSupport
     #expect(late.columns[0].nulls == 1499)
   }
 
-  /// Whether a column that gets doubles becomes one of them depends on integers that came long before, which nobody looks for
-  /// until then.
+  /// Whether a column that gets doubles becomes one of them depends on integers that came long
+  /// before, which nobody looks for until then.
   @Test(arguments: ["9007199254740993", "9007199254740992"], [ConflictPolicy.error, .update])
   func doublesAfterIntegers(integer: String, policy: ConflictPolicy) throws {
     let type = integer.hasSuffix("3") ? "text" : "double"

@@ -1,0 +1,109 @@
+import Engine
+import Importer
+
+/// From the words of a command line to the options of the library.
+extension ImportCommand {
+  /// What was asked for, as the library takes it.
+  static func options(_ arguments: ParsedArguments) throws -> ImportOptions {
+    var options = ImportOptions(
+      inputs: arguments.positionals, database: try arguments.required(into))
+    options.table = try arguments.value(table)
+    options.key = try arguments.value(key)
+    options.conflictPolicy = try arguments.required(onConflict)
+    options.batchSize =
+      switch try arguments.value(batchSize) {
+      case nil: nil
+      case .all: .all
+      case .count(let count): .records(count)
+      }
+    if let count = try arguments.value(parsers) {
+      // More would only take turns, each with memory of its own.
+      options.parsers = min(count, max(2, System.processorCount))
+    }
+    // For measuring on machines with few cores.
+    if let readers = System.environment("SHEAF_READERS").flatMap({ Int($0) }) {
+      options.readers = min(max(0, readers), ImportOptions.mostThreads)
+    }
+    options.queue = try arguments.required(queue)
+    options.durability = try arguments.required(durability)
+    try readDialect(arguments, &options)
+    try readColumns(arguments, &options)
+    options.requiresFinalNewline = arguments.isSet(requireFinalNewline)
+    options.limit = try arguments.value(limit)
+    options.ragged = try arguments.required(ragged)
+    options.rejects = try arguments.value(rejects)
+    options.maxRejects =
+      switch try arguments.required(maxRejects) {
+      case .unlimited: .unlimited
+      case .count(let count): .count(count)
+      case .percent(let percent): .share(percent.value / 100)
+      }
+    options.resume = arguments.isSet(resume)
+    options.wait = Double(try arguments.required(CommonOptions.wait))
+    options.sameInput = try arguments.required(sameInput)
+    options.truncate = arguments.isSet(truncate)
+    options.allowsEmpty = arguments.isSet(allowEmpty)
+    options.dryRun = arguments.isSet(dryRun)
+    options.compaction.mode = try arguments.required(compact)
+    options.compaction.above = try arguments.required(compactAbove)
+    options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100
+    return options
+  }
+
+  /// How the input is spelled.
+  private static func readDialect(
+    _ arguments: ParsedArguments, _ options: inout ImportOptions
+  ) throws {
+    options.delimiter = try arguments.value(delimiter)
+    if arguments.isGiven(quote) { options.quote = try arguments.value(quote) }
+    if arguments.isGiven(escape) { options.escape = try arguments.value(escape) }
+    options.comment = try arguments.value(comment)
+    options.skipLines = try arguments.value(skipLines)
+    options.encoding = try arguments.value(encoding)
+    options.header =
+      switch try arguments.value(header) {
+      case nil: .sniffed
+      case .firstRecord: .firstRecord
+      case .absent: .absent
+      case .names(let names): .names(try unrepeated(names, header))
+      }
+  }
+
+  /// Which columns there are, and how their values are read.
+  private static func readColumns(
+    _ arguments: ParsedArguments, _ options: inout ImportOptions
+  ) throws {
+    options.types =
+      switch try arguments.required(types) {
+      case .infer: .infer
+      case .text: .text
+      case .named(let types):
+        .named(
+          Dictionary(
+            uniqueKeysWithValues: zip(
+              try unrepeated(types.map(\.column), Self.types), types.map(\.type))))
+      }
+    options.nulls = try arguments.values(null)
+    options.dateFormats = try arguments.values(dateFormat)
+    options.decimalMark = try arguments.value(decimal)
+    options.thousandsSeparator = try arguments.value(thousands) ?? nil
+    options.columns = try arguments.value(columns)
+    for renamed in try arguments.values(rename).joined() {
+      guard options.renames.updateValue(renamed.new, forKey: renamed.old) == nil else {
+        throw CommandError(.usage, "--rename names '\(renamed.old)' twice")
+      }
+    }
+    options.newColumns = arguments.isSet(newColumns)
+  }
+
+  /// The names, each of which may be there once.
+  private static func unrepeated(_ names: [String], _ option: some OptionEntry)
+    throws(CommandError) -> [String]
+  {
+    var seen = Set<String>()
+    for name in names where !seen.insert(name).inserted {
+      throw .usage("--\(option.name) names '\(name)' twice")
+    }
+    return names
+  }
+}

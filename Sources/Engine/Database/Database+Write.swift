@@ -1,0 +1,43 @@
+/// Write transactions.
+extension Database {
+  /// Begins a write transaction, waiting for those who asked before.
+  ///
+  /// - Throws: `EngineError.nestedTransaction` when this thread has one open on this file,
+  ///   `.poisoned`, `.readOnly`, `.closed`, `.system`, `.damaged`.
+  public func beginWrite() throws -> WriteTransaction {
+    WriteTransaction(state: try TransactionState(self))
+  }
+
+  /// Runs `body` in a write transaction and commits it; an error thrown by `body` rolls everything
+  /// back and is thrown on.
+  ///
+  /// - Throws: what `beginWrite`, `commit` and `body` throw.
+  @discardableResult
+  public func write<Result>(
+    durability: Durability? = nil, _ body: (borrowing WriteTransaction) throws -> Result
+  ) throws -> Result {
+    let transaction = try beginWrite()
+    let result = try body(transaction)
+    try transaction.commit(durability: durability)
+    return result
+  }
+}
+
+extension Database: TransactionHost {
+  var settings: TransactionSettings {
+    TransactionSettings(
+      isReadOnly: options.access == .readOnly, durability: options.durability,
+      schemaVersion: options.schema?.version, limits: options.limits,
+      indexLimits: options.indexLimits, isWrongOnPurpose: options.isWrongOnPurpose)
+  }
+
+  var lockFile: FileIdentity { coordination.identity }
+  var given: GivenNumbers? { lock.withLock { shared.given } }
+  var othersWait: Bool { queue.othersWait }
+
+  func takeTurn() throws -> WriterQueue.Turn { try enterQueue() }
+  func leave(_ turn: WriterQueue.Turn) { queue.leave(turn) }
+
+  func noteWritten(bytes: Int) { lock.withLock { shared.bytesWritten += bytes } }
+  func noteCommit() { lock.withLock { shared.hasWritten = true } }
+}

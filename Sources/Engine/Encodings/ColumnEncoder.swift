@@ -1,0 +1,340 @@
+/// Encodes one column after the other: looks at the spellings, picks the encoding that takes the
+/// fewest bytes, and writes the segment.
+///
+/// A column of equal spellings is constant. Otherwise candidates are sized without being built. A
+/// typed encoding (integers, decimals, dates, date-times, doubles) is one when at most 1 of 16
+/// spellings would be an exception. Its size bounds the dictionary, which is given up as soon as it
+/// cannot be smaller. Text that is left over is compressed where that pays. The order of the
+/// comparisons makes ties go to the simpler encoding.
+///
+/// What is chosen depends on the column alone, never on those encoded before.
+///
+/// Thread rule: confined; one for each thread. Its memory is kept from column to column.
+struct ColumnEncoder: ~Copyable {
+  private let effort: EncodingEffort
+  private var spans = Scratch<TextSpan>()
+  private var numbers = Scratch<Int64>()
+  private var scales = Scratch<UInt8>()
+  private var trimmedNumbers = Scratch<Int64>()
+  private var trimmedScales = Scratch<UInt8>()
+  private var scaleSummaries = Scratch<TypedScan.ScaleSummary>(capacity: 256)
+  private var exceptions = Scratch<UInt32>()
+  private var histogram = FrameHistogram()
+  private var dictionary = DictionaryBuilder()
+  private var codedRoom = CodedPlan.Room()
+  private var compressed = CompressedStrings()
+
+  init(effort: EncodingEffort) { self.effort = effort }
+
+  /// What was written, for the directory.
+  struct Segment: Sendable {
+    var encoding: ColumnEncoding
+    var flags: SegmentFlags
+    var statistics: ColumnStatistics
+    var nullCount: Int
+    var observation: TypeObservation
+    /// The style that every spelling is a date in, where it was found.
+    var dateStyle: DateStyle?
+  }
+
+  private enum Choice {
+    case typed(TypedPlan)
+    case doubles(PackedStringsPlan)
+    case dictionary(DictionaryPlan, areCompressed: Bool)
+    case packedText(areCompressed: Bool)
+  }
+
+  /// Appends the segment of one column of a row-major span matrix to `output`.
+  mutating func encode(
+    _ matrix: ColumnMatrix, rowCount: Int, into output: inout OutputBuffer
+  ) throws(SpanOutside) -> Segment {
+    let column = try GatheredColumn(
+      arena: matrix.arena, matrix: matrix.spans, column: matrix.column, stride: matrix.stride,
+      rowCount: rowCount, scratch: spans.reserve(rowCount))
+    if ConstantEncoding.fits(column) { return writeConstant(column, into: &output) }
+
+    let rows = exceptions.reserve(rowCount)
+    let values = numbers.reserve(rowCount)
+    let (scan, mayBeNumbers) = TypedScan.scan(
+      column,
+      TypedScan.Room(
+        numbers: values, scales: scales.reserve(rowCount), scaleSummaries: scaleSummaries.pointer))
+    var choice = Choice.packedText(areCompressed: false)
+    var size = PackedTextEncoding.size(column)
+    if let scan {
+      if let plan = typedPlan(column, scan), plan.size <= size {
+        choice = .typed(plan)
+        size = plan.size
+      }
+    } else if mayBeNumbers,
+      let misfits = DoubleEncoding.scan(column, numbers: values, exceptions: rows)
+    {
+      let doubles = DoubleEncoding.size(column, exceptions: misfits)
+      if doubles <= size {
+        choice = .doubles(misfits)
+        size = doubles
+      }
+    }
+    let distinct = dictionary.build(
+      column, scan, limit: size &* compressionRatio(choice), effort: effort)
+    chooseStrings(column, distinct, &choice, &size)
+
+    let observation = observe(column, scan, distinct)
+    let statistics = statistics(column, scan, distinct, observation)
+    var segment = Segment(
+      encoding: .packedText, flags: [], statistics: statistics, nullCount: column.nullCount,
+      observation: observation)
+    if let scan, scan.misfits == 0, case .dates(let style) = scan.kind { segment.dateStyle = style }
+    switch choice {
+    case .typed(let plan):
+      segment.encoding = plan.encoding
+      segment.flags = plan.write(column, exceptions: rows, into: &output)
+    case .doubles(let misfits):
+      segment.encoding = .doubles
+      segment.flags = RowMarks.write(
+        column, exceptions: rows, count: misfits.count, into: &output)
+      BitPacking.pack(count: rowCount, width: 64, into: &output) {
+        UInt64(bitPattern: values[$0])
+      }
+    case .dictionary(let plan, let areCompressed):
+      segment.encoding = .dictionary
+      segment.flags = plan.write(column, into: &output) { output in
+        if areCompressed { compressed.write(into: &output) }
+        return areCompressed
+      }
+    case .packedText(let areCompressed):
+      segment.encoding = areCompressed ? .symbolText : .packedText
+      segment.flags = RowMarks.write(
+        column, exceptions: compressed.exceptionRows,
+        count: areCompressed ? compressed.exceptions.count : 0, into: &output)
+      if areCompressed {
+        compressed.write(into: &output)
+      } else {
+        PackedTextEncoding.write(column, into: &output)
+      }
+    }
+    return segment
+  }
+
+  private mutating func typedPlan(_ column: GatheredColumn, _ scan: TypedScan) -> TypedPlan? {
+    let trimmed = TypedScan(
+      kind: .decimals,
+      TypedScan.Room(
+        numbers: trimmedNumbers.reserve(column.rowCount),
+        scales: trimmedScales.reserve(column.rowCount), scaleSummaries: scaleSummaries.pointer))
+    return TypedPlan(column, scan, trimmed: trimmed, effort: effort, histogram: &histogram)
+  }
+
+  /// How many times smaller strings may become by compression than they are.
+  ///
+  /// What is stored as numbers never becomes smaller as text: digits take more than three bits each.
+  private func compressionRatio(_ choice: Choice) -> Int {
+    if case .packedText = choice, effort == .thorough { return 4 }
+    return 1
+  }
+
+  /// Compares what was chosen with a dictionary, and with compressed strings.
+  private mutating func chooseStrings(
+    _ column: GatheredColumn, _ distinct: DictionaryBuilder.Result?, _ choice: inout Choice,
+    _ size: inout Int
+  ) {
+    let ratio = compressionRatio(choice)
+    var plan: DictionaryPlan?
+    if let distinct {
+      plan = DictionaryPlan(column, distinct, effort: effort, room: &codedRoom)
+    }
+    // Of the text encodings, the one that is smaller uncompressed is taken to be so compressed.
+    let usesDictionary = plan.map { $0.size < PackedTextEncoding.size(column) } ?? false
+    guard let plan, usesDictionary else {
+      return chooseText(column, ratio: ratio, &choice, &size)
+    }
+    guard chooseEntries(column, plan, ratio: ratio, &choice, &size) else { return }
+    // Entries are never exceptions: a few unlike the others must not cost all of them their digits.
+    chooseText(column, ratio: 4, &choice, &size)
+    if case .dictionary(_, areCompressed: true) = choice {
+      _ = compress(column, plan.dictionary.strings, mostExceptions: 0, { plan.span($0) })
+    }
+  }
+
+  /// - Returns: true when most of the entries have the digits of the others.
+  private mutating func chooseEntries(
+    _ column: GatheredColumn, _ plan: DictionaryPlan, ratio: Int, _ choice: inout Choice,
+    _ size: inout Int
+  ) -> Bool {
+    if plan.size < size {
+      choice = .dictionary(plan, areCompressed: false)
+      size = plan.size
+    }
+    let strings = plan.dictionary.strings
+    guard plan.indexSize < size, strings.total / ratio < size else { return false }
+    if compress(column, strings, mostExceptions: 0, { plan.span($0) }) {
+      let bytes = plan.indexSize &+ compressed.size
+      if bytes < size {
+        choice = .dictionary(plan, areCompressed: true)
+        size = bytes
+      }
+    }
+    return compressed.areNearlyDigits
+  }
+
+  private mutating func chooseText(
+    _ column: GatheredColumn, ratio: Int, _ choice: inout Choice, _ size: inout Int
+  ) {
+    let text = PackedTextEncoding.plan(column)
+    let most = column.maximumExceptions
+    guard text.total / ratio < size,
+      compress(column, text, mostExceptions: most, { column.spans[$0] })
+    else { return }
+    let bytes = RowMarks.size(column, exceptions: compressed.exceptions) &+ compressed.size
+    if bytes < size {
+      choice = .packedText(areCompressed: true)
+      size = bytes
+    }
+  }
+
+  private mutating func compress(
+    _ column: GatheredColumn, _ strings: PackedStringsPlan, mostExceptions: Int,
+    _ span: (Int) -> TextSpan
+  ) -> Bool {
+    compressed.compress(
+      column, strings, effort: effort, mostExceptions: mostExceptions, span: span)
+  }
+
+  private func writeConstant(
+    _ column: GatheredColumn, into output: inout OutputBuffer
+  ) -> Segment {
+    var observation = TypeObservation()
+    var collector = StatisticsCollector(.none)
+    if column.valueCount > 0 {
+      let spelling = column.spelling(0)
+      observation.insert(SpellingClass.classify(spelling), row: 0)
+      collector = StatisticsCollector(ColumnStatistics.kind(observation.classes))
+      _ = collector.add(spelling)
+    }
+    ConstantEncoding.write(column, into: &output)
+    return Segment(
+      encoding: .constant, flags: [], statistics: collector.result, nullCount: column.nullCount,
+      observation: observation)
+  }
+
+  // MARK: What the spellings look like
+
+  /// Classifies each distinct spelling once where they are known.
+  private func observe(
+    _ column: GatheredColumn, _ scan: TypedScan?, _ distinct: DictionaryBuilder.Result?
+  ) -> TypeObservation {
+    var observation = TypeObservation()
+    if let scan {
+      if scan.insertClassesOfScales(column, into: &observation) { return observation }
+      for row in 0..<column.rowCount {
+        let mark = scan.scales[row]
+        if mark == TypedScan.null { continue }
+        let type =
+          mark == TypedScan.misfit
+          ? SpellingClass.classify(column.spelling(row)) : scan.typeClass(row)
+        if !observation.classes.contains(type) { observation.insert(type, row: row) }
+      }
+    } else if let distinct {
+      for index in 0..<distinct.strings.count {
+        let entry = distinct.entries[index]
+        let type = SpellingClass.classify(column.spelling(entry.span))
+        if !observation.classes.contains(type) {
+          observation.insert(type, row: Int(entry.firstRow))
+        }
+      }
+    } else {
+      for row in 0..<column.rowCount where !column.isNull(row) {
+        let type = SpellingClass.classify(column.spelling(row))
+        if !observation.classes.contains(type) { observation.insert(type, row: row) }
+      }
+    }
+    return observation
+  }
+
+  private func statistics(
+    _ column: GatheredColumn, _ scan: TypedScan?, _ distinct: DictionaryBuilder.Result?,
+    _ observation: TypeObservation
+  ) -> ColumnStatistics {
+    var collector = StatisticsCollector(ColumnStatistics.kind(observation.classes))
+    if let scan, scan.addNumbers(column, to: &collector) { return collector.result }
+    if let distinct {
+      for index in 0..<distinct.strings.count {
+        _ = collector.add(column.spelling(distinct.entries[index].span))
+      }
+    } else {
+      for row in 0..<column.rowCount where !column.isNull(row) {
+        _ = collector.add(column.spelling(row))
+      }
+    }
+    return collector.result
+  }
+}
+
+extension TypedScan {
+  /// Notes the classes of all rows, where it is easily seen that those of a scale are of one class;
+  /// else false.
+  fileprivate func insertClassesOfScales(
+    _ column: GatheredColumn, into observation: inout TypeObservation
+  ) -> Bool {
+    guard misfits == 0 else { return false }
+    if case .decimals = kind {
+      for scale in 0...largestScale where scaleMask & (1 &<< UInt32(scale)) != 0 {
+        let summary = summary(ofScale: scale, column)
+        // Within these bounds a decimal's class is that of its scale.
+        guard max(summary.low.magnitude, summary.high.magnitude) < 1 << (scale == 0 ? 53 : 56)
+        else { return false }
+      }
+    }
+    var left = scaleMask
+    var row = 0
+    while left != 0, row < column.rowCount {
+      let scale = scales[row]
+      if scale != Self.null, left & (1 &<< UInt32(scale)) != 0 {
+        observation.insert(typeClass(row), row: row)
+        // Of the scales behind the point the first one stands for all.
+        left &= scale == 0 ? ~1 : 1
+      }
+      row &+= 1
+    }
+    return true
+  }
+
+  /// Adds the bounds of the column from its numbers; false when that is not possible, because there
+  /// are misfits or a number is too long for the short way to a double.
+  fileprivate func addNumbers(
+    _ column: GatheredColumn, to collector: inout StatisticsCollector
+  ) -> Bool {
+    guard misfits == 0 else { return false }
+    var unit: Int64 = 1
+    if case .dateTimes(let style) = kind { unit = style.unit }
+    switch collector.kind {
+    case .none, .text: return false
+    case .integers, .days, .moments:
+      collector.add(low)
+      collector.add(high)
+      if unit != 1 { collector.scale(by: unit) }
+      return true
+    case .doubles:
+      withUnsafeTemporaryAllocation(byteCount: NumberSpelling.capacity, alignment: 8) { room in
+        guard let base = room.baseAddress else { return }
+        forEachBound(column) { number in
+          let count = NumberSpelling.write(number, to: base)
+          _ = collector.add(SpellingView(UnsafeRawBufferPointer(start: base, count: count)))
+        }
+      }
+      return true
+    }
+  }
+
+  /// The lowest and the highest number of each scale: numbers of one scale order like their
+  /// mantissas, so that the bounds of all are among them.
+  ///
+  /// - Precondition: no misfits.
+  private func forEachBound(_ column: GatheredColumn, _ body: (ScaledNumber) -> Void) {
+    for scale in 0...largestScale where scaleMask & (1 &<< UInt32(scale)) != 0 {
+      let summary = summary(ofScale: scale, column)
+      body(ScaledNumber(mantissa: summary.low, scale: scale))
+      body(ScaledNumber(mantissa: summary.high, scale: scale))
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/// Strings of a column compressed by a table of digits or symbols, before they are written.
+struct CompressedStrings: ~Copyable {
+  private var trainer = SymbolTrainer()
+  private var matcher = SymbolMatcher()
+  private var codes = OutputBuffer()
+  private var lengths = Scratch<UInt32>()
+  private var strings = PackedStringsPlan()
+  private var digits = DigitPacker()
+  private var areDigits = false
+
+  /// Bytes that `write` appends.
+  var size: Int { areDigits ? digits.size : symbolSize }
+
+  private var symbolSize: Int { matcher.tableSize + strings.size }
+
+  /// What was compressed last had a pattern of digits, with more exceptions than it may.
+  var areNearlyDigits: Bool { !areDigits && digits.hasPattern }
+
+  /// The strings that are to be written as exceptions.
+  var exceptions: PackedStringsPlan { areDigits ? digits.exceptions : PackedStringsPlan() }
+  /// Their numbers, ascending.
+  var exceptionRows: UnsafePointer<UInt32> { digits.strayRows }
+
+  /// Strings of more bytes together have codes of 12 bits: their larger table pays.
+  private static let wideBytes = 160 << 10
+
+  /// Makes a table for the strings and compresses them all.
+  ///
+  /// - Parameters:
+  ///   - plan: of the strings as they are.
+  ///   - mostExceptions: how many may be unlike the others.
+  ///   - span: where each lies.
+  /// - Returns: false when that does not seem to make them smaller.
+  mutating func compress(
+    _ column: GatheredColumn, _ plan: PackedStringsPlan, effort: EncodingEffort,
+    mostExceptions: Int, span: (Int) -> TextSpan
+  ) -> Bool {
+    digits.forget()
+    areDigits =
+      plan.total >= effort.smallestDigits
+      && digits.pack(column, plan, mostExceptions: mostExceptions, span: span)
+    guard plan.total >= effort.smallestCompressed else { return areDigits }
+    if areDigits, digits.looksRandom { return true }
+    guard compressBySymbols(column, plan, span: span) else { return areDigits }
+    if areDigits, digits.size &+ digits.exceptions.size <= symbolSize { return true }
+    areDigits = false
+    return true
+  }
+
+  /// Trains a table of symbols; false, before all were compressed, when that does not seem to make
+  /// the strings smaller.
+  private mutating func compressBySymbols(
+    _ column: GatheredColumn, _ plan: PackedStringsPlan, span: (Int) -> TextSpan
+  ) -> Bool {
+    let limits: SymbolTrainer.Limits = plan.total > Self.wideBytes ? .wide : .narrow
+    trainer.train(
+      &matcher, column, count: plan.count, total: plan.total, limits: limits, span: span)
+    codes.removeAll()
+    strings = PackedStringsPlan()
+    let lengths = lengths.reserve(plan.count)
+    var bytes = 0
+    var checkpoint = min(plan.total, 16_384)
+    for index in 0..<plan.count {
+      let string = span(index)
+      if string.length == 0 {
+        lengths[index] = 0
+        strings.add(length: 0)
+        continue
+      }
+      let text = column.spelling(string)
+      let length = matcher.compress(text, to: codes.reserve(2 &* text.count &+ 8))
+      codes.advance(length)
+      lengths[index] = UInt32(truncatingIfNeeded: length)
+      strings.add(length: length)
+      bytes &+= text.count
+      if bytes >= checkpoint {
+        // What may be saved must pay for the table, and for reading through it.
+        let saved = (bytes &- codes.count) / 16 &* (plan.total / max(bytes / 16, 1))
+        if saved < matcher.tableSize &+ plan.total / 16 { return false }
+        checkpoint = .max
+      }
+    }
+    return codes.count <= Int(UInt32.max) - 1
+  }
+
+  func write(into output: inout OutputBuffer) {
+    if areDigits { return digits.write(into: &output) }
+    matcher.writeTable(into: &output)
+    let lengths = lengths.pointer
+    strings.writeIndex(into: &output) { Int(lengths[$0]) }
+    output.append(UnsafeRawPointer(codes.start), count: codes.count)
+  }
+}

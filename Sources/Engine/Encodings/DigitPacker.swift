@@ -1,0 +1,239 @@
+/// Strings of a column in codes of a `DigitTable`, before they are written.
+struct DigitPacker: ~Copyable {
+  private var pattern: DigitPattern?
+  private var codes = OutputBuffer()
+  private var lengths = Scratch<UInt32>()
+  private var strays = Scratch<UInt32>()
+  /// The codes of one string, a byte each.
+  private var room = Scratch<UInt8>()
+  private var codeOf = Scratch<UInt8>(capacity: 256)
+  private(set) var strings = PackedStringsPlan()
+  /// Of the strings that are written as exceptions.
+  private(set) var exceptions = PackedStringsPlan()
+  // Codes that wait for a whole word.
+  private var word: UInt64 = 0
+  private var filled = 0
+
+  private static let none: UInt8 = 0xFF
+  /// How often a pattern is mended that a few strings did not tell.
+  private static let mostMends = 8
+
+  /// Bytes that `write` appends.
+  var size: Int { (pattern?.size ?? 0) &+ strings.size }
+
+  /// Numbers of the strings that are exceptions, ascending.
+  var strayRows: UnsafePointer<UInt32> { UnsafePointer(strays.pointer) }
+
+  /// A few strings had a pattern, whether it fitted all or not.
+  var hasPattern: Bool { pattern != nil }
+
+  mutating func forget() { pattern = nil }
+
+  /// Packs the strings, when they have a pattern.
+  ///
+  /// - Parameters:
+  ///   - plan: of the strings as they are.
+  ///   - mostExceptions: how many may be unlike the others.
+  ///   - span: where each lies; null counts as empty.
+  /// - Returns: false when there is no pattern, or too many are unlike it.
+  mutating func pack(
+    _ column: GatheredColumn, _ plan: PackedStringsPlan, mostExceptions: Int,
+    span: (Int) -> TextSpan
+  ) -> Bool {
+    guard var pattern = DigitPattern(column, count: plan.count, span: span) else { return false }
+    for _ in 0..<Self.mostMends {
+      var misfits = Misfits()
+      let fits = pack(column, plan, pattern, mostExceptions, &misfits, span)
+      // Where there may be no more exceptions, any that can be avoided is.
+      let least = fits ? plan.count / max(1, 8 * plan.total / max(1, plan.count)) : 0
+      if misfits.mend(&pattern, least: least) { continue }
+      self.pattern = pattern
+      return fits
+    }
+    self.pattern = pattern
+    return false
+  }
+
+  func write(into output: inout OutputBuffer) {
+    guard let pattern else { return }
+    pattern.write(into: &output)
+    let lengths = lengths.pointer
+    strings.writeIndex(into: &output) { Int(lengths[$0]) }
+    output.append(UnsafeRawPointer(codes.start), count: codes.count)
+  }
+
+  /// True when the symbols are about as frequent as each other whatever is before them, so that
+  /// nothing else makes the strings much smaller.
+  var looksRandom: Bool {
+    guard let pattern, codes.count >= 256 else { return false }
+    var different = 1
+    for _ in 0..<(8 / pattern.bits) { different *= pattern.symbols.count }
+    return withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { counts in
+      counts.initialize(repeating: 0)
+      let step = max(1, codes.count / 8192)
+      var total = 0
+      for index in stride(from: 0, to: codes.count, by: step) {
+        counts[Int(codes.bytes[index])] &+= 1
+        total &+= 1
+      }
+      // Pairs that are alike, beside as many as chance would give.
+      let pairs = counts.reduce(0) { $0 &+ $1 &* ($1 &- 1) }
+      return pairs &* different <= total &* (total &- 1) &* 3 / 2
+    }
+  }
+
+  // MARK: Packing
+
+  private mutating func pack(
+    _ column: GatheredColumn, _ plan: PackedStringsPlan, _ pattern: DigitPattern,
+    _ mostExceptions: Int, _ misfits: inout Misfits, _ span: (Int) -> TextSpan
+  ) -> Bool {
+    let codeOf = codeOf.reserve(256)
+    codeOf.update(repeating: Self.none, count: 256)
+    for (code, symbol) in pattern.symbols.enumerated() {
+      codeOf[Int(symbol)] = UInt8(truncatingIfNeeded: code)
+    }
+    let lengths = lengths.reserve(plan.count)
+    let room = room.reserve(plan.maximum &+ 16)
+    codes.removeAll()
+    (word, filled) = (0, 0)
+    strings = PackedStringsPlan(bits: pattern.bits)
+    exceptions = PackedStringsPlan()
+    return pattern.literals.withUnsafeBufferPointer { literals in
+      for index in 0..<plan.count {
+        let string = span(index)
+        var count = 0
+        if string.length > 0 {
+          count = Self.read(column.spelling(string), codeOf, literals, room)
+          if count == 0 {
+            guard exceptions.count < mostExceptions else {
+              misfits.add(column.spelling(string), codeOf, literals)
+              return false
+            }
+            misfits.add(column.spelling(string), codeOf, literals)
+            strays.reserve(exceptions.count &+ 1, keeping: exceptions.count)[exceptions.count] =
+              UInt32(truncatingIfNeeded: index)
+            exceptions.add(length: Int(string.length))
+          }
+          append(room, count, bits: pattern.bits)
+        }
+        lengths[index] = UInt32(truncatingIfNeeded: count)
+        strings.add(length: count)
+      }
+      finish()
+      return true
+    }
+  }
+
+  /// Writes the code of each symbol, a byte each, and returns how many there are; none when it is
+  /// unlike the pattern.
+  @inline(__always)
+  private static func read(
+    _ text: SpellingView, _ codeOf: UnsafePointer<UInt8>,
+    _ literals: UnsafeBufferPointer<(place: Int, byte: UInt8)>, _ room: UnsafeMutablePointer<UInt8>
+  ) -> Int {
+    var (place, count, next) = (0, 0, 0)
+    var all: UInt8 = 0
+    while true {
+      let end = next < literals.count ? min(literals[next].place, text.count) : text.count
+      while place < end {
+        let code = codeOf[Int(text[place])]
+        all |= code
+        room[count] = code
+        place &+= 1
+        count &+= 1
+      }
+      if next == literals.count { break }
+      let literal = literals[next]
+      // One that would stand behind the end is read as a part of the string.
+      if literal.place > text.count { break }
+      guard literal.place < text.count, text[place] == literal.byte else { return 0 }
+      place &+= 1
+      next &+= 1
+    }
+    return all == none ? 0 : count
+  }
+
+  @inline(__always)
+  private mutating func append(_ room: UnsafePointer<UInt8>, _ count: Int, bits: Int) {
+    var index = 0
+    if bits == 4 {
+      let bytes = UnsafeRawPointer(room)
+      while index &+ 8 <= count {
+        var eight = UInt64(
+          littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+        eight = (eight | eight &>> 4) & 0x00FF_00FF_00FF_00FF
+        eight = (eight | eight &>> 8) & 0x0000_FFFF_0000_FFFF
+        append((eight | eight &>> 16) & 0xFFFF_FFFF, 32)
+        index &+= 8
+      }
+    }
+    while index < count {
+      append(UInt64(room[index]), bits)
+      index &+= 1
+    }
+  }
+
+  @inline(__always)
+  private mutating func append(_ value: UInt64, _ width: Int) {
+    word |= value &<< UInt64(truncatingIfNeeded: filled)
+    filled &+= width
+    if filled >= 64 {
+      codes.append(word)
+      filled &-= 64
+      // A plain shift: all of the value may have been used up.
+      word = value >> UInt64(truncatingIfNeeded: width &- filled)
+    }
+  }
+
+  private mutating func finish() {
+    let bytes = (filled &+ 7) &>> 3
+    codes.reserve(8).storeBytes(of: word.littleEndian, as: UInt64.self)
+    codes.advance(bytes)
+  }
+}
+
+/// Why strings are unlike a pattern that few of them told.
+private struct Misfits {
+  /// Strings that differ in a literal but are of symbols, by the literal's number.
+  private var literals: [Int: Int] = [:]
+  /// Strings with a byte that is no symbol.
+  private var symbols: [UInt8: Int] = [:]
+
+  mutating func add(
+    _ text: SpellingView, _ codeOf: UnsafePointer<UInt8>,
+    _ pattern: UnsafeBufferPointer<(place: Int, byte: UInt8)>
+  ) {
+    var next = 0
+    for place in 0..<text.count {
+      if next < pattern.count, pattern[next].place == place {
+        if text[place] != pattern[next].byte {
+          literals[next, default: 0] += 1
+          return
+        }
+        next += 1
+      } else if codeOf[Int(text[place])] == 0xFF {
+        symbols[text[place], default: 0] += 1
+        return
+      }
+    }
+  }
+
+  /// Takes literals for symbols' places, and bytes for symbols, that more than `least` strings ask
+  /// for: as many cost as exceptions what a bit does that all have.
+  func mend(_ pattern: inout DigitPattern, least: Int) -> Bool {
+    var mended = pattern
+    for index in literals.keys.sorted(by: >) {
+      guard literals[index] ?? 0 > least * pattern.bits else { continue }
+      var next = mended
+      if next.add(next.literals.remove(at: index).byte) { mended = next }
+    }
+    for symbol in symbols.keys.sorted() where symbols[symbol] ?? 0 > least {
+      _ = mended.add(symbol)
+    }
+    let isMended =
+      mended.symbols.count > pattern.symbols.count || mended.literals.count < pattern.literals.count
+    if isMended { pattern = mended }
+    return isMended
+  }
+}

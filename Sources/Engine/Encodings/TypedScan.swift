@@ -1,0 +1,278 @@
+/// A column's spellings as numbers: canonical decimals, or days or moments of one style.
+///
+/// `numbers[row]` with `scales[row]` digits after the point (0 for days and moments). A scale of
+/// `misfit` marks a spelling of another kind, whose number means nothing; `null` a null row, which
+/// has the number of the row before it, or of the first row with one, so that it changes neither
+/// bounds nor differences.
+struct TypedScan {
+  enum Kind {
+    case decimals
+    case dates(DateStyle)
+    /// Moments count in `style.unit`.
+    case dateTimes(DateTimeStyle)
+  }
+
+  static let misfit = UInt8.max
+  static let null = UInt8.max - 1
+  static let largestScale = UInt8(ScaledNumber.maximumScale)
+
+  let kind: Kind
+  let numbers: UnsafeMutablePointer<Int64>
+  let scales: UnsafeMutablePointer<UInt8>
+  private(set) var misfits = 0
+  /// A bit for each scale seen.
+  private(set) var scaleMask: UInt32 = 0
+  /// The lowest number and the highest, whatever their scales; they mean nothing where there are misfits.
+  private(set) var low = Int64.max
+  private(set) var high = Int64.min
+  /// What there is of each scale, filled in where there are several; null rows and misfits have
+  /// places of their own.
+  private let scaleSummaries: UnsafeMutablePointer<ScaleSummary>
+
+  struct ScaleSummary {
+    var count = 0
+    var low = Int64.max
+    var high = Int64.min
+  }
+
+  /// Room for what is found: for every row, but `scaleSummaries`, which has a place for each value of a byte.
+  struct Room {
+    let numbers: UnsafeMutablePointer<Int64>
+    let scales: UnsafeMutablePointer<UInt8>
+    let scaleSummaries: UnsafeMutablePointer<ScaleSummary>
+  }
+
+  /// False when more spellings than may be exceptions begin like no number and no date of digits, so
+  /// that neither `scan` nor `DoubleEncoding` would take the column but for dates with a month's name.
+  ///
+  /// Text is told by its first few rows: a tenth of an import's encoding went into reading it as
+  /// every kind in turn.
+  static func mayBeNumbers(_ column: GatheredColumn) -> Bool {
+    var left = column.maximumExceptions
+    for row in 0..<column.rowCount {
+      let span = column.spans[row]
+      if span.isNull || beginsLikeNumber(column.spelling(span)) { continue }
+      left &-= 1
+      if left < 0 { return false }
+    }
+    return true
+  }
+
+  @inline(__always)
+  private static func beginsLikeNumber(_ spelling: SpellingView) -> Bool {
+    // Signs, the point and digits lie between 0x2B and 0x39.
+    spelling.count > 0 && spelling[0] &- 0x2B <= 0x0E
+  }
+
+  /// Reads the column as each kind in turn; nil when all have more misfits than there may be
+  /// exceptions.
+  ///
+  /// - Returns: with what `mayBeNumbers` says of the column.
+  static func scan(_ column: GatheredColumn, _ room: Room) -> (TypedScan?, mayBeNumbers: Bool) {
+    guard column.valueCount > 0 else { return (nil, true) }
+    var decimals = TypedScan(kind: .decimals, room)
+    // A column that is read as decimals may be numbers: then that need not be asked first.
+    let beginsWithNumber = column.firstSpelling.map(beginsLikeNumber) ?? false
+    if beginsWithNumber, decimals.fill(column, NumberSpelling.parseCanonical) {
+      return (decimals, true)
+    }
+    guard mayBeNumbers(column) else { return (scanWrittenDates(column, room), false) }
+    if !beginsWithNumber, decimals.fill(column, NumberSpelling.parseCanonical) {
+      return (decimals, true)
+    }
+    return (scanDatesOfDigits(column, room), true)
+  }
+
+  private static func scanDatesOfDigits(_ column: GatheredColumn, _ room: Room) -> TypedScan? {
+    if let dates = scanDates(column, .iso, room) { return dates }
+    guard let style = firstStyle(column) else { return scanWrittenDates(column, room) }
+    let unit = style.unit
+    var moments = TypedScan(kind: .dateTimes(style), room)
+    let isMoments = moments.fill(column) { spelling in
+      guard let parsed = DateSpelling.parseDateTime(spelling), parsed.style == style else {
+        return .misfit
+      }
+      return ScaledNumber(mantissa: parsed.microseconds / unit, scale: 0)
+    }
+    return isMoments ? moments : nil
+  }
+
+  private static func scanDates(
+    _ column: GatheredColumn, _ style: DateStyle, _ room: Room
+  ) -> TypedScan? {
+    var dates = TypedScan(kind: .dates(style), room)
+    let isDates = dates.fill(column) { spelling in
+      guard let days = style.parse(spelling) else { return .misfit }
+      return ScaledNumber(mantissa: Int64(days), scale: 0)
+    }
+    return isDates ? dates : nil
+  }
+
+  /// Tries the styles that the first spelling which is a date in any of them fits: `May 3, 2018` has
+  /// the full name of its month and the short one.
+  private static func scanWrittenDates(_ column: GatheredColumn, _ room: Room) -> TypedScan? {
+    var tries = column.maximumExceptions
+    for row in 0..<column.rowCount where !column.isNull(row) {
+      let spelling = column.spelling(row)
+      if DateStyle.isLikely(spelling) {
+        let styles = DateStyle.allCases.dropFirst().filter { $0.parse(spelling) != nil }
+        for style in styles {
+          if let dates = scanDates(column, style, room) { return dates }
+        }
+        if !styles.isEmpty { return nil }
+      }
+      tries &-= 1
+      if tries < 0 { return nil }
+    }
+    return nil
+  }
+
+  init(kind: Kind, _ room: Room) {
+    self.kind = kind
+    numbers = room.numbers
+    scales = room.scales
+    scaleSummaries = room.scaleSummaries
+  }
+
+  /// The style of the column's first date-time, looked for in as many rows as may be exceptions.
+  private static func firstStyle(_ column: GatheredColumn) -> DateTimeStyle? {
+    var tries = column.maximumExceptions
+    for row in 0..<column.rowCount where !column.isNull(row) {
+      if let parsed = DateSpelling.parseDateTime(column.spelling(row)) { return parsed.style }
+      tries &-= 1
+      if tries < 0 { return nil }
+    }
+    return nil
+  }
+
+  /// False when there are too many misfits.
+  @inline(__always)
+  private mutating func fill(
+    _ column: GatheredColumn, _ parse: (SpellingView) -> ScaledNumber
+  ) -> Bool {
+    let allowed = column.maximumExceptions
+    var misfits = 0
+    var mask: UInt32 = 0
+    var last: Int64 = 0
+    var (low, high) = (Int64.max, Int64.min)
+    for row in 0..<column.rowCount {
+      let span = column.spans[row]
+      if span.isNull {
+        numbers[row] = last
+        scales[row] = Self.null
+        continue
+      }
+      let number = parse(column.spelling(span))
+      last = number.mantissa
+      low = min(low, last)
+      high = max(high, last)
+      numbers[row] = last
+      scales[row] = number.scale
+      if number.isMisfit {
+        misfits &+= 1
+        if misfits > allowed { return false }
+      } else {
+        mask |= 1 &<< UInt32(number.scale)
+      }
+    }
+    self.misfits = misfits
+    (self.low, self.high) = (low, high)
+    scaleMask = mask
+    fillNullsInFront(column)
+    if mask.nonzeroBitCount > 1 { summarizeScales(column) }
+    return true
+  }
+
+  private func summarizeScales(_ column: GatheredColumn) {
+    scaleSummaries.update(repeating: ScaleSummary(), count: 256)
+    // Nothing is asked for each row: nulls and misfits are summed up, too.
+    for row in 0..<column.rowCount {
+      let place = scaleSummaries + Int(scales[row])
+      let number = numbers[row]
+      place.pointee.count &+= 1
+      place.pointee.low = min(place.pointee.low, number)
+      place.pointee.high = max(place.pointee.high, number)
+    }
+  }
+
+  /// What there is of a scale.
+  func summary(ofScale scale: UInt8, _ column: GatheredColumn) -> ScaleSummary {
+    if singleScale == nil { return scaleSummaries[Int(scale)] }
+    if singleScale != scale { return ScaleSummary() }
+    return ScaleSummary(count: column.valueCount &- misfits, low: low, high: high)
+  }
+
+  /// Gives the nulls before the first number that number.
+  private func fillNullsInFront(_ column: GatheredColumn) {
+    guard column.nullCount > 0 else { return }
+    var first = 0
+    while first < column.rowCount, scales[first] == Self.null { first &+= 1 }
+    guard first < column.rowCount else { return }
+    for row in 0..<first { numbers[row] = numbers[first] }
+  }
+
+  /// The only scale there is, or nil.
+  var singleScale: UInt8? {
+    scaleMask.nonzeroBitCount == 1 ? UInt8(truncatingIfNeeded: scaleMask.trailingZeroBitCount) : nil
+  }
+
+  var largestScale: UInt8 { UInt8(truncatingIfNeeded: 31 &- scaleMask.leadingZeroBitCount) }
+
+  /// Takes in the numbers of `other` brought to its largest scale, as `DecimalEncoding` stores them
+  /// trimmed; false when too many end with a zero behind the point, or become too large.
+  mutating func fill(trimming other: TypedScan, _ column: GatheredColumn) -> Bool {
+    let largest = other.largestScale
+    var misfits = 0
+    var last: Int64 = 0
+    var (low, high) = (Int64.max, Int64.min)
+    for row in 0..<column.rowCount {
+      let scale = other.scales[row]
+      numbers[row] = last
+      scales[row] = scale
+      if scale > Self.largestScale { continue }
+      let mantissa = other.numbers[row]
+      let factor = Int64(
+        truncatingIfNeeded: NumberSpelling.integerPowerOfTen(Int(largest &- scale)))
+      let (number, overflow) = mantissa.multipliedReportingOverflow(by: factor)
+      if overflow || (scale > 0 && mantissa % 10 == 0) {
+        scales[row] = Self.misfit
+        misfits &+= 1
+        if misfits > column.maximumExceptions { return false }
+      } else {
+        last = number
+        low = min(low, number)
+        high = max(high, number)
+        numbers[row] = number
+        scales[row] = largest
+      }
+    }
+    (self.low, self.high) = (low, high)
+    self.misfits = other.misfits &+ misfits
+    scaleMask = 1 &<< UInt32(largest)
+    fillNullsInFront(column)
+    return true
+  }
+
+  /// The scale most rows have.
+  func commonScale(_ column: GatheredColumn) -> UInt8 {
+    if let singleScale { return singleScale }
+    var best = UInt8(0)
+    for scale in 1...Self.largestScale
+    where scaleSummaries[Int(scale)].count > scaleSummaries[Int(best)].count { best = scale }
+    return best
+  }
+
+  /// The class of a row that is no misfit and not null.
+  @inline(__always)
+  func typeClass(_ row: Int) -> TypeSet {
+    switch kind {
+    case .dates(let style): return style == .iso ? .date : .text
+    case .dateTimes: return .dateTime
+    case .decimals:
+      let magnitude = numbers[row].magnitude
+      if scales[row] == 0 { return magnitude <= 1 << 53 ? .int : .bigInt }
+      // The mantissa's digits are the significant ones: more than 17 from 10^17 on.
+      return magnitude < 100_000_000_000_000_000 ? .double : .longDecimal
+    }
+  }
+}

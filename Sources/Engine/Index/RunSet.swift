@@ -1,0 +1,137 @@
+/// The runs of an index inside a write transaction, and the entries that are in none of them yet:
+/// what the index of a primary key (`KeyIndex`) and those of values (`ValueIndex`) have in common.
+///
+/// Entries are added, and written and merged with others now and then; none is removed but by a
+/// merge that finds it out of date.
+///
+/// Thread rule: used by the transaction's thread only.
+final class RunSet {
+  private(set) var runs: [IndexRun]
+  /// Entries that are in no run yet.
+  private(set) var pending: [IndexEntry] = []
+  private(set) var pendingIsSorted = true
+  private(set) var isChanged: Bool
+  let limits: IndexLimits
+  let writer: BlockWriter
+  let blocks: BlockReader
+  private let baseEnd: UInt64
+  private let policy: MergePolicy
+
+  /// - Parameters:
+  ///   - runs: of the version that the transaction began from.
+  ///   - baseEnd: that version's end.
+  ///   - isNew: the index is to be written even though nothing is added.
+  init(
+    _ runs: [IndexRun], writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64,
+    limits: IndexLimits, isNew: Bool
+  ) {
+    self.runs = runs
+    self.writer = writer
+    self.blocks = blocks
+    self.baseEnd = baseEnd
+    self.limits = limits
+    policy = MergePolicy(limits)
+    isChanged = isNew
+  }
+
+  /// An empty one in the same transaction.
+  func makeEmpty() -> RunSet {
+    RunSet(
+      [], writer: writer, blocks: blocks, baseEnd: baseEnd, limits: limits, isNew: false)
+  }
+
+  /// For reading the runs: those of this transaction lie beyond its base's end.
+  ///
+  /// - Throws: `SystemError` when what is buffered of them cannot be written.
+  func readable() throws -> IndexBlocks {
+    try writer.writeOut()
+    return IndexBlocks(blocks, end: max(baseEnd, UInt64(writer.length)))
+  }
+
+  /// The entries, for looking codes up.
+  ///
+  /// - Complexity: O(n log n) for n entries that are in no run yet and out of order.
+  func reader() throws -> IndexReader {
+    sortPending()
+    return IndexReader(runs, try readable(), pending: pending)
+  }
+
+  private func sortPending() {
+    if !pendingIsSorted { IndexEntry.sort(&pending) }
+    pendingIsSorted = true
+    #if DEBUG
+      if pending.count <= 64 { Invariants.require(checkInvariants) }
+    #endif
+  }
+
+  // MARK: Changing
+
+  @inline(__always)
+  func add(_ entry: IndexEntry) {
+    // A new object's entry often comes behind the last one: then nothing has to be sorted.
+    if pendingIsSorted, let last = pending.last, entry < last { pendingIsSorted = false }
+    pending.append(entry)
+    isChanged = true
+  }
+
+  /// Removes all entries.
+  func removeAll() throws {
+    if !runs.isEmpty {
+      let readable = try readable()
+      var dropped: [BlockReference] = []
+      for run in runs { try readable.walk(run) { entry, _ in dropped.append(entry.reference) } }
+      // Not before all were read: what an unreadable one leaves in use must not count as free.
+      try dropped.forEach(writer.drop)
+    }
+    runs = []
+    pending = []
+    pendingIsSorted = true
+    isChanged = true
+  }
+
+  // MARK: Writing
+
+  /// True when there are so many entries in no run that they should be written, so that a large
+  /// transaction needs little memory.
+  var isFull: Bool { pending.count >= limits.recentEntries }
+
+  /// True when entries outnumber objects two to one: most of them are out of date then.
+  ///
+  /// - Parameter slack: so many more do not matter.
+  func isOutdated(objects: UInt64, slack: Int) -> Bool {
+    let entries = runs.reduce(UInt64(pending.count)) { $0 &+ $1.count }
+    let (bound, overflow) = objects.multipliedReportingOverflow(by: 2)
+    return !overflow && entries > bound &+ UInt64(slack)
+  }
+
+  /// The first run that is merged with the added entries when they are written.
+  var firstMerged: Int { policy.firstMerged(runs.map(\.count), added: pending.count) }
+
+  /// Writes the added entries and the runs from some index on as one run.
+  ///
+  /// - Parameters:
+  ///   - output: what writes it.
+  ///   - filtersAll: all entries are asked for, also those that share their code with no other.
+  ///   - filter: removes entries that are out of date.
+  /// - Throws: what reading, writing and `filter` throw; the runs stay as they were.
+  func write(
+    from first: Int, through output: RunWriter, filtersAll: Bool, _ filter: RunMerger.Filter
+  ) throws {
+    var merger = RunMerger(try readable(), output, filtersAll: filtersAll)
+    sortPending()
+    do {
+      for run in runs[first...] { try merger.add(run) }
+      merger.add(pending)
+      try merger.run(filter)
+      let merged = try output.finish()
+      runs.removeSubrange(first...)
+      if let merged { runs.append(merged) }
+    } catch {
+      try output.written.forEach(writer.drop)
+      throw error
+    }
+    try (merger.replaced + output.left).forEach(writer.drop)
+    pending.removeAll(keepingCapacity: true)
+    isChanged = true
+  }
+}

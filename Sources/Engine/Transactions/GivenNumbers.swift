@@ -1,0 +1,71 @@
+/// The numbers that cancelled transactions have given, which nobody shall get again: the file does
+/// not know of them, but a program may have kept an object's key.
+///
+/// One for all handles that a process has open on a database, for as long as one of them is. What
+/// other processes have given and cancelled nobody can know.
+///
+/// Thread rule: any thread.
+final class GivenNumbers: @unchecked Sendable {
+  // @unchecked: guarded by `lock`.
+
+  /// A database, and the file through which its handles find each other.
+  struct Place: Hashable {
+    let database: DatabaseIdentity
+    let lockFile: FileIdentity
+  }
+
+  private struct Known {
+    weak var numbers: GivenNumbers?
+  }
+
+  private static let all = Lock()
+  nonisolated(unsafe) private static var known: [Place: Known] = [:]  // guarded by `all`
+
+  private let lock = Lock()
+  private var nextTable: UInt32 = 0
+  /// By the tables' numbers.
+  private var nextKeys: [UInt32: Int64] = [:]
+
+  /// Those of all who have a database open.
+  static func shared(_ place: Place) -> GivenNumbers {
+    all.withLock {
+      if let numbers = known[place]?.numbers { return numbers }
+      known = known.filter { $0.value.numbers != nil }
+      let numbers = GivenNumbers()
+      known[place] = Known(numbers: numbers)
+      return numbers
+    }
+  }
+
+  /// The key that a table's next object gets, where the file says `key`.
+  func nextKey(of table: UInt32, from key: Int64) -> Int64 {
+    lock.withLock { max(key, nextKeys[table] ?? 0) }
+  }
+
+  /// The number that the next table gets, where the file says `number`.
+  func nextTable(from number: UInt32) -> UInt32 { lock.withLock { max(number, nextTable) } }
+
+  /// Takes down what a cancelled transaction has given.
+  ///
+  /// - Parameters:
+  ///   - nextTable: the number that its next table would have got.
+  ///   - nextKeys: of tables of the file, by number: the key after the last one that it gave.
+  ///   - tables: the numbers of all tables of the file; asked for now and then. What is known of others is
+  ///     forgotten: their numbers do not come back.
+  func add(nextTable: UInt32, nextKeys: [(table: UInt32, key: Int64)], tables: () -> Set<UInt32>) {
+    lock.withLock {
+      self.nextTable = max(self.nextTable, nextTable)
+      for (table, key) in nextKeys { self.nextKeys[table] = max(self.nextKeys[table] ?? 0, key) }
+      guard self.nextKeys.count >= leastPruned else { return }
+      let tables = tables()
+      self.nextKeys = self.nextKeys.filter { tables.contains($0.key) }
+      leastPruned = 2 * self.nextKeys.count + 64
+    }
+  }
+
+  /// How many tables are known before those that are gone are looked for.
+  private var leastPruned = 64
+
+  /// Of how many tables something is known.
+  var count: Int { lock.withLock { nextKeys.count } }
+}

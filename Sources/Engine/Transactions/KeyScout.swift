@@ -1,0 +1,243 @@
+/// Looks primary keys up in one version of a table, beside the writer and many at a time.
+///
+/// What it says holds for that version. Keys that follow each other in the table, as those of an
+/// input do that is imported again, are found by reading on: one of them is looked up in the index,
+/// and the next ones are compared with the keys of the objects behind it. The others are looked up
+/// in the large runs of the index only: who goes on from an answer looks them up in what is small
+/// or has come since.
+///
+/// Thread rule: confined; one for each thread. Its memory is used again.
+package final class KeyScout {
+  private let decoded = DecodedColumn()
+  /// Pieces of an input to go without following, since the last ones were in another order than the table.
+  private var piecesToSkip = 0
+  private var skipped = 0
+  /// Bytes of the file that were looked at since its pages were last let go of.
+  private var touched = 0
+
+  /// So many keys that are not where they are looked for end the following.
+  private static let mostStrays = 16
+  /// So often the index is asked for the place to go on at, in a piece.
+  private static let mostPlaces = 8
+  /// So many objects, or keys, that the other side does not have are stepped over.
+  private static let reach = 8
+  private static let mostPiecesToSkip = 16
+  private static let mostTouched = 4 << 20
+  /// A place that is touched brings its surroundings along, 64 KiB on Linux.
+  private static let surroundings = 64 << 10
+
+  package init() {}
+
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - keys: spellings; a null one is found nowhere.
+  ///   - found: as many places; gets the key of the object that has each, or -1 when it is not
+  ///     known to have one.
+  ///   - codes: as many places; gets the codes of those keys that were not found, for whoever looks on.
+  /// - Returns: how many keys were looked up in the large runs.
+  /// - Complexity: O(n) where the keys follow each other, else O(n log objects).
+  /// - Throws: `EngineError.damaged`.
+  package func find(
+    _ view: KeyView, base: UnsafeRawPointer, keys: UnsafeBufferPointer<TextSpan>,
+    into found: UnsafeMutableBufferPointer<Int64>, codes: UnsafeMutableBufferPointer<Int64>
+  ) throws -> Int {
+    let keys = UnsafeBufferPointer(rebasing: keys.prefix(min(found.count, codes.count)))
+    for index in keys.indices { found[index] = -1 }
+    guard let column = view.table.schema.keyColumn, !keys.isEmpty else { return 0 }
+    let looked = try view.table.reading {
+      let piece = Piece(
+        view: view, column: column, base: base, keys: keys, found: found, codes: codes)
+      try follow(piece)
+      return try lookUp(piece)
+    }
+    return looked
+  }
+
+  /// Lets go of the file's mapped pages now and then: see `KeyIndex.limitMapping`.
+  ///
+  /// - Parameter bytes: how many of the file's were looked at.
+  package func limitMapping(_ view: KeyView, bytes: Int) {
+    touched += bytes
+    guard touched >= Self.mostTouched else { return }
+    touched = 0
+    view.table.tree.blocks.forgetAll(length: Int(clamping: view.table.tree.end))
+  }
+
+  private struct Piece {
+    let view: KeyView
+    let column: Int
+    let base: UnsafeRawPointer
+    let keys: UnsafeBufferPointer<TextSpan>
+    let found: UnsafeMutableBufferPointer<Int64>
+    let codes: UnsafeMutableBufferPointer<Int64>
+
+    var tree: TreeReader { view.table.tree }
+    var columnID: UInt32 { view.table.schema.columnIDs[column] }
+
+    func bytes(_ row: Int) -> UnsafeRawBufferPointer { keys[row].bytes(from: base) }
+
+    func code(_ row: Int) -> Int64 { view.table.schema.keyCode.code(bytes(row)) }
+
+    func leaf(of object: Int64) throws -> Leaf? {
+      try tree.leaf(ofKey: object).map { try Leaf($0, tree.blocks, end: tree.end) }
+    }
+  }
+
+  // MARK: Following
+
+  private func follow(_ piece: Piece) throws {
+    if skipped < piecesToSkip {
+      skipped += 1
+      return
+    }
+    var row = 0
+    var places = 0
+    var followed = 0
+    while row < piece.keys.count, places < Self.mostPlaces {
+      places += 1
+      guard let object = try place(of: row, piece) else {
+        // The next ones are likely to be new as well.
+        row += 1 << places
+        continue
+      }
+      piece.found[row] = object
+      let first = row + 1
+      row = try follow(piece, from: first, object)
+      followed += row - first
+    }
+    skipped = 0
+    let isOfUse = followed * 4 >= piece.keys.count
+    piecesToSkip = isOfUse ? 0 : min(max(1, piecesToSkip * 2), Self.mostPiecesToSkip)
+  }
+
+  /// The object that has a key, looked up in all runs; nil when none has.
+  private func place(of row: Int, _ piece: Piece) throws -> Int64? {
+    if piece.keys[row].isNull { return nil }
+    let code = piece.code(row)
+    let blocks = IndexBlocks(piece.tree.blocks, end: piece.tree.end)
+    var candidates: [Int64] = []
+    for run in piece.view.table.keyRuns {
+      if let filter = piece.view.filters[run.root.entry.reference], !filter.mayContain(code) {
+        continue
+      }
+      let opened = try run.find(CollectionOfOne(code), blocks) { candidates.append($1) }
+      touched += opened * Self.surroundings
+    }
+    for object in candidates {
+      guard let leaf = try piece.leaf(of: object), let place = try leaf.keys().row(ofKey: object)
+      else { continue }
+      let isIt = try leaf.column(id: piece.columnID).withSpelling(place) {
+        $0.map { Bytes.areEqual($0, piece.bytes(row)) } ?? false
+      }
+      if isIt { return object }
+    }
+    return nil
+  }
+
+  /// Compares keys with those of the objects behind one, leaf by leaf.
+  ///
+  /// - Returns: the first key that was not looked at.
+  private func follow(_ piece: Piece, from first: Int, _ object: Int64) throws -> Int {
+    var row = first
+    var last = object
+    while row < piece.keys.count, last < .max, let leaf = try piece.leaf(of: last + 1) {
+      let keys = try leaf.keys()
+      // The object is in this leaf, or was the last one of the leaf before.
+      guard let place = keys.row(ofKey: last).map({ $0 + 1 }) ?? keys.row(ofKey: last + 1),
+        place < leaf.rowCount
+      else { break }
+      let end = min(leaf.rowCount, place + piece.keys.count - row + Self.reach)
+      touched += Int(leaf.entry.reference.length)
+      try leaf.column(id: piece.columnID).decode(rows: place..<end, into: decoded)
+      guard decoded.count == end - place else {
+        throw ClusterError.damagedHeader("a column has fewer rows than its leaf")
+      }
+      let (next, isLost) = align(piece, row) { keys.key(place + $0) }
+      row = next
+      if isLost || end < leaf.rowCount { break }
+      last = keys.key(end - 1)
+    }
+    return row
+  }
+
+  /// Compares keys with those that were decoded, side by side.
+  ///
+  /// - Parameter object: gives the object of a decoded row.
+  /// - Returns: the first key that was not looked at, and whether too many were elsewhere.
+  private func align(
+    _ piece: Piece, _ start: Int, _ object: (Int) -> Int64
+  ) -> (row: Int, isLost: Bool) {
+    var (row, place, strays) = (start, 0, 0)
+    func fits(_ row: Int, _ place: Int) -> Bool {
+      guard row < piece.keys.count, place < decoded.count, !piece.keys[row].isNull,
+        let stored = decoded[place]
+      else { return false }
+      return Bytes.areEqual(stored, piece.bytes(row))
+    }
+    while row < piece.keys.count, place < decoded.count {
+      if fits(row, place) {
+        piece.found[row] = object(place)
+        (row, place, strays) = (row + 1, place + 1, 0)
+        continue
+      }
+      if let step = (1...Self.reach).first(where: { fits(row, place + $0) }) {
+        place += step
+      } else if let step = (1...Self.reach).first(where: { fits(row + $0, place) }) {
+        row += step
+      } else {
+        strays += 1
+        if strays == Self.mostStrays { return (row, true) }
+        (row, place) = (row + 1, place + 1)
+      }
+    }
+    return (row, false)
+  }
+
+  // MARK: Looking up
+
+  /// Looks the keys up that were not followed.
+  ///
+  /// - Returns: how many they are.
+  private func lookUp(_ piece: Piece) throws -> Int {
+    var wanted: [IndexEntry] = []
+    for row in piece.keys.indices where piece.found[row] < 0 && !piece.keys[row].isNull {
+      let code = piece.code(row)
+      piece.codes[row] = code
+      wanted.append(IndexEntry(code: code, object: Int64(row)))
+    }
+    if wanted.isEmpty || piece.view.runs.isEmpty { return wanted.count }
+    // Most keys of new objects pass no filter: then nothing has to be in order.
+    if piece.view.runs.contains(where: { piece.view.filters[$0.root.entry.reference] == nil }) {
+      IndexEntry.sort(&wanted)
+    }
+    let blocks = IndexBlocks(piece.tree.blocks, end: piece.tree.end)
+    // The object as a code, beside the number of its key.
+    var candidates: [IndexEntry] = []
+    func note(_ number: Int64, _ object: Int64) {
+      candidates.append(IndexEntry(code: object, object: number))
+    }
+    for run in piece.view.runs {
+      var opened: Int
+      if let filter = piece.view.filters[run.root.entry.reference] {
+        var passing = wanted.filter { run.reaches($0.code) && filter.mayContain($0.code) }
+        if passing.isEmpty { continue }
+        IndexEntry.sort(&passing)
+        opened = try run.find(passing.lazy.map(\.code), blocks) { note(passing[$0].object, $1) }
+      } else {
+        opened = try run.find(wanted.lazy.map(\.code), blocks) { note(wanted[$0].object, $1) }
+      }
+      touched += opened * Self.surroundings
+    }
+    candidates.sort()
+    let sweep = ObjectSweep(piece.view.table, columns: [piece.column])
+    try sweep.run(candidates.map(\.code)) { place, fields in
+      let row = Int(candidates[place].object)
+      if let spelling = fields?.field(0), Bytes.areEqual(spelling, piece.bytes(row)) {
+        piece.found[row] = candidates[place].code
+      }
+      return true
+    }
+    touched += candidates.count * Self.surroundings / 16
+    return wanted.count
+  }
+}

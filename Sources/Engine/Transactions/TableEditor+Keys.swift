@@ -1,0 +1,297 @@
+/// The primary key of a table inside a write transaction.
+extension TableEditor {
+  /// The primary key's column; nil when the table has none.
+  package var keyColumn: Int? { schema.keyColumn }
+
+  // MARK: Finding
+
+  /// Looks primary keys up, the transaction's own changes included. Made for many at a time.
+  ///
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - keys: spellings; a null one is found nowhere.
+  ///   - codes: of the keys, from a `KeyScout`; nil: they are made here.
+  ///   - passedOver: the roots of large runs of the index in which a `KeyScout` has not found them.
+  ///   - found: as many places; gets the key of the object that has each, or -1. Keys of objects are
+  ///     never negative.
+  /// - Complexity: O(n log objects) for n keys; each block on the way is opened once.
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
+  package func find(
+    base: UnsafeRawPointer, keys: UnsafeBufferPointer<TextSpan>,
+    codes: [Int64]? = nil, passingOver passedOver: [BlockReference] = [],
+    into found: UnsafeMutableBufferPointer<Int64>
+  ) throws {
+    try use {
+      guard let column = schema.keyColumn else {
+        throw EngineError.invalidArgument("table '\(name)' has no primary key")
+      }
+      guard keys.count <= found.count, codes.map({ $0.count == keys.count }) ?? true else {
+        throw EngineError.invalidArgument("there is less room than there are keys to find")
+      }
+      if keys.count == 1, !keys[0].isNull {
+        let spelling = keys[0].bytes(from: base)
+        found[0] = try findOne(spelling, code: schema.keyCode.code(spelling), column)
+        return
+      }
+      for index in keys.indices { found[index] = -1 }
+      // The number of the key beside its code.
+      var wanted: [IndexEntry] = []
+      wanted.reserveCapacity(keys.count)
+      let keyCode = schema.keyCode
+      for (number, span) in keys.enumerated() where !span.isNull {
+        let code = codes?[number] ?? keyCode.code(span.bytes(from: base))
+        wanted.append(IndexEntry(code: code, object: Int64(number)))
+      }
+      if index.hasLargeRuns(beside: passedOver) { IndexEntry.sort(&wanted) }
+      let candidates = try candidates(wanted, keys: keys.count, passingOver: passedOver)
+      try ObjectSweep(self, columns: [column]).run(candidates.map(\.code)) { place, fields in
+        let number = Int(candidates[place].object)
+        if let spelling = fields?.field(0), Bytes.areEqual(spelling, keys[number].bytes(from: base))
+        {
+          found[number] = candidates[place].code
+        }
+        return true
+      }
+      index.limitMapping(objects: candidates.count)
+    }
+  }
+
+  /// Notes that so many keys were looked up in some runs of the index beside the transaction, so
+  /// that those are made fit for more of it.
+  package func noteLookedUp(_ count: Int, in runs: [BlockReference]) throws {
+    if count > 0 { try use { try index.note(lookedUp: count, in: runs) } }
+  }
+
+  /// The object that has a primary key, or -1.
+  private func findOne(
+    _ spelling: UnsafeRawBufferPointer, code: Int64, _ column: Int
+  ) throws -> Int64 {
+    var found: Int64 = -1
+    var count = 0
+    // Not before there is something to read: most keys of new objects are found nowhere.
+    var objects: ObjectReader?
+    try index.find(code) { object in
+      guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
+      count += 1
+      var reader = objects.take() ?? ObjectReader(self)
+      defer { objects = reader }
+      guard try reader.go(to: object) else { return }
+      try reader.withSpelling(column) { present in
+        if let present, Bytes.areEqual(present, spelling) { found = max(found, object) }
+      }
+    }
+    index.limitMapping(objects: count)
+    return found
+  }
+
+  /// The objects that may have some keys, ascending, each as a code, beside the number of its key.
+  ///
+  /// - Parameters:
+  ///   - wanted: the keys' codes, in the order that the index asks for, and their numbers.
+  ///   - keys: all numbers are below it.
+  private func candidates(
+    _ wanted: [IndexEntry], keys: Int, passingOver passedOver: [BlockReference]
+  ) throws -> [IndexEntry] {
+    // Most keys have one; by the keys' numbers, they often ascend already.
+    var objects = [Int64](repeating: -1, count: keys)
+    var more: [IndexEntry] = []
+    try index.find(wanted.lazy.map(\.code), passingOver: passedOver) { position, object in
+      guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
+      let number = Int(wanted[position].object)
+      if objects[number] < 0 {
+        objects[number] = object
+      } else {
+        more.append(IndexEntry(code: object, object: Int64(number)))
+      }
+    }
+    var candidates: [IndexEntry] = []
+    candidates.reserveCapacity(wanted.count + more.count)
+    for (number, object) in objects.enumerated() where object >= 0 {
+      candidates.append(IndexEntry(code: object, object: Int64(number)))
+    }
+    candidates += more
+    IndexEntry.sort(&candidates)
+    return candidates
+  }
+
+  package func find(_ spelling: [UInt8]) throws -> Int64? {
+    try Self.withSpan(spelling) { base, span in
+      var found: Int64 = -1
+      try withUnsafeMutablePointer(to: &found) {
+        try find(base: base, keys: span, into: UnsafeMutableBufferPointer(start: $0, count: 1))
+      }
+      return found < 0 ? nil : found
+    }
+  }
+
+  /// The key of the object that has a primary key; nil when none has, as with null.
+  package func find(_ value: Value) throws -> Int64? {
+    // Also asked for null, so that a table without a primary key and a transaction's end are told.
+    let type = schema.keyColumn.map { schema.columns[$0].type } ?? .text
+    for spelling in value.keySpellings(in: type) {
+      if let key = try find(spelling) { return value == .null ? nil : key }
+    }
+    return nil
+  }
+
+  private static func withSpan<Result>(
+    _ spelling: [UInt8],
+    _ body: (UnsafeRawPointer, UnsafeBufferPointer<TextSpan>) throws -> Result
+  ) throws -> Result {
+    let span = TextSpan(offset: 0, length: UInt32(clamping: spelling.count))
+    return try spelling.withUnsafeBytes { bytes in
+      try withUnsafePointer(to: span) { span in
+        // Of an empty spelling nothing is read: any address does.
+        try body(
+          bytes.baseAddress ?? UnsafeRawPointer(span), UnsafeBufferPointer(start: span, count: 1))
+      }
+    }
+  }
+
+  private func outOfRange(_ object: Int64) -> EngineError {
+    .damaged(
+      path: path, where: "the index of table '\(name)'",
+      reason: "it names object \(object), and there is none beyond \(table.nextKey - 1)")
+  }
+
+  // MARK: Changing
+
+  private func duplicateKey(_ spelling: UnsafeRawBufferPointer) -> EngineError {
+    .duplicateKey(
+      table: name, column: schema.columns[schema.keyColumn ?? 0].name,
+      value: String(decoding: spelling, as: UTF8.self))
+  }
+
+  /// Adds the primary key that an object is about to get.
+  func addKey(_ spelling: [UInt8], of object: Int64) throws {
+    guard let column = schema.keyColumn else { return }
+    try spelling.withUnsafeBytes { spelling in
+      let code = schema.keyCode.code(spelling)
+      if try findOne(spelling, code: code, column) >= 0 { throw duplicateKey(spelling) }
+      index.add(IndexEntry(code: code, object: object))
+    }
+  }
+
+  /// Adds the primary key that an object is about to get in place of its present one.
+  ///
+  /// - Throws: `EngineError.noSuchObject`: the index must not name what was never there; `.duplicateKey`.
+  func changeKey(of object: Int64, to spelling: [UInt8]) throws {
+    if try find(spelling) == object { return }
+    var objects = ObjectReader(self)
+    guard try objects.go(to: object) else {
+      throw EngineError.noSuchObject(table: name, key: object)
+    }
+    try addKey(spelling, of: object)
+  }
+
+  /// Adds the primary keys of objects that are about to be added, whose own keys follow each other.
+  func addKeys(
+    base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>, codes: [Int64]? = nil,
+    firstObject: Int64, areNew: Bool
+  ) throws {
+    for span in keys where span.isNull {
+      throw EngineError.invalidValue(
+        table: name, column: schema.columns[schema.keyColumn ?? 0].name, value: "null",
+        expected: "allowed there")
+    }
+    if !areNew { try checkNew(base, keys) }
+    let keyCode = schema.keyCode
+    let index = index
+    for (number, span) in keys.enumerated() {
+      let code = codes?[number] ?? keyCode.code(span.bytes(from: base))
+      index.add(IndexEntry(code: code, object: firstObject &+ Int64(number)))
+    }
+  }
+
+  /// - Throws: `EngineError.duplicateKey` for a key that is there, or stands twice.
+  private func checkNew(_ base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>) throws {
+    try withUnsafeTemporaryAllocation(of: Int64.self, capacity: max(keys.count, 1)) { found in
+      found.initialize(repeating: -1)
+      try find(base: base, keys: keys, into: found)
+      for (number, span) in keys.enumerated() where found[number] >= 0 {
+        throw duplicateKey(span.bytes(from: base))
+      }
+    }
+    guard keys.count > 1 else { return }
+    var entries = keys.enumerated().map { number, span in
+      IndexEntry(code: schema.keyCode.code(span.bytes(from: base)), object: Int64(number))
+    }
+    entries.sort()
+    var start = 0
+    for end in entries.indices {
+      if entries[start].code != entries[end].code { start = end }
+      // Keys of one code are few unless they are the same.
+      for other in start..<end {
+        let key = keys[Int(entries[end].object)].bytes(from: base)
+        if Bytes.areEqual(key, keys[Int(entries[other].object)].bytes(from: base)) {
+          throw duplicateKey(key)
+        }
+      }
+    }
+  }
+
+  /// Adds the primary keys of an encoded cluster's objects.
+  func addKeys(of cluster: EncodedCluster, _ column: Int) throws {
+    try cluster.bytes.withUnsafeBytes { bytes in
+      let reader = try ClusterReader(bytes)
+      let decoded = DecodedColumn()
+      decoded.decode(try reader.open(id: schema.columnIDs[column]), rows: 0..<reader.rowCount)
+      try addKeys(
+        base: decoded.base, decoded.spans, firstObject: table.nextKey, areNew: false)
+    }
+  }
+
+  /// To be called when every object whose key was added is in place.
+  func limitIndex() throws {
+    if schema.keyColumn != nil { try index.limitMemory(removeOutdated) }
+    try limitValueIndexes()
+  }
+
+  // MARK: Merging
+
+  /// Removes the entries whose objects are gone or have another key.
+  ///
+  /// - Throws: `EngineError.invalidKey` when two objects have the same.
+  func removeOutdated(_ entries: inout [IndexEntry]) throws {
+    guard let column = schema.keyColumn else { return entries = [] }
+    let order = entries.indices.sorted { entries[$0].object < entries[$1].object }
+    var isCurrent = [Bool](repeating: false, count: entries.count)
+    var shared: [Int: [UInt8]] = [:]
+    var objects = ObjectReader(self)
+    for place in order {
+      let entry = entries[place]
+      let hasNeighbour =
+        (place > 0 && entries[place - 1].code == entry.code)
+        || (place + 1 < entries.count && entries[place + 1].code == entry.code)
+      guard try objects.go(to: entry.object) else { continue }
+      try objects.withSpelling(column) { spelling in
+        guard let spelling, schema.keyCode.code(spelling) == entry.code else { return }
+        isCurrent[place] = true
+        if hasNeighbour { shared[place] = Array(spelling) }
+      }
+    }
+    try checkUnique(entries, shared, column)
+    var place = 0
+    entries.removeAll { _ in
+      defer { place += 1 }
+      return !isCurrent[place]
+    }
+  }
+
+  /// - Parameter spellings: the keys of those entries that share their code with another.
+  private func checkUnique(
+    _ entries: [IndexEntry], _ spellings: [Int: [UInt8]], _ column: Int
+  ) throws {
+    var owners: [[UInt8]: Int64] = [:]
+    for (place, spelling) in spellings.sorted(by: { $0.key < $1.key }) {
+      let object = entries[place].object
+      guard let other = owners.updateValue(object, forKey: spelling), other != object else {
+        continue
+      }
+      throw EngineError.invalidKey(
+        table: name, column: schema.columns[column].name,
+        reason: "the objects \(min(other, object)) and \(max(other, object)) both have "
+          + "'\(String(decoding: spelling, as: UTF8.self))'; make one of them different first")
+    }
+  }
+}

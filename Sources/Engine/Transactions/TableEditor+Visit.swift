@@ -1,0 +1,75 @@
+/// Goes through the objects of a table that is changed meanwhile.
+extension TableEditor {
+  /// What was changed since some rows were read ahead.
+  final class Visit {
+    private var keys: Set<Int64> = []
+    private var isAll = false
+
+    func changed(_ key: Int64) { keys.insert(key) }
+    func changedAll() { isAll = true }
+
+    func isChanged(_ key: Int64) -> Bool { isAll || keys.contains(key) }
+
+    func readAhead() {
+      keys.removeAll(keepingCapacity: true)
+      isAll = false
+    }
+  }
+
+  /// Rows that are read at a time.
+  private static let ahead = 256
+
+  /// Calls `body` with every object there is at the beginning, in the order of keys, as it is when its turn
+  /// comes. `body` may change, add and delete objects; what it deletes does not come, nor what it adds.
+  ///
+  /// - Complexity: O(n); O(log n) more for each object that `body` changes before its turn.
+  package func forEachRow(_ body: (Row) throws -> Void) throws {
+    let end = table.nextKey
+    let visit = Visit()
+    visits.append(visit)
+    defer { visits.removeAll { $0 === visit } }
+    var next = Int64.min
+    while true {
+      visit.readAhead()
+      let rows = try use { try readAhead(from: next, below: end) }
+      guard let last = rows.last else { return }
+      for row in rows {
+        if visit.isChanged(row.key) {
+          if let fresh = try self.row(forKey: row.key) { try body(fresh) }
+        } else {
+          try body(row)
+        }
+      }
+      next = last.key + 1
+    }
+  }
+
+  /// Some of the objects with the least keys in a range; none when there are none.
+  private func readAhead(from first: Int64, below end: Int64) throws -> [Row] {
+    var (position, leaf) = try tree.place(ofKeysFrom: first)
+    switch leaf {
+    case nil: break
+    case .open(let leaf, _):
+      position += UInt64(partitionPoint(0..<leaf.count) { leaf.key($0) >= first })
+    case .stored(let entry, _):
+      let keys = try store.leaf(entry).keys()
+      position += UInt64(partitionPoint(0..<Int(clamping: entry.count)) { keys.key($0) >= first })
+    }
+    var rows: [Row] = []
+    var reader = ObjectReader(self)
+    while rows.count < Self.ahead, try reader.go(toPosition: Int(clamping: position)),
+      let key = reader.key, key < end, let row = try reader.row()
+    {
+      let least = rows.last.map { $0.key + 1 } ?? first
+      // What comes again would come for ever.
+      guard key >= least else {
+        throw EngineError.damaged(
+          path: path, where: "table '\(name)'",
+          reason: "the object at position \(position) has key \(key), where none is below \(least)")
+      }
+      rows.append(row)
+      position += 1
+    }
+    return rows
+  }
+}

@@ -1,0 +1,380 @@
+/// A table inside a write transaction.
+///
+/// Thread rule: used by the transaction's thread only.
+package final class TableEditor {
+  var table: Catalogue.Table
+  package internal(set) var schema: TableSchema {
+    didSet {
+      knownShape = nil
+      schemaChangeCount += 1
+    }
+  }
+  private(set) var schemaChangeCount = 0
+  private var knownShape: RowShape?
+  let tree: TreeEditor
+  let store: ClusterStore
+  package let path: String
+  private var appended = 0
+  /// Whether the next key is known to be above all keys.
+  var nextKeyIsChecked = false
+  /// What follows the last key that somebody was told; nil: nobody was. Rows that are added in bulk
+  /// get keys, too, but whoever adds them does not learn them.
+  private(set) var nextGivenKey: Int64?
+  var schemaIsChanged: Bool
+  /// The primary key's index; empty when the table has none.
+  package internal(set) var index: KeyIndex
+  /// The secondary indexes, by ascending number of their columns.
+  package internal(set) var valueIndexes: [ValueIndex]
+  /// Whether one was added or dropped.
+  var indexesAreChanged = false
+  /// Makes a secondary index of the transaction; new, or as the catalogue has it.
+  let makeIndex: (Catalogue.Index, _ isNew: Bool) -> ValueIndex
+  private var notesAreChanged = false
+  /// What `forEachLeaf` has made.
+  var leafCopies = LeafCopies(changes: 0)
+  /// The only thread or queue that may use it; nil: nobody checks.
+  var owner: ExecutionContext?
+  /// Shared by all tables of the transaction: whether it may go on.
+  let health: TransactionHealth
+  /// Set when the transaction has ended; every further use throws.
+  package var isEnded = false
+  /// Set when the table was deleted; every further use throws.
+  var isDeleted = false
+  /// The `forEachRow` that are going on.
+  var visits: [Visit] = []
+
+  package init(
+    _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
+    tree: TreeEditor, index: KeyIndex, path: String, health: TransactionHealth,
+    makeIndex: @escaping (Catalogue.Index, _ isNew: Bool) -> ValueIndex
+  ) {
+    self.table = table
+    self.schema = schema
+    self.store = store
+    self.tree = tree
+    self.index = index
+    self.path = path
+    self.health = health
+    self.makeIndex = makeIndex
+    valueIndexes = table.valueIndexes.map { makeIndex($0, false) }
+    schemaIsChanged = isNew
+    store.columnIDs = schema.columnIDs
+  }
+
+  package var name: String { table.name }
+  package var number: UInt32 { table.number }
+  /// The cluster that the next small transaction is likely to add to.
+  package var tail: ClusterStore.Tail? { store.lastClosed }
+  package var isChanged: Bool {
+    schemaIsChanged || notesAreChanged || indexesAreChanged || tree.isChanged || index.isChanged
+      || valueIndexes.contains(where: \.isChanged)
+  }
+
+  /// What every operation goes through: it is refused where there is nothing to be used any more, and its
+  /// failure ends the transaction.
+  func use<Result>(_ body: () throws -> Result) throws -> Result {
+    // Asked first: a transaction that is going on elsewhere may be ending just now.
+    if let owner, !owner.isHere {
+      throw EngineError.wrongThread(what: "a table of a write transaction")
+    }
+    if isEnded { throw EngineError.transactionEnded }
+    try health.check()
+    if isDeleted { throw EngineError.noSuchTable(name: name, known: []) }
+    let (changes, nextKey) = (tree.changeCount, table.nextKey)
+    do {
+      return try translatingErrors(path, body)
+    } catch {
+      health.note(error, afterChange: tree.changeCount != changes || table.nextKey != nextKey)
+      throw error
+    }
+  }
+
+  /// Runs a query, which reads leaves by itself: what it cannot read ends the transaction. What its
+  /// caller's own closure throws does not.
+  func query<Result>(_ body: () throws -> Result) throws -> Result {
+    try use {}
+    do {
+      return try body()
+    } catch let error as EngineError {
+      switch error {
+      case .damaged, .system: health.note(error, afterChange: false)
+      default: break
+      }
+      throw error
+    }
+  }
+
+  // MARK: Reading
+
+  /// The columns, for rows.
+  package var shape: RowShape {
+    if let knownShape { return knownShape }
+    let shape = RowShape(schema)
+    knownShape = shape
+    return shape
+  }
+
+  package func count() throws -> Int { try use { Int(clamping: tree.count) } }
+
+  package func row(forKey key: Int64) throws -> Row? {
+    var reader = ObjectReader(self)
+    return try reader.go(to: key) ? reader.row() : nil
+  }
+
+  package func row(at position: Int) throws -> Row? {
+    var reader = ObjectReader(self)
+    return try reader.go(toPosition: position) ? reader.row() : nil
+  }
+
+  // MARK: Changing objects
+
+  /// Adds an object and returns its key.
+  package func insert(_ values: [Value]) throws -> Int64 {
+    try use {
+      guard values.count == schema.columns.count else {
+        throw EngineError.invalidArgument(
+          "table '\(name)' has \(schema.columns.count) columns; \(values.count) values were given")
+      }
+      var values = values
+      for index in values.indices { try fit(&values[index], column: index) }
+      try checkNextKey()
+      let key = table.nextKey
+      if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
+      try withTail { try $0.rows.append(key: key, values: values) }
+      try advance(by: 1)
+      enter(values, of: key)
+      nextGivenKey = table.nextKey
+      try limitIndex()
+      return key
+    }
+  }
+
+  private func withTail(_ body: (OpenCluster) throws -> Void) throws {
+    try tree.withTail(nextKey: table.nextKey, appended: appended, body)
+    appended += 1
+    if appended & 63 == 0 { try tree.limitMemory() }
+  }
+
+  /// A damaged file may say a next key that lies among those of its objects: a new object would
+  /// take the place of another.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  private func checkNextKey() throws {
+    if nextKeyIsChecked { return }
+    if let last = try tree.lastKey(), last >= table.nextKey || last < 1 {
+      throw EngineError.damaged(
+        path: path, where: "the catalogue's entry of table '\(name)'",
+        reason: "the next object would get key \(table.nextKey), and there is one with key \(last)")
+    }
+    nextKeyIsChecked = true
+  }
+
+  private func advance(by count: Int) throws {
+    let (next, overflow) = table.nextKey.addingReportingOverflow(Int64(count))
+    guard !overflow else { throw EngineError.tooLarge(what: "a key", limit: "2^63") }
+    table.nextKey = next
+  }
+
+  /// Adds objects given as spellings, row by row, into small clusters that later ones fill up.
+  ///
+  /// The caller has made sure that every spelling fits its column.
+  ///
+  /// - Parameter keysAreNew: true when `find` has just found none of their primary keys, and no two
+  ///   rows have the same.
+  /// - Throws: `EngineError.duplicateKey`; nothing is added then.
+  package func append(
+    arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int,
+    keysAreNew: Bool = false
+  ) throws {
+    try use {
+      guard let base = arena.baseAddress ?? UnsafeRawPointer(spans.baseAddress),
+        let first = spans.baseAddress, spans.count == rowCount * schema.columns.count
+      else {
+        if rowCount == 0 { return }
+        throw EngineError.invalidArgument("rows without as many spans as columns")
+      }
+      try checkNextKey()
+      if let column = schema.keyColumn {
+        let keys = (0..<rowCount).map { first[$0 * schema.columns.count + column] }
+        try keys.withUnsafeBufferPointer {
+          try addKeys(base: base, $0, firstObject: table.nextKey, areNew: keysAreNew)
+        }
+      }
+      let firstKey = table.nextKey
+      for row in 0..<rowCount {
+        let key = table.nextKey
+        try withTail {
+          try $0.rows.append(key: key, base: base, row: first + row * schema.columns.count)
+        }
+        try advance(by: 1)
+      }
+      enter(base: base, first, rowCount: rowCount, firstObject: firstKey)
+      try limitIndex()
+    }
+  }
+
+  /// Adds an encoded cluster's objects, and their primary keys, which are read from it. Columns that the
+  /// cluster does not have get their default.
+  ///
+  /// - Throws: `EngineError.duplicateKey`; nothing is added then.
+  package func append(_ cluster: EncodedCluster) throws {
+    try use {
+      try checkNextKey()
+      if let column = schema.keyColumn { try addKeys(of: cluster, column) }
+      try place(cluster)
+    }
+  }
+
+  /// Adds an encoded cluster's objects, whose primary keys `find` has just not found.
+  ///
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - newKeys: the primary key of each row; no two are the same.
+  ///   - codes: of the keys, from a `KeyScout`; nil: they are made here.
+  package func append(
+    _ cluster: EncodedCluster, base: UnsafeRawPointer, newKeys: UnsafeBufferPointer<TextSpan>,
+    codes: [Int64]? = nil
+  ) throws {
+    try use {
+      guard schema.keyColumn != nil, newKeys.count == cluster.rowCount,
+        codes.map({ $0.count == newKeys.count }) ?? true
+      else {
+        throw EngineError.invalidArgument("keys for another number of rows, or without a key")
+      }
+      try checkNextKey()
+      try addKeys(base: base, newKeys, codes: codes, firstObject: table.nextKey, areNew: true)
+      try place(cluster)
+    }
+  }
+
+  private func place(_ cluster: EncodedCluster) throws {
+    guard cluster.rowCount > 0 else { return }
+    let cluster = try withDefaults(cluster)
+    try tree.append(try store.write(cluster, firstKey: table.nextKey))
+    appended += cluster.rowCount
+    try enter(cluster, firstObject: table.nextKey)
+    try advance(by: cluster.rowCount)
+    try limitIndex()
+  }
+
+  /// Changes some values of an object.
+  package func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws {
+    try use {
+      var changes = changes
+      for index in changes.indices {
+        try fit(&changes[index].value, column: changes[index].column)
+      }
+      if let column = schema.keyColumn,
+        let change = changes.last(where: { $0.column == column })
+      {
+        try changeKey(of: key, to: change.value.spelling)
+      }
+      let entries = try newEntries(of: key, changes)
+      guard try tree.update(key, changes) else {
+        throw EngineError.noSuchObject(table: name, key: key)
+      }
+      for visit in visits { visit.changed(key) }
+      enter(entries, of: key)
+      try tree.limitMemory()
+      try limitIndex()
+    }
+  }
+
+  /// Replaces all values of an object by spellings.
+  ///
+  /// The caller has made sure that every spelling fits its column.
+  ///
+  /// - Parameters:
+  ///   - base: what the spans' offsets count from.
+  ///   - row: a span for each column, in the columns' order.
+  ///   - keepsPrimaryKey: the caller knows that the primary key, if there is one, is the present one.
+  /// - Complexity: O(log n); the leaf's other rows are not decoded.
+  /// - Throws: `EngineError.noSuchObject`, `.duplicateKey`, `.tooLarge`, `.damaged`.
+  package func replace(
+    _ key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>,
+    keepsPrimaryKey: Bool = false
+  ) throws {
+    try use {
+      if let column = schema.keyColumn, !keepsPrimaryKey {
+        guard !row[column].isNull else {
+          throw EngineError.invalidValue(
+            table: name, column: schema.columns[column].name, value: "null",
+            expected: "allowed there")
+        }
+        try changeKey(of: key, to: Array(row[column].bytes(from: base)))
+      }
+      let entries = try newEntries(of: key, base: base, row: row)
+      guard try tree.replace(key, base: base, row: row) else {
+        throw EngineError.noSuchObject(table: name, key: key)
+      }
+      for visit in visits { visit.changed(key) }
+      enter(entries, of: key)
+      try tree.limitMemory()
+      try limitIndex()
+    }
+  }
+
+  /// Removes an object; false when there is none with that key.
+  package func delete(_ key: Int64) throws -> Bool {
+    try use {
+      guard try tree.delete(key) else { return false }
+      for visit in visits { visit.changed(key) }
+      try tree.limitMemory()
+      return true
+    }
+  }
+
+  package func deleteAll() throws {
+    try use {
+      try tree.removeAll()
+      try index.removeAll()
+      for visit in visits { visit.changedAll() }
+      for index in valueIndexes { try index.removeAll() }
+    }
+  }
+
+  /// Makes a value the one that the column keeps of it.
+  private func fit(_ value: inout Value, column index: Int) throws {
+    let column = schema.columns[index]
+    if case .null = value {
+      guard column.isNullable else {
+        throw EngineError.invalidValue(
+          table: name, column: column.name, value: "null", expected: "allowed there")
+      }
+      return
+    }
+    guard let fitting = value.converted(to: column.type) else {
+      // What is meant may be clear, and what is wrong with it may not.
+      let isLarge = value.columnType == .int && column.type == .double
+      throw EngineError.invalidValue(
+        table: name, column: column.name, value: value.described,
+        expected: isLarge ? "a number that a double holds exactly" : column.type.article)
+    }
+    value = column.stored(fitting)
+  }
+
+  package func note(_ name: String) -> [UInt8]? { table.notes[name] }
+
+  /// Stores a small value with the table, or removes it.
+  package func setNote(_ name: String, _ value: [UInt8]?) throws {
+    try use {
+      table.notes[name] = value
+      notesAreChanged = true
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes everything that has changed and returns the table's entry for the catalogue.
+  package func seal() throws -> Catalogue.Table {
+    // First: it may have to look at objects.
+    table.index = try index.seal(objects: tree.count, removeOutdated)
+    table.valueIndexes = try sealValueIndexes()
+    table.root = try tree.seal()
+    if schemaIsChanged {
+      if table.schema.length > 0 { try store.drop(table.schema) }
+      table.schema = try store.write(node: schema.encode())
+    }
+    return table
+  }
+}

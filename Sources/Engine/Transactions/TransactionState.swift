@@ -1,0 +1,419 @@
+/// What a write transaction is made of. The public face is `WriteTransaction`; tables opened through
+/// it keep a reference here, so that using one after the end throws.
+///
+/// Thread rule: the thread that began it.
+final class TransactionState {
+  let host: any TransactionHost
+  let base: VersionRecord
+  var catalogue: Catalogue
+  let parts: FileParts
+  private let turn: WriterQueue.Turn
+  private let writer: BlockWriter
+  private let space: SpaceMap
+  var editors: [String: TableEditor] = [:]
+  /// Of tables that the transaction has deleted.
+  var deletedEditors: [TableEditor] = []
+  var catalogueIsChanged = false
+  private(set) var isEnded = false
+  /// Tables of the file have lesser numbers, those that this transaction has made have not.
+  private let firstNewTable: UInt32
+  private let given: GivenNumbers?
+  private let health = TransactionHealth()
+  private let nesting: NestingGuard.Entry
+  private let owner = ExecutionContext.here
+
+  init(_ host: any TransactionHost) throws {
+    self.host = host
+    guard !host.settings.isReadOnly else {
+      throw EngineError.readOnly(path: host.path)
+    }
+    let path = host.path
+    nesting = try NestingGuard.enter(host.lockFile, path: path)
+    do {
+      try host.addTransaction()
+    } catch {
+      NestingGuard.leave(nesting)
+      throw error
+    }
+    do {
+      let turn = try translatingErrors(path) { try host.takeTurn() }
+      self.turn = turn
+      do {
+        // Not before: a compaction that came first has replaced the parts.
+        parts = try translatingErrors(path) { try host.parts }
+        if let failure = parts.pipeline.failure {
+          throw EngineError.poisoned(path: path, cause: failure)
+        }
+        (base, space, writer, catalogue) = try translatingErrors(path) { [parts] in
+          try Self.begin(host, parts, waiting: turn.waiting)
+        }
+        given = host.given
+        firstNewTable = catalogue.nextTableNumber
+        catalogue.nextTableNumber = given?.nextTable(from: firstNewTable) ?? firstNewTable
+      } catch {
+        host.leave(turn)
+        throw error
+      }
+    } catch {
+      NestingGuard.leave(nesting)
+      host.removeTransaction()
+      throw error
+    }
+  }
+
+  private static func begin(
+    _ host: any TransactionHost, _ parts: FileParts, waiting: Waiting?
+  ) throws -> (VersionRecord, SpaceMap, BlockWriter, Catalogue) {
+    let (base, isFresh) = try parts.pipeline.beginTransaction(waiting: waiting)
+    do {
+      let catalogue = try parts.blocks.withCopy(of: base.root, end: base.end) {
+        try Catalogue(decoding: $0)
+      }
+      // Another program may have migrated the file since it was opened.
+      if let declared = host.settings.schemaVersion, catalogue.schemaVersion > declared {
+        throw EngineError.newerSchema(
+          path: host.path, fileVersion: catalogue.schemaVersion,
+          declaredVersion: declared)
+      }
+      let space: SpaceMap
+      if let kept = host.memory.space, !isFresh, kept.version == base.version {
+        space = kept
+      } else {
+        space = try host.freshSpace(base, parts)
+        host.memory.space = space
+      }
+      space.reclaim(try host.versionsToKeep(parts).versions)
+      let writer = BlockWriter(
+        storage: parts.storage, space: space, length: try parts.storage.length())
+      return (base, space, writer, catalogue)
+    } catch {
+      try parts.pipeline.endTransaction()
+      throw error
+    }
+  }
+
+  deinit { abandon() }
+
+  /// - Throws: `EngineError.transactionEnded`; `.transactionFailed` when only rolling back is left.
+  func checkOpen() throws {
+    if isEnded { throw EngineError.transactionEnded }
+    try health.check()
+  }
+
+  /// What every operation on the tables goes through, as `TableEditor.use` is for their objects. What it
+  /// refuses it refuses before it changes anything.
+  func use<Result>(_ body: () throws -> Result) throws -> Result {
+    try checkOpen()
+    do {
+      return try translatingErrors(host.path, body)
+    } catch {
+      health.note(error, afterChange: false)
+      throw error
+    }
+  }
+
+  // MARK: Tables
+
+  func createTable(_ name: String, _ columns: [Column], key: String?, indexes: [String]) throws {
+    try use { try create(name, columns, key: key, indexes: indexes) }
+  }
+
+  private func create(
+    _ name: String, _ columns: [Column], key: String?, indexes: [String]
+  ) throws {
+    try checkName(name)
+    guard catalogue.place(named: name) == nil else {
+      throw EngineError.tableExists(name: name)
+    }
+    try makeTable(name, columns, key: key, indexes: indexes)
+  }
+
+  /// What a program may call a table.
+  func checkName(_ name: String) throws {
+    guard !name.isEmpty else {
+      throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
+    }
+    guard !Catalogue.isReserved(name) else {
+      throw EngineError.invalidSchema(
+        table: name, reason: "a table's name may not begin with a zero byte")
+    }
+  }
+
+  private func makeTable(
+    _ name: String, _ columns: [Column], key: String?, indexes: [String]
+  ) throws {
+    let schema = try TableSchema(
+      columns, table: name, key: key, keyCode: host.settings.indexLimits.keyCode)
+    let next = catalogue.nextTableNumber &+ 1
+    // The last number is what a catalogue says that has none left.
+    guard next > 0, next < .max else {
+      throw EngineError.tooLarge(what: "a table's number", limit: "2^32")
+    }
+    var table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
+    table.valueIndexes = try newIndexes(indexes, schema, table: name)
+    catalogue.nextTableNumber = next
+    catalogue.add(table)
+    catalogueIsChanged = true
+    editors[name] = try makeEditor(table, schema, isNew: true)
+  }
+
+  /// Empty indexes of a new table's columns.
+  private func newIndexes(
+    _ names: [String], _ schema: TableSchema, table: String
+  ) throws -> [Catalogue.Index] {
+    var indexes: [Catalogue.Index] = []
+    for name in names {
+      guard let column = schema.index(of: name) else {
+        throw EngineError.invalidSchema(
+          table: table, reason: "the index '\(name)' is of none of its columns")
+      }
+      let id = schema.columnIDs[column]
+      if indexes.contains(where: { $0.column == id }) { continue }
+      let secret = host.settings.indexLimits.keyCode ?? .random()
+      indexes.append(
+        Catalogue.Index(column: id, ValueCode(schema.columns[column].reading, secret: secret)))
+    }
+    return indexes.sorted { $0.column < $1.column }
+  }
+
+  /// A table of programs.
+  func programEditor(_ name: String) throws -> TableEditor {
+    guard !Catalogue.isReserved(name) else {
+      throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
+    }
+    return try editor(name)
+  }
+
+  func companion(
+    _ purpose: String, of table: TableEditor, columns: [Column]?
+  ) throws -> TableEditor? {
+    try use {
+      let name = Catalogue.companionName(purpose, of: table.number)
+      if catalogue.place(named: name) == nil {
+        guard let columns else { return nil }
+        try makeTable(name, columns, key: columns.first?.name, indexes: [])
+      }
+      return try editor(name)
+    }
+  }
+
+  func editor(_ name: String) throws -> TableEditor {
+    try use {
+      if let editor = editors[name] { return editor }
+      guard var table = catalogue.table(named: name) else {
+        throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
+      }
+      let known = host.memory.knownTables[table.number]
+      let schema: TableSchema
+      if let known, known.reference == table.schema {
+        schema = known.schema
+      } else {
+        schema = try TableSchema(
+          decoding: try parts.blocks.block(table.schema, end: base.end))
+      }
+      try table.checkIndexes(schema)
+      let editor = try makeEditor(table, schema, isNew: false)
+      if let bounded = known?.bounded {
+        editor.nextKeyIsChecked = bounded == (table.root, editor.table.nextKey)
+      }
+      editors[name] = editor
+      return editor
+    }
+  }
+
+  /// The table with a number, which it keeps whatever it is called; nil when it is gone.
+  func editor(number: UInt32) throws -> TableEditor? {
+    try checkOpen()
+    return try catalogue.table(number: number).map { try editor($0.name) }
+  }
+
+  private func makeEditor(_ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool) throws
+    -> TableEditor
+  {
+    let store = ClusterStore(
+      writer: writer, blocks: parts.blocks, baseEnd: base.end, builder: host.memory.builder)
+    var table = table
+    table.nextKey = given?.nextKey(of: table.number, from: table.nextKey) ?? table.nextKey
+    store.tail = host.memory.tails.take(table.number)
+    let reader = TreeReader(blocks: parts.blocks, root: table.root, end: base.end)
+    let tree = try TreeEditor(
+      reader: reader, clusters: store, limits: host.settings.limits)
+    let recent = host.memory.recentKeys.take(table.number)
+    let index = KeyIndex(
+      runs: table.index, writer: writer, blocks: parts.blocks, baseEnd: base.end,
+      limits: host.settings.indexLimits, recent: recent)
+    let limits = host.settings.indexLimits
+    let editor = TableEditor(
+      table, schema, isNew: isNew, store: store, tree: tree, index: index, path: host.path,
+      health: health
+    ) { [writer, parts, base] stored, isNew in
+      ValueIndex(
+        column: stored.column, stored.code, runs: stored.runs, writer: writer,
+        blocks: parts.blocks, baseEnd: base.end, limits: limits, isNew: isNew)
+    }
+    editor.owner = owner
+    return editor
+  }
+
+  // MARK: Ending
+
+  /// - Parameters:
+  ///   - isUrgent: false when `completion` may wait a little, for others to share the flush.
+  ///   - newest: told the version that this makes, held, while no other writer can follow.
+  func commit(
+    _ durability: Durability?, isUrgent: Bool = true, newest: ((Snapshot) -> Void)? = nil,
+    _ completion: (@Sendable (String?) -> Void)?
+  ) throws -> UInt64 {
+    if isEnded { throw EngineError.transactionEnded }
+    let durability = durability ?? host.settings.durability
+    do {
+      try health.check()
+      let version = try translatingErrors(host.path) {
+        if completion != nil || durability == .group { try parts.pipeline.startFlusher() }
+        var version = base.version
+        if catalogueIsChanged || editors.values.contains(where: \.isChanged) {
+          try host.checkActiveVersions()
+          // The others look once their version is durable.
+          if durability == .none { try parts.storage.checkName() }
+          let record = try writeBlocks()
+          #if DEBUG
+            Invariants.require { () throws(BrokenInvariant) in try checkWritten(record) }
+          #endif
+          try parts.pipeline.complete(record)
+          host.noteCommit()
+          version = record.version
+          // The commit is done: that its version cannot be held, because too many are, is no failure
+          // of it. The caller moves on to it like everybody else, later.
+          if let newest, let held = try? host.hold(record, parts) { newest(held) }
+        } else {
+          // Nothing to write; the version it began from may still have to become durable.
+          space.rollBack()
+        }
+        if let completion { parts.pipeline.onDurable(isUrgent: isUrgent, completion) }
+        switch durability {
+        case .full: try parts.pipeline.makeDurable()
+        case .group:
+          parts.pipeline.showComplete()
+          parts.pipeline.requestDurability()
+        case .none:
+          parts.pipeline.showComplete()
+          // Others cannot write before this commit is durable: they shall not wait for ever.
+          if host.othersWait || !host.isAskedToMakeWay() {
+            try parts.pipeline.makeDurable()
+          }
+        }
+        return version
+      }
+      keepKeys { _ in true }
+      try end()
+      return version
+    } catch {
+      health.note(error, afterChange: false)
+      abandon()
+      throw error
+    }
+  }
+
+  /// Phase one: everything but the slot.
+  private func writeBlocks() throws -> VersionRecord {
+    for editor in editors.values where editor.isChanged {
+      guard let place = catalogue.place(number: editor.number) else { continue }
+      catalogue.tables[place] = try editor.seal()
+    }
+    try gatherRoots()
+    let root = try writer.append(node: catalogue.encode())
+    try writer.drop(base.root)
+    try writer.writeOut()
+    let version = try base.nextVersion
+    try writer.commit(version: version)
+    parts.blocks.recent.replace(with: writer.recent)
+    for editor in editors.values where editor.isChanged {
+      if let tail = editor.tail { host.memory.tails.keep(tail, of: editor.number) }
+      guard let place = catalogue.place(number: editor.number) else { continue }
+      host.memory.knownTables.keep(
+        KnownTable(catalogue.tables[place], editor), of: editor.number)
+    }
+    host.noteWritten(bytes: writer.bytesWritten)
+    return VersionRecord(
+      version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes))
+  }
+
+  /// Moves what the catalogue refers to together, where it is left in sparse pages: tables may be many and
+  /// small. Runs of indexes stay, as what is kept in memory knows them by their places.
+  private func gatherRoots() throws {
+    var references: [BlockReference] = []
+    references.reserveCapacity(catalogue.tables.count * 2)
+    for table in catalogue.tables {
+      references.append(table.schema)
+      references.append(table.root.entry.reference)
+    }
+    let left = try Gatherer(writer: writer).gather(&references)
+    if left.isEmpty { return }
+    for index in catalogue.tables.indices {
+      catalogue.tables[index].schema = references[2 * index]
+      if catalogue.tables[index].root.level > 0 {
+        catalogue.tables[index].root.entry.reference = references[2 * index + 1]
+      }
+    }
+    try left.forEach(writer.drop)
+  }
+
+  private func end() throws {
+    isEnded = true
+    for editor in editors.values { editor.isEnded = true }
+    for editor in deletedEditors { editor.isEnded = true }
+    editors = [:]
+    deletedEditors = []
+    defer {
+      NestingGuard.leave(nesting)
+      host.removeTransaction()
+    }
+    try translatingErrors(host.path) {
+      do {
+        try parts.pipeline.endTransaction()
+      } catch {
+        host.leave(turn)
+        throw error
+      }
+      host.leave(turn)
+    }
+  }
+
+  /// Leaves what is known of an index to the next transaction.
+  private func keepKeys(where isTrue: (KeyIndex) -> Bool) {
+    for editor in editors.values where isTrue(editor.index) {
+      if let keys = editor.index.kept { host.memory.recentKeys.keep(keys, of: editor.number) }
+    }
+  }
+
+  /// Has no other transaction of this process give what this one has given in vain.
+  private func noteGivenNumbers() {
+    let all = Array(editors.values) + deletedEditors
+    given?.add(
+      nextTable: catalogue.nextTableNumber,
+      nextKeys: all.filter { $0.number < firstNewTable }.compactMap { editor in
+        editor.nextGivenKey.map { (editor.number, $0) }
+      },
+      tables: { Set(catalogue.tables.map(\.number) + deletedEditors.map(\.number)) })
+  }
+
+  /// Rolls back unless the transaction has ended already.
+  func abandon() {
+    if isEnded { return }
+    noteGivenNumbers()
+    if health.failure == nil {
+      space.rollBack()
+      keepKeys { !$0.isChanged }
+    } else {
+      // Nothing that a failure may have left half done reaches the next transaction: free pages are
+      // found by a walk again.
+      host.memory.forget()
+    }
+    do {
+      try end()
+    } catch {
+      // Unlocking failed: the handle must not write on as if the next one could not come in.
+      parts.pipeline.fail("\(error)")
+    }
+  }
+}

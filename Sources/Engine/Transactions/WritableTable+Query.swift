@@ -1,0 +1,58 @@
+/// Queries inside a transaction. They see its changes; the table must not be changed while one runs:
+/// collect keys first, and change their objects then.
+extension Query {
+  /// How many objects there are, with the transaction's changes.
+  ///
+  /// - Throws: `QueryError`; `EngineError.transactionEnded`, `.noSuchColumn`, `.damaged`.
+  public func count(in table: WritableTable) throws -> Int {
+    try table.editor.query { try count(of: table.editor) }
+  }
+
+  /// How the query finds its objects, in one line for people: see `explain(in:)` for tables of a version.
+  ///
+  /// - Throws: as `count`.
+  public func explain(in table: WritableTable) throws -> String {
+    try table.editor.query { try explanation(of: table.editor) }
+  }
+
+  /// Calls `body` with every object, in order. Its values are those of `columns`.
+  ///
+  /// - Throws: as `count`; `EngineError.invalidArgument` when `body` has changed the table, its
+  ///   objects or its columns, and `.transactionEnded` when it has ended the transaction: no other
+  ///   object is given then; what `body` throws, which ends it.
+  public func forEachRow(in table: WritableTable, _ body: (Row) throws -> Void) throws {
+    try table.editor.query { try forEachRow(of: table.editor, body) }
+  }
+
+  /// The objects, in order; their values are those of `columns`.
+  ///
+  /// - Throws: as `count`.
+  public func rows(in table: WritableTable) throws -> [Row] {
+    var rows: [Row] = []
+    try table.editor.query { try forEachRow(of: table.editor) { rows.append($0) } }
+    return rows
+  }
+
+  /// The keys of the objects, in order.
+  ///
+  /// - Throws: as `count`.
+  public func keys(in table: WritableTable) throws -> [Int64] {
+    try table.editor.query { try keys(of: table.editor) }
+  }
+
+  /// Sums up the objects that the filter selects: see `aggregates(_:in:)` for tables of a version.
+  ///
+  /// - Throws: as `count`; `EngineError.invalidArgument` for a sum or average of what is no number.
+  public func aggregates(_ aggregates: [Aggregate], in table: WritableTable) throws -> [Value] {
+    try table.editor.query { try groups(by: [], aggregates, of: table.editor)[0].aggregates }
+  }
+
+  /// Groups the objects that the filter selects: see `groups(by:_:in:)` for tables of a version.
+  ///
+  /// - Throws: as `aggregates`.
+  public func groups(
+    by columns: [String], _ aggregates: [Aggregate] = [], in table: WritableTable
+  ) throws -> [Group] {
+    try table.editor.query { try groups(by: columns, aggregates, of: table.editor) }
+  }
+}

@@ -1,0 +1,23 @@
+extension WriteTransaction {
+  /// The table as the transaction found it, for looking keys up on other threads.
+  ///
+  /// - Parameter table: of this transaction, which has changed nothing of it yet.
+  /// - Returns: nil when it has no primary key or was not there, or when the version cannot be
+  ///   held: because others hold as many as there may be, or it is not the newest that readers may
+  ///   see.
+  /// - Throws: `EngineError.damaged`, `.system`.
+  package func keyView(of table: WritableTable) throws -> KeyView? {
+    guard table.editor.keyColumn != nil, !table.editor.isChanged else { return nil }
+    let snapshot: Snapshot
+    do {
+      snapshot = try state.host.snapshot()
+    } catch EngineError.busy {
+      return nil
+    }
+    guard snapshot.version == baseVersion,
+      let found = try snapshot.table(number: table.editor.number),
+      found.schema == table.editor.schema
+    else { return nil }
+    return KeyView(found, table.editor)
+  }
+}

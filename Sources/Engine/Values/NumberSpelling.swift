@@ -1,0 +1,410 @@
+/// A canonical decimal number: `mantissa` / 10^`scale`, with `scale` digits after the point.
+struct ScaledNumber {
+  var mantissa: Int64
+  var scale: UInt8
+
+  /// Marks a spelling that is no canonical decimal number.
+  static let misfit = ScaledNumber(mantissa: 0, scale: .max)
+  @inline(__always) var isMisfit: Bool { scale == .max }
+  static let maximumScale = 18
+}
+
+/// Reading numbers from their spellings, and writing canonical ones. Knows no locale.
+enum NumberSpelling {
+  /// Room that every `write` of a number or date may use, in bytes.
+  static let capacity = 64
+
+  /// A spelling longer than this is text, whatever it says: the longest exact expansion of a double
+  /// has 767 significant digits.
+  static let maximumLength = 1024
+
+  // MARK: Canonical decimals
+
+  /// The number, when writing it again would give the same bytes: an optional `-`, digits without
+  /// superfluous zeros in front, and optionally a point with 1 to 18 digits. No `-0`, `-0.0`.
+  @inline(__always)
+  static func parseCanonical(_ spelling: SpellingView) -> ScaledNumber {
+    let count = spelling.count
+    if count &- 1 < 8 { return count > 0 ? parseShort(spelling.firstWord, count) : .misfit }
+    let first = spelling[0]
+    guard first &- 0x30 < 10 || first == 0x2D, count <= 21 else { return .misfit }
+    return parseMiddle(spelling) ?? parseLong(spelling)
+  }
+
+  /// Up to eight bytes at once, in one register; see Daniel Lemire, "Quickly parsing eight digits".
+  @inline(__always)
+  private static func parseShort(_ bytes: UInt64, _ length: Int) -> ScaledNumber {
+    var word = bytes
+    var count = length
+    let isNegative = word & 0xFF == 0x2D
+    if isNegative {
+      word &>>= 8
+      count &-= 1
+    }
+    var scale = 0
+    let difference = word ^ 0x2E2E_2E2E_2E2E_2E2E
+    let points = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+    if points != 0 {
+      // The lowest mark is exact; bytes past the end are zero and so never points.
+      let position = points.trailingZeroBitCount &>> 3
+      let below = (1 as UInt64) &<< UInt64(truncatingIfNeeded: position &* 8) &- 1
+      word = (word & below) | ((word &>> 8) & ~below)
+      count &-= 1
+      scale = count &- position
+      if position == 0 || scale == 0 { return .misfit }
+    }
+    if count == 0 { return .misfit }
+    if word & 0xFF == 0x30 && count &- scale > 1 { return .misfit }
+    let aligned = (word << (64 &- count &* 8)) | (0x3030_3030_3030_3030 >> (count &* 8))
+    guard areDigits(aligned) else { return .misfit }
+    let magnitude = Int64(truncatingIfNeeded: eightDigits(aligned))
+    if isNegative && magnitude == 0 { return .misfit }
+    return ScaledNumber(
+      mantissa: isNegative ? 0 &- magnitude : magnitude, scale: UInt8(truncatingIfNeeded: scale))
+  }
+
+  /// Two registers, where each holds at most eight digits: of a whole number, or before and behind
+  /// the point. Most numbers of 9 to 17 bytes are such; nil for others, and for what is no number.
+  @inline(__always)
+  private static func parseMiddle(_ spelling: SpellingView) -> ScaledNumber? {
+    let isNegative = spelling[0] == 0x2D
+    let start = isNegative ? 1 : 0
+    let count = spelling.count &- start
+    guard count >= 9, count <= 17 else { return nil }
+    let head = spelling.fullWord(at: start)
+    // Digits of the first register, those of the second, and how many of them are behind the point.
+    var (whole, rest, scale) = (8, count &- 8, 0)
+    let difference = head ^ 0x2E2E_2E2E_2E2E_2E2E
+    let points = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+    if points != 0 {
+      // The lowest mark is exact; a second point is no digit of the second register.
+      whole = points.trailingZeroBitCount &>> 3
+      rest = count &- whole &- 1
+      scale = rest
+    } else if spelling[start &+ 8] == 0x2E {
+      rest = count &- 9
+      scale = rest
+    }
+    guard whole >= 1, rest >= 1, rest <= 8 else { return nil }
+    let zeros: UInt64 = 0x3030_3030_3030_3030
+    // Zeros stand in front of the digits; a shift by all 64 bits leaves none.
+    let high =
+      head &<< UInt64(truncatingIfNeeded: (8 &- whole) &* 8)
+      | zeros >> UInt64(truncatingIfNeeded: whole &* 8)
+    let kept = UInt64.max &<< UInt64(truncatingIfNeeded: (8 &- rest) &* 8)
+    let low = spelling.fullWord(at: spelling.count &- 8) & kept | zeros & ~kept
+    guard areDigits(high), areDigits(low) else { return nil }
+    if head & 0xFF == 0x30 && (whole > 1 || scale == 0) { return nil }
+    // At most 16 digits.
+    let magnitude = Int64(
+      truncatingIfNeeded: eightDigits(high) &* integerPowerOfTen(rest) &+ eightDigits(low))
+    if isNegative && magnitude == 0 { return nil }
+    return ScaledNumber(
+      mantissa: isNegative ? 0 &- magnitude : magnitude, scale: UInt8(truncatingIfNeeded: scale))
+  }
+
+  @inline(never)
+  private static func parseLong(_ spelling: SpellingView) -> ScaledNumber {
+    let isNegative = spelling[0] == 0x2D
+    let start = isNegative ? 1 : 0
+    var magnitude: UInt64 = 0
+    var point = -1
+    var index = start
+    while index < spelling.count {
+      let digit = spelling[index] &- 0x30
+      if digit < 10 {
+        // At most 20 digits: the count is checked below, a wrapped value is never used.
+        magnitude = magnitude &* 10 &+ UInt64(digit)
+      } else if digit == 0xFE && point < 0 {
+        point = index
+      } else {
+        return .misfit
+      }
+      index &+= 1
+    }
+    let digits = spelling.count &- start &- (point < 0 ? 0 : 1)
+    let scale = point < 0 ? 0 : spelling.count &- point &- 1
+    let whole = digits &- scale
+    guard whole >= 1, point < 0 || scale >= 1, scale <= ScaledNumber.maximumScale, digits <= 19
+    else { return .misfit }
+    if spelling[start] == 0x30 && whole > 1 { return .misfit }
+    // 19 digits stay below 2^64, but not below 2^63.
+    guard magnitude <= UInt64(Int64.max) &+ (isNegative ? 1 : 0) else { return .misfit }
+    if isNegative && magnitude == 0 { return .misfit }
+    let positive = Int64(truncatingIfNeeded: magnitude)
+    return ScaledNumber(
+      mantissa: isNegative ? 0 &- positive : positive, scale: UInt8(truncatingIfNeeded: scale))
+  }
+
+  /// True when all eight bytes are `0` to `9`.
+  @inline(__always)
+  static func areDigits(_ word: UInt64) -> Bool {
+    (word & 0xF0F0_F0F0_F0F0_F0F0)
+      | (((word &+ 0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0) &>> 4)
+      == 0x3333_3333_3333_3333
+  }
+
+  /// The value of eight digits, the first one in the lowest byte.
+  @inline(__always)
+  static func eightDigits(_ word: UInt64) -> UInt64 {
+    var value = word & 0x0F0F_0F0F_0F0F_0F0F
+    value = value &* 10 &+ (value &>> 8)
+    let even = (value & 0x0000_00FF_0000_00FF) &* 0x000F_4240_0000_0064
+    let odd = ((value &>> 16) & 0x0000_00FF_0000_00FF) &* 0x0000_2710_0000_0001
+    return (even &+ odd) &>> 32
+  }
+
+  // MARK: Values
+
+  /// A number's spelling taken apart.
+  struct Parts {
+    var isNegative = false
+    /// True when there is neither a point nor an exponent.
+    var isWhole = true
+    /// The first 19 significant digits.
+    var mantissa: UInt64 = 0
+    /// Digits from the first one that is not zero on.
+    var significantDigits = 0
+    /// The value is `mantissa` * 10^`exponent`, when there are no more than 19 digits.
+    var exponent = 0
+
+    /// The value as a 64-bit integer, if it is spelled as one and fits. `-0` is none: an integer
+    /// would lose its sign.
+    var int: Int64? {
+      guard isWhole, significantDigits <= 19, !(isNegative && mantissa == 0) else { return nil }
+      guard mantissa <= UInt64(Int64.max) &+ (isNegative ? 1 : 0) else { return nil }
+      let positive = Int64(truncatingIfNeeded: mantissa)
+      return isNegative ? 0 &- positive : positive
+    }
+
+    fileprivate mutating func take(_ digit: UInt8, isFraction: Bool) {
+      if significantDigits > 0 || digit != 0 { significantDigits &+= 1 }
+      if significantDigits <= 19 {
+        mantissa = mantissa &* 10 &+ UInt64(digit)
+        if isFraction { exponent &-= 1 }
+      } else if !isFraction {
+        exponent &+= 1
+      }
+    }
+  }
+
+  /// Takes a number apart: sign, digits without leading zeros, fraction, exponent; nil when the
+  /// spelling is no number. Its value may still be too large for a double.
+  static func scan(_ spelling: SpellingView) -> Parts? {
+    let count = spelling.count
+    guard count > 0, count <= maximumLength else { return nil }
+    var parts = Parts()
+    var index = 0
+    if spelling[0] == 0x2D || spelling[0] == 0x2B {
+      parts.isNegative = spelling[0] == 0x2D
+      index = 1
+    }
+    let start = index
+    while index < count, spelling[index] &- 0x30 < 10 {
+      parts.take(spelling[index] &- 0x30, isFraction: false)
+      index &+= 1
+    }
+    let whole = index &- start
+    if whole > 1 && spelling[start] == 0x30 { return nil }
+    if index < count, spelling[index] == 0x2E {
+      parts.isWhole = false
+      index &+= 1
+      let fraction = index
+      while index < count, spelling[index] &- 0x30 < 10 {
+        parts.take(spelling[index] &- 0x30, isFraction: true)
+        index &+= 1
+      }
+      if index == fraction { return nil }
+    } else if whole == 0 {
+      return nil
+    }
+    if index < count {
+      guard let exponent = scanExponent(spelling, from: index) else { return nil }
+      parts.isWhole = false
+      parts.exponent &+= exponent
+    }
+    return parts
+  }
+
+  private static func scanExponent(_ spelling: SpellingView, from start: Int) -> Int? {
+    guard spelling[start] | 0x20 == 0x65 else { return nil }
+    var index = start &+ 1
+    var isNegative = false
+    if index < spelling.count, spelling[index] == 0x2D || spelling[index] == 0x2B {
+      isNegative = spelling[index] == 0x2D
+      index &+= 1
+    }
+    guard index < spelling.count else { return nil }
+    var exponent = 0
+    while index < spelling.count {
+      let digit = spelling[index] &- 0x30
+      guard digit < 10 else { return nil }
+      // Past this limit every number is zero or too large anyway.
+      if exponent < 100_000 { exponent = exponent &* 10 &+ Int(digit) }
+      index &+= 1
+    }
+    return isNegative ? 0 &- exponent : exponent
+  }
+
+  /// The integer a spelling stands for, see `Value.init(spelling:type:)`.
+  static func parseInt(_ spelling: SpellingView) -> Int64? {
+    let canonical = parseCanonical(spelling)
+    if canonical.scale == 0 { return canonical.mantissa }
+    return scan(spelling)?.int
+  }
+
+  /// The double a spelling stands for, see `Value.init(spelling:type:)`.
+  static func parseDouble(_ spelling: SpellingView) -> Double? {
+    guard let parts = scan(spelling) else { return special(spelling) }
+    return double(parts, spelling)
+  }
+
+  /// `NaN`, `inf` and `-inf`, spelled just so.
+  static func special(_ spelling: SpellingView) -> Double? {
+    switch (spelling.count, spelling.firstWord) {
+    case (3, 0x4E_614E): .nan
+    case (3, 0x66_6E69): .infinity
+    case (4, 0x666E_692D): -.infinity
+    default: nil
+    }
+  }
+
+  static func double(_ parts: Parts, _ spelling: SpellingView) -> Double? {
+    if parts.significantDigits == 0 { return parts.isNegative ? -0.0 : 0 }
+    if parts.significantDigits <= 19,
+      let exact = exactDouble(parts.mantissa, exponent: parts.exponent)
+    {
+      return parts.isNegative ? -exact : exact
+    }
+    // Rare: the correctly rounded result needs more than 64 bits.
+    let value = Double(String(decoding: spelling.bytes, as: UTF8.self))
+    guard let value, value.isFinite else { return nil }
+    return value
+  }
+
+  /// `mantissa` * 10^`exponent` where one multiplication or division gives the correctly rounded
+  /// result, because both sides are exact doubles; see William Clinger, "How to read floating point
+  /// numbers accurately".
+  @inline(__always)
+  static func exactDouble(_ mantissa: UInt64, exponent: Int) -> Double? {
+    guard mantissa <= 1 << 53, exponent >= -22, exponent <= 22 else { return nil }
+    let value = Double(mantissa)
+    return exponent < 0 ? value / powerOfTen(0 &- exponent) : value * powerOfTen(exponent)
+  }
+
+  /// 10^`exponent`, exact for 0 to 22.
+  @inline(__always)
+  private static func powerOfTen(_ exponent: Int) -> Double {
+    // Both factors and their product are exact doubles.
+    let low = Double(integerPowerOfTen(exponent & 15))
+    return exponent >= 16 ? low * 1e16 : low
+  }
+
+  /// 10^`exponent` for 0 to 18.
+  @inline(__always)
+  static func integerPowerOfTen(_ exponent: Int) -> UInt64 {
+    var result: UInt64 = exponent & 1 != 0 ? 10 : 1
+    if exponent & 2 != 0 { result = result &* 100 }
+    if exponent & 4 != 0 { result = result &* 10_000 }
+    if exponent & 8 != 0 { result = result &* 100_000_000 }
+    if exponent & 16 != 0 { result = result &* 10_000_000_000_000_000 }
+    return result
+  }
+
+  // MARK: Writing
+
+  /// Writes a decimal integer and returns its length.
+  ///
+  /// - Precondition: `capacity` bytes may be written at `target`; those past the length are garbage.
+  @inline(__always)
+  static func write(_ value: Int64, to target: UnsafeMutableRawPointer) -> Int {
+    var length = 0
+    if value < 0 {
+      target.storeBytes(of: 0x2D, as: UInt8.self)
+      length = 1
+    }
+    return length &+ write(value.magnitude, to: target + length)
+  }
+
+  @inline(__always)
+  private static func write(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+    if value < 100_000_000 { return writeUnpadded(value, to: target) }
+    return writeLarge(value, to: target)
+  }
+
+  @inline(never)
+  private static func writeLarge(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+    let (high, low) = value.quotientAndRemainder(dividingBy: 100_000_000)
+    let length =
+      high < 100_000_000 ? writeUnpadded(high, to: target) : writeLarge(high, to: target)
+    store(digits(low) | 0x3030_3030_3030_3030, to: target + length)
+    return length &+ 8
+  }
+
+  @inline(__always)
+  private static func writeUnpadded(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+    let digits = digits(value)
+    let zeros = min(digits.trailingZeroBitCount, 56) & ~7
+    store((digits | 0x3030_3030_3030_3030) &>> UInt64(truncatingIfNeeded: zeros), to: target)
+    return 8 &- zeros &>> 3
+  }
+
+  @inline(__always)
+  private static func store(_ word: UInt64, to target: UnsafeMutableRawPointer) {
+    target.storeBytes(of: word.littleEndian, as: UInt64.self)
+  }
+
+  /// The eight digits (0 to 9 each) of a value below 10^8, the first one in the lowest byte.
+  @inline(__always)
+  private static func digits(_ value: UInt64) -> UInt64 {
+    let (high, low) = value.quotientAndRemainder(dividingBy: 10_000)
+    let halves = high | low &<< 32
+    let hundreds = ((halves &* 10_486) &>> 20) & 0x0000_007F_0000_007F
+    let pairs = ((halves &- hundreds &* 100) &<< 16) &+ hundreds
+    let tens = ((pairs &* 103) &>> 10) & 0x000F_000F_000F_000F
+    return tens &+ ((pairs &- tens &* 10) &<< 8)
+  }
+
+  /// Writes a number with exactly `scale` digits after the point (none and no point for 0) and
+  /// returns its length.
+  ///
+  /// - Precondition: `capacity` bytes may be written at `target`.
+  @inline(__always)
+  static func write(_ number: ScaledNumber, to target: UnsafeMutableRawPointer) -> Int {
+    if number.scale == 0 { return write(number.mantissa, to: target) }
+    var length = 0
+    if number.mantissa < 0 {
+      target.storeBytes(of: 0x2D, as: UInt8.self)
+      length = 1
+    }
+    // A file may claim a larger scale: it is cut, so that nothing is written past the room.
+    let scale = min(Int(number.scale), ScaledNumber.maximumScale)
+    let (whole, fraction) = number.mantissa.magnitude.quotientAndRemainder(
+      dividingBy: integerPowerOfTen(scale))
+    length &+= write(whole, to: target + length)
+    target.storeBytes(of: 0x2E, toByteOffset: length, as: UInt8.self)
+    length &+= 1
+    writePadded(fraction, digits: scale, to: target + length)
+    return length &+ scale
+  }
+
+  @inline(__always)
+  private static func writePadded(
+    _ value: UInt64, digits count: Int, to target: UnsafeMutableRawPointer
+  ) {
+    if count <= 8 {
+      let word = digits(value) | 0x3030_3030_3030_3030
+      store(word &>> UInt64(truncatingIfNeeded: 64 &- count &* 8), to: target)
+      return
+    }
+    var rest = value
+    var index = count
+    while index > 0 {
+      index &-= 1
+      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+      target.storeBytes(
+        of: UInt8(truncatingIfNeeded: digit) &+ 0x30, toByteOffset: index, as: UInt8.self)
+      rest = quotient
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/// Where the spelling of one field lies in an arena of bytes, or that the field is null.
+///
+/// Eight bytes, so that a parser's matrix of spans (row by row) stays small. An empty spelling has
+/// length 0; null is another thing and has its own mark.
+package struct TextSpan: Sendable, Equatable, BitwiseCopyable {
+  package var offset: UInt32
+  package var length: UInt32
+
+  @inlinable @inline(__always)
+  package init(offset: UInt32, length: UInt32) {
+    self.offset = offset
+    self.length = length
+  }
+
+  @inlinable @inline(__always)
+  package static var null: TextSpan { TextSpan(offset: .max, length: 0) }
+
+  @inlinable @inline(__always)
+  package var isNull: Bool { offset == .max }
+
+  /// The bytes that it is of.
+  ///
+  /// - Precondition: it is not null, and lies in the arena that begins at `base`.
+  @inlinable @inline(__always)
+  package func bytes(from base: UnsafeRawPointer) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + Int(offset), count: Int(length))
+  }
+}

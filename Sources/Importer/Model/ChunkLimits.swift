@@ -1,0 +1,23 @@
+/// Limits on chunks, which bound memory. Values outside sensible bounds are moved to the nearest.
+package struct ChunkLimits: Sendable {
+  /// A chunk ends with the record in which it reaches so many bytes: 1 byte to 256 MiB.
+  package var chunkBytes: Int
+  /// A longer record is an error: 64 bytes to 1 GiB.
+  package var maximumRecordBytes: Int
+  /// Most bytes asked of the source at once. Small enough to be still in the processor's cache
+  /// when they are scanned.
+  package var readBytes: Int
+  /// Bytes that a thread which reads ahead asks for at once: whole strides, up to 16 MiB.
+  var pieceBytes = 1 << 20
+  /// Such a thread keeps what it has found for so many of them: a multiple of 64, below 65,536.
+  var strideBytes = 2048
+
+  package init(
+    chunkBytes: Int = 4 << 20, maximumRecordBytes: Int = 64 << 20, readBytes: Int = 256 << 10
+  ) {
+    // Spans are 32 bits wide: input and scratch together must stay below 4 GiB.
+    self.chunkBytes = min(max(1, chunkBytes), 256 << 20)
+    self.maximumRecordBytes = min(max(64, maximumRecordBytes), 1 << 30)
+    self.readBytes = min(max(1, readBytes), 16 << 20)
+  }
+}

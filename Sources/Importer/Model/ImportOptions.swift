@@ -1,0 +1,306 @@
+import Engine
+
+/// What to import, from where, and how. The command line's options, as values.
+///
+/// Thread rule: a plain value, `Sendable`; its closures are called on threads of the import.
+public struct ImportOptions: Sendable {
+  /// The most records whose values a cluster of an import holds.
+  static let clusterRecords = 1024
+  /// Batches smaller than this fill up shared clusters instead of making one each.
+  static let smallBatch = 256
+
+  /// How many records make a transaction.
+  public enum BatchSize: Sendable, Equatable {
+    /// So many records a transaction.
+    case records(Int)
+    /// The whole input in one transaction.
+    case all
+  }
+
+  /// Where the names of columns come from.
+  public enum HeaderRule: Sendable, Equatable {
+    /// Decided from the first records.
+    case sniffed
+    /// The first record has the names.
+    case firstRecord
+    /// Every record is data, and the columns are numbered.
+    case absent
+    /// These, in the order of the fields; every record is data.
+    case names([String])
+  }
+
+  /// Where the types of columns come from.
+  public enum TypeRule: Sendable, Equatable {
+    /// The narrowest type that loses nothing, widened when a later value does not fit.
+    case infer
+    /// Every column is text.
+    case text
+    /// These columns have these types, strictly; the others are inferred.
+    case named([String: ColumnType])
+  }
+
+  /// What stands between the whole part of a number and its fraction.
+  public enum DecimalMark: String, Sendable, CaseIterable {
+    /// `4.5`
+    case point
+    /// `4,5`
+    case comma
+  }
+
+  /// A format of dates or date-times, as `strptime` has them: `%d/%m/%Y`; see `Notation`.
+  public struct DateFormat: Sendable, Equatable {
+    /// The column that it is for, by its name in the table, which then is strictly of that type; nil: every
+    /// column whose values are spelled so.
+    public var column: String?
+    /// The format.
+    public var format: String
+
+    /// - Parameters:
+    ///   - format: as `strptime` has them.
+    ///   - column: the column that it is for; nil: all.
+    public init(_ format: String, column: String? = nil) {
+      self.format = format
+      self.column = column
+    }
+  }
+
+  /// What becomes of records with fewer or more fields than there are columns.
+  public enum Ragged: String, Sendable, CaseIterable {
+    /// Both are rejected.
+    case reject
+    /// Short ones are filled with nulls; long ones are rejected.
+    case pad
+    /// Short ones are filled with nulls; the surplus fields of long ones go into columns `extra1`,
+    /// `extra2` and so on, which are added.
+    case extend
+  }
+
+  /// How many records may be rejected before the import ends.
+  public enum RejectLimit: Sendable, Equatable {
+    /// So many; the import ends at the next.
+    case count(Int)
+    /// Of the records read, from 0 to 1; looked at from the 1,000th record on and at the end.
+    case share(Double)
+    /// However many there are.
+    case unlimited
+  }
+
+  /// What makes an input the one that was imported before.
+  public enum SameInput: String, Sendable, CaseIterable {
+    /// The path that it is read from, behind all links: another one is another input, also with the same
+    /// bytes.
+    case path
+    /// The path, or its bytes: a file that was renamed is the one that it was, unless it has grown, too. Each
+    /// input with a new path is read twice.
+    case contents
+  }
+
+  /// Paths of the inputs, in order; `-` is standard input. A path that names no file but has `*`, `?` or
+  /// `[...]` in it stands for the files whose names fit, `**` for any number of folders. Files that
+  /// end with .gz, .zst, .bz2 or .xz, or begin as such do, are decompressed by the system's own program.
+  public var inputs: [String]
+  /// The database file.
+  public var database: String
+  /// The table; nil: the first input's file name without its extensions. Columns are matched by name. One
+  /// that only the input has is added; in one that only the table has, new objects get its default, or
+  /// null without one. A null in the input stays null.
+  public var table: String?
+  /// How many records make a transaction; nil: 1,000, and with `truncate` those of all inputs, so
+  /// that readers see the old table or the new one.
+  public var batchSize: BatchSize?
+  /// The column that is the table's primary key: a table that is created gets it, one without a key
+  /// too, when no two of its objects have the same value there. Nil: the key that the table has.
+  public var key: String?
+  /// What becomes of records whose key is there already. Needs a table with a key.
+  public var conflictPolicy = ConflictPolicy.error
+  /// Neither more parsers nor more waiting chunks than this make sense.
+  package static let mostThreads = 1024
+
+  /// Parser threads, from 1 to 1,024.
+  public var parsers = max(1, System.processorCount - 1)
+  /// Chunks that may wait between the parsers and the writer, from 1 to 1,024.
+  public var queue = 8
+  /// When batches survive a power cut. All are durable when the import returns.
+  public var durability = Durability.group
+  /// What stands between fields: one to four bytes of UTF-8. nil: found in the input.
+  public var delimiter: String?
+  /// An ASCII character. nil: found in the input; `.some(nil)`: none.
+  public var quote: UInt8??
+  /// What makes a quote inside quotes, a delimiter, a record end or itself literal: an ASCII character;
+  /// the quote itself when quotes are written twice. nil: found in the input; `.some(nil)`: none.
+  public var escape: UInt8??
+  /// What lines that are no records begin with: one to four bytes of UTF-8. nil: found in the input;
+  /// empty: none.
+  public var comment: String?
+  /// Lines to leave out before the header, or the first record. nil: those that are certainly not part
+  /// of the table.
+  public var skipLines: Int?
+  /// How the input's bytes stand for text; a byte-order mark overrules it. nil: UTF-8, or what the mark
+  /// says.
+  public var encoding: TextEncoding?
+  /// Where the names of columns come from.
+  public var header = HeaderRule.sniffed
+  /// Where the types of columns come from.
+  public var types = TypeRule.infer
+  /// Formats of dates and date-times, besides ISO 8601 and the written forms of one meaning. Those of a
+  /// column are tried in their order.
+  public var dateFormats: [DateFormat] = []
+  /// What stands before fractions; nil: a point, and a comma where a column makes sense no other way.
+  public var decimalMark: DecimalMark?
+  /// What stands between thousands: one of `,`, `.`, `'`, `_` and space; nil: nothing, and commas or points
+  /// where a column makes sense no other way.
+  public var thousandsSeparator: UInt8?
+  /// Spellings of null besides the empty unquoted field.
+  public var nulls: [String] = []
+  /// The columns to import, by the input's names, in the order in which a table that is created gets them;
+  /// nil: all.
+  public var columns: [String]?
+  /// The table's names for columns, by the input's names. All other options take the new ones.
+  public var renames: [String: String] = [:]
+  /// What becomes of records with fewer or more fields than there are columns.
+  public var ragged = Ragged.reject
+  /// Where rejected records go; nil: beside the database, named after the input.
+  public var rejects: String?
+  /// How many records may be rejected before the import ends.
+  public var maxRejects = RejectLimit.count(0)
+  /// Take an input that has no column of the table's, or no names and another width, and add its
+  /// columns: such an input is refused otherwise.
+  public var newColumns = false
+  /// Refuse an input whose last record has no line end, before that record is committed; otherwise
+  /// it is noted, where there are others.
+  public var requiresFinalNewline = false
+  /// Read at most so many records of each input.
+  public var limit: Int?
+  /// How many seconds to wait while another import or compaction has the database, or another
+  /// process is in a write transaction when this one begins; 0: not at all. Once a batch is
+  /// committed, other writers are waited for as long as they take.
+  public var wait = 60.0
+  /// Go on after the last committed batch of each of the inputs, which are known by the checksum of
+  /// what was committed; standard input and pipes have to give the same bytes again. With
+  /// `truncate`, the table is emptied only when there is no such batch: the same command can be run
+  /// until it succeeds.
+  public var resume = false
+  /// What makes an input the one that was imported before, for `resume`.
+  public var sameInput = SameInput.path
+  /// Empty the table first, in the transaction of the first batch that has a record for it. Unless
+  /// `batchSize` is given, that is the only one, and whatever goes wrong leaves the table as it was. The file
+  /// then has both for a while.
+  public var truncate = false
+  /// Let `truncate` leave a table empty that had objects.
+  public var allowsEmpty = false
+  /// Read everything, write nothing.
+  public var dryRun = false
+  /// When the file is compacted afterwards.
+  public var compaction = CompactionPolicy()
+  /// Threads that read files ahead of the one that cuts them into chunks; nil: as many as the parsers need.
+  package var readers: Int?
+  /// Limits that bound memory, and that tests make tiny.
+  package var limits = ChunkLimits()
+  /// How the database is opened: tests make its parts tiny.
+  package var engine = Database.Options()
+  /// Whether parsers look their rows up in the table, as they do; tests compare it with a writer
+  /// that does so alone.
+  package var looksAhead = true
+  /// Asked after every batch, and between inputs: true ends the import there, committed. Also asked
+  /// while a pipe has nothing to read.
+  public var shouldStop: @Sendable () -> Bool = { false }
+  /// Called on the writer's thread when it has waited for a second, with what it waits for.
+  public var onWaiting: @Sendable (String) -> Void = { _ in }
+  /// Called after every batch, and now and then on the way to the end of a long one, on the writer's
+  /// thread.
+  public var progress: @Sendable (ImportProgress) -> Void = { _ in }
+  /// Called for every rejected record, in the order of the input, on the writer's thread.
+  public var onReject: @Sendable (Reject) -> Void = { _ in }
+
+  /// - Parameters:
+  ///   - inputs: paths in order; `-` is standard input.
+  ///   - database: the database file, created where missing.
+  public init(inputs: [String], database: String) {
+    self.inputs = inputs
+    self.database = database
+  }
+
+  /// Whether all inputs are one transaction.
+  var isOneTransaction: Bool { truncate && batchSize == nil }
+
+  /// `batchSize` as it is meant.
+  public var effectiveBatchSize: BatchSize {
+    batchSize ?? (truncate ? .all : .records(1000))
+  }
+
+  /// For how long to wait for others, in all.
+  var waiting: Waiting {
+    Waiting(seconds: wait, notice: onWaiting, shouldStop: shouldStop)
+  }
+}
+
+/// When a file is compacted after an import.
+///
+/// Thread rule: a plain value, `Sendable`.
+public struct CompactionPolicy: Sendable, Equatable {
+  /// Which rule decides.
+  public enum Mode: String, Sendable, CaseIterable {
+    /// When the file is larger than `above` and less than `usedBelow` of it is used.
+    case auto
+    /// After every import.
+    case always
+    /// Not by itself.
+    case never
+  }
+  /// Which rule decides.
+  public var mode = Mode.auto
+  /// Bytes.
+  public var above = 70_000_000
+  /// From 0 to 1.
+  public var usedBelow = 0.5
+
+  /// The policy of the command line: larger than 70 MB and less than half used.
+  public init() {}
+
+  /// True when a file is to be compacted. Fits `Database.Options.shouldCompact`.
+  ///
+  /// - Parameters:
+  ///   - total: the file's length, in bytes.
+  ///   - used: the bytes of it that the newest version needs: `FileUse.needed`.
+  public func shouldCompact(total: Int, used: Int) -> Bool {
+    switch mode {
+    case .always: true
+    case .never: false
+    case .auto: total > above && Double(used) < usedBelow * Double(total)
+    }
+  }
+}
+
+/// How far an import has come.
+///
+/// Thread rule: a plain value, `Sendable`.
+public struct ImportProgress: Sendable, Equatable {
+  /// Bytes of all inputs so far.
+  public var bytesRead = 0
+  /// Bytes in all inputs; nil when one of them is a pipe.
+  public var bytesTotal: Int?
+  /// Records read so far.
+  public var records = 0
+  /// Records rejected so far.
+  public var rejected = 0
+  /// Bytes written to the database so far.
+  public var bytesWritten = 0
+}
+
+/// A record that was not imported, and why.
+///
+/// Thread rule: a plain value, `Sendable`.
+public struct Reject: Sendable, Equatable {
+  /// Its number in the input, from 1.
+  public let record: Int
+  /// Where the field at fault begins; without one, the record.
+  public let position: SourcePosition
+  /// The column's name, when one field is at fault.
+  public let column: String?
+  /// The field's text, when one field is at fault.
+  public let value: String?
+  /// What is wrong with it, for people.
+  public let reason: String
+  /// The record as it stands in the input, without its record end.
+  public let original: [UInt8]
+}

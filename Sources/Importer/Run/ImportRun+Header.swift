@@ -1,0 +1,60 @@
+import Engine
+
+/// How inputs are understood whose first record leaves a doubt.
+extension ImportRun {
+  /// An input as the table and the first input say.
+  func alike(_ file: InputFile, _ opened: InputPlanner.Opened) throws
+    -> InputPlanner.Opened
+  {
+    let opened = try byPosition(file, opened)
+    guard let first, options.header == .sniffed, opened.hasHeader != first.opened.hasHeader else {
+      return opened
+    }
+    if first.opened.hasHeader, file.canBeReadAgain {
+      let again = try open(file) { $0.header = .firstRecord }
+      if again.header.names.contains(where: first.opened.header.names.contains) { return again }
+    }
+    throw ImportError.invalidOption(
+      "\(file.name) seems to have \(opened.hasHeader ? "a" : "no") header, unlike \(first.name): "
+        + "say so with --header yes or --header no, or import it by itself")
+  }
+
+  /// An input whose first record was taken for names, though the table it goes into has none and the
+  /// values fit: it is a record, which must not be lost.
+  ///
+  /// - Throws: `ImportError.unlikeTable` where they do not fit, or the input cannot be read again.
+  private func byPosition(_ file: InputFile, _ opened: InputPlanner.Opened) throws
+    -> InputPlanner.Opened
+  {
+    guard options.header == .sniffed, opened.hasHeader, !options.newColumns,
+      let schema = tableSchema, let width = NumberedColumns.count(schema),
+      !opened.header.names.contains(where: {
+        schema.index(of: options.renames[$0] ?? $0) != nil
+      })
+    else { return opened }
+    let unlike = TableDrift.Unlike(
+      path: file.name, table: tableName, own: opened.header.names, schema: schema, similar: [:])
+    let fields = opened.header.fields
+    guard file.canBeReadAgain, fields.count == width, fits(fields, schema) else {
+      throw unlike.doubtful
+    }
+    var again = try open(file) { $0.header = .absent }
+    again.notes.append(
+      "the first record, which begins with "
+        + "'\((fields.compactMap(\.self).first ?? "").prefix(60))', was imported, since "
+        + "the table's columns have no names; if it has the names, use --header yes --new-columns")
+    return again
+  }
+
+  /// Whether the fields are values of the table's columns, by position.
+  private func fits(_ fields: [String?], _ schema: TableSchema) -> Bool {
+    fields.enumerated().allSatisfy { position, field in
+      guard let field, !options.nulls.contains(field),
+        let index = schema.index(of: "column\(position + 1)")
+      else { return true }
+      let reading = schema.columns[index].reading
+      return reading.type == .data
+        || Array(field.utf8).withUnsafeBytes { Value(spelling: $0, as: reading) != nil }
+    }
+  }
+}

@@ -1,0 +1,469 @@
+import Engine
+
+/// One call of `Importer.run`.
+///
+/// Thread rule: confined; the thread that calls `run` is the import's writer.
+struct ImportRun {
+  var options: ImportOptions
+  let tableName: String
+  private let started = System.monotonicNanoseconds
+  var report = ImportReport()
+  /// Looked at, not opened: there may be thousands.
+  let files: [InputFile]
+  /// The first input that is not empty, looked at before the database is touched.
+  private var firstOpened: (index: Int, opened: InputPlanner.Opened)?
+  /// How the first input was understood, which the others are compared with.
+  var first: (name: String, opened: (hasHeader: Bool, header: Header))?
+  /// True when `truncate` is to begin anew with all inputs, since one of them has changed.
+  var startsOver = false
+  /// True until `truncate` has been done, or an input has been found that goes on from an earlier run.
+  var truncationIsDue: Bool
+  /// What the inputs are written in; nil for a dry run.
+  var transaction: ImportTransaction?
+  /// Whether the version that `resume` asks is durable.
+  var isConfirmed = false
+  /// What the table remembers, and the version that says so.
+  private var remembered: (version: UInt64, memory: InputMemory)?
+  /// What the values of the columns look like, by the columns' numbers, as far as this run knows it.
+  private var seen: [UInt32: TypeSet] = [:]
+  var rejectFiles: RejectFiles
+  /// Of a dry run with a primary key.
+  var dryRunKeys: DryRunKeys?
+  /// Of the table that the next input goes into, which a dry run only looks at; nil: there is none.
+  var tableSchema: TableSchema?
+  /// Those that read and parse; this one writes.
+  private let threads = PipelineThreads()
+  let times = SerialTimes()
+  /// What was noted of the input that is being imported.
+  private var fileNotes: [String] = []
+  /// The database as it was before the first input gave its first bytes; nil: there was none.
+  let origin: DatabaseOrigin?
+
+  init(_ options: ImportOptions) throws {
+    self.options = options
+    guard !options.inputs.isEmpty else {
+      throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
+    }
+    for (number, what) in [(options.parsers, "parsers"), (options.queue, "queue")]
+    where !(1...ImportOptions.mostThreads).contains(number) {
+      throw ImportError.invalidOption("\(what) must be from 1 to \(ImportOptions.mostThreads)")
+    }
+    if case .records(let size)? = options.batchSize, size < 1 {
+      throw ImportError.invalidOption("the batch size must be at least 1")
+    }
+    origin = try DatabaseOrigin(at: options.database)
+    // Before the database is touched: a missing input must not leave an empty database behind.
+    files = try InputFile.list(options.inputs)
+    bytesTotal = Self.bytesTotal(files)
+    truncationIsDue = options.truncate
+    tableName = options.table ?? Self.tableName(files[0].path)
+    rejectFiles = try RejectFiles(options, files)
+    report.inputs = files.map(\.path)
+    report.database = options.database
+    report.table = tableName
+    report.batchSize = options.effectiveBatchSize
+    report.isDryRun = options.dryRun
+    try rejectFiles.check()
+    // An input without a usable header must not leave an empty database behind either.
+    for (index, file) in files.enumerated() {
+      do {
+        let opened = try open(file)
+        // Nor must options that do not fit it.
+        if options.namesColumns { try checkNames(opened) }
+        firstOpened = (index, opened)
+        return
+      } catch ImportError.emptyInput(let path) {
+        // Among several, an empty one is no reason to give up.
+        if index == files.count - 1 { throw ImportError.emptyInput(path: path) }
+      }
+    }
+  }
+
+  private func checkNames(_ opened: InputPlanner.Opened) throws {
+    do {
+      _ = try TableMatch(opened, options, table: nil)
+    } catch let error as ImportError {
+      // The table may know a column that the input has no longer.
+      guard case .noSuchColumn = error,
+        try System.statusIfPresent(path: options.database) != nil
+      else { throw error }
+    }
+  }
+
+  func open(_ file: InputFile, _ change: (inout ImportOptions) -> Void = { _ in }) throws
+    -> InputPlanner.Opened
+  {
+    let source = try FileSource.open(file.path)
+    source.isCancelled = options.shouldStop
+    var options = options
+    change(&options)
+    return try InputPlanner(options: options, path: file.path).open(source)
+  }
+
+  /// The file's name without its extensions.
+  private static func tableName(_ path: String) -> String {
+    if path == "-" { return "stdin" }
+    let path = PathText.shown(path)
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    let stem = name.drop { $0 == "." }.prefix { $0 != "." }
+    return stem.isEmpty ? name : String(stem)
+  }
+
+  mutating func run() throws -> ImportReport {
+    defer {
+      report.seconds = Double(System.monotonicNanoseconds - started) / 1e9
+      report.readerSeconds = Double(times.reader) / 1e9
+      report.writerSeconds = Double(times.writer) / 1e9
+    }
+    if options.dryRun {
+      let database = try openForDryRun()
+      defer {
+        // The table that it holds keeps the database from being let go of.
+        dryRunKeys = nil
+        try? database?.close()
+      }
+      try importAll(nil)
+    } else {
+      // Before the database is opened: whoever waits must not keep a compaction from it.
+      var patience = Patience(options.waiting)
+      // A pipe may have taken hours to give its first bytes.
+      try origin?.check()
+      let job = try lockJob(&patience)
+      defer { withExtendedLifetime(job) {} }
+      try origin?.check()
+      report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
+      let database = try open(patience.rest)
+      if let note = database.recoveryNote {
+        report.notes.append("\(options.database) was opened in spite of damage: \(note)")
+      }
+      let transaction = ImportTransaction(database, options, table: tableName)
+      self.transaction = transaction
+      do {
+        report.objectsBefore = try existingTable(database)?.count ?? 0
+        // Who truncates forgets with the rows, in one transaction: a run that is killed in between
+        // would leave rows that nobody knows of, and the next one with `resume` would import them
+        // again.
+        if !options.resume, !options.truncate { try forget(database) }
+        try importAll(database)
+        try finish(database)
+      } catch {
+        transaction.rollBack()
+        report.bytesWritten = database.bytesWritten
+        // What was committed is made durable. When that fails too, both have to be told.
+        do {
+          try database.close()
+        } catch let second {
+          // What ended the import, and says itself what is known of the batches before.
+          switch error {
+          case EngineError.poisoned, EngineError.displaced, EngineError.nestedTransaction:
+            throw error
+          default: break
+          }
+          throw ImportError.notDurable(after: "\(error)", cause: "\(second)")
+        }
+        throw error
+      }
+      try database.close()
+    }
+    return report
+  }
+
+  private mutating func importAll(_ database: Database?) throws {
+    startsOver = try startsOver(state(database).memory)
+    for index in files.indices {
+      if report.batches > 0 || index > 0, options.shouldStop() { report.isInterrupted = true }
+      if report.isInterrupted { break }
+      do {
+        try importInput(index, database)
+      } catch ImportError.emptyInput(let path) where files.count > 1 {
+        report.notes.append("\(path) is empty: there is no header and no record")
+        report.files.append(.init(path: files[index].path))
+      }
+    }
+    if report.isInterrupted, options.isOneTransaction {
+      takeBack()
+    } else if try transaction?.finish() == true {
+      report.batches += 1
+    }
+    if options.dryRun, options.truncate, !options.allowsEmpty, report.objectsBefore > 0,
+      report.imported == 0
+    {
+      throw ImportError.emptyReplacement(table: tableName, database: options.database)
+    }
+    try database?.flush()
+  }
+
+  /// Forgets what was read into a transaction that is not going to be committed.
+  private mutating func takeBack() {
+    transaction?.rollBack()
+    for index in report.files.indices where report.files[index].read > 0 {
+      report.files[index] = .init(path: report.files[index].path)
+    }
+    (report.read, report.imported, report.updated, report.skipped) = (0, 0, 0, 0)
+    (report.unchanged, report.rejected, report.bytesRead, report.batches) = (0, 0, 0, 0)
+  }
+
+  /// The table as the next input finds it, and what it remembers.
+  struct TableState {
+    var contents: TableContents?
+    var memory: InputMemory?
+  }
+
+  private mutating func state(_ database: Database?) throws -> TableState {
+    if let transaction, transaction.isOpen, let table = transaction.table {
+      let contents = try TableContents(table, seen: seen)
+      // An emptied table remembers nothing.
+      let memory = transaction.isEmptied ? nil : remembered?.memory
+      return TableState(contents: contents, memory: memory)
+    }
+    guard let snapshot = try database?.snapshot(),
+      snapshot.tableNames.contains(tableName)
+    else { return TableState() }
+    let table = try snapshot.table(tableName)
+    if transaction?.version != snapshot.version || transaction?.isDisturbed == true { seen = [:] }
+    transaction?.looks(at: snapshot.version)
+    let contents = TableContents(table, seen: seen)
+    guard options.resume else { return TableState(contents: contents) }
+    if remembered?.version != snapshot.version {
+      remembered = (snapshot.version, try InputMemory(table, in: snapshot))
+    }
+    return TableState(contents: contents, memory: remembered?.memory)
+  }
+
+  private mutating func importInput(_ index: Int, _ database: Database?) throws {
+    let file = files[index]
+    fileNotes = []
+    let state = try state(database)
+    if let contents = state.contents { tableSchema = contents.schema }
+    if try isComplete(file, index, state) { return }
+    var opened: InputPlanner.Opened
+    if let first = firstOpened, first.index == index {
+      opened = try alike(file, first.opened)
+      firstOpened = nil
+    } else {
+      opened = try alike(file, open(file))
+    }
+    if first == nil { first = (file.name, (opened.hasHeader, opened.header)) }
+    if report.dialect == nil { report.dialect = opened.report }
+    note(opened.notes + opened.header.notes.map(\.description), file)
+    let key = try key(of: state.contents)
+    let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, key: key)
+    let rejects = rejectFiles.choice(
+      of: file.path, header: opened.headerLine, encoding: opened.encoding)
+    guard let start = try start(file, &opened, digest, state, rejects) else {
+      describe(opened)
+      return
+    }
+    if let tableSchema {
+      note(
+        try TableDrift(opened, options, tableSchema, path: file.name, table: tableName).notes, file)
+    }
+    note(start.match.notes, file)
+    try write(file, opened, start, rejects, isLast: index == files.count - 1)
+    describe(opened)
+  }
+
+  /// Whether nothing of an input is left to do. Those that came to their end need not be understood
+  /// to find it out, but for rejects files that several inputs share: which of them it is depends
+  /// on all their headers.
+  private mutating func isComplete(_ file: InputFile, _ index: Int, _ state: TableState) throws
+    -> Bool
+  {
+    guard options.resume, !startsOver, let memory = state.memory,
+      !rejectFiles.isShared(file.path),
+      let checkpoint = try Resumption(file: file, memory: memory, options: options).complete()
+    else { return false }
+    if let first = firstOpened, first.index == index, report.dialect == nil {
+      report.dialect = first.opened.report
+    }
+    try passOver(file, checkpoint, nil)
+    if let last = report.files.indices.last { report.files[last].notes = fileNotes }
+    return true
+  }
+
+  private mutating func write(
+    _ file: InputFile, _ opened: InputPlanner.Opened, _ start: Start,
+    _ rejects: RejectFiles.Choice,
+    isLast: Bool
+  ) throws {
+    let plan = makePlan(file, opened, start.match)
+    if let known = start.known { try noteShortage(file, known.rejects) }
+    let log = try rejectFiles.log(
+      rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
+    let written = transaction.map {
+      DatabaseDestination(
+        $0, plan: plan, policy: options.conflictPolicy, expected: start.schema,
+        goesOnFrom: start.known, truncates: truncationIsDue && !start.resumes,
+        keepsContents: options.sameInput == .contents)
+    }
+    var before = report
+    // Else each input would copy those of all before.
+    (before.files, before.notes, before.inputs) = ([], [], [])
+    let writer = BatchWriter(
+      options: options, plan: plan,
+      destination: written ?? NoDestination(dryRunKeys, options.conflictPolicy), log: log,
+      types: start.types, checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
+      isLastInput: isLast)
+    do {
+      try Pipeline.run(
+        opened.splitter, plan, options, keys: options.looksAhead ? written?.keys : nil,
+        isSmall: file.isSmall, writer: writer, threads: threads, times: times)
+    } catch {
+      add(writer, plan, file, start)
+      describe(opened)
+      noteRejects(log, writer, file)
+      throw error
+    }
+    truncationIsDue = false
+    note(
+      writer.tolerances.notes + [opened.source.change, writer.unfinishedNote].compactMap(\.self),
+      file)
+    if let twin = written?.twin { noteTwin(file, twin, isLeftOut: false) }
+    add(writer, plan, file, start)
+    noteSeen(writer.types, plan)
+    noteRejects(log, writer, file)
+    log.close()
+  }
+
+  /// Tells where the rejects of an input are.
+  private mutating func noteRejects(_ log: RejectLog, _ writer: BatchWriter, _ file: InputFile) {
+    guard log.isUsed, writer.hasRejects, !options.dryRun else { return }
+    let paths = ImportReport.RejectFiles(path: log.path, reasonsPath: log.reasonsPath)
+    report.files[report.files.count - 1].rejects = paths
+    if let first = report.rejects, first != paths {
+      report.notes.append(
+        "rejected records of \(file.name): \(log.path), reasons in \(log.reasonsPath)")
+    } else {
+      report.rejects = paths
+    }
+  }
+
+  mutating func note(_ notes: [String], _ file: InputFile) {
+    fileNotes += notes
+    report.notes += notes.map { "\(file.name): \($0)" }
+  }
+
+  /// Says in the report of the input how it was read, and what was noted.
+  private mutating func describe(_ opened: InputPlanner.Opened) {
+    guard let last = report.files.indices.last else { return }
+    report.files[last].dialect = opened.report
+    report.files[last].notes = fileNotes
+  }
+
+  /// Keeps what an input's values look like for the next one.
+  private mutating func noteSeen(_ types: ColumnTypes, _ plan: ImportPlan) {
+    for (index, state) in types.states.enumerated() {
+      if state.mayHaveLargeIntegers {
+        seen[plan.identifier(index)] = nil
+        continue
+      }
+      // Of a strict type nothing is noted but that there may be values.
+      seen[plan.identifier(index)] = state.strictType == nil ? state.classes : .text
+    }
+  }
+
+  /// The primary key of the import: the one that the table has, or is to get.
+  func key(of table: TableContents?) throws -> String? {
+    let key = options.key ?? table?.keyColumn
+    if let key, let own = table?.keyColumn, own != key {
+      throw ImportError.invalidOption(
+        "table '\(tableName)' has the key '\(own)', not '\(key)': leave --key out, or name another "
+          + "table with --table")
+    }
+    // A dry run does not look at the table.
+    if key == nil, options.conflictPolicy != .error, !options.dryRun {
+      throw ImportError.invalidOption(
+        "--on-conflict \(options.conflictPolicy.rawValue) needs a key, and table '\(tableName)' has "
+          + "none: name the column with --key")
+    }
+    return key
+  }
+
+  func existingTable(_ database: Database?) throws -> Table? {
+    guard let snapshot = try database?.snapshot(), snapshot.tableNames.contains(tableName) else {
+      return nil
+    }
+    return try snapshot.table(tableName)
+  }
+
+  private func makePlan(_ file: InputFile, _ opened: InputPlanner.Opened, _ match: TableMatch)
+    -> ImportPlan
+  {
+    let batchRecords: Int? =
+      if case .records(let size) = options.effectiveBatchSize { size } else { nil }
+    return ImportPlan(
+      file: file.name, dialect: opened.dialect, ragged: options.ragged,
+      header: opened.repeatedHeader,
+      endsWithDelimiter: opened.endsWithDelimiter,
+      nulls: options.nulls.map { Array($0.utf8) }, fieldCount: opened.header.names.count,
+      fields: match.fields, columns: match.plannedColumns,
+      keyColumn: match.keyColumn, extras: match.extras,
+      // A small input's rows fill up shared clusters, as those of small batches do.
+      encodes: !file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
+      batchRecords: batchRecords)
+  }
+
+  /// Bytes of all inputs; nil when one is a pipe or compressed.
+  private let bytesTotal: Int?
+
+  private static func bytesTotal(_ files: [InputFile]) -> Int? {
+    files.reduce(0) { total, file in
+      total.flatMap { total in file.isCompressed ? nil : file.size.map { total + $0 } }
+    }
+  }
+
+  private mutating func add(
+    _ writer: BatchWriter, _ plan: ImportPlan, _ file: InputFile, _ start: Start
+  ) {
+    let bytesRead = writer.checkpoint.byteOffset - (start.known?.byteOffset ?? 0)
+    if !start.resumes { report.files.append(.init(path: file.path)) }
+    report.files[report.files.count - 1].add(writer.report, bytesRead: bytesRead)
+    report.read += writer.report.read
+    report.imported += writer.report.imported
+    report.updated += writer.report.updated
+    report.skipped += writer.report.skipped
+    report.unchanged += writer.report.unchanged
+    report.rejected += writer.report.rejected
+    report.batches += writer.report.batches
+    report.isInterrupted = writer.report.isInterrupted
+    report.bytesRead += bytesRead
+    let earlier = Dictionary(report.columns.map { ($0.name, $0.nulls) }) { first, _ in first }
+    let own = writer.types.states.enumerated().map { index, state in
+      ImportReport.ColumnReport(
+        name: plan.name(index), type: state.type, notation: state.reading.notation,
+        nulls: state.nulls, widened: state.widening)
+    }
+    report.files[report.files.count - 1].columns = own
+    report.columns = own.map {
+      ImportReport.ColumnReport(
+        name: $0.name, type: $0.type, notation: $0.notation,
+        nulls: $0.nulls + (earlier[$0.name] ?? 0),
+        widened: $0.widened)
+    }
+    note(own.compactMap(\.wideningNote), file)
+    for (column, state) in zip(plan.columns, writer.types.states) {
+      guard let readings = state.ambiguity else { continue }
+      let shown = readings.map(\.description).joined(separator: "' or '")
+      note(
+        [
+          "column '\(column.name)' is text: its values may be spelled '\(shown)', which mean other "
+            + "values; say which with --date-format, --decimal or --thousands"
+        ], file)
+    }
+  }
+}
+
+extension ImportOptions {
+  /// True when something is said of single columns, or of how they are spelled.
+  fileprivate var namesColumns: Bool {
+    if case .named = types { return true }
+    return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil
+      || thousandsSeparator != nil || key != nil
+  }
+
+  var withoutTruncation: ImportOptions {
+    var copy = self
+    copy.truncate = false
+    return copy
+  }
+}

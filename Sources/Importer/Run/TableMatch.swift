@@ -1,0 +1,187 @@
+import Engine
+
+/// Matches the columns of an input with those of the table it goes into, by name.
+struct TableMatch {
+  /// Which fields of a record become columns; nil: all.
+  let fields: [Int]?
+  let plannedColumns: [ImportPlan.PlannedColumn]
+  /// Which of them is the primary key, given or there already.
+  let keyColumn: Int?
+  let extras: ExtraColumns
+  let types: ColumnTypes
+  /// What was noticed in the first records.
+  let notes: [String]
+
+  /// - Parameters:
+  ///   - table: the table as it is; nil when it is to be created.
+  ///   - isResuming: an earlier run of this import has filled it.
+  /// - Throws: `ImportError.noSuchColumn` for a type, format or key given to a column that is not
+  ///   there, `.missingColumn` for one that the table has, `.invalidOption` when the table's own
+  ///   types or nulls do not allow the input.
+  init(
+    _ opened: InputPlanner.Opened, _ options: ImportOptions, table: TableContents?,
+    isResuming: Bool = false
+  ) throws {
+    let choice = try Self.choice(opened, options, table)
+    let names = choice.names
+    var named = options.dateFormats.compactMap(\.column)
+    if case .named(let types) = options.types { named += types.keys.sorted() }
+    if let key = options.key { named.append(key) }
+    for name in named where !names.contains(name) {
+      throw Self.missing(name, names, opened, table)
+    }
+    let schema = table?.schema
+    keyColumn = (options.key ?? table?.keyColumn).flatMap { names.firstIndex(of: $0) }
+    if let key = table?.keyColumn, keyColumn == nil {
+      throw Self.missing(key, names, opened, table)
+    }
+    var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
+    var columns: [ImportPlan.PlannedColumn] = []
+    var states: [ColumnTypes.State] = []
+    var notes: [String] = []
+    let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
+    let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
+    let declared = try Self.declared(table, options)
+    let sample = opened.sample
+    for (position, name) in names.enumerated() {
+      let index = schema?.index(of: name)
+      let values = sample.columns[choice.fields?[position] ?? position]
+      var own = options
+      if let schema, let index, declared.contains(schema.columnIDs[index]) {
+        try own.keepType(of: schema.columns[index])
+      }
+      let reader = try ColumnNotation(
+        name, own, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
+        sample: values)
+      var state = ColumnTypes.State(strictType: reader.strictType)
+      state.strictNotation = reader.strictNotation
+      state.refusesPoints = reader.refusesPoints
+      state.begin(reader.candidates)
+      if let table, let index {
+        let column = table.schema.columns[index]
+        let isGuessed = guessed.contains(table.schema.columnIDs[index]) && column.default == nil
+        try state.fit(
+          column, keepsValues ? StoredColumn(table, index) : nil,
+          .init(isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming))
+      }
+      if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }
+      columns.append(
+        ImportPlan.PlannedColumn(
+          name: name, identifier: index.flatMap { schema?.columnIDs[$0] } ?? nextIdentifier,
+          strictType: state.strictType, strictNotation: state.strictNotation,
+          candidates: state.candidates,
+          isNullable: index.flatMap { schema?.columns[$0].isNullable } ?? true
+            && position != keyColumn, isNew: index == nil,
+          isGuessed: index == nil && (state.strictType == nil || options.types == .text)))
+      if index == nil { nextIdentifier &+= 1 }
+      states.append(state)
+    }
+    try Self.checkMissing(names, opened, table)
+    fields = choice.fields
+    plannedColumns = columns
+    self.notes = notes
+    extras = Self.extras(names, schema, nextIdentifier)
+    if let table, keepsValues, options.ragged == .extend {
+      states += try Self.states(of: extras, table, isResuming: isResuming)
+    }
+    types = ColumnTypes(states)
+  }
+
+  /// - Throws: `ImportError.missingColumn` for a column that every object needs and the input does not have.
+  private static func checkMissing(
+    _ names: [String], _ opened: InputPlanner.Opened, _ table: TableContents?
+  ) throws {
+    // Elsewhere objects get the default; of a key one is of no use.
+    if let missing = table?.schema.columns.first(where: {
+      !$0.isNullable && !names.contains($0.name)
+        && ($0.default == nil || $0.name == table?.keyColumn)
+    }) {
+      throw Self.missing(missing.name, names, opened, table)
+    }
+  }
+
+  /// The columns that the table has for surplus fields.
+  private static func states(
+    of extras: ExtraColumns, _ table: TableContents, isResuming: Bool
+  ) throws -> [ColumnTypes.State] {
+    try extras.existing.map { extra in
+      var state = ColumnTypes.State()
+      if let index = table.schema.index(of: extra.name) {
+        try state.fit(
+          table.schema.columns[index], StoredColumn(table, index),
+          .init(isGuessed: true, isTold: false, isResuming: isResuming))
+      }
+      return state
+    }
+  }
+
+  /// The number of the column that a field of a record, surplus ones included, goes into.
+  func identifier(_ index: Int) -> UInt32 {
+    index < plannedColumns.count
+      ? plannedColumns[index].identifier : extras.identifier(index - plannedColumns.count)
+  }
+
+  private static func choice(
+    _ opened: InputPlanner.Opened, _ options: ImportOptions, _ table: TableContents?
+  ) throws(ImportError) -> ColumnChoice {
+    do throws(ImportError) {
+      return try ColumnChoice(opened.header.names, options)
+    } catch {
+      guard case .noSuchColumn(let name, let known) = error,
+        table?.schema.index(of: options.renames[name] ?? name) != nil
+      else { throw error }
+      throw .missingColumn(path: opened.source.name, name: name, known: known)
+    }
+  }
+
+  /// What is asked for is wrong usage where nobody has heard of it, and the input's fault where the table has
+  /// such a column.
+  private static func missing(
+    _ name: String, _ names: [String], _ opened: InputPlanner.Opened, _ table: TableContents?
+  ) -> ImportError {
+    table?.schema.index(of: name) == nil
+      ? .noSuchColumn(name: name, known: names)
+      : .missingColumn(path: opened.source.name, name: name, known: names)
+  }
+
+  /// The numbers of the columns that a program has declared; none when it has declared no table.
+  private static func declared(
+    _ table: TableContents?, _ options: ImportOptions
+  ) throws -> Set<UInt32> {
+    guard let table, let note = table.note(DeclaredColumns.note) else { return [] }
+    if let key = options.key, table.keyColumn == nil {
+      throw ImportError.invalidOption(
+        "a program has declared table '\(table.name)' without a key, and would not open the file with the "
+          + "key '\(key)': leave --key out, or name another table with --table")
+    }
+    return ColumnNumbers.decode(note)
+  }
+
+  private static func extras(_ names: [String], _ schema: TableSchema?, _ next: UInt32)
+    -> ExtraColumns
+  {
+    var existing: [(name: String, identifier: UInt32)] = []
+    if let schema {
+      while let index = schema.index(of: "extra\(existing.count + 1)"),
+        !names.contains("extra\(existing.count + 1)")
+      {
+        existing.append(("extra\(existing.count + 1)", schema.columnIDs[index]))
+      }
+    }
+    let taken = Set(names).union(schema?.columns.map(\.name) ?? [])
+    return ExtraColumns(existing: existing, nextIdentifier: next, taken: taken)
+  }
+}
+
+extension ImportOptions {
+  /// Has a column that a program has declared keep its type: the program would not open the file
+  /// with another.
+  fileprivate mutating func keepType(of column: Column) throws {
+    if case .named(let types) = types, let told = types[column.name], told != column.type {
+      throw ImportError.invalidOption(
+        "a program has declared column '\(column.name)' of the table as \(column.type.name), not "
+          + "\(told.name): leave it out of --types")
+    }
+    types = .named([column.name: column.type])
+  }
+}
