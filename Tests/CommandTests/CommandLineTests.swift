@@ -1,4 +1,5 @@
 import Engine
+import TestSupport
 import Testing
 
 @testable import Command
@@ -41,7 +42,7 @@ import Testing
   }
 
   @Test func aSampleToOutputAndToAFile() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let printed = try SheafProcess.run(["sample", "--rows", "500", "--seed=9"])
     #expect(printed.status == 0 && printed.error.isEmpty)
     let file = try SheafProcess.run(

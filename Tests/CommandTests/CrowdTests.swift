@@ -20,7 +20,7 @@ struct CrowdTests {
 
   @Test("Two writers and two readers in four processes")
   func crowd() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let (path, time) = (folder.path("a.sheaf"), "\(Self.seconds)")
     let members = [
       try CrowdMember.start(["writer", path, time, "1", folder.path("p1")]),
@@ -37,7 +37,7 @@ struct CrowdTests {
 
   @Test("The same, with a writer and a reader killed at random and started again")
   func killed() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let (path, time) = (folder.path("a.sheaf"), "\(Self.seconds)")
     let seed = System.monotonicNanoseconds
     var random = SplitMix64(seed: seed)
@@ -77,7 +77,7 @@ struct CrowdTests {
   @Test(
     "Eight processes: writers, imports, compactions and readers of all kinds, killed and stopped")
   func eight() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let seed = UInt64(truncatingIfNeeded: System.monotonicNanoseconds)
     let crowd = try EightProcesses(folder, seed: seed, seconds: Self.longSeconds)
     let problems = try crowd.run()

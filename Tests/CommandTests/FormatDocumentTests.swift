@@ -10,7 +10,7 @@ import TestSupport
 struct FormatDocumentTests {
   @Test("A reader written from the document reads what the engine reads")
   func agreement() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("odd.sheaf")
     try OddDatabase.make(at: path, in: folder, seed: 1)
     let before = try read(path, "odd", in: folder)
@@ -24,7 +24,7 @@ struct FormatDocumentTests {
 
   @Test("Every encoding, in every form that the document knows, imported and compacted")
   func forms() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("forms.sheaf")
     let csv = FormsDatabase.csv(seed: 4)
     try folder.write("forms.csv", Array(csv.utf8))
@@ -43,7 +43,7 @@ struct FormatDocumentTests {
 
   @Test("The sample, imported and compacted")
   func sample() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("sample.sheaf")
     var options = ImportOptions(
       inputs: [Repository.path("samples/googleplaystore.csv")], database: path)
@@ -59,7 +59,7 @@ struct FormatDocumentTests {
 
   @Test("The index of a primary key")
   func keys() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("keys.sheaf")
     try makeKeys(at: path)
     let before = try read(path, "keys", in: folder)
@@ -73,7 +73,7 @@ struct FormatDocumentTests {
 
   @Test("Secondary indexes of columns of all types")
   func indexes() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("indexes.sheaf")
     try makeIndexes(at: path)
     let before = try read(path, "values", in: folder)
@@ -140,7 +140,7 @@ struct FormatDocumentTests {
 
   @Test("Defaults, columns that were removed, and the version of a schema")
   func schema() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("schema.sheaf")
     var options = Database.Options()
     options.limits.overlayFrom = 0
@@ -233,7 +233,7 @@ struct FormatDocumentTests {
 
   @Test("It refuses a block whose bytes have changed")
   func damage() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("odd.sheaf")
     try OddDatabase.make(at: path, in: folder, seed: 3)
     var bytes = try folder.read("odd.sheaf")

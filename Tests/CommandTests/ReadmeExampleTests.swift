@@ -4,6 +4,7 @@ import Testing
 // The example of the README, from its first line to its last.
 import Engine
 import Importer
+import TestSupport
 
 /// Imports a CSV file, then changes what was imported.
 func importApps(_ csv: String, into file: String) throws -> [String] {
@@ -62,7 +63,7 @@ struct ReadmeExampleTests {
   @Test("Its commands run as they stand there, on files that are there, and print what it says")
   func shell() throws {
     let readme = String(decoding: try Repository.read("README.md"), as: UTF8.self)
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let place = folder.path("")
     let first = "sheaf import samples/googleplaystore.csv --into apps.sheaf"
     #expect(readme.contains("    swift run -c release \(first)\n"))
@@ -103,7 +104,7 @@ struct ReadmeExampleTests {
 
   @Test("Its example does what it says")
   func example() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let csv = Repository.path("samples/googleplaystore.csv")
     #expect(
       try importApps(csv, into: folder.path("apps.sheaf"))
@@ -122,7 +123,7 @@ struct ReadmeExampleTests {
 
   @Test("Its query does what it says, and is the one that is compiled here")
   func query() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     _ = try importApps(Repository.path("samples/googleplaystore.csv"), into: folder.path("a.sheaf"))
     let database = try Database.open(folder.path("a.sheaf"), options: .init(access: .readOnly))
     let games = try bestGames(in: try database.snapshot().table("apps"))

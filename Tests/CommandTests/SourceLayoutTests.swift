@@ -100,6 +100,40 @@ struct SourceLayoutTests {
     #expect(named > 20)
   }
 
+  @Test("Tests lie where the source lies, and each file has a name of its own")
+  func testFolders() throws {
+    // What looks at all of a module at once.
+    let own: Set<String> = ["Documentation", "EndToEnd", "Faults", "SystemFaults"]
+    for (module, order) in Self.orders {
+      let path = Repository.path("Tests/\(module)Tests")
+      let folders = try FileManager.default.contentsOfDirectory(atPath: path)
+        .filter { !$0.hasSuffix(".swift") }
+      let wrong = Set(folders).subtracting(order).subtracting(own)
+      #expect(wrong.isEmpty, "\(module)Tests has \(wrong)")
+    }
+    var names: [String: String] = [:]
+    let all = try #require(FileManager.default.enumerator(atPath: Repository.path("Tests")))
+    for case let file as String in all where file.hasSuffix(".swift") {
+      let name = String(file.split(separator: "/").last ?? "")
+      if let other = names.updateValue(file, forKey: name) { Issue.record("\(file) and \(other)") }
+    }
+  }
+
+  @Test("Every function that the tour passes is there")
+  func tour() throws {
+    let text = try String(contentsOfFile: Repository.path("docs/tour.md"), encoding: .utf8)
+    var passed = 0
+    for word in text.split(separator: "`") where word.contains(".swift: ") {
+      let parts = word.split(separator: ".swift: ", maxSplits: 1)
+      guard parts.count == 2, parts[0].contains("/") else { continue }
+      let source = try String(
+        contentsOfFile: Repository.path("Sources/\(parts[0]).swift"), encoding: .utf8)
+      #expect(source.contains("func \(parts[1])("), "\(word)")
+      passed += 1
+    }
+    #expect(passed > 30)
+  }
+
   /// Functions with the number of their lines.
   private static func functions(_ lines: [Substring]) -> [(name: String, count: Int)] {
     var found: [(String, Int)] = []

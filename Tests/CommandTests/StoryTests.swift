@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs the programs of `samples/` and compares what they print: all of it, but for times and for the
@@ -17,7 +18,7 @@ struct StoryTests {
 
   @Test("An import off the main thread, which goes on reading")
   func importWithProgress() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let lines = try Self.lines("ImportWithProgress", [folder.path("a.sheaf"), Self.csv])
     let end = try #require(lines.firstIndex(of: "imported 47472 objects in 48 transactions"))
     #expect(lines.suffix(from: end).count == 3)
@@ -51,7 +52,7 @@ struct StoryTests {
 
   @Test("Frozen results are shared by several threads")
   func freezeAndFanOut() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let lines = try Self.lines("FreezeAndFanOut", [folder.path("a.sheaf"), Self.csv])
     try #require(lines.count == 5)
     let games = try #require(lines[0].firstMatch(of: #/^frozen: ([0-9]+) games$/#)).output.1
@@ -101,7 +102,7 @@ struct StoryTests {
 
   @Test("A nested transaction is refused with advice")
   func nestedTransaction() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let lines = try Self.lines("NestedTransaction", [folder.path("a.sheaf")])
     #expect(
       lines.first?.hasSuffix(

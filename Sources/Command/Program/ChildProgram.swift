@@ -16,7 +16,7 @@ enum ChildProgram {
       // Nobody is there who would want its numbers.
       guard System.endWithParent(parent) else { return .done }
       let words = words.dropFirst()
-      if words.first == "command" { return Shell.run(Array(words.dropFirst())) }
+      if words.first == "command" { return CommandRunner.run(Array(words.dropFirst())) }
       let facts =
         switch words.first {
         case "import": try importing(Array(words.dropFirst()))

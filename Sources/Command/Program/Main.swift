@@ -9,7 +9,7 @@ enum Main {
     System.keepEndingsOfChildren()
     // The backtraces of the language's runtime are for faults of the program, which these are not.
     _ = BusErrors.report(replaces: true)
-    let status = Shell.run(GivenWords.all)
+    let status = CommandRunner.run(GivenWords.all)
     System.exit(status.rawValue)
   }
 }

@@ -1,7 +1,7 @@
 /// A cluster ready to be written: its bytes, what a reference to it needs, and what was seen while
 /// encoding it. A plain value, to be handed from a parser's thread to the writer's.
 package struct EncodedCluster: Sendable {
-  package struct Column: Sendable {
+  package struct ColumnFacts: Sendable {
     package let id: UInt32
     package let encoding: ColumnEncoding
     /// Bytes of the segment.
@@ -26,7 +26,7 @@ package struct EncodedCluster: Sendable {
   package let headerChecksum: UInt64
   package let rowCount: Int
   /// In the order the columns were given.
-  package let columns: [Column]
+  package let columns: [ColumnFacts]
 }
 
 /// One column encoded by itself, to be put together with others by `ClusterBuilder.assemble`.
@@ -87,7 +87,7 @@ package final class ClusterBuilder {
     _ column: (Int) throws(ClusterError) -> ColumnMatrix
   ) throws(ClusterError) -> EncodedCluster {
     let order = try begin(rowCount: rowCount, columnIDs: columnIDs, columnCount, keyOffsets)
-    var columns: [EncodedCluster.Column] = []
+    var columns: [EncodedCluster.ColumnFacts] = []
     columns.reserveCapacity(columnCount)
     for (position, index) in order.enumerated() {
       let start = output.count
@@ -147,7 +147,7 @@ package final class ClusterBuilder {
   ) throws(ClusterError) -> EncodedCluster {
     let ids = columns.map(\.id)
     let order = try begin(rowCount: rowCount, columnIDs: ids, ids.count, keyOffsets)
-    var entries: [EncodedCluster.Column] = []
+    var entries: [EncodedCluster.ColumnFacts] = []
     for (position, index) in order.enumerated() {
       let start = output.count
       let column = columns[index]
@@ -193,17 +193,17 @@ package final class ClusterBuilder {
   /// Fills in the directory's entry for the segment that begins at `start` and ends the output.
   private func finish(
     _ id: UInt32, _ segment: ColumnEncoder.Segment, at position: Int, from start: Int
-  ) throws(ClusterError) -> EncodedCluster.Column {
+  ) throws(ClusterError) -> EncodedCluster.ColumnFacts {
     try checkSize()
     writeEntry(at: ClusterFormat.headerLength(columns: position), id: id, segment, from: start)
-    return EncodedCluster.Column(
+    return EncodedCluster.ColumnFacts(
       id: id, encoding: segment.encoding, byteCount: output.count - start,
       nullCount: segment.nullCount, statistics: segment.statistics,
       observation: segment.observation, dateStyle: segment.dateStyle)
   }
 
   private func end(
-    rowCount: Int, _ columns: [EncodedCluster.Column]
+    rowCount: Int, _ columns: [EncodedCluster.ColumnFacts]
   ) throws(ClusterError) -> EncodedCluster {
     output.appendZeros(ClusterFormat.padding)
     try checkSize()
@@ -276,8 +276,8 @@ package final class ClusterBuilder {
   }
 
   private static func inGivenOrder(
-    _ columns: [EncodedCluster.Column], _ order: [Int]
-  ) -> [EncodedCluster.Column] {
+    _ columns: [EncodedCluster.ColumnFacts], _ order: [Int]
+  ) -> [EncodedCluster.ColumnFacts] {
     var result = columns
     for (position, index) in order.enumerated() { result[index] = columns[position] }
     return result

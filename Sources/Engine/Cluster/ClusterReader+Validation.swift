@@ -7,7 +7,7 @@ extension ClusterReader {
   package func validate() throws(ClusterError) {
     try validateKeys()
     let decoded = DecodedColumn()
-    var previous: Column?
+    var previous: DirectoryEntry?
     for position in 0..<columnCount {
       let column = try column(at: position)
       if let previous {
@@ -33,7 +33,7 @@ extension ClusterReader {
     if let column = try column(id: id) { try validate(column, DecodedColumn()) }
   }
 
-  private func validate(_ column: Column, _ decoded: DecodedColumn) throws(ClusterError) {
+  private func validate(_ column: DirectoryEntry, _ decoded: DecodedColumn) throws(ClusterError) {
     let reader = try open(column)
     decoded.decode(reader, rows: 0..<rowCount)
     if let problem = reader.inconsistency(decoded) {

@@ -8,7 +8,7 @@
 /// Thread rule: confined, like the bytes it reads.
 package struct ClusterReader {
   /// What the directory says of a column.
-  package struct Column {
+  package struct DirectoryEntry {
     package let id: UInt32
     package let encoding: ColumnEncoding
     package let statistics: ColumnStatistics
@@ -88,7 +88,7 @@ package struct ClusterReader {
   /// The column at a position of the directory, which ascends by identifier.
   ///
   /// - Throws: `ClusterError.damagedColumn`; `damagedHeader` for a position outside the directory.
-  package func column(at position: Int) throws(ClusterError) -> Column {
+  package func column(at position: Int) throws(ClusterError) -> DirectoryEntry {
     guard position >= 0, position < columnCount else {
       throw .damagedHeader("there is no column \(position)")
     }
@@ -114,7 +114,7 @@ package struct ClusterReader {
         throw ClusterError.damagedColumn(id: id, "its flags or its number of nulls")
       }
       let statistics = ColumnStatistics(kind: kind, minimum: minimum, maximum: maximum)
-      return Column(
+      return DirectoryEntry(
         id: id, encoding: encoding, statistics: statistics, nullCount: nullCount,
         byteCount: length, position: position, offset: offset, checksum: checksum, flags: flags)
     } catch let error as ClusterError {
@@ -128,7 +128,7 @@ package struct ClusterReader {
   /// null.
   ///
   /// - Complexity: O(log columns).
-  package func column(id: UInt32) throws(ClusterError) -> Column? {
+  package func column(id: UInt32) throws(ClusterError) -> DirectoryEntry? {
     let place = partitionPoint(0..<columnCount) { identifier($0) >= id }
     guard place < columnCount, identifier(place) == id else { return nil }
     return try column(at: place)
@@ -144,7 +144,7 @@ package struct ClusterReader {
   ///
   /// - Throws: `ClusterError.damagedColumn`.
   /// - Complexity: O(segment) the first time, for its checksum, then O(1).
-  package func open(_ column: Column) throws(ClusterError) -> ColumnReader {
+  package func open(_ column: DirectoryEntry) throws(ClusterError) -> ColumnReader {
     let segment = try segmentBytes(column)
     do {
       return try ColumnReader(segment, column, rowCount: rowCount)
@@ -154,7 +154,7 @@ package struct ClusterReader {
   }
 
   /// A column's segment, verified.
-  func segmentBytes(_ column: Column) throws(ClusterError) -> UnsafeRawBufferPointer {
+  func segmentBytes(_ column: DirectoryEntry) throws(ClusterError) -> UnsafeRawBufferPointer {
     guard let segment = segment(column.offset, column.byteCount) else {
       throw .damagedColumn(id: column.id, "its segment lies outside the cluster")
     }

@@ -28,7 +28,7 @@ package struct ColumnReader {
 
   /// - Parameter segment: its bytes, which 8 readable ones follow.
   init(
-    _ segment: UnsafeRawBufferPointer, _ column: ClusterReader.Column, rowCount: Int
+    _ segment: UnsafeRawBufferPointer, _ column: ClusterReader.DirectoryEntry, rowCount: Int
   ) throws(DecodingFailure) {
     id = column.id
     self.rowCount = rowCount

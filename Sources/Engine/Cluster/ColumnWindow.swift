@@ -18,14 +18,14 @@ package final class ColumnWindow {
   @exclusivity(unchecked) private var hasNulls = false
   /// Spellings of the rows, or of a dictionary's entries.
   private let decoded = DecodedColumn()
-  @exclusivity(unchecked) private var form = Form.numbers
+  @exclusivity(unchecked) private var form = Contents.numbers
   /// The entries of the column's dictionary: as values where text is asked for so, else as numbers.
   @exclusivity(unchecked) private var values: ContiguousArray<Value> = []
   @exclusivity(unchecked) private var entries: ContiguousArray<Int64> = []
   @exclusivity(unchecked) private var id: UInt32 = 0
   @exclusivity(unchecked) package private(set) var count = 0
 
-  private enum Form {
+  private enum Contents {
     case numbers
     /// `decoded` has the rows.
     case spans

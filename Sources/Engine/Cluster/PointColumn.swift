@@ -14,7 +14,7 @@
 ///
 /// Thread rule: confined, like the bytes it reads.
 struct PointColumn {
-  private enum Form {
+  private enum Access {
     /// Not opened yet, or read through its `ColumnReader`.
     case unopened
     case other
@@ -34,14 +34,14 @@ struct PointColumn {
     case dates(FrameOfReference, DateStyle)
   }
 
-  private let form: Form
+  private let form: Access
   private let type: ColumnType
   private let strings: PackedStrings?
 
   static var unopened: PointColumn { PointColumn(form: .unopened) }
   static var other: PointColumn { PointColumn(form: .other) }
 
-  private init(form: Form) {
+  private init(form: Access) {
     self.form = form
     type = .data
     strings = nil
@@ -51,7 +51,7 @@ struct PointColumn {
   ///   - reader: of the column; where this is `other`, it is the one to read.
   ///   - reading: how its values are read; with a notation it is `other`.
   init(_ reader: ColumnReader, as reading: Reading) {
-    var form = Form.other
+    var form = Access.other
     var strings: PackedStrings?
     switch reader.body {
     case _ where reading.notation != nil: break
@@ -92,7 +92,7 @@ struct PointColumn {
     self.strings = strings
   }
 
-  private static func form(_ indices: DictionaryIndices) -> Form? {
+  private static func form(_ indices: DictionaryIndices) -> Access? {
     switch indices {
     case .packed(let bits): .packed(bits)
     case .fresh(let fresh): .fresh(fresh)

@@ -129,7 +129,7 @@ public final class Database: @unchecked Sendable {
     listeners = CommitListeners(coordination, watchesFile: options.watchesLockFile)
     queue = WriterQueue(coordination, waiting: options.waiting)
     shared.given = .shared(
-      GivenNumbers.Place(database: recovered.identity, lockFile: coordination.identity))
+      GivenNumbers.Scope(database: recovered.identity, lockFile: coordination.identity))
     current = .allocate(byteCount: 8, alignment: 8)
     current.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
     let parts = try makeParts(storage, locks, recovered)

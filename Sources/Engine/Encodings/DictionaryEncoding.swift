@@ -16,7 +16,7 @@ struct DictionaryEncoding {
 
   init(_ reader: inout ByteReader, rowCount: Int, flags: SegmentFlags) throws(DecodingFailure) {
     let count = Int(try reader.read(UInt32.self, "the number of entries"))
-    let form = DictionaryIndices.Form(
+    let form = DictionaryIndices.Coding(
       rawValue: try reader.read(UInt8.self, "the form of indices"))
     guard count <= rowCount, let form else {
       throw DecodingFailure(what: "the number of entries", offset: reader.offset)
@@ -68,7 +68,7 @@ struct DictionaryEncoding {
 
 /// How a dictionary is going to be stored: the form of its indices, by their size.
 struct DictionaryPlan {
-  private enum Form {
+  private enum CodingPlan {
     case packed
     case fresh
     case coded(CodedPlan)
@@ -78,7 +78,7 @@ struct DictionaryPlan {
   let dictionary: DictionaryBuilder.Result
   /// Header and indices; the entries come on top.
   private(set) var indexSize: Int
-  private var form = Form.packed
+  private var form = CodingPlan.packed
   private let width: Int
   private let rowCount: Int
   private let hasNulls: Bool
@@ -96,7 +96,7 @@ struct DictionaryPlan {
     self.width = width
     let header = DictionaryEncoding.headerSize
     indexSize = header &+ 1 &+ BitPacking.byteCount(rowCount, width: width)
-    func take(_ form: Form, _ size: Int) {
+    func take(_ form: CodingPlan, _ size: Int) {
       if header &+ size < indexSize {
         self.form = form
         indexSize = header &+ size
@@ -155,7 +155,7 @@ struct DictionaryPlan {
     return flags
   }
 
-  private var formNumber: DictionaryIndices.Form {
+  private var formNumber: DictionaryIndices.Coding {
     switch form {
     case .packed: .packed
     case .fresh: .fresh

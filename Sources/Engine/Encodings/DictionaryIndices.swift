@@ -14,7 +14,7 @@ enum DictionaryIndices {
   case runs(RunIndices)
 
   /// The numbers are part of the file format.
-  enum Form: UInt8 {
+  enum Coding: UInt8 {
     case packed = 0
     case fresh = 1
     case coded = 2
@@ -24,7 +24,7 @@ enum DictionaryIndices {
   static let maximumWidth = 21
 
   init(
-    _ reader: inout ByteReader, form: Form, rowCount: Int, entryCount: Int, hasNulls: Bool
+    _ reader: inout ByteReader, form: Coding, rowCount: Int, entryCount: Int, hasNulls: Bool
   ) throws(DecodingFailure) {
     switch form {
     case .packed: self = .packed(try Self.bits(&reader, count: rowCount))

@@ -1,7 +1,7 @@
 /// How numbers are going to be stored: the form of `PackedNumbers`, and which rows do not fit it and
 /// are spelled as exceptions.
 struct FramePlan {
-  private enum Form {
+  private enum PackingPlan {
     /// Numbers that need more bits are exceptions ("patched" frame of reference).
     case plain(width: Int)
     case deltas(DeltaPlan)
@@ -15,7 +15,7 @@ struct FramePlan {
   private(set) var size = Int.max
   /// The most bits that a number minus `base` may have.
   private(set) var width = 0
-  private var form = Form.plain(width: 0)
+  private var form = PackingPlan.plain(width: 0)
   private var first: Int64 = 0
 
   private static let formSize = 1
@@ -59,7 +59,7 @@ struct FramePlan {
     }
     first = deltas.first ?? 0
     let marks = RowMarks.size(column, exceptions: Self.priced(misfits, column)) &+ Self.formSize
-    func take(_ form: Form, _ bytes: Int) {
+    func take(_ form: PackingPlan, _ bytes: Int) {
       guard marks &+ bytes < size else { return }
       self.form = form
       size = marks &+ bytes
@@ -176,15 +176,15 @@ struct FramePlan {
   func write(_ numbers: UnsafePointer<Int64>, count: Int, into output: inout OutputBuffer) {
     switch form {
     case .plain(let width):
-      output.append(PackedNumbers.Form.plain.rawValue)
+      output.append(PackedNumbers.Packing.plain.rawValue)
       FrameOfReference.write(count: count, base: base, width: width, into: &output) {
         numbers[$0]
       }
     case .deltas(let plan):
-      output.append(PackedNumbers.Form.deltas.rawValue)
+      output.append(PackedNumbers.Packing.deltas.rawValue)
       plan.write(numbers, count: count, into: &output)
     case .sized(let plan):
-      output.append(PackedNumbers.Form.sized.rawValue)
+      output.append(PackedNumbers.Packing.sized.rawValue)
       plan.write(numbers, base: base, count: count, into: &output)
     }
   }

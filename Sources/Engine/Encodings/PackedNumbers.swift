@@ -9,7 +9,7 @@ enum PackedNumbers {
   case sized(SizedNumbers)
 
   /// The numbers are part of the file format.
-  enum Form: UInt8 {
+  enum Packing: UInt8 {
     case plain = 0
     case deltas = 1
     case sized = 2
@@ -17,7 +17,7 @@ enum PackedNumbers {
 
   init(_ reader: inout ByteReader, rowCount: Int) throws(DecodingFailure) {
     let start = reader.offset
-    guard let form = Form(rawValue: try reader.read(UInt8.self, "the form of numbers")) else {
+    guard let form = Packing(rawValue: try reader.read(UInt8.self, "the form of numbers")) else {
       throw DecodingFailure(what: "the form of numbers", offset: start)
     }
     switch form {

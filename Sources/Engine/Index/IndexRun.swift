@@ -118,21 +118,20 @@ package struct IndexBlocks: Sendable {
   /// Reads nodes only. The blocks visited may not add up to more bytes than the version has, so
   /// that a hostile file cannot keep it busy.
   package func walk(_ run: IndexRun, _ visit: (NodeEntry, _ level: Int) throws -> Void) throws {
-    var budget = end
-    var pending = [(entry: run.root.entry, level: run.root.level)]
-    while let (entry, level) = pending.popLast() {
-      guard entry.reference.pages(within: end) != nil else {
-        throw damaged(entry, "the reference points outside the version's pages")
+    var pending = PendingBlocks(from: run.root.entry, level: run.root.level, end: end)
+    do {
+      while let (entry, level) = try pending.next() {
+        guard entry.reference.pages(within: end) != nil else {
+          throw damaged(entry, "the reference points outside the version's pages")
+        }
+        try visit(entry, level)
+        if level == 0 { continue }
+        for child in try children(entry, level: level).reversed() {
+          pending.add(child, level: level - 1)
+        }
       }
-      guard budget >= UInt64(entry.reference.length) else {
-        throw damaged(entry, "the index refers to more bytes than the file has")
-      }
-      budget -= UInt64(entry.reference.length)
-      try visit(entry, level)
-      if level == 0 { continue }
-      for child in try children(entry, level: level).reversed() {
-        pending.append((child, level - 1))
-      }
+    } catch let error as PendingBlocks.TooManyBytes {
+      throw damaged(error.entry, "the index refers to more bytes than the file has")
     }
   }
 }

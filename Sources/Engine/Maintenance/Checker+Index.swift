@@ -4,7 +4,7 @@ extension Checker {
   ///
   /// - Parameter before: how many problems there were before the table's own tree was checked.
   mutating func checkIndexes(
-    _ table: Catalogue.Table, _ schema: TableSchema, problemsBefore before: Int
+    _ table: Catalogue.TableEntry, _ schema: TableSchema, problemsBefore before: Int
   ) {
     checkKeyIndex(table, schema, problemsBefore: before)
     var table = table
@@ -34,7 +34,7 @@ extension Checker {
   }
 
   private mutating func checkKeyIndex(
-    _ table: Catalogue.Table, _ schema: TableSchema, problemsBefore before: Int
+    _ table: Catalogue.TableEntry, _ schema: TableSchema, problemsBefore before: Int
   ) {
     guard let column = schema.keyColumn else {
       if !table.index.isEmpty {
@@ -55,25 +55,18 @@ extension Checker {
   /// Visits a run block by block; a damaged part does not keep the rest from being checked.
   ///
   /// - Parameter sharesCodes: entries of one code may lie in several leaves.
-  private mutating func checkRun(_ run: IndexRun, _ table: Catalogue.Table, sharesCodes: Bool) {
+  private mutating func checkRun(_ run: IndexRun, _ table: Catalogue.TableEntry, sharesCodes: Bool)
+  {
     let index = IndexBlocks(blocks, end: record.end)
-    var pending = [(entry: run.root.entry, level: run.root.level)]
-    var budget = record.end
+    var pending = PendingBlocks(
+      from: run.root.entry, level: run.root.level, end: record.end)
     var last: IndexEntry?
-    while let (entry, level) = pending.popLast() {
+    while let (entry, level) = next(&pending, "table '\(table.name)': an index") {
       let what = "table '\(table.name)', the index at offset \(entry.reference.offset)"
-      guard budget >= UInt64(entry.reference.length) else {
-        report.problems.append("\(what): it refers to more bytes than the file has")
-        return
-      }
-      budget -= UInt64(entry.reference.length)
       note(entry.reference, "the index of table '\(table.name)'")
       do {
         if level > 0 {
-          let node = try index.node(entry, level: level)
-          for child in (0..<node.entryCount).reversed() {
-            pending.append((node.entry(child), level - 1))
-          }
+          pending.add(below: try index.node(entry, level: level))
           continue
         }
         let leaf = try index.leaf(entry)
@@ -98,7 +91,7 @@ extension Checker {
   // MARK: Keys
 
   private mutating func checkKeys(
-    _ table: Catalogue.Table, _ schema: TableSchema, _ column: Int
+    _ table: Catalogue.TableEntry, _ schema: TableSchema, _ column: Int
   ) throws {
     let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
     let check = IndexCheck(key: column, table, schema, tree)
@@ -107,7 +100,7 @@ extension Checker {
   }
 
   /// True when a newer version has the same objects and indexes, which were compared there.
-  private func isKnown(_ table: Catalogue.Table) -> Bool {
+  private func isKnown(_ table: Catalogue.TableEntry) -> Bool {
     guard let other = newer[table.number] else { return false }
     return other.schema == table.schema && other.root == table.root && other.index == table.index
       && other.valueIndexes == table.valueIndexes

@@ -1,6 +1,6 @@
 /// In a deep check: what tables keep beside their objects, as far as the engine knows of it.
 extension Checker {
-  mutating func checkNotes(_ table: Catalogue.Table, _ schema: TableSchema, _ all: Catalogue) {
+  mutating func checkNotes(_ table: Catalogue.TableEntry, _ schema: TableSchema, _ all: Catalogue) {
     if let note = table.notes[DeclaredColumns.note],
       !ColumnNumbers.areValid(note, next: schema.nextColumnID)
     {

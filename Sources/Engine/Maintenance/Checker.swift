@@ -12,7 +12,7 @@ package struct Checker {
   /// Whether everything is compared that is said twice.
   let isDeep: Bool
   /// The tables of a newer version that was found sound, by their numbers.
-  let newer: [UInt32: Catalogue.Table]
+  let newer: [UInt32: Catalogue.TableEntry]
   /// In a deep check: the last keys of leaves that were found sound, so that other versions need
   /// not read them again.
   var lastKeys: [NodeEntry: Int64]
@@ -156,27 +156,21 @@ package struct Checker {
   }
 
   /// Visits a tree node by node; a damaged part does not keep the rest from being checked.
-  private mutating func checkTree(_ table: Catalogue.Table, _ schema: TableSchema) throws {
+  private mutating func checkTree(_ table: Catalogue.TableEntry, _ schema: TableSchema) throws {
     guard table.root.level > 0 else { return }
     let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
-    var pending: [(entry: NodeEntry, level: Int)] = [(table.root.entry, table.root.level)]
-    var budget = record.end
+    var pending = PendingBlocks(
+      from: table.root.entry, level: table.root.level, end: record.end)
     var lastKey: Int64?
     let isRead = newer[table.number]?.schema == table.schema
-    while let (entry, level) = pending.popLast() {
-      guard budget >= UInt64(entry.reference.length) else {
-        report.problems.append(
-          "table '\(table.name)': its tree refers to more bytes than the file has")
-        return
-      }
-      budget -= UInt64(entry.reference.length)
+    while let (entry, level) = next(&pending, "table '\(table.name)': its tree") {
       let isOverlay = level == 0 && entry.reference.isOverlay
       if isOverlay, let overlay = try? blocks.overlay(entry, end: record.end) {
         // A cluster that many overlays named would keep it busy.
-        budget -= min(budget, UInt64(overlay.base.reference.length))
+        pending.spend(overlay.base.reference.length)
         note(overlay.base.reference, "a cluster of table '\(table.name)'")
         for older in overlay.references.dropFirst() {
-          budget -= min(budget, UInt64(older.length))
+          pending.spend(older.length)
           note(older, "an overlay of table '\(table.name)'")
         }
       }
@@ -186,10 +180,7 @@ package struct Checker {
         if level == 0 {
           try checkLeaf(entry, table, schema, &lastKey, isRead: isRead)
         } else {
-          let node = try tree.node(entry, level: level)
-          for index in (0..<node.entryCount).reversed() {
-            pending.append((node.entry(index), level - 1))
-          }
+          pending.add(below: try tree.node(entry, level: level))
         }
       } catch {
         let what = level == 0 ? "the leaf of keys from \(entry.firstKey)" : "a tree node"
@@ -200,9 +191,23 @@ package struct Checker {
     }
   }
 
+  /// The next block of a tree; nil behind the last, and where there are more than there can be,
+  /// which is said.
+  mutating func next(
+    _ pending: inout PendingBlocks, _ what: String
+  ) -> (entry: NodeEntry, level: Int)? {
+    do {
+      return try pending.next()
+    } catch {
+      report.problems.append("\(what) refers to more bytes than the file has")
+      return nil
+    }
+  }
+
   /// - Parameter isRead: the leaves of the newer version's table were read as this one's are.
   private mutating func checkLeaf(
-    _ entry: NodeEntry, _ table: Catalogue.Table, _ schema: TableSchema, _ lastKey: inout Int64?,
+    _ entry: NodeEntry, _ table: Catalogue.TableEntry, _ schema: TableSchema,
+    _ lastKey: inout Int64?,
     isRead: Bool
   ) throws {
     func problem(_ what: String) {

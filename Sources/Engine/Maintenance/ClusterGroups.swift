@@ -1,7 +1,7 @@
 /// A tree's leaves in order, as groups that are merged into one cluster each.
 struct ClusterGroups {
   private let tree: TreeReader
-  private var cursor: ClusterCursor
+  private var cursor: LeafCursor
   /// The first leaf of the next group.
   private var upcoming: NodeEntry?
   private let clustersEach: Int
@@ -13,7 +13,7 @@ struct ClusterGroups {
   ) {
     self.tree = tree
     self.clusterRows = clusterRows
-    cursor = tree.clusters()
+    cursor = tree.leaves()
     self.clustersEach = clustersEach
   }
 

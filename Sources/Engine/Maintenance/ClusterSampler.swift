@@ -217,7 +217,7 @@ private struct LeafBytes {
   private(set) var typical = 0
 
   init(_ tree: TreeReader) throws {
-    var cursor = tree.clusters()
+    var cursor = tree.leaves()
     var squares = 0.0
     while let found = try cursor.next() {
       let bytes = try tree.blocks.byteCount(ofLeaf: found.entry, end: tree.end)

@@ -91,7 +91,7 @@ package struct Compactor {
       version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes))
   }
 
-  private mutating func copy(_ table: inout Catalogue.Table) throws {
+  private mutating func copy(_ table: inout Catalogue.TableEntry) throws {
     let end = source.record.end
     let schema = try TableSchema(decoding: blocks.block(table.schema, end: end))
     try table.checkIndexes(schema)
@@ -136,7 +136,8 @@ package struct Compactor {
   }
 
   /// Writes the primary key's index as one run, without what is out of date.
-  private func copyIndex(of table: Catalogue.Table, _ schema: TableSchema) throws -> [IndexRun] {
+  private func copyIndex(of table: Catalogue.TableEntry, _ schema: TableSchema) throws -> [IndexRun]
+  {
     guard let column = schema.keyColumn else { return [] }
     let end = source.record.end
     let output = RunWriter(writer, IndexLimits())
@@ -153,7 +154,7 @@ package struct Compactor {
   }
 
   /// Writes each secondary index as one run, without what is out of date.
-  private func copyValueIndexes(of table: Catalogue.Table) throws -> [Catalogue.Index] {
+  private func copyValueIndexes(of table: Catalogue.TableEntry) throws -> [Catalogue.Index] {
     let end = source.record.end
     let tree = TreeReader(blocks: blocks, root: table.root, end: end)
     return try table.valueIndexes.map { index in
@@ -172,7 +173,7 @@ package struct Compactor {
 
   /// Every object of the copy must be found by its key, and in every secondary index.
   private func verifyIndexes(
-    of table: Catalogue.Table, _ schema: TableSchema, end: UInt64
+    of table: Catalogue.TableEntry, _ schema: TableSchema, end: UInt64
   ) throws {
     let tree = TreeReader(blocks: targetBlocks, root: table.root, end: end)
     var problem: String?

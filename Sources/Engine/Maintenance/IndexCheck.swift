@@ -18,7 +18,7 @@ struct IndexCheck {
   /// The index of a primary key.
   ///
   /// - Parameter column: the key's place among the columns.
-  init(key column: Int, _ table: Catalogue.Table, _ schema: TableSchema, _ tree: TreeReader) {
+  init(key column: Int, _ table: Catalogue.TableEntry, _ schema: TableSchema, _ tree: TreeReader) {
     self.tree = tree
     runs = table.index
     self.column = schema.columnIDs[column]
@@ -48,7 +48,7 @@ struct IndexCheck {
   func run() throws -> [String] {
     var problems: [String] = []
     var entries: [IndexEntry] = []
-    var leaves = tree.clusters()
+    var leaves = tree.leaves()
     let decoded = DecodedColumn()
     while let location = try leaves.next() {
       let leaf = try Leaf(location.entry, tree.blocks, end: tree.end)

@@ -55,28 +55,21 @@ package final class SalvagedTable: LeafSource {
   /// - Complexity: O(bytes of the columns asked for).
   package func walkLeaves(_ body: (Leaf) throws -> Bool) throws {
     let tree = table.tree
-    guard tree.root.level > 0 else { return }
-    // The last key that an object below an entry can have is one less than the next entry's first.
-    var pending = [(entry: tree.root.entry, level: tree.root.level, end: table.nextKey)]
+    var parts = TreeParts(tree)
     // A damaged tree, whose nodes refer to the same ones, must not keep it busy.
     var budget = tree.end
-    while let (entry, level, end) = pending.popLast() {
+    while let part = parts.part {
+      let entry = part.entry
+      // The last key that an object below an entry can have is one less than the next entry's first.
+      let end = part.end ?? table.nextKey
       let (rest, overflow) = budget.subtractingReportingOverflow(UInt64(entry.reference.length))
       budget = overflow ? 0 : rest
       do {
         if overflow {
           throw Unreadable(entry.reference, "the tree refers to more bytes than the file has")
         }
-        if level > 0 {
-          let node = try tree.node(entry, level: level)
-          guard node.firstKey(node.entryCount - 1) < end else {
-            throw Unreadable(entry.reference, "it has keys that belong to the node behind it")
-          }
-          var end = end
-          for index in (0..<node.entryCount).reversed() {
-            pending.append((node.entry(index), level - 1, end))
-            end = node.firstKey(index)
-          }
+        if part.level > 0 {
+          try parts.descend()
           continue
         }
         let leaf = try Leaf(entry, tree.blocks, end: tree.end)
@@ -96,6 +89,7 @@ package final class SalvagedTable: LeafSource {
             keys: entry.firstKey...max(entry.firstKey, end - 1), objects: entry.count,
             offset: problem.offset, reason: problem.reason))
       }
+      parts.skip()
     }
   }
 

@@ -5,31 +5,21 @@
 ///
 /// Thread rule: confined, while the version is held.
 struct TreeFront {
-  /// A subtree, or at level 0 a leaf.
-  struct Part {
-    let entry: NodeEntry
-    let level: Int
-    /// The first key of what follows in the tree: all keys of the part are below. Nil at the tree's end.
-    let end: Int64?
-  }
-
-  private let tree: TreeReader
-  private var stack: [(node: Node, next: Int, end: Int64?)] = []
-  /// Nil behind the last.
-  private(set) var part: Part?
-  /// How many objects of the tree come before what is still to come.
-  private(set) var position = 0
+  private var parts: TreeParts
+  /// Objects of the leaf that comes next that were taken.
+  private var taken = 0
   private var opened: (leaf: Leaf, keys: LeafKeys, row: Int)?
 
   private(set) var nodesRead = 0
   private(set) var leavesOpened = 0
 
-  init(_ tree: TreeReader) {
-    self.tree = tree
-    if tree.root.level > 0 {
-      part = Part(entry: tree.root.entry, level: tree.root.level, end: nil)
-    }
-  }
+  init(_ tree: TreeReader) { parts = TreeParts(tree) }
+
+  /// Nil behind the last.
+  var part: TreeParts.Part? { parts.part }
+
+  /// How many objects of the tree come before what is still to come.
+  var position: Int { Int(clamping: parts.position) &+ taken }
 
   /// True when nothing of the part has been taken yet.
   var isWhole: Bool { opened == nil }
@@ -40,46 +30,17 @@ struct TreeFront {
     return part?.entry.firstKey
   }
 
-  private mutating func moveOn() {
-    opened = nil
-    while let top = stack.last {
-      guard top.next < top.node.entryCount else {
-        stack.removeLast()
-        continue
-      }
-      stack[stack.count - 1].next += 1
-      let behind = top.next + 1
-      part = Part(
-        entry: top.node.entry(top.next), level: top.node.level - 1,
-        end: behind < top.node.entryCount ? top.node.firstKey(behind) : top.end)
-      return
-    }
-    part = nil
-  }
-
   /// Leaves the whole part out.
   mutating func skip() {
-    guard let part else { return }
-    position &+= Int(clamping: part.entry.count)
-    moveOn()
+    parts.skip()
+    (opened, taken) = (nil, 0)
   }
 
-  /// Puts a subtree's own parts in its place.
-  ///
-  /// - Throws: `BlockError` when its node is damaged. Its keys lie within the part's: so no two parts
-  ///   overlap, and no damaged tree takes longer to go through than the file has blocks.
+  /// Puts a subtree's own parts in its place: see `TreeParts.descend`.
   mutating func descend() throws(BlockError) {
     guard let part, part.level > 0 else { return }
     nodesRead += 1
-    let node = try tree.node(part.entry, level: part.level)
-    if let end = part.end, node.firstKey(node.entryCount - 1) >= end {
-      throw BlockError(
-        path: tree.blocks.storage.path, offset: part.entry.reference.offset,
-        length: part.entry.reference.length,
-        what: "the node's keys reach beyond those of the next one")
-    }
-    stack.append((node, 0, part.end))
-    moveOn()
+    try parts.descend()
   }
 
   /// What is left of the leaf that comes next, up to a key.
@@ -90,7 +51,7 @@ struct TreeFront {
     guard let part, part.level == 0 else { return nil }
     if opened == nil {
       leavesOpened += 1
-      let leaf = try Leaf(part.entry, tree.blocks, end: tree.end)
+      let leaf = try Leaf(part.entry, parts.tree.blocks, end: parts.tree.end)
       opened = (leaf, try leaf.keys(), 0)
     }
     guard let (leaf, keys, row) = opened else { return nil }
@@ -102,10 +63,10 @@ struct TreeFront {
   }
 
   /// Goes behind rows that `rows(below:)` gave.
-  mutating func take(_ taken: LeafRows) {
-    position &+= taken.rows.count
-    opened?.row = taken.rows.upperBound
-    if taken.rows.upperBound >= taken.leaf.rowCount { moveOn() }
+  mutating func take(_ rows: LeafRows) {
+    taken &+= rows.rows.count
+    opened?.row = rows.rows.upperBound
+    if rows.rows.upperBound >= rows.leaf.rowCount { skip() }
   }
 }
 

@@ -116,7 +116,7 @@ extension Table: LeafSource {
 
   package func leafCount() throws -> Int {
     try translatingErrors(path) {
-      var cursor = tree.clusters()
+      var cursor = tree.leaves()
       var count = 0
       while try cursor.next() != nil { count += 1 }
       return count

@@ -16,7 +16,7 @@
 ///
 /// Thread rule: confined.
 final class RowRecords {
-  fileprivate enum Form: UInt8 {
+  fileprivate enum SlotKind: UInt8 {
     /// The column has no slot: its values are read otherwise.
     case none
     case pool8, pool16
@@ -25,7 +25,7 @@ final class RowRecords {
   }
 
   fileprivate struct Slot {
-    var form = Form.none
+    var form = SlotKind.none
     var type = ColumnType.text
     var offset: UInt32 = 0
     /// The pool's values.
@@ -167,10 +167,10 @@ private enum RecordColumn {
   case none
   case pooled([UInt16], ColumnType)
   /// With one of the forms of numbers, which all of them fit in.
-  case numbers([Int64?], ColumnType, RowRecords.Form)
+  case numbers([Int64?], ColumnType, RowRecords.SlotKind)
   case bytes(DecodedColumn, ColumnType)
 
-  var form: RowRecords.Form {
+  var form: RowRecords.SlotKind {
     switch self {
     case .none: .none
     case .pooled(let numbers, _): numbers.contains { $0 > UInt8.max } ? .pool16 : .pool8
@@ -207,7 +207,7 @@ private enum RecordColumn {
       // The least one stands for null.
       least > Int64(Number.min) && greatest <= Int64(Number.max)
     }
-    let form: RowRecords.Form? =
+    let form: RowRecords.SlotKind? =
       fits(Int8.self)
       ? .number8
       : fits(Int16.self)

@@ -3,13 +3,13 @@
 /// Thread rule: `Sendable`; any thread. Keeps its snapshot alive.
 public struct Table: Sendable {
   let snapshot: Snapshot
-  private let entry: Catalogue.Table
+  private let entry: Catalogue.TableEntry
   /// The columns with their permanent numbers, and the primary key.
   public var schema: TableSchema { shape.schema }
   package let shape: RowShape
   package let tree: TreeReader
 
-  init(snapshot: Snapshot, entry: Catalogue.Table) throws {
+  init(snapshot: Snapshot, entry: Catalogue.TableEntry) throws {
     self.snapshot = snapshot
     var entry = entry
     let end = snapshot.record.end
@@ -275,7 +275,7 @@ public struct Table: Sendable {
 
   package func walkLeaves(_ body: (Leaf) throws -> Bool) throws {
     try reading {
-      var cursor = tree.clusters()
+      var cursor = tree.leaves()
       while let location = try cursor.next() {
         guard try body(try Leaf(location.entry, tree.blocks, end: tree.end)) else { return }
       }

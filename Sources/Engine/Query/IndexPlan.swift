@@ -116,7 +116,7 @@ struct IndexPlan {
 }
 
 /// Whether a query may use indexes; tests compare them all.
-package enum IndexUse: Sendable, CaseIterable {
+package enum IndexPolicy: Sendable, CaseIterable {
   case never
   case whenItPays
   case always

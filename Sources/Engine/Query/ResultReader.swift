@@ -6,7 +6,7 @@ package final class ResultReader {
   let table: any LeafSource
   package let schema: TableSchema
   let filter: CompiledPredicate?
-  private let indexUse: IndexUse
+  private let indexUse: IndexPolicy
   /// The places, among the table's, of the columns asked for.
   package let columnIndices: [Int]
   /// Of the columns that distinct rows differ in; none unless they are asked for.
@@ -18,7 +18,7 @@ package final class ResultReader {
   /// - Throws: `QueryError`, `EngineError.noSuchColumn`, `.invalidArgument`.
   package init(
     _ query: Query, _ table: any LeafSource, readsColumns: Bool = true,
-    indexUse: IndexUse = .whenItPays
+    indexUse: IndexPolicy = .whenItPays
   ) throws {
     self.query = query
     self.indexUse = indexUse
@@ -201,7 +201,7 @@ package final class ResultReader {
     }
   }
 
-  private func sortedPlaces() throws -> (leaves: [Leaf], places: [RowSorter.Place]) {
+  private func sortedPlaces() throws -> (leaves: [Leaf], places: [RowSorter.RowPlace]) {
     var columns: [(Int, isDescending: Bool)] = []
     for order in query.sort {
       columns.append((try table.indices(of: [order.column])[0], order.isDescending))
@@ -214,7 +214,7 @@ package final class ResultReader {
       let number = Int32(leaves.count)
       leaves.append(leaf)
       try keys.read(leaf, rows) { row, key in
-        sorter.add(key, RowSorter.Place(leaf: number, row: Int32(truncatingIfNeeded: row)))
+        sorter.add(key, RowSorter.RowPlace(leaf: number, row: Int32(truncatingIfNeeded: row)))
       }
       return true
     }

@@ -4,7 +4,7 @@
 /// set are not taken in.
 struct RowSorter {
   /// Where a row is.
-  struct Place: Equatable {
+  struct RowPlace: Equatable {
     let leaf: Int32
     let row: Int32
   }
@@ -14,7 +14,7 @@ struct RowSorter {
     let prefix: UInt64
     let start: Int
     let end: Int
-    let place: Place
+    let place: RowPlace
   }
 
   private let limit: Int
@@ -28,7 +28,7 @@ struct RowSorter {
   }
 
   /// - Precondition: rows come in the order of their keys.
-  mutating func add(_ key: [UInt8], _ place: Place) {
+  mutating func add(_ key: [UInt8], _ place: RowPlace) {
     if limit == 0 { return }
     if let bound, !key.lexicographicallyPrecedes(bound) { return }
     let start = arena.count
@@ -67,7 +67,7 @@ struct RowSorter {
   }
 
   /// The rows in order.
-  mutating func places(dropping offset: Int) -> [Place] {
+  mutating func places(dropping offset: Int) -> [RowPlace] {
     sort()
     return entries.prefix(limit).dropFirst(offset).map(\.place)
   }

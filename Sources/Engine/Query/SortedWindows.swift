@@ -3,14 +3,14 @@
 /// The more rows a window has, the fewer times each leaf is read; the fewer, the less memory it takes.
 struct SortedWindows {
   private let leaves: [Leaf]
-  private let places: [RowSorter.Place]
+  private let places: [RowSorter.RowPlace]
   private let reader: WindowReader
 
   private static let windowRows = 1 << 18
   /// Beyond so many bytes a window is read again with half the rows.
   private static let windowBytes = 64 << 20
 
-  init(places: (leaves: [Leaf], places: [RowSorter.Place]), _ reader: WindowReader) {
+  init(places: (leaves: [Leaf], places: [RowSorter.RowPlace]), _ reader: WindowReader) {
     leaves = places.leaves
     self.places = places.places
     self.reader = reader

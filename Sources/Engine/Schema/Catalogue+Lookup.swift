@@ -14,18 +14,18 @@ extension Catalogue {
   func place(named name: String) -> Int? { numbers[name].flatMap { place(number: $0) } }
 
   /// The table of that name, companions included.
-  func table(named name: String) -> Table? { place(named: name).map { tables[$0] } }
+  func table(named name: String) -> TableEntry? { place(named: name).map { tables[$0] } }
 
   /// The table of that name; nil when programs have none.
-  package func programTable(_ name: String) -> Table? {
+  package func programTable(_ name: String) -> TableEntry? {
     Self.isReserved(name) ? nil : table(named: name)
   }
 
   /// The table of that number.
-  func table(number: UInt32) -> Table? { place(number: number).map { tables[$0] } }
+  func table(number: UInt32) -> TableEntry? { place(number: number).map { tables[$0] } }
 
   /// Adds a table of a new name and number.
-  mutating func add(_ table: Table) {
+  mutating func add(_ table: TableEntry) {
     tables.append(table)
     numbers[table.name] = table.number
   }

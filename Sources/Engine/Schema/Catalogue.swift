@@ -13,7 +13,7 @@
 package struct Catalogue: Sendable, Equatable {
   static let kind: UInt8 = 0x43
 
-  package struct Table: Sendable, Equatable {
+  package struct TableEntry: Sendable, Equatable {
     package var number: UInt32
     package var name: String
     package var schema: BlockReference
@@ -108,7 +108,7 @@ package struct Catalogue: Sendable, Equatable {
   package var schemaVersion: UInt64 = 0
   /// In the order in which they were made. Tables come, go and change their names by the methods of
   /// `Catalogue+Lookup.swift`.
-  package internal(set) var tables: [Table] = []
+  package internal(set) var tables: [TableEntry] = []
   /// The tables' numbers by name.
   var numbers: [String: UInt32] = [:]
 
@@ -134,7 +134,7 @@ package struct Catalogue: Sendable, Equatable {
   }
 
   /// The tables of programs, oldest first.
-  package var programTables: [Table] { tables.filter { !$0.isCompanion } }
+  package var programTables: [TableEntry] { tables.filter { !$0.isCompanion } }
 
   package func encode() -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
@@ -202,9 +202,9 @@ package struct Catalogue: Sendable, Equatable {
     }
   }
 
-  private static func readTable(_ reader: inout ByteReader) throws(DecodingFailure) -> Table {
+  private static func readTable(_ reader: inout ByteReader) throws(DecodingFailure) -> TableEntry {
     let number = try reader.read(UInt32.self, "table number")
-    var table = Table(number: number, name: try reader.readText("table name"))
+    var table = TableEntry(number: number, name: try reader.readText("table name"))
     table.schema = try BlockReference(from: &reader)
     let level = try reader.read(UInt32.self, "tree level")
     guard level <= UInt32(Layout.maximumDepth) else {

@@ -13,7 +13,8 @@ package struct VersionRoots {
   ///
   /// - Complexity: O(tree nodes + bytes of overlays); clusters are not read.
   package func forEachBlock(
-    _ blocks: BlockReader, _ visit: (BlockReference, BlockKind, Catalogue.Table?) throws -> Void
+    _ blocks: BlockReader,
+    _ visit: (BlockReference, BlockKind, Catalogue.TableEntry?) throws -> Void
   ) throws {
     try visit(record.root, .catalogue, nil)
     for table in catalogue.tables {

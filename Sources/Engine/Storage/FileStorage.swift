@@ -13,8 +13,9 @@ package final class FileStorage: Storage, @unchecked Sendable {
   /// False for a file that its path does not name: a scratch file, or one that is not in its place yet.
   private let isNamed: Bool
   private let lock = Lock()
-  private var mappings: [(address: UnsafeMutableRawPointer, length: Int, place: BusErrors.Place?)] =
-    []
+  private var mappings:
+    [(address: UnsafeMutableRawPointer, length: Int, place: BusErrors.MappingNote?)] =
+      []
   /// The largest mapping, so that readers take no lock: the address is stored before the length.
   private let mappedAddress = AtomicWord.allocate()
   private let mappedLength = AtomicWord.allocate()

@@ -16,15 +16,15 @@
 /// Thread rule: any thread.
 package enum BusErrors {
   /// Where a mapping is noted.
-  package struct Place: Sendable {
+  package struct MappingNote: Sendable {
     fileprivate let index: Int
   }
 
   private static let capacity = 1024
   /// For each place: address (0: free, 1: being set up), length, text.
-  private static let table = Table(count: capacity * 3)
+  private static let table = NoteTable(count: capacity * 3)
 
-  private struct Table: @unchecked Sendable {
+  private struct NoteTable: @unchecked Sendable {
     // @unchecked: the memory is only ever reached through atomic operations.
     let memory: UnsafeMutableRawPointer
 
@@ -43,13 +43,13 @@ package enum BusErrors {
   /// - Parameter advice: what may have happened, and what to do.
   package static func note(
     _ address: UnsafeMutableRawPointer, length: Int, path: String, advice: String
-  ) -> Place? {
+  ) -> MappingNote? {
     unscheduled { take(address, length: length, path: path, advice: advice) }
   }
 
   private static func take(
     _ address: UnsafeMutableRawPointer, length: Int, path: String, advice: String
-  ) -> Place? {
+  ) -> MappingNote? {
     for index in 0..<capacity where word(index, 0).exchange(0, with: 1) {
       // Two texts, each ended by a zero: what comes before the offset, and what comes behind it.
       let shown = path.utf8.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
@@ -59,13 +59,13 @@ package enum BusErrors {
       word(index, 1).store(UInt64(length))
       word(index, 2).store(UInt64(UInt(bitPattern: memory)))
       word(index, 0).store(UInt64(UInt(bitPattern: address)))
-      return Place(index: index)
+      return MappingNote(index: index)
     }
     return nil
   }
 
   /// To be called before the mapping ends.
-  package static func forget(_ place: Place?) {
+  package static func forget(_ place: MappingNote?) {
     guard let place else { return }
     unscheduled {
       word(place.index, 0).store(1)

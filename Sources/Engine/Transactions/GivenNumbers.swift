@@ -9,7 +9,7 @@ final class GivenNumbers: @unchecked Sendable {
   // @unchecked: guarded by `lock`.
 
   /// A database, and the file through which its handles find each other.
-  struct Place: Hashable {
+  struct Scope: Hashable {
     let database: DatabaseIdentity
     let lockFile: FileIdentity
   }
@@ -19,7 +19,7 @@ final class GivenNumbers: @unchecked Sendable {
   }
 
   private static let all = Lock()
-  nonisolated(unsafe) private static var known: [Place: Known] = [:]  // guarded by `all`
+  nonisolated(unsafe) private static var known: [Scope: Known] = [:]  // guarded by `all`
 
   private let lock = Lock()
   private var nextTable: UInt32 = 0
@@ -27,7 +27,7 @@ final class GivenNumbers: @unchecked Sendable {
   private var nextKeys: [UInt32: Int64] = [:]
 
   /// Those of all who have a database open.
-  static func shared(_ place: Place) -> GivenNumbers {
+  static func shared(_ place: Scope) -> GivenNumbers {
     all.withLock {
       if let numbers = known[place]?.numbers { return numbers }
       known = known.filter { $0.value.numbers != nil }

@@ -88,7 +88,7 @@ package struct ObjectReader: ObjectReading {
     }
   }
 
-  private mutating func open(_ place: TreeEditor.Place?) throws -> OpenedLeaf? {
+  private mutating func open(_ place: TreeEditor.LeafPlace?) throws -> OpenedLeaf? {
     switch place {
     case nil: leaf = nil
     case .open(let open, let position):

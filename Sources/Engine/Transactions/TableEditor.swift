@@ -2,7 +2,7 @@
 ///
 /// Thread rule: used by the transaction's thread only.
 package final class TableEditor {
-  var table: Catalogue.Table
+  var table: Catalogue.TableEntry
   package internal(set) var schema: TableSchema {
     didSet {
       knownShape = nil
@@ -44,7 +44,7 @@ package final class TableEditor {
   var visits: [Visit] = []
 
   package init(
-    _ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
+    _ table: Catalogue.TableEntry, _ schema: TableSchema, isNew: Bool, store: ClusterStore,
     tree: TreeEditor, index: KeyIndex, path: String, health: TransactionHealth,
     makeIndex: @escaping (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   ) {
@@ -366,7 +366,7 @@ package final class TableEditor {
   // MARK: Writing
 
   /// Writes everything that has changed and returns the table's entry for the catalogue.
-  package func seal() throws -> Catalogue.Table {
+  package func seal() throws -> Catalogue.TableEntry {
     // First: it may have to look at objects.
     table.index = try index.seal(objects: tree.count, removeOutdated)
     table.valueIndexes = try sealValueIndexes()

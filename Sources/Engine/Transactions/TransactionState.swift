@@ -149,7 +149,7 @@ final class TransactionState {
     guard next > 0, next < .max else {
       throw EngineError.tooLarge(what: "a table's number", limit: "2^32")
     }
-    var table = Catalogue.Table(number: catalogue.nextTableNumber, name: name)
+    var table = Catalogue.TableEntry(number: catalogue.nextTableNumber, name: name)
     table.valueIndexes = try newIndexes(indexes, schema, table: name)
     catalogue.nextTableNumber = next
     catalogue.add(table)
@@ -227,7 +227,7 @@ final class TransactionState {
     return try catalogue.table(number: number).map { try editor($0.name) }
   }
 
-  private func makeEditor(_ table: Catalogue.Table, _ schema: TableSchema, isNew: Bool) throws
+  private func makeEditor(_ table: Catalogue.TableEntry, _ schema: TableSchema, isNew: Bool) throws
     -> TableEditor
   {
     let store = ClusterStore(

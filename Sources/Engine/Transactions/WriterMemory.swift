@@ -34,7 +34,7 @@ struct KnownTable {
   /// The root and a key that is known to be above all of its keys; nil when nobody has looked.
   let bounded: (root: TreeRoot, nextKey: Int64)?
 
-  init(_ table: Catalogue.Table, _ editor: TableEditor) {
+  init(_ table: Catalogue.TableEntry, _ editor: TableEditor) {
     reference = table.schema
     schema = editor.schema
     bounded = editor.nextKeyIsChecked ? (table.root, table.nextKey) : nil

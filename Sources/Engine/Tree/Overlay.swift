@@ -13,7 +13,7 @@ package final class Overlay {
 
   /// Where the record of a changed row is: the number of the block that has the last word on it,
   /// and that of the record in it.
-  package struct Place {
+  package struct RecordPlace {
     let block: Int
     let index: Int
   }
@@ -166,16 +166,16 @@ package final class Overlay {
   ///
   /// - Precondition: 0 <= `index` < `changedCount`.
   @inline(__always)
-  package func place(_ index: Int) -> Place {
+  package func place(_ index: Int) -> RecordPlace {
     let packed = changed[index]
-    return Place(block: Int(packed >> 24 & 0xFF), index: Int(packed & 0xFF_FFFF))
+    return RecordPlace(block: Int(packed >> 24 & 0xFF), index: Int(packed & 0xFF_FFFF))
   }
 
   /// The record of one of the base's rows; nil when it is as it was.
   ///
   /// - Precondition: the row is not deleted.
   /// - Complexity: O(blocks × log changed rows).
-  package func place(ofRow row: Int) -> Place? {
+  package func place(ofRow row: Int) -> RecordPlace? {
     // Who asks for many rows is served better by the table of all.
     if asked >= Self.fewRows {
       let index = changedCount(before: row)
@@ -183,13 +183,13 @@ package final class Overlay {
     }
     asked += 1
     for (number, block) in blocks.enumerated() {
-      if let index = block.changedIndex(row) { return Place(block: number, index: index) }
+      if let index = block.changedIndex(row) { return RecordPlace(block: number, index: index) }
     }
     return nil
   }
 
   /// What a changed row has in a column.
-  package func field(_ place: Place, id: UInt32) -> OverlayBlock.Field {
+  package func field(_ place: RecordPlace, id: UInt32) -> OverlayBlock.Field {
     let block = blocks[place.block]
     return block.field(place.index, column: block.column(id: id))
   }
@@ -200,7 +200,7 @@ package final class Overlay {
   }
 
   /// True when a row has the same record in another overlay over the same base, word by word.
-  func hasSameRecord(_ one: Place, as overlay: Overlay, _ two: Place) -> Bool {
+  func hasSameRecord(_ one: RecordPlace, as overlay: Overlay, _ two: RecordPlace) -> Bool {
     let (block, second) = (blocks[one.block], overlay.blocks[two.block])
     guard block.hasWholeRows == second.hasWholeRows, block.columnCount == second.columnCount,
       (0..<block.columnCount).allSatisfy({ block.columnID($0) == second.columnID($0) })
@@ -232,7 +232,7 @@ struct OverlayColumn {
 
   /// What a changed row has in the column.
   @inline(__always)
-  func field(_ place: Overlay.Place) -> OverlayBlock.Field {
+  func field(_ place: Overlay.RecordPlace) -> OverlayBlock.Field {
     overlay.blocks[place.block].field(place.index, column: places[place.block])
   }
 }

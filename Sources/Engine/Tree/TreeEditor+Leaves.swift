@@ -27,7 +27,7 @@ extension TreeEditor {
   ///
   /// What a node says of its first key may be too low: its first objects may have been deleted. So
   /// that no leaf holds a key does not mean that all objects have greater ones.
-  func place(ofKeysFrom key: Int64) throws -> (position: UInt64, leaf: Place?) {
+  func place(ofKeysFrom key: Int64) throws -> (position: UInt64, leaf: LeafPlace?) {
     var position: UInt64 = 0
     var current = root
     while let node = current {

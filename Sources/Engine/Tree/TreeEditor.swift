@@ -103,7 +103,7 @@ package final class TreeEditor {
   }
 
   /// A leaf as it is in the transaction, and how many objects come before it.
-  package enum Place {
+  package enum LeafPlace {
     case stored(NodeEntry, position: UInt64)
     case open(OpenLeaf, position: UInt64)
 
@@ -115,12 +115,12 @@ package final class TreeEditor {
   }
 
   /// The cluster that may hold a key.
-  package func place(ofKey key: Int64) throws -> Place? {
+  package func place(ofKey key: Int64) throws -> LeafPlace? {
     try path(toKey: key).flatMap(Self.place)
   }
 
   /// The cluster that holds the object at a position.
-  package func place(ofPosition wanted: UInt64) throws -> Place? {
+  package func place(ofPosition wanted: UInt64) throws -> LeafPlace? {
     guard wanted < count else { return nil }
     var position: UInt64 = 0
     let path = try path { node in
@@ -134,7 +134,7 @@ package final class TreeEditor {
     return path.flatMap(Self.place)
   }
 
-  private static func place(_ path: Path) -> Place? {
+  private static func place(_ path: Path) -> LeafPlace? {
     guard let last = path.last else { return nil }
     var position: UInt64 = 0
     for step in path {

@@ -103,8 +103,8 @@ package struct TreeReader: Sendable {
     return Location(entry: entry, position: position)
   }
 
-  /// All clusters, in order of key.
-  package func clusters() -> ClusterCursor { ClusterCursor(self) }
+  /// All leaves, in order of key.
+  package func leaves() -> LeafCursor { LeafCursor(self) }
 
   /// Calls `visit` with every block of the tree: nodes with their level; clusters and overlays with
   /// level 0, the blocks of an overlay, from the newest on, before its cluster.
@@ -120,82 +120,50 @@ package struct TreeReader: Sendable {
   package func walk(
     below entry: NodeEntry, level: Int, _ visit: (NodeEntry, _ level: Int) throws -> Void
   ) throws {
-    var budget = end
-    try walk(entry, level, &budget, visit)
-  }
-
-  private func walk(
-    _ entry: NodeEntry, _ level: Int, _ budget: inout UInt64,
-    _ visit: (NodeEntry, Int) throws -> Void
-  ) throws {
-    let (rest, overflow) = budget.subtractingReportingOverflow(UInt64(entry.reference.length))
-    guard !overflow else {
-      throw BlockError(
-        path: blocks.storage.path, offset: entry.reference.offset,
-        length: entry.reference.length, what: "the tree refers to more bytes than the file has")
-    }
-    budget = rest
-    guard entry.reference.pages(within: end) != nil else {
-      throw BlockError(
-        path: blocks.storage.path, offset: entry.reference.offset,
-        length: entry.reference.length, what: "the reference points outside the version's pages")
-    }
-    try visit(entry, level)
-    guard level > 0 else {
-      if entry.reference.isOverlay { try walk(below: entry, &budget, visit) }
-      return
-    }
-    let node = try node(entry, level: level)
-    for index in 0..<node.entryCount {
-      try walk(node.entry(index), level - 1, &budget, visit)
+    var pending = PendingBlocks(from: entry, level: level, end: end)
+    do {
+      while let (entry, level) = try pending.next() {
+        guard entry.reference.pages(within: end) != nil else {
+          throw damaged(entry, "the reference points outside the version's pages")
+        }
+        try visit(entry, level)
+        if level > 0 {
+          pending.add(below: try node(entry, level: level))
+        } else if entry.reference.isOverlay {
+          let overlay = try blocks.overlay(entry, end: end)
+          for reference in overlay.references.dropFirst() {
+            // Verified already, and no block lies over a hundred others.
+            pending.spend(reference.length)
+            try visit(
+              NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: reference), 0)
+          }
+          pending.add(overlay.base, level: 0)
+        }
+      }
+    } catch let error as PendingBlocks.TooManyBytes {
+      throw damaged(error.entry, "the tree refers to more bytes than the file has")
     }
   }
 
-  /// What lies below the newest block of an overlay.
-  private func walk(
-    below entry: NodeEntry, _ budget: inout UInt64, _ visit: (NodeEntry, Int) throws -> Void
-  ) throws {
-    let overlay = try blocks.overlay(entry, end: end)
-    for reference in overlay.references.dropFirst() {
-      // Verified already, and no block lies over a hundred others.
-      budget -= min(budget, UInt64(reference.length))
-      try visit(
-        NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: reference), 0)
-    }
-    try walk(overlay.base, 0, &budget, visit)
+  private func damaged(_ entry: NodeEntry, _ what: String) -> BlockError {
+    BlockError(
+      path: blocks.storage.path, offset: entry.reference.offset,
+      length: entry.reference.length, what: what)
   }
 }
 
-/// Goes through a tree's clusters in order of key.
-package struct ClusterCursor {
-  private let tree: TreeReader
-  private var stack: [(node: Node, next: Int)] = []
-  private var position: UInt64 = 0
-  private var started = false
+/// Goes through a tree's leaves in order of key.
+package struct LeafCursor {
+  private var parts: TreeParts
 
-  init(_ tree: TreeReader) { self.tree = tree }
+  init(_ tree: TreeReader) { parts = TreeParts(tree) }
 
-  /// The next cluster; nil after the last.
+  /// The next leaf; nil after the last.
   package mutating func next() throws(BlockError) -> TreeReader.Location? {
-    if !started {
-      started = true
-      if tree.root.level > 0 {
-        stack.append((try tree.node(tree.root.entry, level: tree.root.level), 0))
-      }
-    }
-    while let top = stack.last {
-      guard top.next < top.node.entryCount else {
-        stack.removeLast()
-        continue
-      }
-      stack[stack.count - 1].next += 1
-      let entry = top.node.entry(top.next)
-      if top.node.level == 1 {
-        defer { position &+= entry.count }
-        return TreeReader.Location(entry: entry, position: position)
-      }
-      stack.append((try tree.node(entry, level: top.node.level - 1), 0))
-    }
-    return nil
+    while let part = parts.part, part.level > 0 { try parts.descend() }
+    guard let part = parts.part else { return nil }
+    let position = parts.position
+    parts.skip()
+    return TreeReader.Location(entry: part.entry, position: position)
   }
 }

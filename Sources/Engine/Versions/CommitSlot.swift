@@ -53,7 +53,7 @@ package struct CommitSlot: Sendable, Equatable {
   }()
 
   /// What a slot's page turned out to be.
-  package enum Reading: Sendable, Equatable {
+  package enum PageContent: Sendable, Equatable {
     /// Never written: all zeros, or the mark of a compaction's copy.
     case empty
     case valid(CommitSlot)
@@ -63,7 +63,7 @@ package struct CommitSlot: Sendable, Equatable {
     case foreign
   }
 
-  package static func read(_ page: UnsafeRawBufferPointer) -> Reading {
+  package static func read(_ page: UnsafeRawBufferPointer) -> PageContent {
     if page.allSatisfy({ $0 == 0 }) || page.elementsEqual(temporaryPage) { return .empty }
     guard page.starts(with: magic) else { return .foreign }
     guard page.count == Layout.pageBytes else { return .damaged("the page is cut short") }

@@ -32,7 +32,7 @@ extension Coordination {
         // The last one to leave removes the file; if that happened meanwhile, begin again.
         if try CompanionFile.isNamed(path, descriptor) {
           let size = try System.status(descriptor, path: path).size
-          if size < Place.bytes { try fill(descriptor, from: size, path: path) }
+          if size < Offset.bytes { try fill(descriptor, from: size, path: path) }
           return (descriptor, alone)
         }
       } catch {
@@ -98,7 +98,7 @@ extension Coordination {
     // A file system that writes every block to a new place may find none for a page that was there before.
     if start == 0 { System.writeInPlace(descriptor) }
     let mark = start == 0 ? CompanionFile.Mark.lock.bytes : []
-    let bytes = mark + [UInt8](repeating: 0, count: Place.bytes - start - mark.count)
+    let bytes = mark + [UInt8](repeating: 0, count: Offset.bytes - start - mark.count)
     let failure = bytes.withUnsafeBytes { bytes -> SystemError? in
       do throws(SystemError) {
         try System.write(descriptor, at: start, bytes, path: path)
@@ -121,8 +121,8 @@ extension Coordination {
     _ memory: UnsafeMutableRawPointer, path: String, identity: FileIdentity
   ) throws {
     guard isOfThisLayout(memory) else { throw CoordinationError.foreignLockFile(path) }
-    guard word(memory, Place.device).load() == identity.device,
-      word(memory, Place.inode).load() == identity.inode
+    guard word(memory, Offset.device).load() == identity.device,
+      word(memory, Offset.inode).load() == identity.inode
     else { throw CoordinationError.replaced(path) }
   }
 
@@ -137,12 +137,12 @@ extension Coordination {
     {
       // What a participant killed here held is nobody's: without this the newcomer's byte would
       // make it look alive.
-      for slot in 0..<Place.allSlotCount {
-        let owner = word(memory, Place.readers + slot * 64)
+      for slot in 0..<Offset.allSlotCount {
+        let owner = word(memory, Offset.readers + slot * 64)
         let left = owner.load()
         if left & 0xFFFF == UInt64(index + 1) { _ = owner.exchange(left, with: 0) }
       }
-      let number = word(memory, Place.nextToken).increment()
+      let number = word(memory, Offset.nextToken).increment()
       return (index, number << 16 | UInt64(index + 1))
     }
     throw CoordinationError.tooManyParticipants(path, LockByte.participantCount)

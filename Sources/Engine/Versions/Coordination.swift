@@ -28,7 +28,7 @@
 /// Thread rule: any thread.
 package final class Coordination: @unchecked Sendable {
   // @unchecked: the memory is used through atomics; the descriptor and indices never change.
-  enum Place {
+  enum Offset {
     static let device = 16
     static let inode = 24
     static let nextTicket = 32
@@ -86,7 +86,7 @@ package final class Coordination: @unchecked Sendable {
   private let leaving = Lock()
   /// On the present database file; guarded by `leaving`.
   private var locks: FileLocks?
-  private let busErrors: BusErrors.Place?
+  private let busErrors: BusErrors.MappingNote?
   /// 1: the right to write is given up once no version behind `unread` is held.
   private let owesWriting = AtomicWord.allocate()
   /// Guarded by `leaving`.
@@ -96,7 +96,7 @@ package final class Coordination: @unchecked Sendable {
 
   /// Private memory: nobody else takes part.
   package init(privateFor path: String) throws(SystemError) {
-    guard let memory = System.reserve(length: Place.bytes) else {
+    guard let memory = System.reserve(length: Offset.bytes) else {
       throw SystemError.noMemory("reserve lock memory", path)
     }
     self.memory = memory
@@ -107,7 +107,7 @@ package final class Coordination: @unchecked Sendable {
     participant = 0
     token = 1 << 16 | 1
     wantsToLeave = .allocate()
-    visible = VersionCell(memory + Place.visible)
+    visible = VersionCell(memory + Offset.visible)
   }
 
   /// Joins the participants of a database file, waiting while one of them is compacting it, or just joining.
@@ -130,12 +130,12 @@ package final class Coordination: @unchecked Sendable {
       self.path = path
       self.descriptor = descriptor
       wantsToLeave = .allocate()
-      guard let memory = System.map(descriptor, length: Place.bytes, writable: true) else {
+      guard let memory = System.map(descriptor, length: Offset.bytes, writable: true) else {
         throw SystemError.noMemory("map", path)
       }
       self.memory = memory
       let place = BusErrors.note(
-        memory, length: Place.bytes, path: path,
+        memory, length: Offset.bytes, path: path,
         advice:
           "the lock file has no room on the disk, or was cut short from outside; free some space and "
           + "run the command again")
@@ -143,20 +143,20 @@ package final class Coordination: @unchecked Sendable {
       let status = try System.status(descriptor, path: path)
       self.identity = FileIdentity(device: status.device, inode: status.inode)
       do {
-        visible = VersionCell(memory + Place.visible)
+        visible = VersionCell(memory + Offset.visible)
         if alone {
           // Nobody else is here: whatever a crash left in the file means nothing any more. But for the
           // mark, which says at every moment whose the file is.
           Self.word(memory, 0).store(Self.magic)
-          (memory + 8).initializeMemory(as: UInt8.self, repeating: 0, count: Place.bytes - 8)
+          (memory + 8).initializeMemory(as: UInt8.self, repeating: 0, count: Offset.bytes - 8)
         }
         if alone || Self.isOfThisLayout(memory) {
-          Self.word(memory, Place.registering).store(UInt64(System.processIdentifier))
+          Self.word(memory, Offset.registering).store(UInt64(System.processIdentifier))
         }
         let identity = try open(alone, visible, self.identity)
         if alone {
-          Self.word(memory, Place.device).store(identity.device)
-          Self.word(memory, Place.inode).store(identity.inode)
+          Self.word(memory, Offset.device).store(identity.device)
+          Self.word(memory, Offset.inode).store(identity.inode)
           Self.word(memory, 8).store(Self.layoutVersion)
         } else {
           try Self.verifyHeader(memory, path: path, identity: identity)
@@ -165,12 +165,12 @@ package final class Coordination: @unchecked Sendable {
         // It has this lock, shared or alone: there is nothing to wait for.
         _ = try System.lock(
           descriptor, .shared, at: LockByte.presence, length: 1, wait: false, path: path)
-        Self.word(memory, Place.registering).store(0)
+        Self.word(memory, Offset.registering).store(0)
         _ = try System.lock(
           descriptor, .none, at: LockByte.registration, length: 1, wait: false, path: path)
       } catch {
         BusErrors.forget(place)
-        System.unmap(memory, length: Place.bytes)
+        System.unmap(memory, length: Offset.bytes)
         throw error
       }
     } catch {
@@ -188,7 +188,7 @@ package final class Coordination: @unchecked Sendable {
     owesWriting.deallocate()
     ownWatchers.deallocate()
     BusErrors.forget(busErrors)
-    System.unmap(memory, length: Place.bytes)
+    System.unmap(memory, length: Offset.bytes)
     if let descriptor { System.close(descriptor) }
   }
 
@@ -224,9 +224,9 @@ package final class Coordination: @unchecked Sendable {
   ///   lives as long as they do.
   package func adopt(_ identity: FileIdentity, _ locks: FileLocks?, first: UInt64) {
     attend(with: locks)
-    word(Place.firstVersion).store(first)
-    word(Place.device).store(identity.device)
-    word(Place.inode).store(identity.inode)
+    word(Offset.firstVersion).store(first)
+    word(Offset.device).store(identity.device)
+    word(Offset.inode).store(identity.inode)
   }
 
   /// What ends with this handle's taking part.
@@ -274,9 +274,9 @@ package final class Coordination: @unchecked Sendable {
 
   /// Whether this handle holds a version later than one, or any.
   private func holdsVersions(after version: UInt64?) -> Bool {
-    let used = min(Int(clamping: word(Place.usedReaderSlots).load()), Place.allSlotCount)
+    let used = min(Int(clamping: word(Offset.usedReaderSlots).load()), Offset.allSlotCount)
     return (0..<used).contains { slot in
-      let place = Place.readers + slot * 64
+      let place = Offset.readers + slot * 64
       return word(place).load() == token && (version.map { word(place + 8).load() > $0 } ?? true)
     }
   }
@@ -286,22 +286,22 @@ package final class Coordination: @unchecked Sendable {
   /// From now on this handle is woken when others publish a version.
   func beginWatching() {
     ownWatchers.store(1)
-    _ = word(Place.watchers).increment()
+    _ = word(Offset.watchers).increment()
   }
 
   func endWatching() {
     ownWatchers.store(0)
-    word(Place.watchers).decrement()
+    word(Offset.watchers).decrement()
   }
 
   /// Wakes the other handles that watch. To be called after a version was published.
   ///
   /// Cost: two atomic loads when nobody watches, else one system call.
   func announce() {
-    guard let descriptor, word(Place.watchers).load() > ownWatchers.load() else { return }
+    guard let descriptor, word(Offset.watchers).load() > ownWatchers.load() else { return }
     let byte: [UInt8] = [0]
     // Should it fail, they look by themselves before long.
-    byte.withUnsafeBytes { try? System.write(descriptor, at: Place.touched, $0, path: path) }
+    byte.withUnsafeBytes { try? System.write(descriptor, at: Offset.touched, $0, path: path) }
   }
 
   // MARK: The process that writes

@@ -58,10 +58,10 @@ extension Coordination {
     /// The word that says which process has it, as the system does not; 0: nobody has said so.
     var place: Int {
       switch self {
-      case .registration: Place.registering
-      case .presence: Place.alone
-      case .turn: Place.inTurn
-      case .writing: Place.writing
+      case .registration: Offset.registering
+      case .presence: Offset.alone
+      case .turn: Offset.inTurn
+      case .writing: Offset.writing
       }
     }
 

@@ -23,7 +23,7 @@
 /// Thread rule: any thread.
 package final class FileLocks: @unchecked Sendable {
   // @unchecked: `counts` and `presence` are guarded by `lock`.
-  enum Place {
+  enum LockByte {
     static let versions = 1 << 61
     static let versionCount = 1 << 61
     static let writers = 1 << 62
@@ -53,12 +53,12 @@ package final class FileLocks: @unchecked Sendable {
       return
     }
     let own = Self.number(of: lockFile)
-    let (writer, reader) = (Place.writers + own, Place.readers + own)
+    let (writer, reader) = (LockByte.writers + own, LockByte.readers + own)
     if storage.isWritable {
       locksVersions = false
       try Self.share(storage, writer)
       let others = [
-        Place.writers..<writer, writer + 1..<reader, reader + 1..<Place.end,
+        LockByte.writers..<writer, writer + 1..<reader, reader + 1..<LockByte.end,
       ]
       if try others.contains(where: { try storage.foreignLock(in: $0) != nil }) {
         throw CoordinationError.openElsewhere(storage.path)
@@ -71,7 +71,7 @@ package final class FileLocks: @unchecked Sendable {
       return
     }
     try Self.share(storage, reader)
-    let others = [Place.writers..<writer, writer + 1..<Place.readers]
+    let others = [LockByte.writers..<writer, writer + 1..<LockByte.readers]
     locksVersions = try others.contains { try storage.foreignLock(in: $0) != nil }
     if locksVersions {
       try storage.unlock(reader)
@@ -96,7 +96,7 @@ package final class FileLocks: @unchecked Sendable {
     var writer = ByteWriter()
     writer.append(lockFile.device)
     writer.append(lockFile.inode)
-    return Int(Checksum.of(writer.bytes) % UInt64(Place.lockFileCount))
+    return Int(Checksum.of(writer.bytes) % UInt64(LockByte.lockFileCount))
   }
 
   /// The handle takes part no more, and holds no version.
@@ -144,14 +144,16 @@ package final class FileLocks: @unchecked Sendable {
   /// writer that is here may know it: then the version of the other slot is not safe.
   package func newest() throws -> VersionRecord {
     let found = try Recovery.runAmongWriters(storage)
-    if found.fallback != nil, try storage.foreignLock(in: Place.writers..<Place.readers) != nil {
+    if found.fallback != nil,
+      try storage.foreignLock(in: LockByte.writers..<LockByte.readers) != nil
+    {
       throw CoordinationError.tooFast(storage.path)
     }
     return found.record
   }
 
   private static func byte(of version: UInt64) -> Int {
-    Place.versions + Int(min(version, UInt64(Place.versionCount - 1)))
+    LockByte.versions + Int(min(version, UInt64(LockByte.versionCount - 1)))
   }
 
   private func take(_ version: UInt64) throws {
@@ -180,14 +182,14 @@ package final class FileLocks: @unchecked Sendable {
   /// Cost: a system call when there is none.
   package func lockedVersions() throws(SystemError) -> [ClosedRange<UInt64>] {
     var found: [ClosedRange<UInt64>] = []
-    var unknown = [Place.versions..<Place.versions + Place.versionCount]
+    var unknown = [LockByte.versions..<LockByte.versions + LockByte.versionCount]
     // Which of several locks it says first, the system does not promise.
     while let range = unknown.popLast() {
       guard !range.isEmpty, let locked = try storage.foreignLock(in: range) else { continue }
-      let last = locked.upperBound - 1 - Place.versions
+      let last = locked.upperBound - 1 - LockByte.versions
       found.append(
         UInt64(
-          locked.lowerBound - Place.versions)...(last == Place.versionCount - 1
+          locked.lowerBound - LockByte.versions)...(last == LockByte.versionCount - 1
           ? .max : UInt64(last)))
       unknown.append(range.lowerBound..<locked.lowerBound)
       unknown.append(locked.upperBound..<range.upperBound)

@@ -12,7 +12,7 @@ enum LockFileAccess {
     let first = database.map { 0o600 | ($0 & others << 3) | others } ?? 0o644
     func open() throws -> Int32 {
       try CompanionFile.open(
-        path, .lock, permissions: first, emptyUpTo: Coordination.Place.bytes)
+        path, .lock, permissions: first, emptyUpTo: Coordination.Offset.bytes)
     }
     do {
       return try open()

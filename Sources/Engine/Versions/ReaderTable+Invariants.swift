@@ -21,7 +21,7 @@
       {
         throw broken("it names another root or end")
       }
-      let used = word(Place.usedReaderSlots).load()
+      let used = word(Offset.usedReaderSlots).load()
       if used <= UInt64(slot) { throw broken("only \(used) slots are looked at") }
     }
 
@@ -30,11 +30,11 @@
     ///
     /// - Complexity: O(slots).
     package func checkInvariants() throws(BrokenInvariant) {
-      let used = Int(clamping: word(Place.usedReaderSlots).load())
-      guard used <= Place.allSlotCount else {
-        throw BrokenInvariant(what: "reader slots: \(used) are in use of \(Place.allSlotCount)")
+      let used = Int(clamping: word(Offset.usedReaderSlots).load())
+      guard used <= Offset.allSlotCount else {
+        throw BrokenInvariant(what: "reader slots: \(used) are in use of \(Offset.allSlotCount)")
       }
-      for slot in 0..<Place.allSlotCount {
+      for slot in 0..<Offset.allSlotCount {
         let owner = readerWord(slot, 0).load()
         if owner == 0 { continue }
         if slot >= used {

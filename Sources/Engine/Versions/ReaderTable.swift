@@ -50,24 +50,24 @@ extension Coordination {
   }
 
   func readerWord(_ slot: Int, _ index: Int) -> AtomicWord {
-    word(Place.readers + slot * 64 + index * 8)
+    word(Offset.readers + slot * 64 + index * 8)
   }
 
   /// Lets a test's scheduler choose who goes first.
   @inline(__always)
   private func reach(_ slot: Int, changes: Bool) {
     #if DEBUG
-      Scheduling.reach(.words(memory + Place.readers + slot * 64, changes: changes))
+      Scheduling.reach(.words(memory + Offset.readers + slot * 64, changes: changes))
     #endif
   }
 
   private func claimSlot(usesSpare: Bool) throws -> Int {
-    let count = usesSpare ? Place.allSlotCount : Place.readerSlotCount
+    let count = usesSpare ? Offset.allSlotCount : Offset.readerSlotCount
     if let slot = freeSlot(count) { return slot }
     // Some may be of processes that were killed.
     _ = try heldVersions()
     if let slot = freeSlot(count) { return slot }
-    throw CoordinationError.tooManyReaders(path, Place.readerSlotCount)
+    throw CoordinationError.tooManyReaders(path, Offset.readerSlotCount)
   }
 
   private func freeSlot(_ count: Int) -> Int? {
@@ -75,7 +75,7 @@ extension Coordination {
       reach(slot, changes: true)
       if readerWord(slot, 0).exchange(0, with: token) {
         readerWord(slot, 6).store(UInt64(UInt32(bitPattern: System.processIdentifier)))
-        word(Place.usedReaderSlots).raise(to: UInt64(slot + 1))
+        word(Offset.usedReaderSlots).raise(to: UInt64(slot + 1))
         return slot
       }
     }
@@ -101,8 +101,8 @@ extension Coordination {
   package func heldVersions() throws(SystemError) -> [HeldVersion] {
     var held: [HeldVersion] = []
     var alive: [UInt64: Bool] = [token: true]
-    let first = word(Place.firstVersion).load()
-    for slot in 0..<min(Int(clamping: word(Place.usedReaderSlots).load()), Place.allSlotCount) {
+    let first = word(Offset.firstVersion).load()
+    for slot in 0..<min(Int(clamping: word(Offset.usedReaderSlots).load()), Offset.allSlotCount) {
       reach(slot, changes: false)
       let owner = readerWord(slot, 0).load()
       if owner == 0 { continue }

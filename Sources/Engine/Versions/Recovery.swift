@@ -108,7 +108,7 @@ package struct Recovery: Sendable {
     self.fallback = fallback
   }
 
-  package static func read(_ storage: any Storage) throws -> [CommitSlot.Reading] {
+  package static func read(_ storage: any Storage) throws -> [CommitSlot.PageContent] {
     var pages = [UInt8](repeating: 0, count: Layout.firstBlockOffset)
     let count = try pages.withUnsafeMutableBytes { try storage.read(into: $0, at: 0) }
     return pages.withUnsafeBytes { bytes in

@@ -84,7 +84,7 @@ package final class WriterQueue: @unchecked Sendable {
 
   private func hasOthers(before ticket: UInt64) -> Bool {
     guard coordination.descriptor != nil else { return false }
-    return (0..<Coordination.Place.seatCount).contains { seat in
+    return (0..<Coordination.Offset.seatCount).contains { seat in
       let other = ticketWord(seat).load()
       return other != 0 && other < ticket && ownerWord(seat).load() != coordination.token
     }
@@ -121,11 +121,11 @@ package final class WriterQueue: @unchecked Sendable {
   private static func byte(_ seat: Int) -> Int { Coordination.LockByte.seats + seat }
 
   private func ticketWord(_ seat: Int) -> AtomicWord {
-    coordination.word(Coordination.Place.seats + seat * 16)
+    coordination.word(Coordination.Offset.seats + seat * 16)
   }
 
   private func ownerWord(_ seat: Int) -> AtomicWord {
-    coordination.word(Coordination.Place.seats + seat * 16 + 8)
+    coordination.word(Coordination.Offset.seats + seat * 16 + 8)
   }
 
   private func takeDescriptor() throws -> Int32 {
@@ -163,8 +163,8 @@ package final class WriterQueue: @unchecked Sendable {
   }
 
   private func takeSeatAlone(_ descriptor: Int32) throws -> (Int, UInt64) {
-    let ticket = coordination.word(Coordination.Place.nextTicket).increment()
-    let count = UInt64(Coordination.Place.seatCount)
+    let ticket = coordination.word(Coordination.Offset.nextTicket).increment()
+    let count = UInt64(Coordination.Offset.seatCount)
     // Round and round: a seat that was just left is what the next writer is about to wake up from. Taken
     // at once by one who comes later, that writer would wait for it, and it for that writer.
     for step in 0..<count {
@@ -177,13 +177,13 @@ package final class WriterQueue: @unchecked Sendable {
       ticketWord(seat).store(ticket)
       return (seat, ticket)
     }
-    throw CoordinationError.tooManyWriters(path, Coordination.Place.seatCount)
+    throw CoordinationError.tooManyWriters(path, Coordination.Offset.seatCount)
   }
 
   /// The living writer that comes last before this ticket; nil when it is this one's turn.
   private func seatAhead(of ticket: UInt64, _ descriptor: Int32) throws(SystemError) -> Int? {
     var found: (seat: Int, ticket: UInt64)?
-    for seat in 0..<Coordination.Place.seatCount {
+    for seat in 0..<Coordination.Offset.seatCount {
       let other = ticketWord(seat).load()
       guard other != 0, other < ticket, other > found?.ticket ?? 0 else { continue }
       if try System.isLocked(descriptor, at: Self.byte(seat), length: 1, path: path) {

@@ -136,7 +136,7 @@ final class ColumnBatchBuilder {
       places: (0..<matrix.rowCount).map { row in
         let index = parsed.recordIndex(ofRow: matrix.parsedRow(row))
         let record = parsed.record(index)
-        return KeyedRows.Place(
+        return KeyedRows.RecordExtent(
           record: index, bytes: Int(record.start)..<Int(record.end),
           line: parsed.line(ofRecord: index))
       },

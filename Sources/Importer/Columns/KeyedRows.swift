@@ -7,7 +7,7 @@ import Engine
 /// whose keys are all new.
 struct KeyedRows: Sendable {
   /// Where a row's record lies in its chunk.
-  struct Place: Sendable {
+  struct RecordExtent: Sendable {
     /// Index among the records of the chunk, malformed ones included.
     let record: Int
     /// Relative to the chunk.
@@ -21,7 +21,7 @@ struct KeyedRows: Sendable {
   let columnCount: Int
   /// The key's position in a row.
   let keyColumn: Int
-  let places: [Place]
+  let places: [RecordExtent]
   /// For each row the nearest one before it that has the same key, or -1; empty when no two rows have
   /// the same.
   let earlier: [Int32]

@@ -4,7 +4,7 @@ import Engine
 /// describes: after any crash the committed part of the input is exactly what it says.
 struct Checkpoint: Sendable, Equatable {
   /// Which input this is: where it was read from, and how large the file was.
-  struct InputIdentity: Sendable, Equatable {
+  struct Origin: Sendable, Equatable {
     /// A checksum of the file's path behind all links, or of `-`.
     var name: UInt64
     /// That path; empty where an older version of Sheaf has not kept it.
@@ -13,7 +13,7 @@ struct Checkpoint: Sendable, Equatable {
     var size: Int?
   }
 
-  var input: InputIdentity
+  var input: Origin
   /// A digest of the options that decide what a record becomes; another one cannot go on.
   var options: UInt64
   /// Where in the input, decompressed, the next record begins.
@@ -38,7 +38,7 @@ struct Checkpoint: Sendable, Equatable {
   var classes: [TypeSet] = []
 
   init(
-    input: InputIdentity, options: UInt64, byteOffset: Int, checksum: UInt64, line: Int
+    input: Origin, options: UInt64, byteOffset: Int, checksum: UInt64, line: Int
   ) {
     self.input = input
     self.options = options
@@ -115,7 +115,7 @@ extension Checkpoint {
   }
 
   private init(_ reader: inout ByteReader, isEarlier: Bool) throws(DecodingFailure) {
-    input = InputIdentity(name: try reader.read(UInt64.self, "name"))
+    input = Origin(name: try reader.read(UInt64.self, "name"))
     checksum = try reader.read(UInt64.self, "checksum")
     options = try reader.read(UInt64.self, "options")
     let flags = try reader.read(UInt8.self, "flags")

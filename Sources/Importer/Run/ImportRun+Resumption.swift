@@ -16,7 +16,7 @@ extension ImportRun {
   /// Nil when the input was imported completely before.
   mutating func start(
     _ file: InputFile, _ opened: inout InputPlanner.Opened, _ digest: UInt64, _ state: TableState,
-    _ rejects: RejectFiles.Choice
+    _ rejects: RejectNamer.Choice
   ) throws -> Start? {
     let own: Checkpoint
     let table = state.contents
@@ -66,7 +66,7 @@ extension ImportRun {
   ///
   /// - Parameter rejects: where its rejects belong; nil: no other input's do.
   mutating func passOver(
-    _ file: InputFile, _ checkpoint: Checkpoint, _ rejects: RejectFiles.Choice?
+    _ file: InputFile, _ checkpoint: Checkpoint, _ rejects: RejectNamer.Choice?
   ) throws {
     try confirm()
     resumed(file, checkpoint, isComplete: true)
@@ -180,7 +180,7 @@ extension ImportRun {
 }
 
 extension InputFile {
-  var inputIdentity: Checkpoint.InputIdentity {
+  var inputIdentity: Checkpoint.Origin {
     .init(name: key, path: location, size: size)
   }
 }

@@ -26,7 +26,7 @@ struct ImportRun {
   private var remembered: (version: UInt64, memory: InputMemory)?
   /// What the values of the columns look like, by the columns' numbers, as far as this run knows it.
   private var seen: [UInt32: TypeSet] = [:]
-  var rejectFiles: RejectFiles
+  var rejectFiles: RejectNamer
   /// Of a dry run with a primary key.
   var dryRunKeys: DryRunKeys?
   /// Of the table that the next input goes into, which a dry run only looks at; nil: there is none.
@@ -57,7 +57,7 @@ struct ImportRun {
     bytesTotal = Self.bytesTotal(files)
     truncationIsDue = options.truncate
     tableName = options.table ?? Self.tableName(files[0].path)
-    rejectFiles = try RejectFiles(options, files)
+    rejectFiles = try RejectNamer(options, files)
     report.inputs = files.map(\.path)
     report.database = options.database
     report.table = tableName
@@ -283,7 +283,7 @@ struct ImportRun {
 
   private mutating func write(
     _ file: InputFile, _ opened: InputPlanner.Opened, _ start: Start,
-    _ rejects: RejectFiles.Choice,
+    _ rejects: RejectNamer.Choice,
     isLast: Bool
   ) throws {
     let plan = makePlan(file, opened, start.match)

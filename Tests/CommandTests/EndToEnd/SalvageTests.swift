@@ -118,7 +118,7 @@ struct SalvageTests {
 
   @Test("Rows of sound blocks come, all others are told of, whichever kind of block is damaged")
   func everyKind() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("t.sheaf")
     let blocks = try Self.make(path)
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -161,7 +161,7 @@ struct SalvageTests {
 
   @Test("Other columns are read beside a damaged one; filters, limits and formats go with it")
   func oneColumn() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("t.sheaf")
     let blocks = try Self.make(path)
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -192,7 +192,7 @@ struct SalvageTests {
 
   @Test("A damaged schema is told with the objects of its table, a damaged slot with the version")
   func above() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let path = folder.path("t.sheaf")
     _ = try Self.make(path)
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))

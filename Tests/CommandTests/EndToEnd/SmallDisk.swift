@@ -1,5 +1,6 @@
 import Engine
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Command
@@ -12,7 +13,7 @@ import Testing
 
     /// nil, with the reason printed, where it cannot be had.
     init?(kilobytes: Int) throws {
-      folder = try TemporaryFolder()
+      folder = TemporaryFolder()
       try FileManager.default.createDirectory(
         atPath: folder.path("disk"), withIntermediateDirectories: true)
       guard try mount(["-t", "tmpfs", "-o", "size=\(kilobytes)k", "tmpfs", folder.path("disk")])

@@ -1,5 +1,6 @@
 import Engine
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Command
@@ -11,7 +12,7 @@ final class Workbench {
 
   /// - Parameter root: an existing folder to work in; nil: a fresh one.
   init(root: String? = nil) throws {
-    folder = try TemporaryFolder()
+    folder = TemporaryFolder()
     self.root = root
   }
 

@@ -128,7 +128,7 @@ struct IndexQueryTests {
     for _ in 0..<5 {
       let predicate = generator.predicate()
       let expected = rows.filter { SlowQuery.matches(predicate, $0) == true }.map(\.key)
-      for use in IndexUse.allCases {
+      for use in IndexPolicy.allCases {
         let reader = try ResultReader(
           Query(predicate), source, readsColumns: false, indexUse: use)
         var keys: [Int64] = []
@@ -151,7 +151,7 @@ struct IndexQueryTests {
     query.limit = [nil, 0, 1, 7].randomElement(using: &generator.random) ?? nil
     query.offset = Int.random(in: 0...2, using: &generator.random)
     var answers: [(keys: [Int64], count: Int)] = []
-    for use in IndexUse.allCases {
+    for use in IndexPolicy.allCases {
       let reader = try ResultReader(query, source, indexUse: use)
       var keys: [Int64] = []
       try reader.forEachWindow(withKeys: true) { keys += $0.keys }

@@ -108,7 +108,7 @@ struct QueryEdgeTests {
         let length = Int.random(in: 1...12, using: &random)
         let key = (0..<length).map { _ in UInt8.random(in: 0...2, using: &random) }
         all.append((key, row))
-        sorter.add(key, RowSorter.Place(leaf: 0, row: row))
+        sorter.add(key, RowSorter.RowPlace(leaf: 0, row: row))
       }
       all.sort { left, right in
         left.key == right.key

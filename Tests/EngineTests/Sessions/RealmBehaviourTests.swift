@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Engine
@@ -122,7 +123,7 @@ struct RealmBehaviourTests {
     try session.beginWrite()
     var threads: [Background] = []
     for who in 0..<6 {
-      let tickets = database.coordination.word(Coordination.Place.nextTicket)
+      let tickets = database.coordination.word(Coordination.Offset.nextTicket)
       let before = tickets.load()
       threads.append(
         try Background {

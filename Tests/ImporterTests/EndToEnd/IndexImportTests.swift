@@ -89,7 +89,7 @@ import TestSupport
     let database = try Database.open(folder.database)
     var used = 0
     func compare(_ source: any LeafSource, _ predicate: Predicate) throws {
-      func keys(_ use: IndexUse) throws -> [Int64] {
+      func keys(_ use: IndexPolicy) throws -> [Int64] {
         var keys: [Int64] = []
         try ResultReader(Query(predicate), source, indexUse: use).forEachWindow(withKeys: true) {
           keys += $0.keys

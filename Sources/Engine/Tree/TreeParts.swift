@@ -1,0 +1,67 @@
+/// The parts of a tree that are still to come, in the order of keys: a subtree at a time, as large
+/// as it can be, each of which is left out or opened, a level at a time.
+///
+/// Thread rule: confined, while the version is held.
+struct TreeParts {
+  /// A subtree, or at level 0 a leaf.
+  struct Part {
+    let entry: NodeEntry
+    let level: Int
+    /// The first key of what follows in the tree: all keys of the part are below. Nil at the tree's end.
+    let end: Int64?
+  }
+
+  let tree: TreeReader
+  private var stack: [(node: Node, next: Int, end: Int64?)] = []
+  /// What comes next; nil behind the last.
+  private(set) var part: Part?
+  /// How many objects of the tree come before it.
+  private(set) var position: UInt64 = 0
+
+  init(_ tree: TreeReader) {
+    self.tree = tree
+    if tree.root.level > 0 {
+      part = Part(entry: tree.root.entry, level: tree.root.level, end: nil)
+    }
+  }
+
+  private mutating func moveOn() {
+    while let top = stack.last {
+      guard top.next < top.node.entryCount else {
+        stack.removeLast()
+        continue
+      }
+      stack[stack.count - 1].next += 1
+      let behind = top.next + 1
+      part = Part(
+        entry: top.node.entry(top.next), level: top.node.level - 1,
+        end: behind < top.node.entryCount ? top.node.firstKey(behind) : top.end)
+      return
+    }
+    part = nil
+  }
+
+  /// Goes behind the whole part.
+  mutating func skip() {
+    guard let part else { return }
+    position &+= part.entry.count
+    moveOn()
+  }
+
+  /// Puts a subtree's own parts in its place.
+  ///
+  /// - Throws: `BlockError` when its node is damaged. Its keys lie within the part's: so no two parts
+  ///   overlap, and no damaged tree takes longer to go through than the file has blocks.
+  mutating func descend() throws(BlockError) {
+    guard let part, part.level > 0 else { return }
+    let node = try tree.node(part.entry, level: part.level)
+    if let end = part.end, node.firstKey(node.entryCount - 1) >= end {
+      throw BlockError(
+        path: tree.blocks.storage.path, offset: part.entry.reference.offset,
+        length: part.entry.reference.length,
+        what: "the node's keys reach beyond those of the next one")
+    }
+    stack.append((node, 0, part.end))
+    moveOn()
+  }
+}

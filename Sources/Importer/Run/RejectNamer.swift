@@ -1,0 +1,147 @@
+import Engine
+
+/// Which files the rejected records of an import's inputs go to, and how much of each belongs to the
+/// inputs so far: several inputs may share one.
+///
+/// A file begins with the record that names the columns of its inputs. Inputs with another such
+/// record, or in another encoding, get a file of their own. So does an import that begins anew:
+/// nothing that is there is written over. One that goes on goes on in the file that its checkpoint
+/// names.
+struct RejectNamer {
+  private let options: ImportOptions
+  /// What rejected records may not be written over.
+  private let taken: Set<FileIdentity>
+  private let inputs: [String]
+  private var kinds: [String: [Kind]] = [:]
+  /// Names that several inputs share.
+  private var shared: Set<String> = []
+
+  /// What inputs that share a file have in common.
+  private struct Kind {
+    let header: [UInt8]?
+    let encoding: TextEncoding
+    /// Of this run.
+    var log: RejectLog?
+    /// How far the inputs reach that were imported before.
+    var place = RejectPlace()
+    /// Of the name that its rejects have or are to have.
+    var number: Int { log?.place.number ?? place.number }
+  }
+
+  /// One of the files.
+  struct Choice: Sendable {
+    fileprivate let name: RejectName
+    fileprivate let kind: Int
+  }
+
+  init(_ options: ImportOptions, _ files: [InputFile]) throws(SystemError) {
+    self.options = options
+    inputs = files.map(\.path)
+    var taken = Set(files.compactMap(\.identity))
+    if let status = try System.statusIfPresent(path: options.database) {
+      taken.insert(FileIdentity(device: status.device, inode: status.inode))
+    }
+    self.taken = taken
+    var known: Set<String> = []
+    for base in inputs.map({ name($0).base }) where !known.insert(base).inserted {
+      shared.insert(base)
+    }
+  }
+
+  /// Refuses what would destroy an input, the database or somebody's file.
+  func check() throws {
+    for name in Set(inputs.map(name)) {
+      for file in [name.base, RejectName.reasonsPath(name.base)] {
+        if try isTaken(file) {
+          throw ImportError.invalidOption(
+            "rejected records would go to \(file), which is an input or the database; "
+              + "name another file with --rejects")
+        }
+        if let reason = try Database.refusal(ofOutput: file, own: options.database) {
+          throw ImportError.invalidOption(
+            "rejected records would go to \(file): \(reason); name another file with --rejects")
+        }
+      }
+      try name.refuseForeign()
+    }
+  }
+
+  private func isTaken(_ path: String) throws(SystemError) -> Bool {
+    guard let status = try System.statusIfPresent(path: path) else {
+      return path == options.database
+    }
+    return taken.contains(FileIdentity(device: status.device, inode: status.inode))
+  }
+
+  private func name(_ input: String) -> RejectName {
+    if let given = options.rejects { return RejectName(base: given, isGiven: true) }
+    var name = input == "-" ? "stdin" : input.split(separator: "/").last.map(String.init) ?? input
+    name = Compression.withoutExtension(name)
+    let stem = name.hasSuffix(".csv") ? String(name.dropLast(4)) : name
+    let folder = System.directory(of: options.database)
+    return RejectName(
+      base: (folder == "." ? "" : folder == "/" ? "/" : folder + "/") + stem + ".rejects.csv",
+      isGiven: false)
+  }
+
+  /// Whether the rejects of another input may go to the same file.
+  func isShared(_ input: String) -> Bool { shared.contains(name(input).base) }
+
+  /// The file that a checkpoint of the input speaks of.
+  func path(of input: String, _ place: RejectPlace) -> String { name(input).path(place.number) }
+
+  /// Where an input's rejects belong.
+  mutating func choice(of input: String, header: [UInt8]?, encoding: TextEncoding) -> Choice {
+    let name = name(input)
+    let known = kinds[name.base] ?? []
+    if let kind = known.firstIndex(where: { $0.header == header && $0.encoding == encoding }) {
+      return Choice(name: name, kind: kind)
+    }
+    kinds[name.base, default: []].append(Kind(header: header, encoding: encoding))
+    return Choice(name: name, kind: known.count)
+  }
+
+  /// Notes how far an input reaches that was imported before.
+  mutating func add(_ checkpoint: Checkpoint, to choice: Choice) {
+    guard var kind = kinds[choice.name.base]?[choice.kind] else { return }
+    let (own, other) = (kind.place, checkpoint.rejects)
+    if other.number > own.number || (other.number == own.number && other.records > own.records) {
+      kind.place = other
+      kinds[choice.name.base]?[choice.kind] = kind
+    }
+  }
+
+  /// The file, cut back to what is committed, or going on behind the rejects of the inputs before, or new.
+  ///
+  /// - Parameters:
+  ///   - input: how the reasons name the input.
+  ///   - notes: told where files are not as they were left.
+  mutating func log(
+    _ choice: Choice, input: String, goingOnFrom checkpoint: Checkpoint?, notes: inout [String]
+  ) throws -> RejectLog {
+    guard let known = kinds[choice.name.base], known.indices.contains(choice.kind) else {
+      return RejectLog(name: choice.name, database: options.database)
+    }
+    let kind = known[choice.kind]
+    if let log = kind.log, checkpoint.map({ $0.rejects == log.place }) ?? true { return log }
+    let others = Set(known.indices.filter { $0 != choice.kind }.map { known[$0].number })
+    let log = RejectLog(
+      name: choice.name, header: kind.header, encoding: kind.encoding, database: options.database,
+      isTaken: { others.contains($0) })
+    if options.dryRun { return log }
+    let place = checkpoint?.rejects ?? kind.place
+    let isOwn =
+      try place.number > 0 && log.goOn(at: place, input: input, after: checkpoint?.records ?? 0)
+    if !isOwn {
+      if place.records > 0 {
+        notes.append(
+          "\(choice.name.path(place.number)) is not as the import left it: rejected records of "
+            + "\(input) from here on go to another file")
+      }
+      if let log = kind.log { return log }
+      try log.beginAnew()
+    }
+    kinds[choice.name.base]?[choice.kind].log = log
+    return log
+  }
+}

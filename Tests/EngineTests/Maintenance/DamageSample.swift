@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Engine
+
+/// A small file with every encoding, several versions and some free space.
+struct DamageSample {
+  let bytes: [UInt8]
+  let digest: UInt64
+  /// The contents of the version before, which the other slot names if the file was not closed.
+  let before: UInt64
+  /// Bytes that some block of the newest version, or a slot, uses.
+  let reachable: Set<Int>
+  /// A byte of a cluster.
+  let inCluster: Int
+
+  init(isClosed: Bool = true) throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("a.sheaf")
+    let database = try Database.open(path, options: EveryEncoding.options)
+    try EveryEncoding.fill(database)
+    before = try Model.digest(database.snapshot())
+    try EveryEncoding.changeOnce(database)
+    let snapshot = try database.snapshot()
+    digest = try Model.digest(snapshot)
+    let encodings = try database.tableUse("encodings").columns.flatMap(\.encodings.keys)
+    #expect(Set(encodings) == Set(ColumnEncoding.allCases.map(\.name)))
+    var reachable = Set(0..<Layout.firstBlockOffset)
+    var overlays = 0
+    var inCluster = 0
+    try VersionRoots(snapshot.record, snapshot.blocks).forEachBlock(snapshot.blocks) {
+      block, kind, _ in
+      overlays += kind == .overlay ? 1 : 0
+      if kind == .cluster { inCluster = Int(block.offset) + Int(block.length) - 1 }
+      reachable.formUnion(Int(block.offset)..<Int(block.offset) + Int(block.length))
+    }
+    #expect(overlays > 0)
+    self.reachable = reachable
+    self.inCluster = inCluster
+    if isClosed { try database.close() }
+    bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    if !isClosed { try database.close() }
+  }
+}
