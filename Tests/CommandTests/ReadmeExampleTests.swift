@@ -1,10 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 // The example of the README, from its first line to its last.
 import Engine
 import Importer
-import TestSupport
 
 /// Imports a CSV file, then changes what was imported.
 func importApps(_ csv: String, into file: String) throws -> [String] {
@@ -142,7 +142,8 @@ struct ReadmeExampleTests {
   @Test(
     "Source files and tests that the documents name are there",
     arguments: [
-      "README.md", "CONTRIBUTING.md", "docs/design.md", "docs/file-format.md",
+      "README.md", "CONTRIBUTING.md", "docs/csv.md", "docs/design.md", "docs/file-format.md",
+      "docs/nightly.md", "docs/performance.md", "docs/tour.md", "docs/tune.md", "docs/types.md",
     ])
   func names(document: String) throws {
     let text = String(decoding: try Repository.read(document), as: UTF8.self)

@@ -73,33 +73,6 @@ struct SourceLayoutTests {
     }
   }
 
-  @Test("Every file that a page names is there")
-  func namedFiles() throws {
-    let root = URL(fileURLWithPath: Repository.path("."))
-    var known: [String] = []
-    for folder in ["Sources", "Tests"] {
-      let all = try #require(FileManager.default.enumerator(atPath: Repository.path(folder)))
-      for case let file as String in all { known.append("/\(folder)/\(file)") }
-    }
-    let pages =
-      ["README.md", "CONTRIBUTING.md"]
-      + (try FileManager.default.contentsOfDirectory(atPath: Repository.path("docs")))
-      .filter { $0.hasSuffix(".md") }.map { "docs/" + $0 }
-    var named = 0
-    for page in pages {
-      let text = try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
-      let words = text.split { !$0.isLetter && !$0.isNumber && !"/+.".contains($0) }
-      for word in words where word.hasSuffix(".swift") && word.first?.isLetter == true {
-        named += 1
-        #expect(
-          known.contains { $0.hasSuffix("/\(word)") }
-            || FileManager.default.fileExists(atPath: Repository.path(String(word))),
-          "\(page) names \(word)")
-      }
-    }
-    #expect(named > 20)
-  }
-
   @Test("Tests lie where the source lies, and each file has a name of its own")
   func testFolders() throws {
     // What looks at all of a module at once.

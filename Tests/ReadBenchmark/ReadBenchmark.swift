@@ -6,7 +6,7 @@ import TestSupport
 ///
 ///     ReadBenchmark FILE lookup|scan|count|notify [--values copied|viewed] [--seconds S] [--seed N]
 ///
-///     lookup  all columns of random objects by key; viewed: with a cursor, value by value
+///     lookup  all columns of random objects by key
 ///     scan    all columns of all objects, as rows; viewed: in place
 ///     count   the objects with Rating >= 4.5
 ///     notify  from the beginning of a commit without a flush, which changes one object, until an observer
@@ -51,12 +51,6 @@ struct Reading {
     let types = table.columns.map(\.type)
     switch (options.what, options.areCopied) {
     case ("lookup", true): return try lookup { try table.row(forKey: $0).map(Self.sum) }
-    case ("lookup", false):
-      let cursor = ObjectCursor(table)
-      return try lookup { key in
-        guard try cursor.go(to: key) else { return nil }
-        return try types.indices.reduce(0) { try $0 &+ Self.sum(cursor.value($1)) }
-      }
     case ("scan", true):
       return try scan { sum in try table.forEachRow { sum &+= Self.sum($0) } }
     case ("scan", false):

@@ -285,8 +285,6 @@ def read_cases(scale):
         ("lookup", "copied", "Random objects by key, all 13 values, as rows",
          "`Table.row(forKey:)`, against text copied out of SQLite's pages, where it is longer than "
          "15 bytes into allocated memory."),
-        ("lookup", "viewed", "Random objects by key, value by value",
-         "A cursor that gives one value after the other, against text left where SQLite has it."),
         ("scan", "copied", "Scan of all objects, all 13 values, as rows",
          "`Table.forEachRow`, against text copied as in the lookups."),
         ("scan", "viewed", "Scan of all objects, all 13 values, in place",

@@ -28,9 +28,10 @@ enum TortureCommand {
           "Ten minutes of imports with all durabilities and batch sizes, with keys, --truncate and "
           + "compaction, killed at random moments. After each kill the file is checked with --deep, "
           + "and its export is compared with the input; readers beside must never see anything but its "
-          + "beginning. Status 0: all held; 65: something did not, or 70, where Sheaf itself failed. It shows whether this file "
-          + "system keeps what killed processes have written, its locks and its renames. It cannot cut "
-          + "the power, so it says nothing of what a disk does with flushes.")
+          + "beginning. Status 0: all held; 65: something did not, or 70, where Sheaf itself failed. "
+          + "It shows whether this file system keeps what killed processes have written, its locks and "
+          + "its renames. It cannot cut the power, so it says nothing of what a disk does with flushes."
+      )
     ],
     run: run)
 

@@ -94,18 +94,9 @@ public final class Connection: Sendable {
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output
   ) async throws -> Output {
-    let cancellation = PendingWrite()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        asyncRead {
-          guard cancellation.begin() else { throw CancellationError() }
-          return try body($0)
-        } completion: {
-          continuation.resume(with: $0)
-        }
-      }
-    } onCancel: {
-      cancellation.cancel()
+    let pending = PendingWrite()
+    return try await pending.awaited { completion in
+      asyncRead(pending.unlessCancelled(body), completion: completion)
     }
   }
 
@@ -137,15 +128,8 @@ public final class Connection: Sendable {
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Output
   ) async throws -> Output {
     let pending = PendingWrite()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        add(
-          AsyncWrite(database, pending, allowsGrouping: allowsGrouping, body) {
-            continuation.resume(with: pending.isCancelled ? .failure(CancellationError()) : $0)
-          })
-      }
-    } onCancel: {
-      pending.cancel()
+    return try await pending.awaited {
+      add(AsyncWrite(database, pending, allowsGrouping: allowsGrouping, body, $0))
     }
   }
 

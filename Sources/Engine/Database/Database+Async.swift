@@ -33,18 +33,9 @@ extension Database {
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output
   ) async throws -> Output {
-    let cancellation = PendingWrite()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        asyncRead {
-          guard cancellation.begin() else { throw CancellationError() }
-          return try body($0)
-        } completion: {
-          continuation.resume(with: $0)
-        }
-      }
-    } onCancel: {
-      cancellation.cancel()
+    let pending = PendingWrite()
+    return try await pending.awaited { completion in
+      asyncRead(pending.unlessCancelled(body), completion: completion)
     }
   }
 
@@ -92,15 +83,9 @@ extension Database {
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Output
   ) async throws -> Output {
     let pending = PendingWrite()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let write = AsyncWrite(self, pending, allowsGrouping: allowsGrouping, body) {
-          continuation.resume(with: pending.isCancelled ? .failure(CancellationError()) : $0)
-        }
-        if write.isCalledFor { add(write) }
-      }
-    } onCancel: {
-      pending.cancel()
+    return try await pending.awaited { completion in
+      let write = AsyncWrite(self, pending, allowsGrouping: allowsGrouping, body, completion)
+      if write.isCalledFor { add(write) }
     }
   }
 

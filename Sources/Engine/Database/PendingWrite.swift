@@ -65,4 +65,31 @@ public final class PendingWrite: @unchecked Sendable {
       return true
     }
   }
+
+  // MARK: Awaiting
+
+  /// Waits for what `start` begins, which tells its end to what it is given; cancelling the task cancels it.
+  ///
+  /// - Throws: what it ends with; `CancellationError` when it was cancelled before it began.
+  func awaited<Output: Sendable>(
+    _ start: (@escaping @Sendable (Result<Output, any Error>) -> Void) -> Void
+  ) async throws -> Output {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        start { continuation.resume(with: self.isCancelled ? .failure(CancellationError()) : $0) }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  /// A read that does nothing once it was cancelled.
+  func unlessCancelled<Output>(
+    _ body: @escaping @Sendable (Snapshot) throws -> Output
+  ) -> @Sendable (Snapshot) throws -> Output {
+    { snapshot in
+      guard self.begin() else { throw CancellationError() }
+      return try body(snapshot)
+    }
+  }
 }

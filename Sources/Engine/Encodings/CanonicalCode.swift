@@ -7,7 +7,6 @@
 ///     packed  how many codes have 1, 2, ... bits     (maximumLength values of width bits)
 struct CanonicalCode {
   static let longest = 20
-  static let maximumSymbols = 1 << 20
 
   let symbolCount: Int
   let maximumLength: Int
@@ -126,7 +125,7 @@ struct CodePlan {
   /// Bits of all symbols as often as they occur.
   private(set) var bits = 0
 
-  /// - Parameter frequencies: falling, none 0; 1 to `CanonicalCode.maximumSymbols` of them. Overwritten.
+  /// - Parameter frequencies: falling, none 0; 1 to 2^20 of them. Overwritten.
   init(_ frequencies: UnsafeMutableBufferPointer<Int>) {
     counts = [Int](repeating: 0, count: CanonicalCode.longest + 1)
     symbolCount = frequencies.count

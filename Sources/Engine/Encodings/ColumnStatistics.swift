@@ -75,11 +75,6 @@ package struct ColumnStatistics: Sendable, Equatable {
   package var textPrefixes: ClosedRange<UInt64>? {
     kind == .text && minimum <= maximum ? minimum...maximum : nil
   }
-
-  /// A text's first 8 bytes as a number that orders like them.
-  package static func textPrefix(_ spelling: UnsafeRawBufferPointer) -> UInt64 {
-    SpellingView(spelling).orderedPrefix
-  }
 }
 
 /// Collects bounds spelling by spelling.

@@ -41,7 +41,6 @@ struct RowMarks {
 
   /// True when every row is spelled by the encoding itself.
   var isEmpty: Bool { nulls == nil && exceptions == nil }
-  var exceptionCount: Int { exceptions?.strings.count ?? 0 }
 
   @inline(__always)
   func isNull(_ row: Int) -> Bool {

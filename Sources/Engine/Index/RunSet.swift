@@ -7,10 +7,12 @@
 /// Thread rule: used by the transaction's thread only.
 final class RunSet {
   private(set) var runs: [IndexRun]
+  // Unchecked: nothing that is called while they change comes back here; the checks cost an entry
+  // as much as adding it.
   /// Entries that are in no run yet.
-  private(set) var pending: [IndexEntry] = []
-  private(set) var pendingIsSorted = true
-  private(set) var isChanged: Bool
+  @exclusivity(unchecked) private(set) var pending: [IndexEntry] = []
+  @exclusivity(unchecked) private(set) var pendingIsSorted = true
+  @exclusivity(unchecked) private(set) var isChanged: Bool
   let limits: IndexLimits
   let writer: BlockWriter
   let blocks: BlockReader

@@ -23,7 +23,7 @@ final class LeafReader {
   /// Of the values that leaves share; without them, no records are made.
   private let pools: ValuePools?
   /// For each segment of the cluster, its records.
-  @exclusivity(unchecked) private var records: ContiguousArray<RowRecords?> = []
+  @exclusivity(unchecked) private(set) var records: ContiguousArray<RowRecords?> = []
   /// For each segment, how many values are still to be read here and there before its records are made.
   @exclusivity(unchecked) private var readsBefore: ContiguousArray<Int32> = []
   @exclusivity(unchecked) private var maker: RecordMaker?
@@ -218,15 +218,6 @@ final class LeafReader {
   }
 
   // MARK: Records
-
-  /// The record of a row; nil when none was made. Valid while this reader is.
-  ///
-  /// - Precondition: the row exists.
-  @inline(__always)
-  func record(_ row: Int) -> RowRecords.Record? {
-    guard !records.isEmpty, let base = baseRow(row) else { return nil }
-    return records[base / Self.segmentRows]?.record(base % Self.segmentRows)
-  }
 
   /// The records around a row of the cluster; nil when there are none (yet).
   ///

@@ -58,11 +58,6 @@ package struct RowBits: Sendable, Equatable {
     for index in words.indices { words[index] |= other.words[index] }
   }
 
-  package mutating func invert() {
-    for index in words.indices { words[index] = ~words[index] }
-    clearTail()
-  }
-
   /// The first row at or behind `row` that is in the set.
   package func next(from row: Int) -> Int? {
     var index = row >> 6

@@ -4,9 +4,11 @@
 /// After a change to the table it finds its object again by the key.
 ///
 /// Thread rule: used by the transaction's thread only.
-package struct ObjectReader: ObjectReading {
+package struct ObjectReader {
   private let editor: TableEditor
+  /// The columns that values are asked by place of.
   package private(set) var shape: RowShape
+  /// The key of the object; nil when there is none, or it was not gone to any.
   package private(set) var key: Int64?
   private var leaf: OpenedLeaf?
   /// Its row in the leaf.
@@ -52,6 +54,9 @@ package struct ObjectReader: ObjectReading {
 
   // MARK: Going
 
+  /// Goes to the object with a key; false when there is none.
+  ///
+  /// - Throws: `EngineError.damaged`, `.transactionEnded`.
   package mutating func go(to key: Int64) throws -> Bool {
     if self.key == key, isCurrent, leaf != nil { return true }
     forgetWhatChanged()
@@ -70,6 +75,9 @@ package struct ObjectReader: ObjectReading {
     }
   }
 
+  /// Goes to the object at a position in the order of keys, from 0; false when there is none.
+  ///
+  /// - Throws: as `go(to:)`.
   package mutating func go(toPosition position: Int) throws -> Bool {
     forgetWhatChanged()
     key = nil
@@ -123,10 +131,10 @@ package struct ObjectReader: ObjectReading {
 
   // MARK: Values
 
-  package mutating func position() throws -> Int? {
-    try current().map { _ in leafPosition + place }
-  }
-
+  /// A value of the object; null when there is no object.
+  ///
+  /// - Parameter column: its place in the schema; null where there is none.
+  /// - Throws: as `go(to:)`.
   package mutating func value(_ column: Int) throws -> Value {
     guard let leaf = try current(), shape.columns.indices.contains(column) else { return .null }
     return try editor.use { try value(leaf, column) }
@@ -145,6 +153,9 @@ package struct ObjectReader: ObjectReading {
     }
   }
 
+  /// Calls `body` with the bytes of a value; nil when it is null.
+  ///
+  /// - Throws: as `go(to:)`, and what `body` throws.
   package mutating func withSpelling<Result>(
     _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
@@ -161,6 +172,9 @@ package struct ObjectReader: ObjectReading {
     }
   }
 
+  /// All values of the object; nil when there is no object.
+  ///
+  /// - Throws: as `go(to:)`.
   package mutating func row() throws -> Row? {
     guard let leaf = try current(), let key else { return nil }
     return try editor.use {

@@ -77,16 +77,6 @@ package struct TypeObservation: Sendable, Equatable {
     return row == .max ? nil : Int(row)
   }
 
-  /// The first row that a column of that type does not read.
-  package func firstMisfit(of type: ColumnType) -> Int? {
-    let misfits = classes.subtracting(.accepted(by: type))
-    var first: Int?
-    for bit in 0..<8 where misfits.contains(TypeSet(rawValue: 1 << UInt8(bit))) {
-      first = min(first ?? Int.max, Int(rows[bit]))
-    }
-    return first
-  }
-
   /// See `TypeSet.inferredType`.
   package var inferredType: ColumnType? { classes.inferredType }
 

@@ -12,7 +12,6 @@ final class DryRunKeys: @unchecked Sendable {
   private let scratch: Database
   private var transaction: WriteTransaction?
   private var editor: TableEditor?
-  private var metCount = 0
 
   /// - Parameter present: the table, when it is to keep its objects and has a primary key.
   init(present: Table?) throws {

@@ -31,7 +31,7 @@ struct ReadingTests {
     return options
   }
 
-  @Test("Lookups, cursors and scans say what the slow twin says", arguments: Effort.seeds(1..<13))
+  @Test("Lookups and scans say what the slow twin says", arguments: Effort.seeds(1..<13))
   func twin(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let made = try RandomTable(&random, Self.options(overlays: seed % 2 == 0))
@@ -75,7 +75,6 @@ struct ReadingTests {
     #expect(try table.key(at: -1) == nil)
     #expect(try table.key(at: expected.count) == nil, "\(what)")
     #expect(throws: EngineError.self) { _ = try table.value(forKey: 1, column: "none") }
-    try compareCursor(ObjectCursor(table), expected, &random, what)
   }
 
   private func compareScans(
@@ -120,8 +119,8 @@ struct ReadingTests {
   }
 
   /// Goes back and forth, in steps and in jumps.
-  private func compareCursor(
-    _ reading: some ObjectReading, _ expected: [(key: Int64, values: [Value])],
+  private func compareReader(
+    _ reading: ObjectReader, _ expected: [(key: Int64, values: [Value])],
     _ random: inout SplitMix64, _ what: String
   ) throws {
     var reading = reading
@@ -134,8 +133,6 @@ struct ReadingTests {
       let isThere =
         try step % 2 == 0 ? reading.go(to: key) : reading.go(toPosition: position)
       #expect(isThere && reading.key == key, "\(what), step \(step)")
-      let found = try reading.position()
-      #expect(found == position, "\(what), step \(step)")
       for _ in 0..<3 {
         let column = Int.random(in: values.indices, using: &random)
         let value = try reading.value(column)
@@ -151,9 +148,8 @@ struct ReadingTests {
     }
     for missing in [-1, expected.count] {
       let isThere = try reading.go(toPosition: missing)
-      let (row, value, position) = (try reading.row(), try reading.value(0), try reading.position())
+      let (row, value) = (try reading.row(), try reading.value(0))
       #expect(!isThere && reading.key == nil && row == nil && value == .null, "\(what)")
-      #expect(position == nil, "\(what)")
     }
     let isThere = try reading.go(to: (expected.last?.key ?? 0) + 1)
     #expect(!isThere, "\(what)")
@@ -169,7 +165,7 @@ struct ReadingTests {
     try made.database.write { transaction in
       let table = try transaction.table("t")
       for round in 0..<4 {
-        try compareCursor(
+        try compareReader(
           ObjectReader(table.editor), expected, &random, "seed \(seed), round \(round)")
         for _ in 0..<5 where expected.count > 2 {
           let index = Int.random(in: expected.indices, using: &random)

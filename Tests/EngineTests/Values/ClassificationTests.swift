@@ -63,8 +63,6 @@ import TestSupport
     #expect(first.firstRow(of: .int) == 3)
     #expect(first.firstRow(of: .text) == 102)
     #expect(first.firstRow(of: .date) == nil)
-    #expect(first.firstMisfit(of: .int) == 102)
-    #expect(first.firstMisfit(of: .text) == nil)
     #expect(first.inferredType == .text)
   }
 }
