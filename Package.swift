@@ -34,9 +34,6 @@ let libraries: [Target] = [
     name: "EngineTests", dependencies: ["Engine", "TestSupport"],
     swiftSettings: settings),
   .testTarget(
-    name: "ScheduleTests", dependencies: ["Engine", "TestSupport"],
-    swiftSettings: settings),
-  .testTarget(
     name: "ImporterTests", dependencies: ["Engine", "Importer", "TestSupport"],
     swiftSettings: settings),
 ]
@@ -72,6 +69,9 @@ let programs: [Target] =
     // One of the processes of CrowdTests; no product.
     .executableTarget(
       name: "Crowd", dependencies: ["Engine", "TestSupport"], path: "Tests/Crowd",
+      swiftSettings: settings),
+    .testTarget(
+      name: "ScheduleTests", dependencies: ["Engine", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "CommandTests",

@@ -4,8 +4,12 @@ import Engine
 package enum Effort {
   /// `SHEAF_LONG=1`: as far as minutes or hours allow.
   package static let isLong = System.environment("SHEAF_LONG") == "1"
-  /// `SHEAF_SHORT=1`: a part of the usual, for sanitizers, under which each step takes many times as long.
-  package static let isShort = System.environment("SHEAF_SHORT") == "1"
+  /// `SHEAF_SHORT=1`, 2, 3 or 4: a quarter of the usual, each another one, for sanitizers, under which each step takes many
+  /// times as long.
+  package static let isShort = quarter != nil
+  private static let quarter = System.environment("SHEAF_SHORT").flatMap { Int($0) }.map {
+    ($0 &- 1) & 3
+  }
 
   /// One in so many of what is tried one by one.
   package static var stride: Int { isShort ? 32 : 1 }
@@ -15,13 +19,13 @@ package enum Effort {
     isLong ? long : max(1, isShort ? usual / 4 : usual)
   }
 
-  /// Which ways: all, of which a short run takes the first of every four.
+  /// Which ways: all, of which a short run takes one of every four, and one at least.
   package static func some<Way>(_ usual: [Way]) -> [Way] {
-    isShort ? usual.indices.filter { $0 % 4 == 0 }.map { usual[$0] } : usual
+    guard let quarter, !usual.isEmpty else { return usual }
+    let first = quarter % usual.count
+    return usual.indices.filter { $0 % 4 == first % 4 }.map { usual[$0] }
   }
 
   /// Which histories: all of these, of which a short run takes every fourth.
-  package static func seeds(_ usual: Range<UInt64>) -> [UInt64] {
-    usual.filter { !isShort || ($0 - usual.lowerBound) % 4 == 0 }
-  }
+  package static func seeds(_ usual: Range<UInt64>) -> [UInt64] { some(Array(usual)) }
 }

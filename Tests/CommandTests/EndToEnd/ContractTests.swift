@@ -166,17 +166,27 @@ import Testing
   @Test func progressOnATerminal() throws {
     guard let python = Tools.path("python3") else { return print("skipped: no python3") }
     let bench = try Workbench()
-    let sample = try SheafProcess.run(["sample", "--rows", "60000"])
+    let sample = try SheafProcess.run(["sample", "--rows", "20000"])
     try bench.write("in.csv", sample.outputText)
-    // Makes a terminal of so many columns standard error, and prints what came there.
+    // Makes a terminal of so many columns standard error, and prints what came there. The input comes in two parts, so that
+    // the import takes long enough to be shown however fast it is.
     let driver = """
-      import os, pty, sys, fcntl, termios, struct, subprocess
-      columns, words = int(sys.argv[1]), sys.argv[2:]
+      import os, pty, sys, fcntl, termios, struct, subprocess, threading, time
+      columns, path, words = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
       master, slave = pty.openpty()
       fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
       null = subprocess.DEVNULL
-      child = subprocess.Popen(words, stderr=slave, stdin=null, stdout=null)
+      child = subprocess.Popen(words, stderr=slave, stdin=subprocess.PIPE, stdout=null)
       os.close(slave)
+      def feed():
+          text = open(path, 'rb').read()
+          child.stdin.write(text[:len(text) // 2])
+          child.stdin.flush()
+          time.sleep(1)
+          child.stdin.write(text[len(text) // 2:])
+          child.stdin.close()
+      feeder = threading.Thread(target=feed)
+      feeder.start()
       data = b''
       while True:
           try: piece = os.read(master, 65536)
@@ -184,13 +194,14 @@ import Testing
           if not piece: break
           data += piece
       child.wait()
+      feeder.join()
       sys.stdout.buffer.write(data)
       sys.exit(child.returncode)
       """
     func shown(_ columns: Int, _ more: [String], _ environment: [String: String]) throws -> String {
       let words = try [
-        "-c", driver, "\(columns)", SheafProcess.program(), "import", bench.path("in.csv"),
-        "--into", bench.database, "--truncate", "--batch-size", "all",
+        "-c", driver, "\(columns)", bench.path("in.csv"), SheafProcess.program(), "import", "-",
+        "--into", bench.database, "--table", "apps", "--truncate", "--batch-size", "1000",
       ]
       let result = try SheafProcess.run(
         words + more, program: python,

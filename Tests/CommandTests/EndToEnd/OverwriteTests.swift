@@ -57,7 +57,9 @@ import Testing
       guard isUnfinished, result.status != 0 else { continue }
       kills += 1
       #expect(result.signal == SIGKILL || result.status == 143)
-      #expect(try bench.text("o.csv") == "old\n")
+      // It may have come as far as putting the new one in place.
+      let text = try bench.text("o.csv")
+      #expect(text == "old\n" || text.split(separator: "\n").count == 200_001)
       // A signal that can be handled leaves nothing behind.
       if signal == SIGTERM { #expect(!bench.names().contains { $0.hasPrefix(".sheaf-output-") }) }
     }
