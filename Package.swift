@@ -22,19 +22,26 @@ let librarySettings =
   Context.environment["SHEAF_OPTIMIZED"] == "1" ? settings + [.unsafeFlags(["-O"])] : settings
 
 let libraries: [Target] = [
-  .target(name: "Engine", swiftSettings: librarySettings),
+  // What is below a database and has nothing to do with one; no product.
+  .target(name: "Base", swiftSettings: librarySettings),
+  .target(name: "Engine", dependencies: ["Base"], swiftSettings: librarySettings),
   // One function in C, inlined where the importer looks for structure.
   .target(name: "ByteMasks"),
-  .target(name: "Importer", dependencies: ["ByteMasks", "Engine"], swiftSettings: librarySettings),
+  .target(
+    name: "Importer", dependencies: ["Base", "ByteMasks", "Engine"],
+    swiftSettings: librarySettings),
   // What all tests use; no product.
   .target(
-    name: "TestSupport", dependencies: ["Engine"], path: "Tests/TestSupport",
+    name: "TestSupport", dependencies: ["Base", "Engine"], path: "Tests/TestSupport",
     swiftSettings: settings),
   .testTarget(
-    name: "EngineTests", dependencies: ["Engine", "TestSupport"],
+    name: "BaseTests", dependencies: ["Base", "TestSupport"],
     swiftSettings: settings),
   .testTarget(
-    name: "ImporterTests", dependencies: ["Engine", "Importer", "TestSupport"],
+    name: "EngineTests", dependencies: ["Base", "Engine", "TestSupport"],
+    swiftSettings: settings),
+  .testTarget(
+    name: "ImporterTests", dependencies: ["Base", "Engine", "Importer", "TestSupport"],
     swiftSettings: settings),
 ]
 
@@ -43,7 +50,7 @@ let programs: [Target] =
     // The words that the program was started with, where Swift has no way to them.
     .target(name: "ProgramArguments"),
     .executableTarget(
-      name: "Command", dependencies: ["Engine", "Importer", "ProgramArguments"],
+      name: "Command", dependencies: ["Base", "Engine", "Importer", "ProgramArguments"],
       swiftSettings: settings,
       // One file that runs without a Swift toolchain, and starts in half the time. What scripts/install has put
       // into the folder is taken before the system's libraries.
@@ -56,29 +63,32 @@ let programs: [Target] =
       ]),
     // What scripts/bench looks objects up with; no product.
     .executableTarget(
-      name: "PointLookups", dependencies: ["Engine", "TestSupport"], path: "Tests/PointLookups",
+      name: "PointLookups", dependencies: ["Base", "Engine", "TestSupport"],
+      path: "Tests/PointLookups",
       swiftSettings: settings),
     // What scripts/bench reads with beside SQLite; no product.
     .executableTarget(
-      name: "ReadBenchmark", dependencies: ["Engine", "TestSupport"], path: "Tests/ReadBenchmark",
+      name: "ReadBenchmark", dependencies: ["Base", "Engine", "TestSupport"],
+      path: "Tests/ReadBenchmark",
       swiftSettings: settings),
     // What scripts/bench writes with beside SQLite; no product.
     .executableTarget(
-      name: "WriteBenchmark", dependencies: ["Engine", "TestSupport"], path: "Tests/WriteBenchmark",
+      name: "WriteBenchmark", dependencies: ["Base", "Engine", "TestSupport"],
+      path: "Tests/WriteBenchmark",
       swiftSettings: settings),
     // One of the processes of CrowdTests; no product.
     .executableTarget(
-      name: "Crowd", dependencies: ["Engine", "TestSupport"], path: "Tests/Crowd",
+      name: "Crowd", dependencies: ["Base", "Engine", "TestSupport"], path: "Tests/Crowd",
       swiftSettings: settings),
     .testTarget(
-      name: "ScheduleTests", dependencies: ["Engine", "TestSupport"],
+      name: "ScheduleTests", dependencies: ["Base", "Engine", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["Command", "Crowd", "Engine", "Importer", "TestSupport"],
+      dependencies: ["Base", "Command", "Crowd", "Engine", "Importer", "TestSupport"],
       swiftSettings: settings),
     .target(
-      name: "StorySupport", dependencies: ["Engine"], path: "samples/Support",
+      name: "StorySupport", dependencies: ["Base", "Engine"], path: "samples/Support",
       swiftSettings: settings),
   ]
   + stories.map { name in

@@ -1,3 +1,4 @@
+import Base
 import Engine
 import Foundation
 import Synchronization
@@ -56,7 +57,7 @@ final class EightProcesses: Sendable {
       try CrowdMember.start(["writer", path, "0.01", "1", "\(folder)/p1"]))
     if let problem = first.problem { return ["the first writer: \(problem)"] }
     let threads = try Role.allCases.map { role in
-      try Engine.Thread(name: "member") { [self] in
+      try Base.Thread(name: "member") { [self] in
         var random = SplitMix64(seed: seed &+ UInt64(role.rawValue) &* 1_000_003)
         while System.monotonicNanoseconds < end, problems.withLock({ $0.isEmpty }) {
           do { try runOnce(role, &random) } catch { note("\(role): \(error)") }

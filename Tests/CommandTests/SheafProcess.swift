@@ -3,6 +3,7 @@
 #else
   import Glibc
 #endif
+import Base
 import Engine
 import Synchronization
 

@@ -6,13 +6,17 @@ import Testing
 @Suite("Source layout")
 struct SourceLayoutTests {
   /// From the top to the bottom.
+  static let modules = ["Command", "Importer", "Engine", "Base"]
   static let orders: [String: [String]] = [
+    "Base": ["Processes", "Threads", "System", "Schedule", "Bytes"],
     "Engine": [
       "Sessions", "Database", "Transactions", "Maintenance", "Notifications", "Query", "Objects",
       "Schema", "Index", "Tree", "Cluster", "Encodings", "Values", "Versions", "Blocks", "Storage",
       "Support",
     ],
-    "Importer": ["Run", "Export", "Pipeline", "Columns", "CSV", "Input", "Threads", "Model"],
+    "Importer": [
+      "Run", "Export", "Pipeline", "Columns", "Sniffing", "CSV", "Input", "Threads", "Model",
+    ],
     "Command": [
       "Program", "Commands", "Torture", "Tune", "Reports", "Manual", "Sample", "Children",
       "Arguments", "Terminal", "Outcome",
@@ -51,6 +55,47 @@ struct SourceLayoutTests {
         #expect(wrong.isEmpty, "\(folder)/\(source.file) names \(wrong.sorted())")
       }
     }
+  }
+
+  @Test("A module imports only modules below it")
+  func imports() throws {
+    for (position, module) in Self.modules.enumerated() {
+      for source in try Self.sources(of: module) {
+        let lines = source.text.split(separator: "\n").filter { $0.contains("import ") }
+        let wrong = Set(
+          lines.compactMap { line in
+            line.firstMatch(of: /^ *(?:@[a-z_]+ )?import (?:[a-z]+ )?(\w+)/).map {
+              String($0.output.1)
+            }
+          }
+        ).intersection(Self.modules[...position])
+        #expect(wrong.isEmpty, "\(module)/\(source.file) imports \(wrong.sorted())")
+      }
+    }
+  }
+
+  @Test("The importer uses of the engine's package interface what docs/design.md says")
+  func interface() throws {
+    let design = try String(contentsOfFile: Repository.path("docs/design.md"), encoding: .utf8)
+    let table = try #require(
+      design.firstMatch(of: /(?s)`Importer` uses of `Engine` \|(.*?)A test compares/))
+    let said = Set(
+      table.output.1.matches(of: /`(?:[A-Z][a-z]+\/)?([A-Z][A-Za-z]*)(?:\.swift)?`/)
+        .map { String($0.output.1) })
+    let importer = try Self.sources(of: "Importer").map { Self.code($0.text) }
+      .joined(separator: "\n")
+    let named = Self.words(importer).subtracting(Self.declarations(importer, atTopLevel: false))
+    var known = Set(try #require(Self.orders["Engine"]))
+    for source in try Self.sources(of: "Engine") {
+      let file = source.file.split(separator: "/").last?.split(separator: ".").first ?? ""
+      let code = Self.code(source.text)
+      for type in named.intersection(Self.declarations(code, atTopLevel: true)) {
+        known.formUnion([type, String(file)])
+        if code.firstMatch(of: try Regex("(?m)^public .*\\b\(type)\\b")) != nil { continue }
+        #expect(said.contains(type) || said.contains(String(file)), "\(type) of \(source.file)")
+      }
+    }
+    #expect(said.isSubset(of: known), "\(said.subtracting(known).sorted()) it does not use")
   }
 
   @Test("Nothing that a person would have to clean up is left in the sources")
@@ -127,6 +172,14 @@ struct SourceLayoutTests {
       }
     }
     return found
+  }
+
+  private static func sources(of module: String) throws -> [(file: String, text: String)] {
+    let root = URL(fileURLWithPath: Repository.path("Sources")).appendingPathComponent(module)
+    let files = try #require(FileManager.default.enumerator(atPath: root.path))
+    return try files.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.map {
+      ($0, try String(contentsOf: root.appendingPathComponent($0), encoding: .utf8))
+    }
   }
 
   /// The text without comments and string literals.

@@ -1,13 +1,15 @@
+import Base
+
 @testable import Engine
 
 /// Runs `body` on a thread beside the caller.
 final class Background: @unchecked Sendable {
   // @unchecked: `failure` is written before the thread ends and read after it was joined.
   private var failure: (any Error)?
-  private var thread: Engine.Thread?
+  private var thread: Base.Thread?
 
   init(_ body: @escaping @Sendable () throws -> Void) throws {
-    thread = try Engine.Thread(name: "background") { [self] in
+    thread = try Base.Thread(name: "background") { [self] in
       do { try body() } catch { failure = error }
     }
   }

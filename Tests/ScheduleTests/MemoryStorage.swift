@@ -1,3 +1,4 @@
+import Base
 import TestSupport
 
 @testable import Engine

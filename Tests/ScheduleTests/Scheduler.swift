@@ -1,3 +1,4 @@
+import Base
 import Dispatch
 import Foundation
 
@@ -129,7 +130,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   func run(_ bodies: [@Sendable () -> Void]) throws -> Outcome {
     members = bodies.indices.map { Member(history: UInt64($0) + 1) }
     let threads = try bodies.enumerated().map { index, body in
-      try Engine.Thread(name: "scheduled") { Scheduling.run(index, of: self, body) }
+      try Base.Thread(name: "scheduled") { Scheduling.run(index, of: self, body) }
     }
     members[0].turn.signal()
     isOver.wait()

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// How far tests look that could look for ever: as the environment says.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Every number that a database file's bytes say, with its place, and the way to put right what vouches

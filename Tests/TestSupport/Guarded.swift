@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// A value that several threads change. The standard library's `Mutex` would do, but

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Checks the words after a command's name against its definition.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Runs this program again as a child, which ends with this process.

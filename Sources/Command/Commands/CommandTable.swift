@@ -2,6 +2,7 @@
 enum CommandTable {
   static let all: [CommandDefinition] = [
     ImportCommand.definition,
+    SniffCommand.definition,
     CompactCommand.definition,
     InfoCommand.definition,
     CheckCommand.definition,

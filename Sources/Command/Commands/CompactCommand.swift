@@ -1,3 +1,4 @@
+import Base
 import Engine
 import Importer
 
@@ -138,6 +139,8 @@ enum CompactCommand {
       throw EngineError.cancelled
     } catch JobLock.Refusal.busy {
       throw ImportError.busy(database: path, seconds: patience.seconds.rounded())
+    } catch let error as JobLock.NoFile {
+      throw EngineError.isNoFile(error.path)
     } catch let error as SystemError {
       throw error.isMissing ? EngineError.missing(path: path) : EngineError.system(error)
     }

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Opens a database for the length of one command.

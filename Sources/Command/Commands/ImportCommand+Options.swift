@@ -1,3 +1,4 @@
+import Base
 import Engine
 import Importer
 
@@ -51,14 +52,17 @@ extension ImportCommand {
   }
 
   /// How the input is spelled.
-  private static func readDialect(
+  static func readDialect(
     _ arguments: ParsedArguments, _ options: inout ImportOptions
   ) throws {
     options.delimiter = try arguments.value(delimiter)
     if arguments.isGiven(quote) { options.quote = try arguments.value(quote) }
     if arguments.isGiven(escape) { options.escape = try arguments.value(escape) }
+    options.quotes = try arguments.required(quotes)
     options.comment = try arguments.value(comment)
     options.skipLines = try arguments.value(skipLines)
+    options.skipFooter = try arguments.required(skipFooter)
+    options.headerLines = try arguments.required(headerLines)
     options.encoding = try arguments.value(encoding)
     options.header =
       switch try arguments.value(header) {
@@ -67,10 +71,13 @@ extension ImportCommand {
       case .absent: .absent
       case .names(let names): .names(try unrepeated(names, header))
       }
+    if options.headerLines > 1, options.header == .absent || options.header.hasNames {
+      throw CommandError(.usage, "--header-lines needs a header in the input: leave --header out")
+    }
   }
 
   /// Which columns there are, and how their values are read.
-  private static func readColumns(
+  static func readColumns(
     _ arguments: ParsedArguments, _ options: inout ImportOptions
   ) throws {
     options.types =
@@ -105,5 +112,12 @@ extension ImportCommand {
       throw .usage("--\(option.name) names '\(name)' twice")
     }
     return names
+  }
+}
+
+extension ImportOptions.HeaderRule {
+  fileprivate var hasNames: Bool {
+    if case .names = self { return true }
+    return false
   }
 }

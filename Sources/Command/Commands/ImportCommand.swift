@@ -1,3 +1,4 @@
+import Base
 import Engine
 import Importer
 
@@ -72,6 +73,11 @@ enum ImportCommand {
     help:
       "Makes a quote, a delimiter, a line end or itself behind it part of the field; the same as "
       + "the quote: a quote inside quotes is written twice")
+  static let quotes = Option<ImportOptions.Quotes>(
+    "quotes", .choice, default: "strict", group: inputGroup,
+    help:
+      "Text behind a closing quote: strict rejects the record; lenient keeps it as part of the field"
+  )
   static let comment = Option<String>(
     "comment", .comment, defaultNote: "found in the input", group: inputGroup,
     help: "Lines that begin with this are left out; up to 4 bytes")
@@ -79,6 +85,13 @@ enum ImportCommand {
     "skip-lines", .count,
     defaultNote: "lines that are certainly not part of the table", group: inputGroup,
     help: "Leave out so many lines before the header, whatever they hold")
+  static let skipFooter = Option<Int>(
+    "skip-footer", .count, default: "0", group: inputGroup,
+    help: "Leave out so many lines at the end, such as totals and notes")
+  static let headerLines = Option<Int>(
+    "header-lines", .positiveCount(upTo: ImportOptions.mostHeaderLines), default: "1",
+    group: inputGroup,
+    help: "How many records at the front have the names; those of a column are joined by a blank")
   static let encoding = Option<TextEncoding>(
     "encoding", .choice, defaultNote: "utf-8, or what a byte-order mark says", group: inputGroup,
     help: "How the bytes stand for text; a byte-order mark overrules it")
@@ -190,8 +203,9 @@ enum ImportCommand {
     options: [
       into, table, key, onConflict, truncate, allowEmpty, batchSize, durability, resume, sameInput,
       CommonOptions.wait,
-      delimiter, quote, escape, comment, skipLines, header, encoding, types, dateFormat, decimal,
-      thousands, null, columns, rename, newColumns, requireFinalNewline, limit,
+      delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
+      encoding, types,
+      dateFormat, decimal, thousands, null, columns, rename, newColumns, requireFinalNewline, limit,
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
       parsers, queue,

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// `sheaf info`: what is in a file, how large it is, and why.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// `sheaf torture`: imports, kills itself, resumes and compares, on the user's own disk.

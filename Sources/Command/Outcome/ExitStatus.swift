@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// How `sheaf` ends: the numbers scripts and scheduled jobs rely on (those of BSD's `sysexits.h`,

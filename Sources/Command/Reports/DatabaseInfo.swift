@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// What `sheaf info` tells of a file: gathered once, printed as text or JSON.

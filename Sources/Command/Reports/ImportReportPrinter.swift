@@ -1,3 +1,4 @@
+import Base
 import Engine
 import Importer
 
@@ -39,7 +40,7 @@ struct ImportReportPrinter {
           "pinned": .int($0.pinned),
         ]
       },
-      "compaction": compaction, "dialect": .optional(report.dialect, dialect),
+      "compaction": compaction, "dialect": .optional(report.dialect) { $0.json },
       "resumedAt": .optional(report.resumedAt, resumePoint),
       "rejects": .optional(report.rejects, rejectFiles),
       "files": .array(report.files.map(file)),
@@ -77,7 +78,7 @@ struct ImportReportPrinter {
       "bytesRead": .int(file.bytesRead), "resumedAt": .optional(file.resumedAt, resumePoint),
       "rejects": .optional(file.rejects, rejectFiles),
       "columns": .array(file.columns.map(column)),
-      "dialect": .optional(file.dialect, dialect),
+      "dialect": .optional(file.dialect) { $0.json },
       "notes": .array(file.notes.map { .string($0) }),
     ]
   }
@@ -110,19 +111,6 @@ struct ImportReportPrinter {
     ]
   }
 
-  private func dialect(_ dialect: ImportReport.DialectReport) -> JSONValue {
-    [
-      "delimiter": .string(dialect.delimiter),
-      "quote": .optional(dialect.quote) { .string($0) },
-      "escape": .optional(dialect.escape) { .string($0) },
-      "comment": .optional(dialect.comment) { .string($0) },
-      "header": .bool(dialect.hasHeader), "encoding": .string(dialect.encoding.rawValue),
-      "skippedLines": .int(dialect.skippedLines),
-      "recordEnd": .optional(dialect.recordEnd) { .string($0) },
-      "sniffed": .array(dialect.sniffed.map { .string($0) }),
-    ]
-  }
-
   // MARK: Text
 
   var text: String {
@@ -138,7 +126,7 @@ struct ImportReportPrinter {
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
     lines += inputLines
-    if let dialect = report.dialect { lines.append("  dialect     " + text(of: dialect)) }
+    if let dialect = report.dialect { lines.append("  dialect     " + dialect.text) }
     if !report.columns.isEmpty {
       for (index, line) in columnsText.enumerated() {
         lines.append((index == 0 ? "  columns     " : "              ") + line)
@@ -280,41 +268,6 @@ struct ImportReportPrinter {
       + (report.rejects.map { ": \($0.path), reasons in \($0.reasonsPath)" } ?? "")
   }
 
-  /// How the input was read; in parentheses what was found in it rather than given.
-  private func text(of dialect: ImportReport.DialectReport) -> String {
-    func shown(_ text: String) -> String {
-      let escaped = text.map { character in
-        switch character {
-        case "\t": "\\t"
-        case "\r": "\\r"
-        case "\n": "\\n"
-        case "\r\n": "\\r\\n"
-        default: String(character)
-        }
-      }
-      return escaped.joined()
-    }
-    func part(_ name: String, _ text: String, _ key: String) -> String {
-      dialect.sniffed.contains(key) ? "\(name) (\(text))" : "\(name) \(text)"
-    }
-    let quote = dialect.quote.map(shown) ?? "none"
-    let escape =
-      dialect.quote != nil && dialect.escape == dialect.quote
-      ? "doubled" : dialect.escape.map(shown) ?? "none"
-    var parts = [
-      part("delimiter", shown(dialect.delimiter), "delimiter"), part("quote", quote, "quote"),
-      part("escape", escape, "escape"),
-    ]
-    if let comment = dialect.comment { parts.append(part("comment", shown(comment), "comment")) }
-    parts.append(part("header", dialect.hasHeader ? "yes" : "no", "header"))
-    parts.append(part("encoding", dialect.encoding.rawValue, "encoding"))
-    if dialect.skippedLines > 0 {
-      parts.append(part("skipped lines", "\(dialect.skippedLines)", "skippedLines"))
-    }
-    if let end = dialect.recordEnd { parts.append("record end \(shown(end))") }
-    return parts.joined(separator: ", ")
-  }
-
   /// Names and types, in lines of about the width of a page.
   private var columnsText: [String] {
     var shown = report.columns.prefix(24).map { column in
@@ -365,30 +318,6 @@ struct ImportReportPrinter {
   /// The command that goes on with this import.
   private var resumeCommand: String {
     let words = GivenWords.all.filter { $0 != "--resume" }
-    return (["sheaf"] + words.map(Self.quoted) + ["--resume"]).joined(separator: " ")
-  }
-
-  /// The same for a word with bytes that are no text.
-  private static func quotedBytes(_ word: String) -> String {
-    let parts = word.unicodeScalars.map { scalar in
-      if let byte = PathText.byte(scalar) {
-        return "\\x" + String(byte, radix: 16, uppercase: true)
-      }
-      return scalar == "'" || scalar == "\\" ? "\\\(scalar)" : String(scalar)
-    }
-    return "$'" + parts.joined() + "'"
-  }
-
-  /// The word as a shell takes it.
-  static func quoted(_ word: String) -> String {
-    let plain = word.utf8.allSatisfy { byte in
-      (byte >= 0x30 && byte <= 0x39) || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
-        || "-_./,:=%+@".utf8.contains(byte)
-    }
-    if plain, !word.isEmpty { return word }
-    if PathText.hasBytes(word) { return quotedBytes(word) }
-    return "'"
-      + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
-      + "'"
+    return (["sheaf"] + words.map(ShellWord.quoted) + ["--resume"]).joined(separator: " ")
   }
 }

@@ -195,7 +195,7 @@ struct InfoPrinter {
       text += sentence(
         "About \(HumanFormat.size(estimate.after)), which is \(HumanFormat.size(saved)) "
           + "(\(Self.share(saved, estimate.before).drop { $0 == " " })) less: sheaf compact "
-          + StandardError.escaped(ImportReportPrinter.quoted(info.path)))
+          + StandardError.escaped(ShellWord.quoted(info.path)))
     }
     if estimate.objects > 0 {
       let sample =

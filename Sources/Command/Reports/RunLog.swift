@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The file of `--report-file`: a JSON object a line for each run, whatever became of it.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// A file or standard output, written in large pieces.

@@ -36,6 +36,12 @@ enum HumanFormat {
     "\(count(number)) \(number == 1 ? singular : plural)"
   }
 
+  /// `98%`; all and none are never rounded to.
+  static func percent(_ share: Double) -> String {
+    let whole = Int((min(max(share, 0), 1) * 100).rounded())
+    return whole == 100 && share < 1 ? "99%" : whole == 0 && share > 0 ? "1%" : "\(whole)%"
+  }
+
   /// `0.05 s`, `12.3 s`, `3 min 05 s`, `2 h 07 min`
   static func duration(seconds: Double) -> String {
     guard seconds.isFinite, seconds >= 0 else { return "unknown" }

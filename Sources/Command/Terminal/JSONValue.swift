@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// A JSON value, for reports: `["command": "compact", "before": .int(bytes)]`.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// What is said to the person rather than to the next program. Failures to say it are ignored:

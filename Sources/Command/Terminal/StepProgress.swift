@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// What is being measured, on standard error: one redrawn line on a terminal, a line for each run

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Whether colour and redrawn lines may be used: only on a terminal, never with `NO_COLOR` set to

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Moments as logs write them: `2026-11-21T03:00:05Z`.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The one folder that `sheaf torture` writes in, inside the folder that it was given. All in it is its own.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Something that did not hold.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// What of the inputs has been seen in the database, and what may be seen next: always records from

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The folder that an experiment's results go to, and the one inside it in which its databases live

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The machine that was measured on.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Starts this program again for one import or compaction, and measures the whole process.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// All that an experiment found: what `results.json` says, and everything else is made from.
@@ -37,7 +38,7 @@ struct TuneResults: Sendable {
 
   /// The command that does it again.
   var command: String {
-    (["sheaf"] + GivenWords.all.map(ImportReportPrinter.quoted))
+    (["sheaf"] + GivenWords.all.map(ShellWord.quoted))
       .joined(separator: " ")
   }
 

@@ -1,3 +1,5 @@
+import Base
+
 /// Hands out blocks in place, verified at their first use.
 ///
 /// Thread rule: any thread.

@@ -1,3 +1,5 @@
+import Base
+
 /// Where a block lies and what its bytes must sum up to.
 ///
 /// The checksum sits in the parent, so that the commit slot vouches for the whole tree below it

@@ -1,3 +1,5 @@
+import Base
+
 /// Packs a transaction's new blocks back to back into pages that no living version uses, and writes
 /// them with few, large writes.
 ///

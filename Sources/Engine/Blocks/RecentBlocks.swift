@@ -1,3 +1,5 @@
+import Base
+
 /// The small blocks that the last write transaction placed, as it wrote them: the next one begins
 /// by reading most of them, and a call of the system for each costs a small transaction more than
 /// its rows.

@@ -1,4 +1,6 @@
 #if DEBUG
+  import Base
+
   extension SpaceMap {
     /// A page is in use, or free, or kept for a held version: one of them, and one only. What the
     /// open transaction has taken is none of them yet.

@@ -1,3 +1,5 @@
+import Base
+
 /// Which pages are in use, by which versions, and which may be written.
 ///
 /// Free space is derived, never stored: the map is built by walking the references of the newest

@@ -1,3 +1,5 @@
+import Base
+
 /// A cluster ready to be written: its bytes, what a reference to it needs, and what was seen while
 /// encoding it. A plain value, to be handed from a parser's thread to the writer's.
 package struct EncodedCluster: Sendable {

@@ -1,3 +1,5 @@
+import Base
+
 /// Reads a cluster's directory and opens its columns.
 ///
 /// Unsafe for speed: it and the column readers it makes keep a pointer into the given bytes, which

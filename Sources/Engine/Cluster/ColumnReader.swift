@@ -1,3 +1,5 @@
+import Base
+
 /// One column of a cluster, opened: gives the spelling or the value of any row, after reading at most the
 /// 128 rows of its block.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Rows with their keys, to be changed and encoded again: what an insertion fills, and what a cluster is
 /// decoded into when some of its rows change.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// A version that is alive: the newest one, or an older one that somebody holds.
 ///
 /// Thread rule: a plain value, `Sendable`.

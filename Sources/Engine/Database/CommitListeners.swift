@@ -1,3 +1,5 @@
+import Base
+
 /// Calls to make whenever a newer version has become visible to this process, wherever it was written.
 ///
 /// They are made after the version can be taken with `Database.snapshot()`, on whatever thread made

@@ -1,3 +1,5 @@
+import Base
+
 /// A line of reads and writes, one at a time and in the order of asking, whichever threads ask.
 ///
 /// Each sees what those before it have written, durable or not. A connection can stay on one version

@@ -1,3 +1,5 @@
+import Base
+
 extension Database {
   /// Makes the asynchronous writes that were asked for, waits for the end of transactions that
   /// other threads are inside or wait for (none can begin any more), makes all commits durable,

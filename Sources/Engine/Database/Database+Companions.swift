@@ -1,3 +1,5 @@
+import Base
+
 extension Database {
   /// Why nothing else may be written to a path: it is where a database has, or will have, its lock
   /// file or the copy that a compaction writes. Nil for every other path.

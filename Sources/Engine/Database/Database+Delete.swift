@@ -1,3 +1,5 @@
+import Base
+
 extension Database {
   /// Removes a database's files: the database, its lock file, and what a killed compaction left.
   ///

@@ -1,3 +1,5 @@
+import Base
+
 /// What became of a wish to compact.
 ///
 /// Thread rule: a plain value, `Sendable`.

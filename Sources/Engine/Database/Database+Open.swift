@@ -1,3 +1,5 @@
+import Base
+
 extension Database {
   /// Opens a database file, and creates it when `options.access` says so.
   ///

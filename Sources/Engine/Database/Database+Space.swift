@@ -1,3 +1,5 @@
+import Base
+
 extension Database {
   /// Every version whose pages must neither be written nor cut off. Only for whoever has the writers' turn.
   ///

@@ -1,3 +1,5 @@
+import Base
+
 /// An open database file.
 ///
 /// Thread rule: `Sendable`; every method may be called from any thread. Reading goes through

@@ -1,3 +1,5 @@
+import Base
+
 /// Which database a path named at a moment: so that who opens it later finds out whether it still does.
 ///
 /// Thread rule: a plain value, `Sendable`.

@@ -1,3 +1,5 @@
+import Base
+
 /// A write that was asked for and may not have begun: what `asyncWrite` returns.
 ///
 /// Letting go of it changes nothing.

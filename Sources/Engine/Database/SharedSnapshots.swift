@@ -1,3 +1,5 @@
+import Base
+
 /// The snapshots that a handle took last and that live still: who wants one of the same version gets the same
 /// one, so that they take one reader slot together.
 ///

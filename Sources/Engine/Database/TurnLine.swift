@@ -1,3 +1,5 @@
+import Base
+
 /// Turns in the order of asking, for threads that wait and for jobs that are started when theirs comes.
 ///
 /// Thread rule: any thread.

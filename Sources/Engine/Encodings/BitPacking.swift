@@ -1,3 +1,5 @@
+import Base
+
 /// Unsigned integers of one width, packed without gaps: value i takes the bits from i * width on,
 /// the lowest bit first, bit 0 being the lowest of byte 0. Width 0 takes no bytes: all are 0.
 enum BitPacking {

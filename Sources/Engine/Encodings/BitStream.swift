@@ -1,3 +1,5 @@
+import Base
+
 /// Bits one after the other, the highest first, as prefix codes need them.
 struct BitWriter {
   private var target: UnsafeMutableRawPointer

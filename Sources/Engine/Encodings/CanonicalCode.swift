@@ -1,3 +1,5 @@
+import Base
+
 /// A prefix code for symbols that are numbered by falling frequency, so that the number of codes of
 /// each length says all: the first symbols have the shortest codes, and codes of one length ascend.
 /// After David Huffman, "A Method for the Construction of Minimum-Redundancy Codes".

@@ -1,3 +1,5 @@
+import Base
+
 /// Indices of a column where some values are more frequent than others: the entries are ordered by
 /// falling frequency, and an index is a prefix code, the shorter the more frequent its entry.
 ///

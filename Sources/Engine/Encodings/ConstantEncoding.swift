@@ -1,3 +1,5 @@
+import Base
+
 /// Encoding 0: every row has the same spelling, or all are null.
 ///
 ///     u8     isNull     1: nothing follows

@@ -1,3 +1,5 @@
+import Base
+
 /// Encoding 6: dates, all spelled in one style.
 ///
 ///     marks               `RowMarks`

@@ -1,3 +1,5 @@
+import Base
+
 /// Encoding 7: date-times that are all spelled in one style.
 ///
 ///     marks               `RowMarks`

@@ -1,3 +1,5 @@
+import Base
+
 /// Encoding 2: canonical decimals, a mantissa and a number of digits after the point: `4.10` is 410
 /// with scale 2, `5` is 5 with scale 0.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Encoding 4: the distinct spellings once, and an index per row.
 ///
 ///     u32  entryCount     at most rowCount

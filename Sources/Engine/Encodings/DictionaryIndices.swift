@@ -1,3 +1,5 @@
+import Base
+
 /// Which entry of a dictionary each row has, in the form that takes the fewest bytes. The form is a
 /// byte in the dictionary's header:
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Few symbols, of one byte each, in codes of 1, 2 or 4 bits, and bytes that stand at the same
 /// place of every string: identifiers, hashes and long numbers of decimal or hexadecimal digits,
 /// with the dashes between them.

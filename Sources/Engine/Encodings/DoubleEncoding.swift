@@ -1,3 +1,5 @@
+import Base
+
 /// Encoding 3: IEEE 754 doubles, spelled as Swift's `description` spells them (the shortest digits
 /// that read back as the same double; an exponent below 1e-4 and above 2^53).
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Numbers as differences to their smallest, bit-packed:
 ///
 ///     i64  base

@@ -1,3 +1,5 @@
+import Base
+
 /// Indices of a column whose values are mostly new: entries are in the order of their first rows, so
 /// a row that has the next one needs no more than a bit.
 ///

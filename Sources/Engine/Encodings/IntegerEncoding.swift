@@ -1,3 +1,5 @@
+import Base
+
 /// Encoding 1: canonical decimal integers.
 ///
 ///     marks               `RowMarks`

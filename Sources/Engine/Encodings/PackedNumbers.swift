@@ -1,3 +1,5 @@
+import Base
+
 /// One number for each row, in the form that takes the fewest bytes:
 ///
 ///     u8   form

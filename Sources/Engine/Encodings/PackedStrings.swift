@@ -1,3 +1,5 @@
+import Base
+
 /// Strings of bytes back to back, with their lengths packed so that any one is found in constant
 /// time.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Encodings 5 and 8: the spellings back to back, as they are or compressed by a symbol table.
 ///
 ///     marks               `RowMarks`; exceptions only where compressed

@@ -1,3 +1,5 @@
+import Base
+
 /// Which rows are null, and which are spelled in a way that the encoding cannot say.
 ///
 /// In front of the encodings that store one number or string for each row:

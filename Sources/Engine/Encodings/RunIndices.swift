@@ -1,3 +1,5 @@
+import Base
+
 /// Indices of a column where neighbours are often equal.
 ///
 ///     u32  runCount      at least 1

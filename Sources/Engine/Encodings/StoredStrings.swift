@@ -1,3 +1,5 @@
+import Base
+
 /// Strings in a segment, as they are or compressed:
 ///
 ///     table     `SymbolTable` or `DigitTable`, if compressed; the first byte, the bits of a code, says which

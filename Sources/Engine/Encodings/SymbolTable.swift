@@ -1,3 +1,5 @@
+import Base
+
 /// Strings of one to eight bytes, each standing for a code. After Peter Boncz, Thomas Neumann and
 /// Viktor Leis, "FSST: Fast Random Access String Compression" (VLDB 2020).
 ///

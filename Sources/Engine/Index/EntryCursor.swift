@@ -1,3 +1,5 @@
+import Base
+
 /// Goes through the entries of a run in order, from a place that is looked up.
 ///
 /// Made for runs in which many entries share a code, so that entries of one code may lie in several

@@ -1,3 +1,5 @@
+import Base
+
 /// What an index says: an object may have a key of this code.
 package struct IndexEntry: Sendable, Equatable, Comparable, BitwiseCopyable {
   package var code: Int64

@@ -1,3 +1,5 @@
+import Base
+
 /// The entries of an index, of a version or of a transaction, for looking codes up.
 ///
 /// What they say is a hint, as `ValueIndex` and `KeyIndex` tell: an object may be gone or have

@@ -1,4 +1,6 @@
 #if DEBUG
+  import Base
+
   extension IndexRun {
     /// Entries ascend from the first code to the last, no leaf has one of before it, and there are
     /// as many as is said.

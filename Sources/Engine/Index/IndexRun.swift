@@ -1,3 +1,5 @@
+import Base
+
 /// A part of an index: a B+ tree of entries that were written together.
 ///
 /// A tree whose keys come at random would be rewritten almost whole by every commit. So each commit

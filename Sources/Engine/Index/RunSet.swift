@@ -1,3 +1,5 @@
+import Base
+
 /// The runs of an index inside a write transaction, and the entries that are in none of them yet:
 /// what the index of a primary key (`KeyIndex`) and those of values (`ValueIndex`) have in common.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Writes a run: leaves as their entries come, nodes at the end.
 ///
 /// Thread rule: used by the transaction's thread only.

@@ -1,3 +1,5 @@
+import Base
+
 /// In a deep check: the versions before the newest.
 extension Checker {
   /// Checks every older version that somebody holds, and what the commit slots name besides.

@@ -1,3 +1,5 @@
+import Base
+
 /// The one verifier, for people, tests, crash tests and fuzzers: every reference verified, no byte
 /// reached twice, keys in order, counts true, every column decodable and of its type.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Reads neighbouring leaves and encodes their rows as one, a column at a time, so that memory holds
 /// no more than one column's spellings and the result.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Encodes some of a table's leaves as a compaction would, to see how large all of them would get.
 ///
 /// A table is looked at in a few places, evenly spread over its bytes, so that a leaf counts by its

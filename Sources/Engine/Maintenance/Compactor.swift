@@ -1,3 +1,5 @@
+import Base
+
 /// Writes one version into another, empty file: live data only, in large clusters, encoded anew by
 /// several threads, a column at a time.
 ///

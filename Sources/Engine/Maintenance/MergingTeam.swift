@@ -1,3 +1,5 @@
+import Base
+
 /// Threads that each have a `ClusterMerger`, for work on clusters.
 ///
 /// Thread rule: confined to the thread that calls `forEach`.

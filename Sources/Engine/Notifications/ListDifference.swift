@@ -1,3 +1,5 @@
+import Base
+
 /// What turns one list of keys into another: deletions and insertions, as few as possible.
 ///
 /// What stays is a longest increasing subsequence of the new positions of the old list's keys (patience

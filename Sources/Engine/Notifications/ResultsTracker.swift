@@ -1,3 +1,5 @@
+import Base
+
 /// Follows the results of a query from version to version and tells what changed in them.
 ///
 /// It keeps the version it has told of last, and the keys of its results in order, unless these are the

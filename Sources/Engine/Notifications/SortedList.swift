@@ -1,3 +1,5 @@
+import Base
+
 /// A sorted list of objects after a few of them changed, made without sorting the others again: they keep
 /// their order, and the places of those that changed are found by bisection.
 ///

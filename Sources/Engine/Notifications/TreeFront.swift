@@ -1,3 +1,5 @@
+import Base
+
 /// What is still to come of a tree while two trees are compared: the part that comes next, as large as
 /// it can be, and the way to those behind it.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// The values of one column that were met in the dictionaries of its leaves, each once: what many leaves
 /// share stays in the processor's caches, and text too long for a `String`'s own room is made once.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// The numbers that a comparison accepts: closed ranges, ascending and apart.
 ///
 /// Every comparison of a column of numbers is turned into such ranges once, exactly, so that the

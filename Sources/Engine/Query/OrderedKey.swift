@@ -1,3 +1,5 @@
+import Base
+
 /// Values as bytes whose order, byte by byte, is the order of the values: for sorting, and for telling
 /// whether values are equal.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Following columns that were given other names.
 extension Query {
   /// The same query with the names that its columns have in a later state of the table, or an earlier one.

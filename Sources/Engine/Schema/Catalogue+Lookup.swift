@@ -1,3 +1,5 @@
+import Base
+
 /// Finding tables, which may be many, and changing which there are.
 extension Catalogue {
   /// The place of a table among `tables`; nil when there is none.

@@ -1,3 +1,5 @@
+import Base
+
 /// The root block of a version: every table with its schema, its tree, and what goes with it.
 ///
 ///     0  1  kind, 'C'

@@ -1,3 +1,5 @@
+import Base
+
 /// The columns of a table that a program has declared by its `Schema`: imports leave their types
 /// and the key as they are, and a later declaration must say what became of them. Others may be
 /// added by anybody.

@@ -1,3 +1,5 @@
+import Base
+
 /// Runs `body` and gives what it throws as an `EngineError`; errors of the caller's own pass.
 package func translatingErrors<Result>(
   _ path: @autoclosure () -> String, _ body: () throws -> Result

@@ -1,3 +1,5 @@
+import Base
+
 /// A table's schema as a block:
 ///
 ///     0  1  kind, 'S'

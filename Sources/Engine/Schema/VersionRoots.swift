@@ -1,3 +1,5 @@
+import Base
+
 /// Everything a version's root block names: the way to all its blocks.
 package struct VersionRoots {
   package let record: VersionRecord

@@ -1,3 +1,4 @@
+import Base
 import Dispatch
 
 /// Where a session may be used, and how work gets there.

@@ -1,3 +1,5 @@
+import Base
+
 /// An object as it was in one version; it never changes.
 ///
 /// Keeps its version readable by itself, also after every session and the database were closed. To

@@ -1,3 +1,4 @@
+import Base
 import Dispatch
 
 /// An observer that is called on a queue, with what is frozen, whatever its session does.

@@ -1,3 +1,5 @@
+import Base
+
 /// An observer that is called where its session lives.
 ///
 /// Thread rule: the session's, but for `stop`.

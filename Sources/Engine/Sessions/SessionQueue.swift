@@ -1,3 +1,4 @@
+import Base
 import Dispatch
 
 /// A serial dispatch queue with a session of its own.

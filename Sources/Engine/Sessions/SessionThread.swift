@@ -1,3 +1,5 @@
+import Base
+
 /// A dedicated thread that owns a session, and does the work that others give it.
 ///
 ///     let worker = try SessionThread(database)

@@ -1,3 +1,5 @@
+import Base
+
 /// What a `ThreadSafeReference` can carry: `Object` and `Results`.
 ///
 /// Thread rule: the session's.

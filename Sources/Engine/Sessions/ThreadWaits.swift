@@ -1,3 +1,5 @@
+import Base
+
 /// Who waits for the work of which session thread: who asked a thread that, through others, waits for the one
 /// that asks, would wait for ever.
 ///

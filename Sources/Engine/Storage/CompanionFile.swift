@@ -1,3 +1,5 @@
+import Base
+
 /// The files that lie beside a database, under names that nobody was asked about: its lock file and the copy
 /// that a compaction writes. A user may have files of these names, or links.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Hands out copies in place of the mapping: of bytes that somebody may write over or cut off
 /// meanwhile, where a look at the mapping could change under the eyes, or end the process.
 ///

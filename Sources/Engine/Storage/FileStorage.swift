@@ -1,3 +1,5 @@
+import Base
+
 /// A database file: `pwrite` to write, `fdatasync` to flush, a read-only shared mapping to read.
 ///
 /// The mapping covers a large range of addresses from the start, longer than the file: when the file

@@ -1,3 +1,5 @@
+import Base
+
 /// Asks the system to read what it hands out in place: where a disk cannot, there is an error to
 /// report, while a look at a mapping would end the process.
 ///

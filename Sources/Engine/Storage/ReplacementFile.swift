@@ -1,3 +1,5 @@
+import Base
+
 /// A file that is written beside its place, under a name of its own, and put there when it is
 /// complete: what was there stays whole until then, whatever becomes of the process, the disk or
 /// the machine.

@@ -1,3 +1,5 @@
+import Base
+
 /// The bytes under a database: the only door to the disk, so that tests can own the disk.
 ///
 /// A storage makes one promise: after `flush` has returned, everything written and resized before it

@@ -1,3 +1,9 @@
+import Base
+
+// The one type of Base that users see. Without this line, who has members looked up in imported modules only
+// (`MemberImportVisibility`) could not read what an error says.
+@_exported import struct Base.SystemError
+
 /// What the engine refuses or cannot do. `description` says what, where, and what to do about it.
 ///
 /// Thread rule: a plain value, `Sendable`.
@@ -110,7 +116,7 @@ public struct VersionHolder: Sendable, Hashable {
 
 extension EngineError: CustomStringConvertible {
   /// What is neither a file nor a folder: opening it could wait for ever.
-  static func isNoFile(_ path: String) -> EngineError {
+  package static func isNoFile(_ path: String) -> EngineError {
     .notADatabase(path: path, reason: "it is a pipe or a device, no file")
   }
 

@@ -1,3 +1,5 @@
+import Base
+
 /// For how long to wait for what other processes or handles have, and who is told.
 ///
 /// Thread rule: a plain value, `Sendable`.
@@ -24,62 +26,16 @@ public struct Waiting: Sendable {
   }
 }
 
-/// One wait, in pauses: the system knows no end of a wait for a lock. It begins with the first pause.
-package struct Patience {
-  /// What ended a wait.
-  package enum Refusal: Error, Sendable, Equatable {
-    /// Others have it still.
-    case busy
-    /// `Waiting.shouldStop` said so.
-    case cancelled
-  }
-
-  private let waiting: Waiting
-  /// How long it may take, in seconds.
-  package let limit: Double
-  private var began: UInt64?
-  private var microseconds = Self.firstPause
-  private var hasTold = false
-
-  /// Others mostly have it for less than a commit takes; if not, they may for minutes.
-  private static let firstPause: UInt32 = 50
-  private static let longestPause: UInt32 = 20_000
-  private static let noticeSeconds = 1.0
-
+extension Patience {
   /// - Parameter least: seconds that it takes at least, whatever `waiting` says.
   package init(_ waiting: Waiting, least: Double = 0) {
-    self.waiting = waiting
-    // No number is no time.
-    limit = waiting.seconds > least ? waiting.seconds : least
-  }
-
-  /// How long it has taken.
-  package var seconds: Double {
-    began.map { Double(System.monotonicNanoseconds &- $0) / 1e9 } ?? 0
+    self.init(
+      seconds: waiting.seconds, least: least, notice: waiting.notice,
+      shouldStop: waiting.shouldStop)
   }
 
   /// What is left of the time, for another wait.
   package var rest: Waiting {
-    var rest = waiting
-    rest.seconds = max(0, limit - seconds)
-    if hasTold { rest.notice = nil }
-    return rest
-  }
-
-  /// Lets a moment pass.
-  ///
-  /// - Parameter what: what is waited for.
-  package mutating func pause(_ what: () -> String) throws(Refusal) {
-    if began == nil { began = System.monotonicNanoseconds }
-    if waiting.shouldStop?() == true { throw .cancelled }
-    let passed = seconds
-    if passed >= limit { throw .busy }
-    if passed >= Self.noticeSeconds, !hasTold {
-      hasTold = true
-      waiting.notice?(what())
-    }
-    let left = min((limit - passed) * 1e6, Double(microseconds))
-    System.sleep(microseconds: UInt32(left.rounded(.up)))
-    microseconds = min(microseconds * 2, Self.longestPause)
+    Waiting(seconds: max(0, limit - seconds), notice: notice, shouldStop: shouldStop)
   }
 }

@@ -1,3 +1,5 @@
+import Base
+
 /// The numbers that cancelled transactions have given, which nobody shall get again: the file does
 /// not know of them, but a program may have kept an object's key.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Knows who is inside a write transaction on which file: a second one of the same thread, or of the
 /// same serial queue, would wait for itself for ever, so it is refused.
 package enum NestingGuard {

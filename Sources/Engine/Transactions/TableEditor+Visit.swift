@@ -1,3 +1,5 @@
+import Base
+
 /// Goes through the objects of a table that is changed meanwhile.
 extension TableEditor {
   /// What was changed since some rows were read ahead.

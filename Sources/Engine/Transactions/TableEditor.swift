@@ -1,3 +1,5 @@
+import Base
+
 /// A table inside a write transaction.
 ///
 /// Thread rule: used by the transaction's thread only.

@@ -1,4 +1,6 @@
 #if DEBUG
+  import Base
+
   /// Strict mode: the environment variable SHEAF_STRICT has every version checked before it is
   /// shown to anybody.
   extension TransactionState {

@@ -1,3 +1,5 @@
+import Base
+
 /// What a write transaction is made of. The public face is `WriteTransaction`; tables opened through
 /// it keep a reference here, so that using one after the end throws.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Reads and writes a transaction's clusters of one table.
 ///
 /// Thread rule: used by the transaction's thread only.

@@ -1,3 +1,5 @@
+import Base
+
 /// One child of a node: the first key below it, how many objects lie below it, and its block.
 package struct NodeEntry: Sendable, Hashable {
   package var firstKey: Int64

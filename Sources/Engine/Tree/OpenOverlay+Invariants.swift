@@ -1,4 +1,6 @@
 #if DEBUG
+  import Base
+
   extension OpenOverlay {
     /// Deleted and changed rows ascend and lie in the base, none is both, and records lie in the
     /// arena and have as many bytes as is said.

@@ -1,3 +1,5 @@
+import Base
+
 /// The overlay of a leaf while a transaction changes it. Neither the base nor what the overlay's
 /// blocks have is decoded: what the transaction changes lies beside them, and becomes a block over
 /// them.

@@ -1,3 +1,5 @@
+import Base
+
 /// The rows of a cluster that were changed or deleted since it was written: small blocks that stand
 /// in the cluster's place in the tree, one over the other, the newest referred to by the tree, the
 /// oldest by nobody else and over the cluster, the *base*. Rows are named by their number in the

@@ -1,3 +1,5 @@
+import Base
+
 /// One block of an overlay: some rows of a cluster that were changed or deleted. It lies over the
 /// cluster, the *base*, or over an older block. Rows are named by their number in the base.
 ///

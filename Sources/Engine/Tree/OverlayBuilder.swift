@@ -1,3 +1,5 @@
+import Base
+
 /// Makes the block that a transaction's changes to a leaf become.
 ///
 /// Rows that were changed are compared with the base, and the fields that differ are what is

@@ -1,4 +1,6 @@
 #if DEBUG
+  import Base
+
   extension TreeEditor {
     /// In the nodes in memory: every count is that of what lies below, whatever leads to an open
     /// leaf is going to be written, and all open leaves are counted. Until `seal`, which leaves the

@@ -1,3 +1,5 @@
+import Base
+
 /// Going through all of a tree inside a write transaction.
 extension TreeEditor {
   /// Calls `visit` with every block of the file below a node, the node's own included.

@@ -1,3 +1,5 @@
+import Base
+
 /// Changes a B+ tree inside a write transaction, copy on write: nodes on the way to a change are
 /// taken into memory, and `seal` writes them anew. Leaves that are being changed are open, as rows or as
 /// overlays; everything else stays where it is.

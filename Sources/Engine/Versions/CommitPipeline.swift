@@ -1,3 +1,5 @@
+import Base
+
 /// The second phase of every commit: turns complete versions into durable, visible ones.
 ///
 /// A version is *complete* when its blocks are written, *durable* when the blocks are flushed, a

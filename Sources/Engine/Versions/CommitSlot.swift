@@ -1,3 +1,5 @@
+import Base
+
 /// A commit slot: the first sector of page 0 or page 1. Each commit writes the slot that does not
 /// hold the durable version; the slot is the commit.
 ///

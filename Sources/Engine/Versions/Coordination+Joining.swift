@@ -1,3 +1,5 @@
+import Base
+
 /// How a lock file is found or made, and joined.
 extension Coordination {
   /// Opens the lock file and takes the registration and presence locks; true when nobody else has

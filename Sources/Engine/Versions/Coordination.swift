@@ -1,3 +1,5 @@
+import Base
+
 /// What the processes that have one database open share: the newest visible version, the versions
 /// held by readers, and the writers' queue. Kept in a mapped lock file (`FILE-lock`), or in private
 /// memory where no other process can take part (tests, read-only folders).

@@ -1,3 +1,5 @@
+import Base
+
 /// Why a database's participants could not be joined.
 package enum CoordinationError: Error, Equatable, CustomStringConvertible {
   case foreignLockFile(String)

@@ -1,3 +1,5 @@
+import Base
+
 /// Locks on bytes of the database file itself, far behind its end, where nothing is stored: what the lock
 /// file cannot say, because somebody cannot write it or has another one.
 ///

@@ -1,3 +1,5 @@
+import Base
+
 /// Who may open a lock file: those who may open its database. Who may not has no locks on it
 /// either, which others would wait for.
 enum LockFileAccess {

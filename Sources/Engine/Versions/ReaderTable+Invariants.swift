@@ -1,4 +1,6 @@
 #if DEBUG
+  import Base
+
   extension Coordination {
     /// A slot that this handle has taken is its own, says what it holds, and lies among those that
     /// are looked at.

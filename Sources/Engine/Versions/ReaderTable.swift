@@ -1,3 +1,5 @@
+import Base
+
 /// A version somebody holds.
 package struct HeldVersion: Sendable, Equatable {
   package let process: Int32

@@ -1,3 +1,5 @@
+import Base
+
 /// Finds the newest valid version of a file.
 package struct Recovery: Sendable {
   package let record: VersionRecord

@@ -1,3 +1,5 @@
+import Base
+
 /// The newest visible version, in memory that threads or processes share.
 ///
 ///     0   8  how many versions were published

@@ -1,3 +1,5 @@
+import Base
+
 /// Notices versions that other processes make visible, on a thread of its own.
 ///
 /// A writer touches the lock file after it has published a version (`Coordination.announce`), which

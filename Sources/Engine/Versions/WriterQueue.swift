@@ -1,3 +1,5 @@
+import Base
+
 /// The writers' queue: one writer at a time, in the order of asking, across threads and processes.
 ///
 /// A writer takes a ticket and a seat (a byte of the lock file that it locks in the kernel), then

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// A run of whole records, as bytes.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// One stretch of memory that several chunks may lie in, back to back.

@@ -17,6 +17,8 @@ package struct Dialect: Sendable, Equatable {
   /// Set when the comment was found rather than given: a comment line that has as many fields as a
   /// record may be one, so it is a malformed record rather than left out.
   package var possibleRecordFields: Int?
+  /// Whether text behind a closing quote belongs to the field, rather than making the record malformed.
+  package var keepsTextBehindQuotes = false
   /// Bit 0: a space is a blank; bit 1: a tab is one.
   private let blanks: UInt8
 

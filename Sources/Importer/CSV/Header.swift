@@ -28,7 +28,8 @@ package struct Header: Sendable, Equatable {
   /// Unique and not empty.
   package let names: [String]
   package let notes: [Note]
-  /// The fields of the record that the names were read from; empty when they were given.
+  /// The fields of the record that the names were read from; empty when they were given, or are those of
+  /// several.
   package private(set) var fields: [String?] = []
 
   /// Names as they were given or read.
@@ -72,20 +73,26 @@ package struct Header: Sendable, Equatable {
     notes = []
   }
 
-  /// The names in the first record of a chunk.
+  /// The names in one record, or in several above each other, which are joined by a blank.
   ///
-  /// - Parameters:
-  ///   - file: how errors name the input.
-  ///   - endsWithDelimiter: whether an empty name behind the last one is none.
-  /// - Throws: `ImportError.malformedHeader`.
-  package init(
-    _ chunk: Chunk, dialect: Dialect, file: String, endsWithDelimiter: Bool = false
-  ) throws(ImportError) {
-    let records = try Self.records(chunk, dialect: dialect, file: file, limit: 1)
-    var fields = records.first ?? []
-    if endsWithDelimiter, let last = fields.last, last == nil { fields.removeLast() }
-    self.init(fields.map { $0 ?? "" })
-    self.fields = fields
+  /// - Parameter endsWithDelimiter: whether an empty name behind the last one is none.
+  package init(rows: [[String?]], endsWithDelimiter: Bool = false) {
+    var names = [String](repeating: "", count: rows.map(\.count).max() ?? 0)
+    for (column, name) in Self.places(rows) {
+      let part = Self.trimmed(name)
+      if !part.isEmpty { names[column] += names[column].isEmpty ? part : " " + part }
+    }
+    var fields = rows.first ?? []
+    if endsWithDelimiter, names.last?.isEmpty == true {
+      names.removeLast()
+      if fields.count > names.count { fields.removeLast() }
+    }
+    self.init(names)
+    self.fields = rows.count == 1 ? fields : []
+  }
+
+  private static func places(_ rows: [[String?]]) -> [(column: Int, name: String)] {
+    rows.flatMap { row in row.enumerated().map { ($0, $1 ?? "") } }
   }
 
   /// The first records of a chunk as text, of whatever number of fields; nil for null. Malformed

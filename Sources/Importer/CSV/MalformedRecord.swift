@@ -20,7 +20,7 @@ package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
       "too few fields: \(found) where \(expected) are expected"
     case .tooManyFields(let expected, let found):
       "too many fields: \(found) where \(expected) are expected"
-    case .textAfterClosingQuote: "text after a closing quote"
+    case .textAfterClosingQuote: "text after a closing quote; --quotes lenient keeps it"
     case .unterminatedQuote: "a quote is opened and never closed"
     case .invalidUTF8: "bytes that are not valid UTF-8"
     case .invalidText(let encoding): "bytes that are not valid \(encoding.displayName)"
@@ -32,12 +32,22 @@ package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension MalformedReason {
-  /// What may help with a record of other bytes than text.
+  /// What may help, by the record's bytes.
   func advice(_ record: [UInt8]) -> String {
+    if self == .textAfterClosingQuote || self == .unterminatedQuote,
+      Self.hasEscapedQuote(record)
+    {
+      return "; where \\ is before a quote that belongs to the field, use --escape '\\'"
+    }
     guard self == .invalidUTF8 else { return "" }
     let isLikely = Self.isWindows1252(record)
     return "; name the encoding of the input with --encoding"
       + (isLikely ? ", which is likely windows-1252" : "")
+  }
+
+  /// Whether a quote stands behind a backslash.
+  private static func hasEscapedQuote(_ bytes: [UInt8]) -> Bool {
+    zip(bytes, bytes.dropFirst()).contains { $0 == 0x5C && ($1 == 0x22 || $1 == 0x27) }
   }
 
   /// Whether all bytes beyond ASCII are characters of Windows-1252, and no two of them one of UTF-8.

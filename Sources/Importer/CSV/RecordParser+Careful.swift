@@ -114,23 +114,45 @@ extension RecordParser {
     }
     let span = Self.span(from: opening + 1, to: position)
     position += 1
-    passRest(chunk, &cursor, &position, &problem)
-    return isEscaped ? unescaped(span, chunk, &cursor) : span
+    let rest = passRest(chunk, &cursor, &position, &problem)
+    guard let rest else { return isEscaped ? unescaped(span, chunk, &cursor) : span }
+    // One behind the other in the scratch area, of which they take no more than the field has bytes.
+    let inside = copied(isEscaped ? unescaped(span, chunk, &cursor) : span, chunk, &cursor)
+    let behind = copied(unescaped(rest, chunk, &cursor, isQuoted: false), chunk, &cursor)
+    return TextSpan(offset: inside.offset, length: inside.length + behind.length)
   }
 
-  /// Goes from behind a closing quote to the end of the field: there may be blanks, nothing else.
+  /// Goes from behind a closing quote to the end of the field: there may be blanks, and nothing else but
+  /// where text there is kept.
+  ///
+  /// - Returns: the text that is kept, the blanks before it included; nil where there is none.
   private func passRest(
     _ chunk: Chunk, _ cursor: inout Cursor, _ position: inout Int, _ problem: inout Problem?
-  ) {
+  ) -> TextSpan? {
     let closed = position
     let text = skipBlanks(chunk.memory, from: closed, count: chunk.byteCount)
     var found = Unquoted()
     position = fieldEnd(chunk, from: text, &cursor, &found)
     if position > text {
+      if dialect.keepsTextBehindQuotes {
+        parsed.tolerances.note(.textBehindQuotes, line: place(of: text, chunk, cursor).line)
+        return Self.span(from: closed, to: position)
+      }
       problem = problem ?? Problem(reason: .textAfterClosingQuote, position: text)
     } else if text > closed {
       noteBlanks(at: closed, chunk, cursor)
     }
+    return nil
+  }
+
+  /// A part of a field in the scratch area, which it may be in already.
+  private func copied(_ span: TextSpan, _ chunk: Chunk, _ cursor: inout Cursor) -> TextSpan {
+    if Int(span.offset) >= chunk.scratchOffset { return span }
+    let offset = chunk.scratchOffset + cursor.scratch
+    (chunk.memory + offset).copyMemory(
+      from: chunk.memory + Int(span.offset), byteCount: Int(span.length))
+    cursor.scratch += Int(span.length)
+    return TextSpan(offset: UInt32(truncatingIfNeeded: offset), length: span.length)
   }
 
   /// What there is to know of an unquoted field besides its end.

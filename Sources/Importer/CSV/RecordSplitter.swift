@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Cuts an input into chunks of whole records.

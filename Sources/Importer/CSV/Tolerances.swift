@@ -5,6 +5,8 @@ package struct Tolerances: Sendable, Equatable {
     case blanksAroundQuotes
     /// Quotes in an unquoted field, kept.
     case strayQuotes
+    /// Text behind a closing quote, kept where that is wanted.
+    case textBehindQuotes
     case blankLines
     case comments
     /// An empty field behind the last column, dropped.
@@ -19,6 +21,7 @@ package struct Tolerances: Sendable, Equatable {
 
   private var blanks: Sighting?
   private var quotes: Sighting?
+  private var behind: Sighting?
   private var lines: Sighting?
   private var comments: Sighting?
   private var trailing: Sighting?
@@ -30,6 +33,7 @@ package struct Tolerances: Sendable, Equatable {
       switch kind {
       case .blanksAroundQuotes: blanks
       case .strayQuotes: quotes
+      case .textBehindQuotes: behind
       case .blankLines: lines
       case .comments: comments
       case .trailingDelimiters: trailing
@@ -39,6 +43,7 @@ package struct Tolerances: Sendable, Equatable {
       switch kind {
       case .blanksAroundQuotes: blanks = newValue
       case .strayQuotes: quotes = newValue
+      case .textBehindQuotes: behind = newValue
       case .blankLines: lines = newValue
       case .comments: comments = newValue
       case .trailingDelimiters: trailing = newValue
@@ -70,6 +75,9 @@ package struct Tolerances: Sendable, Equatable {
       return switch kind {
       case .blanksAroundQuotes: "blanks around quoted fields were dropped, \(place)"
       case .strayQuotes: "quotes inside unquoted fields were kept as they are, \(place)"
+      case .textBehindQuotes:
+        "\(seen.count) field\(seen.count == 1 ? "" : "s") had text behind the closing quote, which was kept, "
+          + place
       case .blankLines: lines("blank")
       case .comments: lines("comment")
       case .trailingDelimiters:

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The rows of a chunk of an import with a primary key, as the parser saw them: the writer decides by

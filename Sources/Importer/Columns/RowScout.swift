@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// What a parser has found out about the rows of a chunk in a version of the table, which others

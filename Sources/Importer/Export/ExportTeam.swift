@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Threads that read and write the rows of leaves at once, for one export.

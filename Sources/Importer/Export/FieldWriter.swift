@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Writes the values of one column, as CSV or JSON.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Writes a table's objects as CSV or JSON Lines.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The bytes of a compressed file, from the system's own program as a child process.

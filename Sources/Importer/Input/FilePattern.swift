@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Names of files with `*`, `?`, `[a-z]`, and `**` for any number of folders, as shells know them.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Reads an open descriptor: a file by path, standard input, or any pipe.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// One of the inputs of an import, looked at without being opened: there may be thousands.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// What to import, from where, and how. The command line's options, as values.
@@ -64,6 +65,14 @@ public struct ImportOptions: Sendable {
     }
   }
 
+  /// What becomes of text behind a closing quote.
+  public enum Quotes: String, Sendable, CaseIterable {
+    /// The record is rejected.
+    case strict
+    /// It belongs to the field, without the quotes around what is before it.
+    case lenient
+  }
+
   /// What becomes of records with fewer or more fields than there are columns.
   public enum Ragged: String, Sendable, CaseIterable {
     /// Both are rejected.
@@ -116,6 +125,9 @@ public struct ImportOptions: Sendable {
   /// Neither more parsers nor more waiting chunks than this make sense.
   package static let mostThreads = 1024
 
+  /// No header has more records than this.
+  package static let mostHeaderLines = 16
+
   /// Parser threads, from 1 to 1,024.
   public var parsers = max(1, System.processorCount - 1)
   /// Chunks that may wait between the parsers and the writer, from 1 to 1,024.
@@ -129,12 +141,19 @@ public struct ImportOptions: Sendable {
   /// What makes a quote inside quotes, a delimiter, a record end or itself literal: an ASCII character;
   /// the quote itself when quotes are written twice. nil: found in the input; `.some(nil)`: none.
   public var escape: UInt8??
+  /// What becomes of text behind a closing quote.
+  public var quotes = Quotes.strict
   /// What lines that are no records begin with: one to four bytes of UTF-8. nil: found in the input;
   /// empty: none.
   public var comment: String?
   /// Lines to leave out before the header, or the first record. nil: those that are certainly not part
   /// of the table.
   public var skipLines: Int?
+  /// Lines to leave out at the end of each input: totals and notes.
+  public var skipFooter = 0
+  /// How many records the names are in, from 1 to 16, one above the other; those of a column are joined by
+  /// a blank.
+  public var headerLines = 1
   /// How the input's bytes stand for text; a byte-order mark overrules it. nil: UTF-8, or what the mark
   /// says.
   public var encoding: TextEncoding?
@@ -192,6 +211,8 @@ public struct ImportOptions: Sendable {
   public var dryRun = false
   /// When the file is compacted afterwards.
   public var compaction = CompactionPolicy()
+  /// Whether only the beginning is looked at, to say how it would be read.
+  package var isSniffing = false
   /// Threads that read files ahead of the one that cuts them into chunks; nil: as many as the parsers need.
   package var readers: Int?
   /// Limits that bound memory, and that tests make tiny.

@@ -89,6 +89,8 @@ public struct ImportReport: Sendable {
     public var dialect: DialectReport?
     /// What was noticed in it that a person should know.
     public var notes: [String] = []
+    /// What was tried to find out how it is to be read, and what spoke for it.
+    public var findings: InputFindings?
 
     init(path: String, resumedAt: ResumePoint? = nil) {
       self.path = path

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// How far an import has come, stored with the table in the transaction of the batch that it

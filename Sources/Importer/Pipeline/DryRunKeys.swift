@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The primary keys that a dry run has met: exact, in bounded memory, however many there are.

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// What a table remembers of the inputs that were imported into it, however many they are.

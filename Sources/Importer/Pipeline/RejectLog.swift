@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Where rejected records go: the original bytes to one file, the reasons, a JSON object a line, to

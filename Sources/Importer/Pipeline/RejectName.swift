@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The names that an import's rejects may go to: `x.rejects.csv`, `x.rejects.2.csv`, and so on, each with its

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Processor time of what only one thread of an import can do at a time: with enough parsers, these

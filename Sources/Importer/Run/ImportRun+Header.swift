@@ -7,6 +7,7 @@ extension ImportRun {
     -> InputPlanner.Opened
   {
     let opened = try byPosition(file, opened)
+    try checkShortHeader(file, opened)
     guard let first, options.header == .sniffed, opened.hasHeader != first.opened.hasHeader else {
       return opened
     }
@@ -17,6 +18,24 @@ extension ImportRun {
     throw ImportError.invalidOption(
       "\(file.name) seems to have \(opened.hasHeader ? "a" : "no") header, unlike \(first.name): "
         + "say so with --header yes or --header no, or import it by itself")
+  }
+
+  /// A header with one name less than the records have fields has names of rows before it in a new table. In
+  /// one that is there, whose names it has, it is more likely that a name was lost, and all values would go
+  /// into the column beside their own.
+  ///
+  /// - Throws: `ImportError.malformedHeader`.
+  private func checkShortHeader(_ file: InputFile, _ opened: InputPlanner.Opened) throws {
+    guard opened.isWithoutFirstName, let schema = tableSchema,
+      let first = opened.header.names.first,
+      schema.index(of: options.renames[first] ?? first) == nil
+    else { return }
+    throw ImportError.malformedHeader(
+      position: SourcePosition(
+        file: file.name, line: opened.report.skippedLines + 1, column: 1, byteOffset: 0),
+      reason:
+        "it has one name less than the records have fields, and table '\(tableName)' has no column "
+        + "'\(first)' for the names of rows")
   }
 
   /// An input whose first record was taken for names, though the table it goes into has none and the

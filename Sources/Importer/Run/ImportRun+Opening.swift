@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// How an import comes to its database, while others may have it.
@@ -23,6 +24,8 @@ extension ImportRun {
       throw ImportError.busy(database: options.database, seconds: options.wait)
     } catch JobLock.Refusal.cancelled {
       throw ImportError.interrupted
+    } catch let error as JobLock.NoFile {
+      throw EngineError.isNoFile(error.path)
     } catch let error as SystemError where error.isMissing {
       try origin?.check()
       throw EngineError.system(error)

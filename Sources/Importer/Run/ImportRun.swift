@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// One call of `Importer.run`.
@@ -347,6 +348,7 @@ struct ImportRun {
   private mutating func describe(_ opened: InputPlanner.Opened) {
     guard let last = report.files.indices.last else { return }
     report.files[last].dialect = opened.report
+    report.files[last].findings = opened.findings
     report.files[last].notes = fileNotes
   }
 

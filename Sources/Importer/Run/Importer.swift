@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Imports CSV into a Sheaf database.
@@ -35,6 +36,26 @@ public enum Importer {
     }
     thread.join()
     if let failure = writer.failure { throw failure }
+  }
+
+  /// Records that `sniff` reads.
+  static let sniffedRecords = ColumnTypes.sampleRecords
+
+  /// Says how inputs would be read: dialect, header, names and types, what was tried and what spoke for it
+  /// (`FileReport.findings`), and what a person should know. Only the beginning of each is read, the first
+  /// 1,000 records, and of files a few kilobytes at the end; nothing is written.
+  ///
+  /// - Parameter options: the inputs, and what is known of them; nothing of a database is used.
+  /// - Throws: `ImportError` for what is wrong with an input or the options.
+  public static func sniff(_ options: ImportOptions) throws -> ImportReport {
+    var options = options
+    options.isSniffing = true
+    options.dryRun = true
+    options.database = ""
+    options.key = nil
+    options.limit = min(options.limit ?? .max, sniffedRecords)
+    options.maxRejects = .unlimited
+    return try run(options)
   }
 
   /// The writer thread's run and what became of it.

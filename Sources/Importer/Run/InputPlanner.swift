@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Opens one input and finds out all that is needed before its records are parsed: dialect, header,
@@ -16,7 +17,10 @@ struct InputPlanner {
     let header: Header
     /// Whether records end with a delimiter behind their last field.
     let endsWithDelimiter: Bool
+    /// Whether the header has no name for the first column.
+    let isWithoutFirstName: Bool
     let report: ImportReport.DialectReport
+    let findings: InputFindings
     /// What a person should know of how the input was read.
     var notes: [String]
     /// The bytes of the record that named the columns, as they stand in the input, without its end; nil where
@@ -30,7 +34,7 @@ struct InputPlanner {
   }
 
   /// The first records of an input.
-  private struct Sample {
+  struct Sample {
     var bytes: [UInt8]
     var isWhole: Bool
     /// Where they begin.
@@ -43,7 +47,8 @@ struct InputPlanner {
   func open(_ source: any ByteSource) throws -> Opened {
     let decoded = try DecodingSource(detecting: source, given: options.encoding)
     let splitter = RecordSplitter(
-      source: decoded, limits: options.limits, encoding: decoded.encoding)
+      source: decoded.withoutFooter(lines: options.skipFooter), limits: options.limits,
+      encoding: decoded.encoding)
     var notes: [String] = []
     if let given = decoded.overruled {
       notes.append(
@@ -56,58 +61,86 @@ struct InputPlanner {
     try checkPlain(sample.bytes)
     try refuseBinary(sample)
     var given = given
-    let declared = DialectSniffer.declaredDelimiter(sample.bytes)
-    if let declared, options.skipLines == nil {
-      given.delimiter = given.delimiter ?? [declared]
-      notes.append(
-        "the first line, 'sep=\(String(decoding: [declared], as: UTF8.self))', names the delimiter "
-          + "and was left out; --skip-lines 0 keeps it")
-      try splitter.skipLines(1)
-      sample = try self.sample(splitter)
-    }
-    var dialect = try DialectSniffer(
-      sample.bytes, isWhole: sample.isWhole, given: given
-    ).dialect()
-    var preamble = try skipPreamble(splitter, sample, dialect, &notes)
-    if preamble > 0 { sample = try self.sample(splitter) }
-    if declared != nil, options.skipLines == nil { preamble += 1 }
+    var preamble = try takeDeclaration(splitter, &sample, &given, &notes)
+    var sniffer = DialectSniffer(sample.bytes, isWhole: sample.isWhole, given: given)
+    var dialect = try sniffer.find()
+    dialect.keepsTextBehindQuotes = options.quotes == .lenient
+    let comments = try skipComments(splitter, sniffer.leadingComments, &notes)
+    if comments > 0 { sample = try self.sample(splitter) }
+    let titles = try skipPreamble(splitter, sample, dialect, &notes)
+    if titles > 0 { sample = try self.sample(splitter) }
+    preamble += comments + titles
     let records = try sampleRecords(sample, dialect)
+    var findings = InputFindings(sniffer.trials, chosen: dialect)
     let hasHeader: Bool
     switch options.header {
     case .firstRecord: hasHeader = true
     case .absent, .names: hasHeader = false
-    case .sniffed: hasHeader = HeaderSniffer.looksLikeHeader(records)
+    case .sniffed:
+      let judgement = HeaderSniffer.judge(records)
+      findings.header = judgement.reason
+      hasHeader = options.headerLines > 1 || judgement.isHeader
     }
-    let endsWithDelimiter = endsWithDelimiter(records, hasHeader: hasHeader)
     splitter.dialect = dialect
-    let (header, headerLine) = try readHeader(
-      splitter, hasHeader, records, dialect, endsWithDelimiter)
+    let found = try readHeader(splitter, hasHeader, records, dialect, &notes)
+    let header = found.header
     if dialect.possibleRecordFields != nil {
       dialect.possibleRecordFields = header.names.count
       splitter.dialect = dialect
     }
     splitter.blankLinesAreRecords = header.names.count == 1
-    let ends = DialectSniffer.recordEnds(sample.bytes, dialect)
-    if ends.count > 1 {
-      notes.append("record ends are mixed; every one of \\n, \\r\\n and \\r ends a record")
+    if header.names.count == 1, options.delimiter == nil {
+      notes += notesOfOneColumn(records)
     }
+    noteFooter(source, decoded, dialect, width: header.names.count, &notes)
+    let ends = recordEnds(sample, dialect, &notes)
     // A single name, or none, is too little to tell a header from a record.
     let repeatedHeader =
       header.fields.compactMap({ $0 }).count > 1
       ? header.fields.map { $0.map { Array($0.utf8) } } : []
     return Opened(
       source: source, splitter: splitter, dialect: dialect, encoding: decoded.encoding,
-      hasHeader: hasHeader, header: header, endsWithDelimiter: endsWithDelimiter,
+      hasHeader: hasHeader, header: header, endsWithDelimiter: found.endsWithDelimiter,
+      isWithoutFirstName: found.isWithoutFirstName,
       report: report(
         dialect, decoded, hasHeader: hasHeader, skipped: skipped + preamble, ends: ends),
-      notes: notes, headerLine: headerLine,
+      findings: findings, notes: notes, headerLine: found.line,
       sample: try FieldSample(
         splitter,
         RecordParser(
           dialect: dialect, columnCount: max(1, header.names.count), ragged: .pad,
-          header: repeatedHeader, endsWithDelimiter: endsWithDelimiter),
+          header: repeatedHeader, endsWithDelimiter: found.endsWithDelimiter),
         columnCount: header.names.count, options),
       repeatedHeader: repeatedHeader)
+  }
+
+  private func recordEnds(
+    _ sample: Sample, _ dialect: Dialect, _ notes: inout [String]
+  ) -> [String] {
+    let ends = DialectSniffer.recordEnds(sample.bytes, dialect)
+    if ends.count > 1 {
+      notes.append("record ends are mixed; every one of \\n, \\r\\n and \\r ends a record")
+    }
+    return ends
+  }
+
+  /// Takes a first line such as `sep=;` away, which names the delimiter.
+  ///
+  /// - Returns: the number of lines.
+  private func takeDeclaration(
+    _ splitter: RecordSplitter, _ sample: inout Sample, _ given: inout DialectSniffer.Given,
+    _ notes: inout [String]
+  ) throws -> Int {
+    guard options.skipLines == nil,
+      let declared = DialectSniffer.declaredDelimiter(sample.bytes)
+    else { return 0 }
+    given.delimiter = given.delimiter ?? [declared]
+    notes.append(
+      "the first line, 'sep=\(String(decoding: [declared], as: UTF8.self))', names the delimiter "
+        + "and was left out; --skip-lines 0 keeps it")
+    try splitter.skipLines(1)
+    sample = try self.sample(splitter)
+    return 1
   }
 
   private var given: DialectSniffer.Given {
@@ -189,47 +222,13 @@ struct InputPlanner {
     }
   }
 
-  private var name: String { path == "-" ? "standard input" : path }
+  var name: String { path == "-" ? "standard input" : path }
 
-  /// Takes the lines before the header away, where it is certain that they are none of the table.
-  private func skipPreamble(
-    _ splitter: RecordSplitter, _ sample: Sample, _ dialect: Dialect, _ notes: inout [String]
-  ) throws -> Int {
-    // Short records, where they are wanted, look the same.
-    guard options.skipLines == nil, options.ragged == .reject else { return 0 }
-    if case .names = options.header { return 0 }
-    guard let chunk = try firstChunk(sample, dialect) else { return 0 }
-    var records = try Header.sampled(
-      chunk, dialect: dialect, file: name, limit: 100, needsFirst: false)
-    let hasMalformed = records.count < min(chunk.recordCount, 100)
-    if chunk.isLast, !sample.isWhole, records.count > 1 { records.removeLast() }
-    switch Preamble.find(
-      records.map(\.fields), lines: records.map(\.line), needsHeader: options.header != .absent)
-    {
-    case .none: return 0
-    case .certain(let lines) where !hasMalformed:
-      let text = records[0].fields[0] ?? ""
-      notes.append(
-        "\(lines) line\(lines == 1 ? "" : "s") before the header left out, beginning with "
-          + "'\(text.prefix(60))'; --skip-lines 0 keeps them")
-      try splitter.skipLines(lines)
-      return lines
-    case .certain(let lines), .possible(let lines):
-      if records[0].fields.count == 1, lines <= Preamble.maximumLines {
-        notes.append(
-          "the first \(lines == 1 ? "line has" : "\(lines) lines have") one field, what follows has "
-            + "more; if \(lines == 1 ? "it is" : "they are") not part of the table, use --skip-lines "
-            + "\(lines)")
-      }
-      return 0
-    }
-  }
-
-  private func firstChunk(_ sample: Sample, _ dialect: Dialect) throws -> Chunk? {
+  func firstChunk(_ sample: Sample, _ dialect: Dialect) throws -> Chunk? {
     let splitter = RecordSplitter(
       source: MemorySource(sample.bytes, name: name, origin: sample.start.byteOffset),
       dialect: dialect, limits: options.limits, start: sample.start, encoding: sample.encoding)
-    return try splitter.next(recordLimit: 100)
+    return try splitter.next(recordLimit: HeaderSniffer.sampleRecords)
   }
 
   private func sampleRecords(_ sample: Sample, _ dialect: Dialect) throws -> [[String?]] {
@@ -237,55 +236,10 @@ struct InputPlanner {
     // Without a header a malformed first record is to be rejected like any other.
     let needsFirst = options.header == .sniffed || options.header == .firstRecord
     var records = try Header.records(
-      chunk, dialect: dialect, file: name, limit: 100, needsFirst: needsFirst)
+      chunk, dialect: dialect, file: name, limit: HeaderSniffer.sampleRecords,
+      needsFirst: needsFirst)
     if chunk.isLast, !sample.isWhole, records.count > 1 { records.removeLast() }
     return records
-  }
-
-  /// Whether every record has an empty field behind the last column: one without a name, or one that
-  /// the header does not have.
-  private func endsWithDelimiter(_ records: [[String?]], hasHeader: Bool) -> Bool {
-    let columns: Int
-    var rows = records[...]
-    if case .names(let names) = options.header {
-      columns = names.count
-    } else {
-      guard hasHeader, let first = rows.popFirst(), let last = first.last else { return false }
-      columns = last == nil ? first.count - 1 : first.count
-    }
-    guard columns > 0, !rows.isEmpty else { return false }
-    return rows.allSatisfy { row in
-      guard row.count == columns + 1, let last = row.last else { return false }
-      return last == nil
-    }
-  }
-
-  private func readHeader(
-    _ splitter: RecordSplitter, _ hasHeader: Bool, _ records: [[String?]], _ dialect: Dialect,
-    _ endsWithDelimiter: Bool
-  ) throws -> (Header, line: [UInt8]?) {
-    if hasHeader {
-      // Comments and blank lines before it may fill a chunk.
-      while let chunk = try splitter.next(recordLimit: 1) {
-        if chunk.recordCount > 0 {
-          if chunk.isUnfinished, options.requiresFinalNewline {
-            throw ImportError.unfinished(
-              position: SourcePosition(
-                file: name, line: chunk.firstLine, column: 1, byteOffset: chunk.byteOffset))
-          }
-          let parsed = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend).parse(chunk)
-          defer { parsed.release() }
-          let header = try Header(
-            chunk, dialect: dialect, file: name, endsWithDelimiter: endsWithDelimiter)
-          return (header, parsed.originalBytes(ofRecord: 0))
-        }
-      }
-      throw ImportError.emptyInput(path: name)
-    }
-    splitter.nextRecord = 1
-    if case .names(let names) = options.header { return (Header(names), nil) }
-    guard let first = records.first else { throw ImportError.emptyInput(path: name) }
-    return (Header(columnCount: first.count), nil)
   }
 
   /// A digest of everything that decides what a record of this input becomes.
@@ -300,6 +254,10 @@ struct InputPlanner {
     writer.append(opened.encoding.rawValue)
     writer.append(opened.endsWithDelimiter)
     writer.append(opened.hasHeader)
+    // Nothing where none is given, as before there were such options.
+    if options.headerLines > 1 { writer.append("header-lines \(options.headerLines)") }
+    if options.quotes == .lenient { writer.append("quotes lenient") }
+    if options.skipFooter > 0 { writer.append("skip-footer \(options.skipFooter)") }
     for name in opened.header.names { writer.append(name) }
     for null in options.nulls { writer.append(null) }
     writer.append(options.ragged.rawValue)

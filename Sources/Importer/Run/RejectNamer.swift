@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Which files the rejected records of an import's inputs go to, and how much of each belongs to the

@@ -84,7 +84,9 @@ struct Resumption {
     let source = try FileSource.open(file.path)
     source.isCancelled = options.shouldStop
     let decoded = try DecodingSource(detecting: source, given: options.encoding)
-    return RecordSplitter(source: decoded, limits: options.limits, encoding: decoded.encoding)
+    return RecordSplitter(
+      source: decoded.withoutFooter(lines: options.skipFooter), limits: options.limits,
+      encoding: decoded.encoding)
   }
 
   private func compare(_ checkpoint: Checkpoint, _ splitter: RecordSplitter) throws -> Finding {

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The bounded queue between the reader, the parser threads and the writer.

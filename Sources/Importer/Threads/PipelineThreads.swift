@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The reader's and the parsers' threads of an import, or those of an export: started when the

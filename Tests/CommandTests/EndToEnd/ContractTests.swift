@@ -1,3 +1,4 @@
+import Base
 import Engine
 import Foundation
 import Testing
@@ -13,7 +14,8 @@ import Testing
     let file = bench.database
     return [
       ["import", bench.path("in.csv"), "--into", file, "--resume"], ["compact", file],
-      ["info", file], ["check", file], ["export", file], ["query", file],
+      ["sniff", bench.path("in.csv")], ["info", file], ["check", file], ["export", file],
+      ["query", file],
       ["sample", "--rows", "2000"], ["completions", "bash"], ["help"], ["help", "--man"],
       ["help", "import"],
     ]
@@ -28,7 +30,7 @@ import Testing
   @Test func closedPipes() throws {
     let bench = try Workbench()
     for words in try commands(bench) {
-      let line = words.map { ImportReportPrinter.quoted($0) }.joined(separator: " ")
+      let line = words.map { ShellWord.quoted($0) }.joined(separator: " ")
       // The reader is gone before anything is written; and after a line.
       for reader in ["sleep 0.01 | exec 0<&-", "head -n 1 > /dev/null"] {
         let result = try Shelled.run("\(line) | \(reader)")
@@ -46,7 +48,7 @@ import Testing
     @Test func aFullDisk() throws {
       let bench = try Workbench()
       for words in try commands(bench) {
-        let line = words.map { ImportReportPrinter.quoted($0) }.joined(separator: " ")
+        let line = words.map { ShellWord.quoted($0) }.joined(separator: " ")
         let result = try Shelled.run("\(line) > /dev/full")
         // What is committed must not be done again for the sake of its report.
         let isDone = ["import", "compact"].contains(words[0])

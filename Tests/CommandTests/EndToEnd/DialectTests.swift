@@ -30,7 +30,19 @@ import Testing
       (["--skip-lines", "2"], "x,\"y\nz\na,b\n1,2\n", "a,b\n1,2\n"),
       (["--skip-lines", "0", "--ragged", "extend"], "T\na,b\n1,2\n", "T,extra1\na,b\n1,2\n"),
       (["--encoding", "utf-8", "--header", "yes"], "1,é\n2,3\n", "1,é\n2,3\n"),
+      (["--skip-footer", "2"], "a,b\n1,2\n3,4\ntotal\nend\n", "a,b\n1,2\n3,4\n"),
+      (["--skip-footer", "1"], "a,b\r\n1,2\r\nend", "a,b\n1,2\n"),
+      (["--skip-footer", "1"], "a,b\n1,2\n\n", "a,b\n1,2\n"),
+      (["--header-lines", "2"], "a,b,c\nx,,y\n1,2,3\n", "a x,b,c y\n1,2,3\n"),
+      (["--header-lines", "3"], "G,,\na,b,\n,x,\n1,2,3\n", "G a,b x,column3\n1,2,3\n"),
+      (
+        ["--quotes", "lenient"], "a,b\n\"x\"y,2\n\"p\" \"q\",\"r\"\"s\"t\n",
+        "a,b\nxy,2\n\"p \"\"q\"\"\",\"r\"\"st\"\n"
+      ),
       // Found.
+      ([], "Report,,\nName,Qty,Price\nA,1,2.5\n", "Name,Qty,Price\nA,1,2.5\n"),
+      ([], "Land,2000,2001\nFR,1.5,2.5\n", "Land,2000,2001\nFR,1.5,2.5\n"),
+      ([], "mpg\tcyl\nM\t1\t6\nD\t2\t4\nV\t3\t4\n", "column1,mpg,cyl\nM,1,6\nD,2,4\nV,3,4\n"),
       ([], "a, b\n \"x, y\" , \"z\"\n1,\t\"w\"\n", "a,b\n\"x, y\",z\n1,w\n"),
       ([], "a,b\n5\" disk,x \"y\" z\n", "a,b\n\"5\"\" disk\",\"x \"\"y\"\" z\"\n"),
       ([], "a,b,\n1,2,\n3,4,\n", "a,b\n1,2\n3,4\n"), ([], "a,b\n1,2,\n3,4,\n", "a,b\n1,2\n3,4\n"),
@@ -194,6 +206,35 @@ import Testing
         try Workbench(), Array(rows.utf8), ["--header", "p,q", "--ragged", "extend"])
       #expect(named.hasPrefix("p,q\n1,x\n2,x\n"))
     }
+  }
+
+  /// An import that goes on, and one that is complete, leave the same lines out.
+  @Test func footersOfResumedImports() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n1,x\n2,y\n3,z\ntotal,3,\nend\n")
+    let words = [
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--skip-footer",
+      "2",
+      "--batch-size", "1", "--resume", "--quiet",
+    ]
+    try bench.run(words + ["--limit", "1"])
+    for _ in 0..<2 {
+      try bench.run(words)
+      #expect(try bench.export() == "a,b\n1,x\n2,y\n3,z\n")
+    }
+  }
+
+  /// A header of several records stands before the rejects as it does in the input.
+  @Test func rejectsBelowSeveralRowsOfNames() throws {
+    func utf16(_ text: String) -> [UInt8] {
+      [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    }
+    let bench = try Workbench()
+    let (csv, report) = try table(
+      bench, utf16("a,b\nx,é\n1,2\n3\n"), ["--header-lines", "2", "--max-rejects", "1"])
+    #expect(csv == "a x,b é\n1,2\n" && report["rejected"].int == 1)
+    let rejects = try Data(contentsOf: URL(fileURLWithPath: bench.path("in.rejects.csv")))
+    #expect(Array(rejects) == utf16("a,b\nx,é\n3\n"))
   }
 
   @Test func whatIsReported() throws {

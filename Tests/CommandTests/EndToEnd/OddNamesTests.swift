@@ -1,3 +1,4 @@
+import Base
 import Engine
 import Foundation
 import Testing
@@ -12,25 +13,6 @@ import Importer
     let file = try System.open(path, .createNew)
     defer { System.close(file) }
     try Array(text.utf8).withUnsafeBytes { try System.write(file, $0, path: path) }
-  }
-
-  @Test func pathsComeBack() {
-    for bytes: [UInt8] in [
-      [], [0x61], [0xE9], [0xC3, 0xA9], [0xF4, 0x8F, 0xBF, 0xA9], [0xF4, 0x8F, 0xBF],
-      [0xFF, 0x61, 0xFE],
-      [0xED, 0xA0, 0x80], [0xF0, 0x9F, 0x98, 0x80, 0x80], [0xE2, 0x82],
-    ] {
-      let text = PathText.text(bytes)
-      #expect(PathText.bytes(text) == bytes, "\(bytes)")
-      #expect(
-        PathText.hasBytes(text)
-          == (String(validating: bytes, as: UTF8.self) == nil
-            || bytes.count == 4 && bytes[0] == 0xF4))
-    }
-    var random = SystemRandomNumberGenerator()
-    let bytes = (0..<10_000).map { _ in UInt8.random(in: 1...255, using: &random) }
-    #expect(PathText.bytes(PathText.text(bytes)) == bytes, "\(bytes)")
-    #expect(PathText.shown(PathText.text([0x63, 0xE9, 0x2E])) == "c\\xE9.")
   }
 
   @Test func namesThatAreNoText() throws {
@@ -66,7 +48,7 @@ import Importer
       ["import", bench.path("dx.csv"), "--into", bench.database, "--null", PathText.text([0xFF])],
       status: .usage)
     #expect(null.errorText.contains("--null: \"\\xFF\" is not UTF-8"))
-    #expect(ImportReportPrinter.quoted(name + "'") == "$'d\\xE9j\\''")
+    #expect(ShellWord.quoted(name + "'") == "$'d\\xE9j\\''")
   }
 
   /// Two names that look the same are two files.

@@ -1,3 +1,4 @@
+import Base
 import TestSupport
 import Testing
 
@@ -19,7 +20,7 @@ struct ConnectionTests {
     let connection = database.connection()
     let order = Shared<Int>()
     let asked = Shared<Int>()
-    var threads: [Engine.Thread] = []
+    var threads: [Base.Thread] = []
     let problems = Shared<String>()
     try connection.read { _ in
       for who in 0..<12 {

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import TestSupport
 import Testing
@@ -136,7 +137,7 @@ struct ProcessTests {
       [path = path as String, promises = promises as String, round = round as Int] in
       let database = try Database.open(path)
       let log = try System.open(promises, .append)
-      let killer = try Engine.Thread(name: "killer") {
+      let killer = try Base.Thread(name: "killer") {
         System.sleep(milliseconds: UInt32(3 + round * 7))
         Self.die()
       }

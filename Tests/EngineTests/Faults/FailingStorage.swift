@@ -1,3 +1,5 @@
+import Base
+
 @testable import Engine
 
 /// Passes everything on to another storage until an operation of a chosen number, which fails, or

@@ -1,3 +1,5 @@
+import Base
+
 @testable import Engine
 
 /// Runs transactions on a recording storage and notes what each would leave, what was promised when.

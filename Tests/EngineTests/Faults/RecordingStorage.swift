@@ -1,3 +1,5 @@
+import Base
+
 @testable import Engine
 
 /// A storage in memory that remembers every operation in order, so that tests can build what a

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import TestSupport
 import Testing
@@ -174,6 +175,14 @@ struct WaitingTests {
     #expect(try other.check().problems == [])
     try other.close()
     #expect(folder.names() == ["a.sheaf"])
+  }
+
+  @Test("An import's or a compaction's lock on the file leaves others to their transactions")
+  func job() throws {
+    var patience = Patience(seconds: 0)
+    let job = try JobLock(path, creates: true, &patience)
+    try create().close()
+    withExtendedLifetime(job) {}
   }
 
   // MARK: Who may open the lock file

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import TestSupport
 import Testing
@@ -87,7 +88,7 @@ struct WriterTests {
       + (try (1..<handles).map { _ in try Database.open(folder.path("a.sheaf")) })
     let order = Shared<Int>()
     let problems = Shared<String>()
-    var threads: [Engine.Thread] = []
+    var threads: [Base.Thread] = []
     do {
       let holder = try databases[0].beginWrite()
       for who in 0..<8 {

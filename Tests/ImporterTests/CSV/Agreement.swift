@@ -65,10 +65,11 @@ func difference(_ reference: ReferenceParser, _ feed: Feed) throws -> String? {
   for (kind, lines) in [
     (.blankLines, reference.blankLines), (.comments, reference.comments),
     (.strayQuotes, reference.strayQuotes), (.blanksAroundQuotes, reference.blanksAroundQuotes),
+    (.textBehindQuotes, reference.textBehindQuotes),
   ] as [(Tolerances.Kind, [Int])] {
     let found = tolerances[kind]
     if found?.line != lines.min() { return "\(kind): \(String(describing: found)) for \(lines)" }
-    let isCounted = kind == .blankLines || kind == .comments
+    let isCounted = kind == .blankLines || kind == .comments || kind == .textBehindQuotes
     if isCounted, found?.count ?? 0 != lines.count { return "\(kind): \(lines.count)" }
   }
   return nil

@@ -36,6 +36,10 @@ import TestSupport
     "a|||b||c|", "||\n|||\n||||\n", "\"a||b\"||c\n", "a\\||b||c\n", "a||\"b\" ||  \"c\"\n",
     "a§b§\"c§d\"\n",
     "|", "a|", "a||", "é§美\n",
+    // Text behind closing quotes, which lenient dialects keep.
+    "\"a\" b ,c\n", "\"a\"\"b\"c\"d,\"e\"f\n", "\"\"a,\"\"\"\"b\"c\"\"\n", "\"a\\\"b\"\\,c,d\n",
+    "'a' b||'c'd\n",
+    "\"a\" \"b\",\"c\" \n",
   ]
 
   static let dialects: [Dialect] = {
@@ -49,10 +53,17 @@ import TestSupport
       try? Dialect(delimiter: Array("||".utf8), escape: 0x5C, comment: Array("#".utf8)),
       try? Dialect(delimiter: Array("§".utf8)),
       try? Dialect(delimiter: Array(", ".utf8), quote: 0x27),
-      sniffedComment,
+      sniffedComment, lenient(try? Dialect()), lenient(try? Dialect(escape: 0x5C)),
+      lenient(try? Dialect(delimiter: Array("||".utf8), quote: 0x27)),
     ]
     return [.rfc4180] + other.compactMap { $0 }
   }()
+
+  private static func lenient(_ dialect: Dialect?) -> Dialect? {
+    var dialect = dialect
+    dialect?.keepsTextBehindQuotes = true
+    return dialect
+  }
 
   static let sniffedComment: Dialect? = {
     var dialect = try? Dialect(comment: [0x23])
@@ -61,7 +72,7 @@ import TestSupport
   }()
 
   @Test func handPickedCasesInEveryDialectAndPolicy() throws {
-    #expect(Self.dialects.count == 11)
+    #expect(Self.dialects.count == 14)
     for text in Self.cases {
       for dialect in Self.dialects {
         for isBlankRecord in [false, true] {

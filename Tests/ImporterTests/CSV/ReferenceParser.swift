@@ -27,6 +27,7 @@ struct ReferenceParser {
   private(set) var comments: [Int] = []
   private(set) var strayQuotes: [Int] = []
   private(set) var blanksAroundQuotes: [Int] = []
+  private(set) var textBehindQuotes: [Int] = []
   private let dialect: Dialect
   private let delimiter: [UInt8]
   private let comment: [UInt8]?
@@ -215,8 +216,11 @@ struct ReferenceParser {
     let closed = at
     while isAtBlank { at += 1 }
     let text = at
-    _ = readUnquoted(notesQuotes: false)
-    if at > text {
+    let behind = readUnquoted(notesQuotes: false)
+    if at > text, dialect.keepsTextBehindQuotes {
+      textBehindQuotes.append(lines[text].line)
+      field += bytes[closed..<text] + behind
+    } else if at > text {
       if record.problem == nil { record.problem = (.textAfterClosingQuote, text) }
     } else if text > closed {
       blanksAroundQuotes.append(lines[closed].line)

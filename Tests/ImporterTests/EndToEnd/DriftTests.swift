@@ -140,6 +140,19 @@ import Testing
     try text.expectSound()
   }
 
+  @Test("A header that has lost a name does not move values into the columns beside their own")
+  func aLostName() throws {
+    let rows = "x,1,2\ny,3,4\nz,5,6\n"
+    let folder = try folder("a,b,c\n" + rows)
+    #expect(try refusal(folder, "a,b\n" + rows).contains("no column 'column1'"))
+    // A table that has begun so goes on so.
+    let named = try ImportFolder()
+    let first = try named.importCSV("b,c\n" + rows)
+    #expect(first.imported == 3 && first.notes.contains { $0.contains("names of rows") })
+    #expect(try named.importCSV("b,c\n" + rows).imported == 3)
+    #expect(try named.exportText().hasPrefix("column1,b,c\nx,1,2\n"))
+  }
+
   @Test("What does not fit a table without names is refused, not lost")
   func notByPosition() throws {
     let folder = try folder("a1,2,x\n5,6,y\n")

@@ -1,0 +1,396 @@
+// Operating-system calls, wrapped once. Every call that can fail throws a `SystemError` that names
+// the operation and the path. What differs between Linux and macOS lives in the `System` files only.
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// What a file descriptor refers to.
+package struct FileStatus: Sendable {
+  package let size: Int
+  package let device: UInt64
+  package let inode: UInt64
+  package let isRegular: Bool
+  package let isDirectory: Bool
+  /// A symbolic link, where it was asked for itself.
+  package let isLink: Bool
+  /// How many names it has: 0 once it was removed.
+  package let links: Int
+  /// Last modification, in nanoseconds since 1970.
+  package let modified: Int64
+  package let permissions: UInt32
+  package let owner: UInt32
+  package let group: UInt32
+}
+
+/// The operating system.
+///
+/// Thread rule: every function may be called from any thread.
+package enum System {
+  package enum OpenMode: Sendable {
+    case readOnly
+    case readWrite
+    case readWriteCreate
+    /// Fails when the file exists.
+    case createNew
+    /// Creates the file, or empties an existing one.
+    case truncate
+    case append
+  }
+
+  /// Refuses what the system would cut off at a zero byte, and take for another file.
+  package static func checkPath(_ path: String) throws(SystemError) {
+    if path.utf8.contains(0) { throw SystemError(operation: "open", path: path, code: EINVAL) }
+  }
+
+  /// - Parameter followsLinks: false for a file that is written to and that nobody has named: a symbolic link
+  ///   in its place is an error (`SystemError.isLink`), and what it leads to is left alone.
+  package static func open(
+    _ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644, followsLinks: Bool = true
+  ) throws(SystemError) -> Int32 {
+    try checkPath(path)
+    let access: Int32 =
+      switch mode {
+      case .readOnly: O_RDONLY
+      case .readWrite: O_RDWR
+      case .readWriteCreate: O_RDWR | O_CREAT
+      case .createNew: O_RDWR | O_CREAT | O_EXCL
+      case .truncate: O_RDWR | O_CREAT | O_TRUNC
+      case .append: O_WRONLY | O_CREAT | O_APPEND
+      }
+    let flags = followsLinks ? access : access | O_NOFOLLOW
+    let descriptor = call(.open) {
+      #if canImport(Darwin)
+        Darwin.open(native(path), flags | O_CLOEXEC, mode_t(permissions))
+      #else
+        Glibc.open(native(path), flags | O_CLOEXEC, mode_t(permissions))
+      #endif
+    }
+    if descriptor < 0 { throw SystemError(operation: "open", path: path, code: errno) }
+    return descriptor
+  }
+
+  package static func close(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      _ = Darwin.close(descriptor)
+    #else
+      _ = Glibc.close(descriptor)
+    #endif
+  }
+
+  package static func status(_ descriptor: Int32, path: String) throws(SystemError) -> FileStatus {
+    var raw = stat()
+    guard call(.stat, { fstat(descriptor, &raw) }) == 0 else {
+      throw SystemError(operation: "stat", path: path, code: errno)
+    }
+    return FileStatus(raw)
+  }
+
+  /// What a path leads to; nil: nothing is there.
+  package static func statusIfPresent(path: String) throws(SystemError) -> FileStatus? {
+    do {
+      return try status(path: path)
+    } catch {
+      if error.isMissing { return nil }
+      throw error
+    }
+  }
+
+  package static func status(path: String) throws(SystemError) -> FileStatus {
+    var raw = stat()
+    guard call(.stat, { stat(native(path), &raw) }) == 0 else {
+      throw SystemError(operation: "stat", path: path, code: errno)
+    }
+    return FileStatus(raw)
+  }
+
+  /// Reads up to `buffer.count` bytes from the descriptor's position; 0 means the end.
+  package static func read(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, path: String
+  ) throws(SystemError) -> Int {
+    guard let base = buffer.baseAddress, buffer.count > 0 else { return 0 }
+    let count = call(.read, bytes: buffer.count) {
+      #if canImport(Darwin)
+        Darwin.read(descriptor, base, $0)
+      #else
+        Glibc.read(descriptor, base, $0)
+      #endif
+    }
+    if count < 0 { throw SystemError(operation: "read", path: path, code: errno) }
+    return count
+  }
+
+  /// Waits until reading would not wait any more, for at most about `milliseconds`; false when it
+  /// still would, or a signal came.
+  package static func waitForInput(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    let found = call(.poll) { poll(&request, 1, milliseconds) }
+    // Any other error is left for `read` to report.
+    return found > 0 || (found < 0 && errno != EINTR)
+  }
+
+  /// Reads exactly `buffer.count` bytes at `offset`, or fewer at the end of the file.
+  package static func read(
+    _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer, path: String
+  ) throws(SystemError) -> Int {
+    var done = 0
+    while done < buffer.count, let base = buffer.baseAddress {
+      let count = call(.read, bytes: buffer.count - done) {
+        pread(descriptor, base + done, $0, off_t(offset + done))
+      }
+      if count == 0 { break }
+      if count < 0 { throw SystemError(operation: "read", path: path, code: errno) }
+      done += count
+    }
+    return done
+  }
+
+  /// Moves the descriptor's position to `offset` bytes from the start; fails for pipes.
+  package static func seek(_ descriptor: Int32, to offset: Int, path: String)
+    throws(SystemError)
+  {
+    if call(.seek, { lseek(descriptor, off_t(offset), SEEK_SET) }) < 0 {
+      throw SystemError(operation: "seek", path: path, code: errno)
+    }
+  }
+
+  /// Tells the system that the file will be read once, from the front; a mere hint.
+  package static func adviseSequential(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      _ = fcntl(descriptor, F_RDAHEAD, 1)
+    #else
+      _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
+    #endif
+  }
+
+  /// Writes all of `buffer` at `offset`.
+  package static func write(
+    _ descriptor: Int32, at offset: Int, _ buffer: UnsafeRawBufferPointer, path: String
+  ) throws(SystemError) {
+    var done = 0
+    while done < buffer.count, let base = buffer.baseAddress {
+      let count = call(.write, bytes: buffer.count - done) {
+        pwrite(descriptor, base + done, $0, off_t(offset + done))
+      }
+      if count < 0 { throw SystemError(operation: "write", path: path, code: errno) }
+      if count == 0 { throw SystemError(operation: "write", path: path, code: ENOSPC) }
+      done += count
+    }
+  }
+
+  /// Writes all of `buffer` at the descriptor's position.
+  package static func write(
+    _ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, path: String
+  ) throws(SystemError) {
+    var done = 0
+    while done < buffer.count, let base = buffer.baseAddress {
+      let count = call(.write, bytes: buffer.count - done) {
+        #if canImport(Darwin)
+          Darwin.write(descriptor, base + done, $0)
+        #else
+          Glibc.write(descriptor, base + done, $0)
+        #endif
+      }
+      if count < 0 { throw SystemError(operation: "write", path: path, code: errno) }
+      done += count
+    }
+  }
+
+  /// Makes everything written to the file so far, and its length, survive a power cut.
+  package static func flush(_ descriptor: Int32, path: String) throws(SystemError) {
+    let failed =
+      call(.flush) {
+        #if canImport(Darwin)
+          // fsync on macOS does not reach the disk's own cache; F_FULLFSYNC does.
+          fcntl(descriptor, F_FULLFSYNC)
+        #else
+          fdatasync(descriptor)
+        #endif
+      } != 0
+    if failed { throw SystemError(operation: "flush", path: path, code: errno) }
+  }
+
+  /// Makes the names in a folder (a creation, a rename) survive a power cut.
+  ///
+  /// A folder that may be written and not read cannot be flushed by itself; then everything is.
+  package static func flushDirectory(of path: String) throws(SystemError) {
+    let folder = directory(of: path)
+    let descriptor: Int32
+    do {
+      descriptor = try open(folder, .readOnly)
+    } catch {
+      if !error.isReadOnly { throw error }
+      sync()
+      return
+    }
+    defer { close(descriptor) }
+    if call(.flush, { fsync(descriptor) }) != 0 && errno != EINVAL {
+      throw SystemError(operation: "flush folder", path: folder, code: errno)
+    }
+  }
+
+  package static func resize(_ descriptor: Int32, to length: Int, path: String)
+    throws(SystemError)
+  {
+    if call(.resize, { ftruncate(descriptor, off_t(length)) }) != 0 {
+      throw SystemError(operation: "resize", path: path, code: errno)
+    }
+  }
+
+  package static func rename(_ from: String, to: String) throws(SystemError) {
+    let failed =
+      call(.rename) {
+        #if canImport(Darwin)
+          Darwin.rename(native(from), native(to))
+        #else
+          Glibc.rename(native(from), native(to))
+        #endif
+      } != 0
+    if failed { throw SystemError(operation: "rename", path: from, code: errno) }
+  }
+
+  /// Removes a file; a file that is not there is no error.
+  package static func remove(_ path: String) throws(SystemError) {
+    if call(.remove, { unlink(native(path)) }) != 0 && errno != ENOENT {
+      throw SystemError(operation: "remove", path: path, code: errno)
+    }
+  }
+
+  /// A shared mapping of a descriptor's first `length` bytes; nil when the system has no room.
+  ///
+  /// The mapping may be longer than the file: the bytes beyond its end must not be touched until
+  /// the file has grown over them.
+  package static func map(_ descriptor: Int32, length: Int, writable: Bool)
+    -> UnsafeMutableRawPointer?
+  {
+    if failure(of: .map) != nil { return nil }
+    #if canImport(Darwin)
+      let flags = MAP_SHARED
+    #else
+      let flags = MAP_SHARED | MAP_NORESERVE
+    #endif
+    let protection = writable ? PROT_READ | PROT_WRITE : PROT_READ
+    let address = mmap(nil, length, protection, flags, descriptor, 0)
+    return address == MAP_FAILED ? nil : address
+  }
+
+  /// Drops a file mapping's pages from memory until they are read again.
+  ///
+  /// - Precondition: the bytes belong to a read-only shared mapping of a file.
+  package static func forgetMapped(_ bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress else { return }
+    let pageSize = max(1, Int(sysconf(Int32(_SC_PAGESIZE))))
+    // Whole pages around the bytes: those that others look at come back when they are read.
+    let start = UInt(bitPattern: base) / UInt(pageSize) * UInt(pageSize)
+    let length = Int(UInt(bitPattern: base) - start) + bytes.count
+    if let address = UnsafeMutableRawPointer(bitPattern: start) {
+      madvise(address, length, MADV_DONTNEED)
+    }
+  }
+
+  /// Zeroed private memory that takes room only where it is touched; nil when there is none.
+  package static func reserve(length: Int) -> UnsafeMutableRawPointer? {
+    if failure(of: .map) != nil { return nil }
+    #if canImport(Darwin)
+      let flags = MAP_PRIVATE | MAP_ANON
+    #else
+      let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    #endif
+    let address = mmap(nil, length, PROT_READ | PROT_WRITE, flags, -1, 0)
+    return address == MAP_FAILED ? nil : address
+  }
+
+  package static func unmap(_ address: UnsafeMutableRawPointer, length: Int) {
+    munmap(address, length)
+  }
+
+  // MARK: The machine and the process
+
+  package static var processIdentifier: Int32 { getpid() }
+
+  /// The user whose rights the process has; 0: root.
+  package static var userIdentifier: UInt32 { UInt32(geteuid()) }
+
+  package static func processIsAlive(_ identifier: Int32) -> Bool {
+    kill(identifier, 0) == 0 || errno == EPERM
+  }
+
+  package static var processorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
+  /// Nanoseconds of a clock that never goes backwards.
+  package static var monotonicNanoseconds: UInt64 {
+    #if DEBUG
+      if let scheduler = Scheduling.scheduler { return scheduler.nanoseconds }
+    #endif
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  /// Nanoseconds that processors have spent on this process: the same however busy the machine is.
+  package static var processorNanoseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  /// Nanoseconds that processors have spent on the calling thread. A call of the kernel's, of about
+  /// half a microsecond.
+  package static var threadNanoseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  package static func sleep(milliseconds: UInt32) { sleep(microseconds: milliseconds &* 1000) }
+
+  package static func sleep(microseconds: UInt32) {
+    #if DEBUG
+      if let scheduler = Scheduling.scheduler {
+        return scheduler.pause(milliseconds: max(1, Int(microseconds) / 1000))
+      }
+    #endif
+    usleep(microseconds)
+  }
+
+  /// Bytes an unprivileged user may still write on the file system that holds `path`.
+  package static func freeSpace(at path: String) throws(SystemError) -> Int {
+    var raw = statvfs()
+    guard call(.space, { statvfs(native(path), &raw) }) == 0 else {
+      throw SystemError(operation: "statvfs", path: path, code: errno)
+    }
+    let (bytes, overflow) = Int(clamping: raw.f_bavail).multipliedReportingOverflow(
+      by: Int(clamping: raw.f_frsize))
+    return overflow ? Int.max : bytes
+  }
+
+  package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+  package static func environment(_ name: String) -> String? {
+    guard let value = getenv(name) else { return nil }
+    return String(cString: value)
+  }
+}
+
+extension FileStatus {
+  init(_ raw: stat) {
+    size = Int(raw.st_size)
+    device = UInt64(truncatingIfNeeded: raw.st_dev)
+    inode = UInt64(truncatingIfNeeded: raw.st_ino)
+    isRegular = raw.st_mode & S_IFMT == S_IFREG
+    isDirectory = raw.st_mode & S_IFMT == S_IFDIR
+    isLink = raw.st_mode & S_IFMT == S_IFLNK
+    links = Int(raw.st_nlink)
+    #if canImport(Darwin)
+      modified =
+        Int64(raw.st_mtimespec.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtimespec.tv_nsec)
+    #else
+      modified = Int64(raw.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtim.tv_nsec)
+    #endif
+    permissions = UInt32(raw.st_mode) & 0o7777
+    owner = UInt32(raw.st_uid)
+    group = UInt32(raw.st_gid)
+  }
+}

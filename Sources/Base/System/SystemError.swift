@@ -1,0 +1,82 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A failed operating-system call.
+///
+/// - `operation`: the call, as a verb a person understands (`write`, `open`).
+/// - `path`: the file it was about, or an empty string.
+/// - `code`: the system's error number (`errno`).
+///
+/// Thread rule: a plain value, `Sendable`.
+public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The call, as a verb a person understands.
+  public let operation: String
+  /// The file it was about, or an empty string.
+  public let path: String
+  /// The system's error number (`errno`).
+  public let code: Int32
+
+  /// - Parameters:
+  ///   - operation: the call, as a verb a person understands.
+  ///   - path: the file it was about, or an empty string.
+  ///   - code: the system's error number (`errno`).
+  public init(operation: String, path: String, code: Int32) {
+    self.operation = operation
+    self.path = path
+    self.code = code
+  }
+
+  /// The system's own words for the error number.
+  public var reason: String {
+    guard let text = strerror(code) else { return "error \(code)" }
+    return String(cString: text)
+  }
+
+  /// Path, operation and reason, in one line for people.
+  public var description: String {
+    let reason =
+      isLink
+      ? "it is a symbolic link, which is not followed here; name the file itself" : reason
+    return path.isEmpty ? "\(operation): \(reason)" : "\(path): \(operation): \(reason)"
+  }
+
+  /// True when the disk, the quota or the file-size limit is exhausted.
+  public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+  /// True when what was to be replaced is a place where something is mounted.
+  package var isMountPoint: Bool { code == EBUSY && operation == "rename" }
+  /// True when a file or a folder on the way to it does not exist.
+  public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+  /// True when the file or its folder may not be written by this user, or not at all.
+  public var isReadOnly: Bool { code == EACCES || code == EPERM || code == EROFS }
+  /// True when a symbolic link is where a file was to be opened for writing, or links lead in a circle.
+  package var isLink: Bool { code == ELOOP }
+  /// The error of opening a folder as if it were a file.
+  package static func isADirectory(_ path: String) -> SystemError {
+    SystemError(operation: "open", path: path, code: EISDIR)
+  }
+  /// The error of there being no memory or address space for an operation.
+  package static func noMemory(_ operation: String, _ path: String) -> SystemError {
+    SystemError(operation: operation, path: path, code: ENOMEM)
+  }
+  /// True when a folder is where a file was expected.
+  package var isDirectory: Bool { code == EISDIR }
+  /// True when something of that name is there already.
+  package var isExisting: Bool { code == EEXIST }
+  /// True when the reader of a pipe has gone away.
+  public var isClosedPipe: Bool { code == EPIPE }
+  /// The error of opening something else as if it were a file.
+  static func isNoRegularFile(_ path: String) -> SystemError {
+    SystemError(operation: "open", path: path, code: ESPIPE)
+  }
+  /// The error of creating what is there already.
+  package static func isExisting(_ path: String) -> SystemError {
+    SystemError(operation: "open", path: path, code: EEXIST)
+  }
+  /// True when it is a symbolic link, a folder, a pipe or a device.
+  package var isNoRegularFile: Bool {
+    [ESPIPE, ELOOP, ENXIO, EISDIR, EMLINK].contains(code)
+  }
+}

@@ -1,0 +1,75 @@
+import Base
+
+/// Remembers which bytes of a file were found to fit their checksums, so that they are hashed once
+/// and not at every use.
+///
+/// A table of atomic words, 2 MB of addresses that use memory as they are needed. What falls out of it
+/// is hashed again; nothing is ever taken to be verified that was not, but for a collision of 48 bits.
+///
+/// Thread rule: any thread; readers share what they know without a lock.
+package final class VerifiedTable: @unchecked Sendable {
+  // @unchecked: the table is reached through atomics only.
+  private let table: UnsafeMutableRawPointer
+
+  private static let entryCount = 1 << 18
+
+  /// - Parameter path: named in errors.
+  package init(path: String) throws(SystemError) {
+    guard let table = System.reserve(length: Self.entryCount * 8) else {
+      throw SystemError.noMemory("reserve memory", path)
+    }
+    self.table = table
+  }
+
+  deinit { System.unmap(table, length: Self.entryCount * 8) }
+
+  /// The parts of a block, whose reference has this offset and checksum.
+  package func parts(offset: Int, checksum: UInt64) -> VerifiedParts {
+    VerifiedParts(table: self, offset: offset, checksum: checksum)
+  }
+
+  /// The word for a block, and what its upper 48 bits are when it is that block's.
+  fileprivate func entry(_ identity: UInt64) -> (word: AtomicWord, tag: UInt64) {
+    let mixed = identity &* 0xD6E8_FEB8_6659_FD93
+    let index = Int(truncatingIfNeeded: mixed >> 46)
+    return (AtomicWord(table + index * 8), (identity ^ mixed >> 32) & ~0xFFFF)
+  }
+}
+
+/// Which parts of one block were verified: 0 is what the reference's own checksum covers, the others
+/// are for whoever cuts the block up. Sixteen parts share a word.
+///
+/// A block's place and checksum identify it: a page that is used again carries other checksums.
+///
+/// Thread rule: any thread.
+package struct VerifiedParts: Sendable {
+  private let table: VerifiedTable
+  private let identity: UInt64
+
+  fileprivate init(table: VerifiedTable, offset: Int, checksum: UInt64) {
+    self.table = table
+    identity = checksum ^ (UInt64(truncatingIfNeeded: offset) &* 0x9E37_79B9_7F4A_7C15)
+  }
+
+  @inline(__always)
+  private func entry(_ part: Int) -> (word: AtomicWord, tag: UInt64, bit: UInt64) {
+    let group = UInt64(truncatingIfNeeded: part >> 4) &* 0xA24B_AED4_963E_E407
+    let (word, tag) = table.entry(identity ^ group)
+    return (word, tag, 1 << UInt64(truncatingIfNeeded: part & 15))
+  }
+
+  /// True when the part was inserted before, and has not been forgotten.
+  package func contains(_ part: Int) -> Bool {
+    let (word, tag, bit) = entry(part)
+    let value = word.load()
+    return value & ~0xFFFF == tag && value & bit != 0
+  }
+
+  /// To be called after the part's bytes were found to have their checksum.
+  package func insert(_ part: Int) {
+    let (word, tag, bit) = entry(part)
+    let value = word.load()
+    // A bit that another thread sets meanwhile may be lost, and its part is hashed once more.
+    word.store((value & ~0xFFFF == tag ? value : tag) | bit)
+  }
+}

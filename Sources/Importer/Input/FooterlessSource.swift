@@ -1,0 +1,117 @@
+/// An input without its last lines.
+///
+/// Bytes are held back until it is known that so many lines follow them, so that pipes will do.
+///
+/// Thread rule: see `ByteSource`.
+final class FooterlessSource: ByteSource, @unchecked Sendable {
+  // @unchecked: touched by the one thread that reads; see `ByteSource`.
+
+  /// The lines that are held back may have so many bytes.
+  static let maximumBytes = 64 << 20
+
+  private let source: any ByteSource
+  private let lines: Int
+  /// What is read at once.
+  private var buffer = [UInt8](repeating: 0, count: 1 << 18)
+  /// What was read and not given away: `place...` of it.
+  private var held: [UInt8] = []
+  private var place = 0
+  private var atEnd = false
+  /// Bytes before this place of `held` may be given away.
+  private var releasable = 0
+  /// How many bytes are held when they are looked at next: twice as many as were left, so that long footers
+  /// are not gone over for each read of a pipe.
+  private var nextLook = 0
+
+  var name: String { source.name }
+  var identity: InputIdentity? { source.identity }
+  var change: String? { source.change }
+  var isCancelled: @Sendable () -> Bool {
+    get { source.isCancelled }
+    set { source.isCancelled = newValue }
+  }
+
+  /// - Parameter lines: how many to leave out at the end, at least 1.
+  init(_ source: any ByteSource, lines: Int) {
+    self.source = source
+    self.lines = lines
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {
+    while place == releasable, !atEnd { try readOn() }
+    let count = min(buffer.count, releasable - place)
+    guard count > 0 else { return 0 }
+    buffer.copyBytes(from: held[place..<place + count])
+    place += count
+    return count
+  }
+
+  private func readOn() throws(ImportError) {
+    held.removeFirst(place)
+    releasable -= place
+    place = 0
+    guard held.count < Self.maximumBytes else {
+      throw .invalidOption(
+        "the last \(lines) lines of \(name) have more than \(Self.maximumBytes >> 20) MiB: --skip-footer is "
+          + "for a few short ones")
+    }
+    var failure: ImportError?
+    var count = 0
+    buffer.withUnsafeMutableBytes { bytes in
+      do throws(ImportError) {
+        count = try source.read(into: bytes)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    held += buffer[..<count]
+    atEnd = count == 0
+    guard atEnd || held.count >= nextLook else { return }
+    releasable = footerStart()
+    nextLook = 2 * (held.count - releasable)
+  }
+
+  /// Where the last lines begin among those that are held.
+  private func footerStart() -> Int {
+    // What comes may be a line of its own, and a line feed the second half of a line end.
+    var left = atEnd ? lines : lines + 1
+    var index = held.count
+    if atEnd, index > 0 { index -= lineEndLength(before: index) }
+    while index > 0 {
+      let length = lineEndLength(before: index)
+      if length > 0 {
+        left -= 1
+        if left == 0 { return index }
+        index -= length
+      } else {
+        index -= 1
+      }
+    }
+    return 0
+  }
+
+  private func lineEndLength(before index: Int) -> Int {
+    switch held[index - 1] {
+    case 0x0D: 1
+    case 0x0A: index > 1 && held[index - 2] == 0x0D ? 2 : 1
+    default: 0
+    }
+  }
+
+  func seek(to offset: Int) throws(ImportError) {
+    try source.seek(to: offset)
+    held = []
+    place = 0
+    releasable = 0
+    nextLook = 0
+    atEnd = false
+  }
+}
+
+extension ByteSource {
+  /// The same input without its last lines.
+  func withoutFooter(lines: Int) -> any ByteSource {
+    lines > 0 ? FooterlessSource(self, lines: lines) : self
+  }
+}

@@ -1,0 +1,178 @@
+import Engine
+
+/// Where the table of an input begins and ends, and what its columns are called.
+extension InputPlanner {
+  /// Takes the lines at the front away that are comments, but could be records by their fields.
+  func skipComments(_ splitter: RecordSplitter, _ lines: Int, _ notes: inout [String]) throws -> Int
+  {
+    guard lines > 0, options.skipLines == nil else { return 0 }
+    notes.append(
+      "\(lines) line\(lines == 1 ? "" : "s") before the header left out, comments that begin with '#'; "
+        + "--comment none keeps them")
+    try splitter.skipLines(lines)
+    return lines
+  }
+
+  /// Takes the lines before the header away, where it is certain that they are none of the table.
+  func skipPreamble(
+    _ splitter: RecordSplitter, _ sample: Sample, _ dialect: Dialect, _ notes: inout [String]
+  ) throws -> Int {
+    // Short records, where they are wanted, look the same.
+    guard options.skipLines == nil, options.ragged == .reject, options.headerLines == 1 else {
+      return 0
+    }
+    if case .names = options.header { return 0 }
+    guard let chunk = try firstChunk(sample, dialect) else { return 0 }
+    var records = try Header.sampled(
+      chunk, dialect: dialect, file: name, limit: HeaderSniffer.sampleRecords, needsFirst: false)
+    let hasMalformed = records.count < min(chunk.recordCount, HeaderSniffer.sampleRecords)
+    if chunk.isLast, !sample.isWhole, records.count > 1 { records.removeLast() }
+    switch Preamble.find(
+      records.map(\.fields), lines: records.map(\.line), needsHeader: options.header != .absent)
+    {
+    case .none: return 0
+    case .certain(let lines) where !hasMalformed:
+      let text = records[0].fields[0] ?? ""
+      notes.append(
+        "\(lines) line\(lines == 1 ? "" : "s") before the header left out, beginning with "
+          + "'\(text.prefix(60))'; --skip-lines 0 keeps them")
+      try splitter.skipLines(lines)
+      return lines
+    case .certain(let lines), .possible(let lines):
+      if records[0].fields.count == 1, lines <= Preamble.maximumLines {
+        notes.append(
+          "the first \(lines == 1 ? "line has" : "\(lines) lines have") one field, what follows has "
+            + "more; if \(lines == 1 ? "it is" : "they are") not part of the table, use --skip-lines "
+            + "\(lines)")
+      }
+      return 0
+    }
+  }
+
+  /// What the columns are called, and how the header says so.
+  struct FoundHeader {
+    let header: Header
+    /// Whether records end with a delimiter behind their last field.
+    let endsWithDelimiter: Bool
+    /// Whether it has no name for the first column.
+    var isWithoutFirstName = false
+    /// The bytes of the records with the names; nil where none has them.
+    let line: [UInt8]?
+  }
+
+  /// Whether every record has an empty field behind the last column: one without a name, or one that
+  /// the header does not have.
+  private func endsWithDelimiter(_ records: [[String?]], hasHeader: Bool) -> Bool {
+    let columns: Int
+    // As many as tell; one that differs behind them is rejected.
+    var rows = records.prefix(100)
+    if case .names(let names) = options.header {
+      columns = names.count
+    } else {
+      guard hasHeader, let first = rows.popFirst(), let last = first.last else { return false }
+      columns = last == nil ? first.count - 1 : first.count
+    }
+    guard columns > 0, !rows.isEmpty else { return false }
+    return rows.allSatisfy { row in
+      guard row.count == columns + 1, let last = row.last else { return false }
+      return last == nil
+    }
+  }
+
+  /// Takes the header from the input, where there is one.
+  func readHeader(
+    _ splitter: RecordSplitter, _ hasHeader: Bool, _ records: [[String?]], _ dialect: Dialect,
+    _ notes: inout [String]
+  ) throws -> FoundHeader {
+    let lines = options.headerLines
+    let below = Array(records.dropFirst(hasHeader ? lines - 1 : 0))
+    let ends = endsWithDelimiter(below, hasHeader: hasHeader)
+    guard hasHeader else {
+      splitter.nextRecord = 1
+      if case .names(let names) = options.header {
+        return FoundHeader(header: Header(names), endsWithDelimiter: ends, line: nil)
+      }
+      guard let first = records.first else { throw ImportError.emptyInput(path: name) }
+      return FoundHeader(
+        header: Header(columnCount: first.count), endsWithDelimiter: ends, line: nil)
+    }
+    var rows: [[String?]] = []
+    var line: [UInt8] = []
+    // Comments and blank lines before it may fill a chunk.
+    while rows.count < lines, let chunk = try splitter.next(recordLimit: 1) {
+      guard chunk.recordCount > 0 else { continue }
+      if chunk.isUnfinished, options.requiresFinalNewline {
+        throw ImportError.unfinished(
+          position: SourcePosition(
+            file: name, line: chunk.firstLine, column: 1, byteOffset: chunk.byteOffset))
+      }
+      let parsed = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend).parse(chunk)
+      defer { parsed.release() }
+      rows += try Header.records(chunk, dialect: dialect, file: name, limit: 1)
+      if !line.isEmpty { line += Transcoder.input([0x0A], splitter.encoding) }
+      line += parsed.originalBytes(ofRecord: 0)
+    }
+    guard !rows.isEmpty else { throw ImportError.emptyInput(path: name) }
+    let form = options.ragged == .reject && !ends ? HeaderForm.find(below) : .whole
+    if let note = form.note { notes.append(note) }
+    if lines == 1 {
+      let count = HeaderRows.count(records)
+      if count > 1 {
+        notes.append(
+          "the first \(count) records may be the header together: use --header-lines \(count) if they are"
+        )
+      }
+    }
+    // Names are numbered from the first record that has none.
+    splitter.nextRecord = 1
+    return FoundHeader(
+      header: Header(rows: rows.map { form.names($0) }, endsWithDelimiter: ends),
+      endsWithDelimiter: ends, isWithoutFirstName: form == .withoutFirst, line: line)
+  }
+
+  /// What a person should know where no delimiter was found.
+  func notesOfOneColumn(_ records: [[String?]]) -> [String] {
+    guard let fields = AlignedBlanks.fields(records) else { return [] }
+    return [
+      "each line seems to have \(fields) fields with runs of blanks between them, and is read as one: send "
+        + "it through sed -E 's/^ +| +$//g; s/ +/ /g' first, and give --delimiter ' '"
+    ]
+  }
+
+  /// Says which lines at the end of a file may be none of the table's.
+  func noteFooter(
+    _ source: any ByteSource, _ decoded: DecodingSource, _ dialect: Dialect, width: Int,
+    _ notes: inout [String]
+  ) {
+    // Short records, where they are wanted, look the same.
+    guard options.skipFooter == 0, options.ragged == .reject,
+      options.limit == nil || options.isSniffing,
+      decoded.encoding == .utf8, width > 1,
+      let input = source.positioned, let size = source.size
+    else { return }
+    let start = max(0, size - TableEnd.sampleBytes)
+    var bytes = [UInt8](repeating: 0, count: size - start)
+    let count = bytes.withUnsafeMutableBytes { input.readAhead(into: $0, at: start) }
+    guard count == bytes.count else { return }
+    if start > 0 {
+      guard let end = bytes.firstIndex(of: 0x0A) else { return }
+      bytes.removeFirst(end + 1)
+    }
+    let parts = RecordSplitter(
+      source: MemorySource(bytes), dialect: dialect, limits: options.limits)
+    guard let chunk = try? parts.next(recordLimit: .max), chunk.isLast,
+      let records = try? Header.sampled(
+        chunk, dialect: dialect, file: name, limit: .max, needsFirst: false),
+      records.count == chunk.recordCount
+    else { return }
+    let footer = TableEnd.footer(records.map(\.fields), width: width)
+    guard footer > 0 else { return }
+    let first = records[records.count - footer]
+    let last = chunk.firstLine + chunk.lineBreaks - (chunk.isUnfinished ? 0 : 1)
+    let lines = max(1, last - first.line + 1)
+    notes.append(
+      "the last \(lines == 1 ? "line seems" : "\(lines) lines seem") not to be the table's: "
+        + "'\((first.fields.compactMap(\.self).first ?? "").prefix(60))'; --skip-footer \(lines) leaves "
+        + "\(lines == 1 ? "it" : "them") out")
+  }
+}

@@ -1,0 +1,302 @@
+import Engine
+
+/// Finds the dialect of an input from a sample of its beginning, as far as it was not given.
+///
+/// Records are parsed with each delimiter that may be meant, and the one that explains them best wins: as
+/// `DialectTrial.score` says, then the one that gives more fields, then in the order named here. Where none
+/// gives two fields, it is the comma: then the input has one column.
+///
+/// Quotes and escapes other than `"` written twice are tried where the sample has any, and taken only
+/// where they explain more. Nothing that is found makes records disappear: what does not fit the
+/// dialect is rejected later, with its reason.
+package struct DialectSniffer {
+  /// Bytes of an input that are looked at.
+  package static let sampleBytes = 1 << 16
+  private static let usual: [[UInt8]] = [[0x2C], [0x09], [0x3B], [0x7C]]
+  /// Tried where the usual ones do not explain every record: `||`, `;;`, `::`, `§`, `¦`, `^`, `~`, and
+  /// the control characters that some systems separate fields with.
+  private static let unusual: [[UInt8]] = [
+    [0x7C, 0x7C], [0x3B, 0x3B], [0x3A, 0x3A], [0xC2, 0xA7], [0xC2, 0xA6], [0x5E], [0x7E], [0x1F],
+    [0x01],
+  ]
+  /// Tried where neither do: blanks, `#`, and a comma with a blank where commas are decimal.
+  private static let rare: [[UInt8]] = [[0x20], [0x2C, 0x20], [0x23]]
+
+  /// What the user said; nil is to be found. Quote and escape `.some(nil)` and an empty comment are
+  /// none.
+  package struct Given: Sendable {
+    package var delimiter: [UInt8]?
+    package var quote: UInt8??
+    package var escape: UInt8??
+    package var comment: [UInt8]?
+
+    package init(
+      delimiter: [UInt8]? = nil, quote: UInt8?? = nil, escape: UInt8?? = nil,
+      comment: [UInt8]? = nil
+    ) {
+      self.delimiter = delimiter
+      self.quote = quote
+      self.escape = escape
+      self.comment = comment
+    }
+  }
+
+  private let sample: [UInt8]
+  private let isWhole: Bool
+  private let given: Given
+  /// What was tried so far, in that order.
+  private(set) var trials: [DialectTrial] = []
+  /// Lines at the front that are comments though one of them has as many fields as a record.
+  private(set) var leadingComments = 0
+
+  /// - Parameters:
+  ///   - sample: the input's first bytes, as UTF-8 without a byte-order mark.
+  ///   - isWhole: whether there are no more; otherwise the last record is taken for incomplete.
+  package init(_ sample: [UInt8], isWhole: Bool, given: Given = Given()) {
+    self.sample = sample
+    self.isWhole = isWhole
+    self.given = given
+  }
+
+  /// The dialect. A comment in it that was not given has `possibleRecordFields` set.
+  ///
+  /// - Throws: `ImportError.invalidDialect` when what was given cannot be.
+  package func dialect() throws(ImportError) -> Dialect {
+    var copy = self
+    return try copy.find()
+  }
+
+  /// The same, keeping what was tried.
+  mutating func find() throws(ImportError) -> Dialect {
+    let quote = given.quote ?? 0x22
+    // Whatever is found, what was given must make sense.
+    _ = try Dialect(
+      delimiter: given.delimiter ?? (quote == 0x2C ? [0x09] : [0x2C]), quote: quote,
+      escape: given.escape, comment: given.comment)
+    let leading = given.comment == nil ? leadingHashLines : []
+    let hasHashes = !leading.isEmpty
+    let comment: [UInt8]? = given.comment ?? (hasHashes ? [0x23] : nil)
+    var best = bestTrial(quote: quote, escape: given.escape, comment: comment)
+    if given.quote == nil {
+      for other in [UInt8(0x27), 0x60] where mayFrame(other) {
+        best = better(best, bestTrial(quote: other, escape: given.escape, comment: comment))
+      }
+    }
+    let ownQuote = best?.dialect.quote ?? quote
+    if given.escape == nil, sample.contains(0x5C), ownQuote != 0x5C,
+      hasEscapes(of: [ownQuote, best?.dialect.delimiter.first].compactMap(\.self)),
+      let other = bestTrial(quote: ownQuote, escape: 0x5C, comment: comment),
+      best.map({ explainsLess($0, than: other) }) ?? true
+    {
+      best = other
+    }
+    guard let best else {
+      return try Dialect(
+        delimiter: given.delimiter ?? (ownQuote == 0x2C ? [0x09] : [0x2C]), quote: ownQuote,
+        escape: given.escape, comment: given.comment)
+    }
+    if !hasHashes { return best.dialect }
+    if best.width > 1, !isHeader(leading, over: best) {
+      var dialect = best.dialect
+      dialect.possibleRecordFields = best.width
+      if widths(leading, dialect.delimiter).contains(best.width) {
+        leadingComments = leadingLines(leading)
+      }
+      return dialect
+    }
+    return try Dialect(
+      delimiter: best.dialect.delimiter.bytes, quote: best.dialect.quote,
+      escape: .some(best.dialect.escape))
+  }
+
+  /// The number of lines up to the last of these.
+  private func leadingLines(_ lines: [ArraySlice<UInt8>]) -> Int {
+    guard let last = lines.last else { return 0 }
+    var count = 1
+    var previous: UInt8 = 0
+    for byte in sample[..<last.startIndex] {
+      if byte == 0x0D || (byte == 0x0A && previous != 0x0D) { count += 1 }
+      previous = byte
+    }
+    return count
+  }
+
+  // MARK: Trials
+
+  private mutating func bestTrial(quote: UInt8?, escape: UInt8??, comment: [UInt8]?)
+    -> DialectTrial?
+  {
+    func best(of delimiters: [[UInt8]]) -> DialectTrial? {
+      let dialects = delimiters.compactMap {
+        try? Dialect(delimiter: $0, quote: quote, escape: escape, comment: comment)
+      }
+      return self.best(of: dialects)
+    }
+    if let delimiter = given.delimiter { return best(of: [delimiter]) }
+    let usual = best(of: Self.usual.filter { sample.contains($0[0]) })
+    if let usual, usual.agreeing == 1 { return usual }
+    if let unusual = best(of: Self.unusual.filter(sample.holds)), unusual.agreeing == 1 {
+      return unusual
+    }
+    if let rare = best(of: Self.rare.filter(sample.holds)), isConvincing(rare) { return rare }
+    return usual
+  }
+
+  private mutating func best(of dialects: [Dialect]) -> DialectTrial? {
+    var best: DialectTrial?
+    for dialect in dialects {
+      guard
+        let trial = try? DialectTrial(sample, isWhole: isWhole, dialect: dialect, rivals: rivals)
+      else { continue }
+      trials.append(trial)
+      guard trial.width > 1 || given.delimiter != nil else { continue }
+      if let best, (best.score, best.width) >= (trial.score, trial.width) { continue }
+      best = trial
+    }
+    return best
+  }
+
+  private var rivals: [UInt8] { Self.usual.map { $0[0] } }
+
+  /// Whether blanks or the like separate fields: texts have them too.
+  private func isConvincing(_ trial: DialectTrial) -> Bool {
+    guard trial.explainsAll, trial.records >= 5 else { return false }
+    return trial.width > 2
+      ? trial.typedColumns * 3 >= trial.width : trial.typedColumns * 2 >= trial.width
+  }
+
+  /// Whether records are better formed in another dialect, of the same quote with another escape.
+  private func explainsLess(_ one: DialectTrial, than other: DialectTrial) -> Bool {
+    if one.malformed != other.malformed { return one.malformed > other.malformed }
+    if one.agreeing != other.agreeing { return one.agreeing < other.agreeing }
+    return one.hasStrayQuotes && !other.hasStrayQuotes
+  }
+
+  /// Whether a line with `#` is the table's header: the last one, directly above the first record, or the
+  /// first of all, with as many names as that has fields, and where that is no header itself.
+  private func isHeader(_ lines: [ArraySlice<UInt8>], over trial: DialectTrial) -> Bool {
+    let delimiter = trial.dialect.delimiter
+    guard let first = lines.first, let last = lines.last,
+      let width = widths([last], delimiter).first
+    else { return false }
+    let below = HeaderSniffer.judge(trial.firstRecords)
+    let behind = sample[last.endIndex...].prefix(3)
+    let next = behind.dropFirst(behind.starts(with: [0x0D, 0x0A]) ? 2 : 1).first
+    if next.map(isLineEnd) == false {
+      if width == trial.width { return !below.isCertain }
+      // `# a b` has the comment as a field of its own; one name less is that of rows.
+      let isAlone = last.dropFirst().starts(with: delimiter.bytes)
+      if width == trial.width - 1 || (width == trial.width + 1 && isAlone) {
+        return !below.isHeader
+      }
+    }
+    return widths([first], delimiter).contains(trial.width) && !below.isCertain
+      && first.dropFirst().first != 0x20
+  }
+
+  /// Which of two quotes is meant: the other one only where fields begin and end with it, more of them than
+  /// with the first, and all records are as well formed.
+  private func better(_ one: DialectTrial?, _ other: DialectTrial?) -> DialectTrial? {
+    guard let other, other.explainsAll, other.quotedFields > 1,
+      other.quotedFields > one?.quotedFields ?? 0,
+      other.agreeing >= one?.agreeing ?? 0 || (one?.malformed ?? 1) > 0
+    else { return one }
+    return other
+  }
+
+  // MARK: Looking at bytes
+
+  /// The lines before any other that begin with `#`. Elsewhere such lines say nothing: they are more
+  /// likely to be records.
+  private var leadingHashLines: [ArraySlice<UInt8>] {
+    guard sample.first(where: { !isLineEnd($0) }) == 0x23 else { return [] }
+    return Array(sample.split(whereSeparator: isLineEnd).prefix { $0.first == 0x23 })
+  }
+
+  /// Whether a quote stands where a field may begin and where one may end, at least twice each.
+  private func mayFrame(_ quote: UInt8) -> Bool {
+    let edges = Self.usual.map { $0[0] } + [0x0A, 0x0D] + (given.delimiter ?? [])
+    var opening = 0
+    var closing = 0
+    for index in sample.indices where sample[index] == quote {
+      if index == 0 || edges.contains(sample[index - 1]) { opening += 1 }
+      if index + 1 == sample.count || edges.contains(sample[index + 1]) { closing += 1 }
+      if opening > 1, closing > 1 { return true }
+    }
+    return false
+  }
+
+  /// Whether one of these stands behind a backslash.
+  private func hasEscapes(of bytes: [UInt8]) -> Bool {
+    sample.indices.dropFirst().contains { sample[$0 - 1] == 0x5C && bytes.contains(sample[$0]) }
+  }
+
+  /// The numbers of fields that lines would have as records.
+  private func widths(_ lines: [ArraySlice<UInt8>], _ delimiter: ShortPattern) -> Set<Int> {
+    var widths: Set<Int> = []
+    for line in lines {
+      var width = 1
+      line.withUnsafeBytes { bytes in
+        guard let base = bytes.baseAddress else { return }
+        var index = 0
+        while index < bytes.count {
+          if case .yes = delimiter.match(base, at: index, count: bytes.count) {
+            width += 1
+            index += delimiter.count
+          } else {
+            index += 1
+          }
+        }
+      }
+      widths.insert(width)
+    }
+    return widths
+  }
+
+  private func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
+
+  /// The delimiter that a first line such as `sep=;` names, as spreadsheets write it, with more delimiters
+  /// behind it where the table is wider.
+  package static func declaredDelimiter(_ sample: [UInt8]) -> UInt8? {
+    guard sample.starts(with: "sep=".utf8), sample.count > 5, sample[4] < 0x80, sample[4] != 0x22,
+      sample[4] != 0x0A, sample[4] != 0x0D
+    else { return nil }
+    let behind = sample[5...].first { $0 != sample[4] }
+    return behind == 0x0A || behind == 0x0D ? sample[4] : nil
+  }
+
+  // MARK: Record ends
+
+  /// The record ends in a sample, in the order of their first occurrence: `\n`, `\r\n` or `\r`. Line
+  /// ends inside quotes end no record.
+  package static func recordEnds(_ sample: [UInt8], _ dialect: Dialect) -> [String] {
+    var found: [String] = []
+    sample.withUnsafeBytes { bytes in
+      guard let base = bytes.baseAddress else { return }
+      var start = 0
+      while start < bytes.count, found.count < 3 {
+        var scan = RecordScan(
+          dialect: dialect, recordLimit: 1, byteLimit: .max, maximumRecordBytes: .max,
+          blankLinesAreRecords: true)
+        guard
+          case .cut(let end) = scan.advance(base + start, count: bytes.count - start, atEnd: true)
+        else { return }
+        start += end
+        var name = bytes[start - 1] == 0x0A ? "\n" : "\r"
+        if name == "\r", start < bytes.count, bytes[start] == 0x0A {
+          name = "\r\n"
+          start += 1
+        }
+        if !found.contains(name) { found.append(name) }
+      }
+    }
+    return found
+  }
+}
+
+extension [UInt8] {
+  fileprivate func holds(_ part: [UInt8]) -> Bool {
+    guard let first = part.first else { return false }
+    return indices.contains { self[$0] == first && self[$0...].starts(with: part) }
+  }
+}

@@ -1,0 +1,186 @@
+import Engine
+
+/// How the sample of an input looks in a dialect.
+///
+/// What speaks for it: records that agree on a number of fields, and columns that are typed from top to
+/// bottom. What speaks against it: records with text behind closing quotes, other delimiters left inside
+/// the fields of every record, and quoted fields that were cut in two.
+struct DialectTrial {
+  /// Records that are parsed to judge a dialect.
+  static let sampleRecords = 200
+  /// Of them are kept as text, where lines that may be comments are before them.
+  private static let firstRecords = 5
+  /// Cells whose shape is looked at, about.
+  private static let sampleCells = 3000
+
+  let dialect: Dialect
+  /// Records with text after a closing quote, or a quote that is not closed.
+  private(set) var malformed = 0
+  /// Records behind those that are apart from the table, and narrower.
+  private(set) var records = 0
+  /// Those before.
+  private(set) var skipped = 0
+  /// The share of them that have the most common number of fields.
+  private(set) var agreeing = 0.0
+  /// That number.
+  private(set) var width = 0
+  /// Columns with nothing but numbers, dates and the like in them, below the first record.
+  private(set) var typedColumns = 0
+  /// The share of all cells that are typed, or have no value.
+  private(set) var typedCells = 0.0
+  /// Whether another delimiter occurs in the fields of each record, equally often.
+  private(set) var leavesDelimiters = false
+  /// Cells with a quote at another delimiter: halves of a quoted field.
+  private(set) var splitFields = 0
+  /// Whether quotes stand in unquoted fields, not made literal.
+  private(set) var hasStrayQuotes = false
+  /// Fields of the first records that begin and end with the quote.
+  private(set) var quotedFields = 0
+
+  /// The table's first records, as text.
+  private(set) var firstRecords: [[String?]] = []
+
+  /// How well the dialect explains the sample; the greater the better.
+  var score: Double {
+    guard records > 0 else { return 0 }
+    let width = Double(max(1, width))
+    var score = 2 * agreeing + 0.5 * Double(typedColumns) / width + 0.2 * typedCells
+    score -= min(0.5, Double(splitFields) / Double(records))
+    if leavesDelimiters { score -= 0.3 }
+    score -= 0.2 * Double(skipped) / Double(skipped + records)
+    return score - 0.1 / width
+  }
+
+  /// Whether every record of the table is explained.
+  var explainsAll: Bool { malformed == 0 && agreeing == 1 }
+
+  /// - Parameters:
+  ///   - isWhole: whether the sample is all of the input; otherwise its last record may be cut off.
+  ///   - rivals: the first bytes of delimiters that may be meant instead.
+  /// - Throws: what the splitter throws.
+  init?(_ sample: [UInt8], isWhole: Bool, dialect: Dialect, rivals: [UInt8]) throws {
+    self.dialect = dialect
+    let splitter = RecordSplitter(source: MemorySource(sample), dialect: dialect)
+    guard let chunk = try splitter.next(recordLimit: Self.sampleRecords) else { return nil }
+    let parsed = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend).parse(chunk)
+    defer { parsed.release() }
+    var count = parsed.recordCount
+    if chunk.isLast, !isWhole, count > 1 { count -= 1 }
+    guard count > 0 else { return nil }
+    let widths = (0..<count).map { index -> Int in
+      let record = parsed.record(index)
+      return record.row == .max ? 0 : Int(record.fieldCount)
+    }
+    malformed = widths.count { $0 == 0 }
+    hasStrayQuotes = parsed.tolerances[.strayQuotes] != nil
+    width = Preamble.commonWidth(widths.filter { $0 > 0 })
+    guard width > 0 else { return nil }
+    let start = Self.tableStart(widths, width)
+    records = count - start
+    skipped = start
+    agreeing = Double(widths[start...].count { $0 == width }) / Double(records)
+    if width > 1 { look(at: parsed, records: start..<count, rivals) }
+  }
+
+  /// The first record that is as wide as most, where those before it are fewer than those behind, and all
+  /// narrower.
+  private static func tableStart(_ widths: [Int], _ width: Int) -> Int {
+    guard let first = widths.firstIndex(of: width), first <= Preamble.maximumLines,
+      widths.count - first > first, widths[..<first].allSatisfy({ $0 > 0 && $0 < width })
+    else { return 0 }
+    return first
+  }
+
+  // MARK: Cells
+
+  private mutating func look(at parsed: ParsedChunk, records: Range<Int>, _ rivals: [UInt8]) {
+    var hasValue = [Bool](repeating: false, count: width)
+    var isTyped = [Bool](repeating: true, count: width)
+    var left: [Int: Int] = [:]
+    var firstCounts: [Int]?
+    var looked = 0
+    var typed = 0
+    var cells = 0
+    var surplus = parsed.surplus[...]
+    var spans: [TextSpan] = []
+    let delimiter = dialect.delimiter.first
+    let others = rivals.filter { !dialect.delimiter.contains($0) }
+    guard let chunk = parsed.chunk else { return }
+    chunk.withMemory { bytes in
+      let memory = bytes.bindMemory(to: UInt8.self)
+      for index in records where cells < Self.sampleCells {
+        let record = parsed.record(index)
+        guard record.row != .max else { continue }
+        let row = Int(record.row)
+        while let next = surplus.first, next.row < row { surplus.removeFirst() }
+        spans.removeAll(keepingCapacity: true)
+        spans.append(parsed.span(row: row, column: 0))
+        while let next = surplus.first, next.row == row {
+          spans.append(next.span)
+          surplus.removeFirst()
+        }
+        guard spans.count == width else { continue }
+        looked += 1
+        if dialect.comment != nil, firstRecords.count < Self.firstRecords {
+          firstRecords.append(
+            spans.map { span in parsed.text(span).map { String(decoding: $0, as: UTF8.self) } })
+        }
+        var counts = [Int](repeating: 0, count: others.count)
+        for (column, span) in spans.enumerated() where !span.isNull {
+          let start = Int(span.offset)
+          let end = start + Int(span.length)
+          let cell = UnsafeBufferPointer(rebasing: memory[start..<end])
+          cells += 1
+          let shape = CellShape(cell)
+          let isValue =
+            shape.isTyped && !(delimiter != 0x2C && shape == .figures && cell.contains(0x2C))
+          if isValue || shape.isBlank { typed += 1 }
+          if index > records.lowerBound, !shape.isBlank {
+            hasValue[column] = true
+            if !isValue { isTyped[column] = false }
+          }
+          if isQuoted(memory, start, end, chunk.byteCount) {
+            quotedFields += 1
+          } else if !isValue {
+            count(others, in: cell, &counts)
+          }
+        }
+        let expected = firstCounts ?? counts
+        firstCounts = expected
+        for (place, count) in counts.enumerated() where count > 0 && count == expected[place] {
+          left[place, default: 0] += 1
+        }
+      }
+    }
+    typedColumns = zip(hasValue, isTyped).count { $0 && $1 }
+    typedCells = cells > 0 ? Double(typed) / Double(cells) : 0
+    leavesDelimiters = looked > 0 && left.values.contains(looked)
+  }
+
+  private func isQuoted(
+    _ memory: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int, _ chunkBytes: Int
+  ) -> Bool {
+    guard let quote = dialect.quote, start > 0 else { return false }
+    // Behind the chunk lie fields whose escapes were taken out.
+    if start >= chunkBytes { return true }
+    return end < chunkBytes && memory[start - 1] == quote && memory[end] == quote
+  }
+
+  /// Counts other delimiters, and the halves of quoted fields that they show.
+  private mutating func count(
+    _ others: [UInt8], in cell: UnsafeBufferPointer<UInt8>, _ counts: inout [Int]
+  ) {
+    var previous: UInt8 = 0
+    var isSplit = false
+    for byte in cell {
+      if let place = others.firstIndex(of: byte) {
+        counts[place] += 1
+        if previous == dialect.quote { isSplit = true }
+      } else if byte == dialect.quote, others.contains(previous) {
+        isSplit = true
+      }
+      previous = byte
+    }
+    if isSplit { splitFields += 1 }
+  }
+}

@@ -1,0 +1,187 @@
+/// Guesses whether the first record names the columns.
+///
+/// In this order: figures in it speak against a header, unless they are names themselves: years, dates or
+/// numbers in a strict order that the records below do not have; whole numbers of at most four digits, behind
+/// a first name, no more of them than there are names over columns of nothing but figures; or figures over
+/// columns without any. A name over a column of nothing but figures makes it a header. In a table of nothing
+/// but text, it is one unless a cell of it occurs again below in its own column, or is what only values are.
+package enum HeaderSniffer {
+  /// More records than this tell nothing new.
+  package static let sampleRecords = 200
+
+  /// What was found, and what spoke for it.
+  package struct Judgement: Sendable, Equatable {
+    package let isHeader: Bool
+    /// Whether figures tell it, below names or among them, rather than nothing against it.
+    package let isCertain: Bool
+    /// For people, such as "column 2 has nothing but numbers or dates below 'Qty'".
+    package let reason: String
+
+    static func yes(_ reason: String, isCertain: Bool = true) -> Judgement {
+      Judgement(isHeader: true, isCertain: isCertain, reason: reason)
+    }
+
+    static func no(_ reason: String) -> Judgement {
+      Judgement(isHeader: false, isCertain: false, reason: reason)
+    }
+  }
+
+  /// - Parameter records: the first records of the input, the first one first.
+  /// - Complexity: O(cells).
+  package static func judge(_ records: [[String?]]) -> Judgement {
+    judge(records, mayBeGroups: true)
+  }
+
+  /// - Parameter mayBeGroups: whether the names may stand in the second record, below names of groups.
+  private static func judge(_ records: [[String?]], mayBeGroups: Bool) -> Judgement {
+    guard let first = records.first else { return .no("there is no record") }
+    let table = Columns(records)
+    if table.shapes.allSatisfy(\.isBlank) { return .no("the first record is empty") }
+    func shown(_ column: Int) -> String { "'\((first[column] ?? "").prefix(40))'" }
+    let typed = first.indices.filter { table.shapes[$0].isTyped }
+    let standing = table.standingOut
+    if !typed.isEmpty {
+      if let reason = OrderedNames.reason(records, typed: typed) { return .yes(reason) }
+      // Figures over a column without any are no values of it.
+      let values = typed.filter { table.hasFigures($0) }
+      if let place = values.first {
+        guard let head = table.shapes.first, !head.isTyped, table.below.count > 2,
+          standing.count >= (head.isBlank ? 3 : 1) * values.count,
+          values.allSatisfy({ table.mayBeLabel($0) })
+        else { return .no("\(shown(place)) in the first record is a value, not a name") }
+      }
+    }
+    if let place = standing.first {
+      return .yes(
+        "column \(place + 1) has nothing but numbers, dates or the like below \(shown(place))")
+    }
+    if let place = table.repeatedBelow {
+      return .no("\(shown(place)) occurs again in column \(place + 1)")
+    }
+    if let reason = table.valueInFirst { return .no(reason) }
+    // Names of groups stand over the first of their columns only, with names below them.
+    if table.shapes.count(where: \.isBlank) * 2 > first.count, first.count > 1,
+      !mayBeGroups || !table.shapes[0].isBlank
+        || !judge(Array(records.dropFirst()), mayBeGroups: false).isCertain
+    {
+      return .no("more than half of the first record is empty")
+    }
+    if let place = typed.first, table.below.count < 3 {
+      return .no("\(shown(place)) in the first record is a value, not a name")
+    }
+    return .yes("no cell of the first record looks like a value", isCertain: false)
+  }
+
+  /// The first record and what is below each of its cells.
+  private struct Columns {
+    let first: [String?]
+    let below: [[String?]]
+    let shapes: [CellShape]
+
+    init(_ records: [[String?]]) {
+      first = records.first ?? []
+      // The header of a second section tells nothing of the columns.
+      let first = first
+      below = records.dropFirst().prefix(HeaderSniffer.sampleRecords).filter { $0 != first }
+      shapes = first.map { CellShape($0) }
+    }
+
+    func cells(_ column: Int) -> some Sequence<String> {
+      below.lazy.compactMap { column < $0.count ? $0[column] : nil }
+    }
+
+    /// The columns that are all typed below a cell that is not.
+    var standingOut: [Int] {
+      first.indices.filter { column in
+        guard !shapes[column].isTyped, !shapes[column].isBlank else { return false }
+        var hasAny = false
+        var hasOnlyBools = true
+        for cell in cells(column) {
+          let shape = CellShape(cell)
+          if shape.isBlank { continue }
+          guard shape.isTyped || shape == .bool else { return false }
+          if shape != .bool { hasOnlyBools = false }
+          hasAny = true
+        }
+        return hasAny && !(hasOnlyBools && shapes[column] == .bool)
+      }
+    }
+
+    /// Whether a column has figures below its first cell, also at the front of texts.
+    func hasFigures(_ column: Int) -> Bool {
+      cells(column).contains { cell in
+        CellShape(cell).isTyped || cell.utf8.first.map { $0 >= 0x30 && $0 <= 0x39 } ?? false
+      }
+    }
+
+    /// Whether a cell is a whole number without a sign, as years and the numbers of columns are.
+    func mayBeLabel(_ column: Int) -> Bool {
+      first[column].map { $0.utf8.count <= 4 && $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }
+        ?? false
+    }
+
+    /// A column whose first cell occurs again in it, where that is so of one in eight.
+    var repeatedBelow: Int? {
+      let named = first.indices.filter { !shapes[$0].isBlank }
+      let repeated = named.filter { column in
+        guard let name = first[column] else { return false }
+        return cells(column).contains(name)
+      }
+      return repeated.count * 8 >= named.count ? repeated.first : nil
+    }
+
+    /// Why a cell of the first record can only be a value, in a table of text.
+    var valueInFirst: String? {
+      for (column, cell) in first.enumerated() {
+        guard let cell else { continue }
+        let shown = cell.prefix(40)
+        if cell.utf8.count > 12, cell.contains("://") { return "'\(shown)' is an address" }
+        if isSentence(cell) { return "'\(shown)' is a sentence" }
+        if cell.count > 60, !cell.hasSuffix("?") { return "'\(shown)…' is too long for a name" }
+        if shapes[column].isSpecial, sharesShape(column) {
+          return "'\(shown)' is of the same shape as the values below it"
+        }
+      }
+      if let column = equalNeighbours {
+        return "columns \(column + 1) and \(column + 2) are the same in the first record and below"
+      }
+      return nil
+    }
+
+    /// Whether at least 80% of a column's cells are of the special shape of its first.
+    private func sharesShape(_ column: Int) -> Bool {
+      let shape = shapes[column]
+      let pattern = shape == .code ? first[column].map(CellShape.pattern) : nil
+      var same = 0
+      var all = 0
+      for cell in cells(column) {
+        let other = CellShape(cell)
+        if other.isBlank { continue }
+        all += 1
+        if other == shape, pattern == nil || pattern == CellShape.pattern(cell) { same += 1 }
+      }
+      return all > 0 && same * 5 >= all * 4
+    }
+
+    /// Four words or more that end in a full stop.
+    private func isSentence(_ cell: String) -> Bool {
+      guard cell.utf8.count > 24, let last = cell.utf8.last, last == 0x2E || last == 0x21 else {
+        return false
+      }
+      return cell.utf8.filter { $0 == 0x20 }.count > 2
+    }
+
+    /// The first of two columns that are equal in the first record and in 30% of the others.
+    private var equalNeighbours: Int? {
+      first.indices.dropLast().first { column in
+        guard let cell = first[column], !shapes[column].isBlank, first[column + 1] == cell else {
+          return false
+        }
+        let same = below.filter {
+          column + 1 < $0.count && $0[column] != nil && $0[column] == $0[column + 1]
+        }
+        return !below.isEmpty && same.count * 10 >= below.count * 3
+      }
+    }
+  }
+}

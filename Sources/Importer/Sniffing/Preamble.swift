@@ -1,0 +1,191 @@
+/// Lines before the header of a table: a title, a date, the name of a system, and what was measured how.
+///
+/// They are left out only where there is no doubt. Each must be *apart* from the table: it has fewer
+/// fields; or as many, of which at most a quarter are filled, or only the first half, as spreadsheets write
+/// titles; or it begins with `#`. All that follows, but for notes at the end, must have one number of
+/// fields, and begin with a header. A table of one column in which a delimiter turns up later looks almost
+/// the same, and so does a record that was cut short: so figures below names or among them must tell that
+/// there is a header; or there is a blank line before it, where the lines have one field; or the lines are
+/// as wide as the table.
+package enum Preamble {
+  /// More lines than this are no preamble.
+  static let maximumLines = 60
+
+  /// What was found at the front of a sample.
+  package enum Finding: Sendable, Equatable {
+    case none
+    /// So many lines are to be left out.
+    case certain(lines: Int)
+    /// So many lines may be none of the table's.
+    case possible(lines: Int)
+  }
+
+  /// - Parameters:
+  ///   - records: the first records.
+  ///   - lines: the line of each; the sample begins with line 1.
+  ///   - needsHeader: whether the table must begin with what looks like a header.
+  package static func find(
+    _ records: [[String?]], lines: [Int], needsHeader: Bool
+  ) -> Finding {
+    let widths = records.drop(while: isComment).map(\.count)
+    let common = find(records, lines, width: commonWidth(widths), needsHeader)
+    if case .certain = common { return common }
+    // There may be more lines before the table than records in it.
+    if let widest = widths.max(), widest > 2,
+      case .certain(let lines) = find(records, lines, width: widest, needsHeader)
+    {
+      return .certain(lines: lines)
+    }
+    // What is told to have no header has none that figures could tell.
+    guard needsHeader else { return common }
+    return findBehindBlankLine(records, lines).map { .certain(lines: $0) } ?? common
+  }
+
+  /// The lines before a table that begins behind a blank line with a header that figures tell, where some of
+  /// the records before have fewer fields, and none has more.
+  private static func findBehindBlankLine(_ records: [[String?]], _ lines: [Int]) -> Int? {
+    for first in records.indices.dropFirst() where lines[first] > lines[first - 1] + 1 {
+      let width = records[first].count
+      let heads = records[..<first]
+      let end = records.lastIndex { isWide($0, width) } ?? first
+      let table = Array(records[first...end])
+      if lines[first] > maximumLines { return nil }
+      if width > 1, table.count > 1, isOneTable(table, width, isCertain: true), !isTable(heads),
+        heads.allSatisfy({ $0.count <= width }), heads.contains(where: { $0.count < width }),
+        HeaderSniffer.judge(table).isCertain
+      {
+        return lines[first] - 1
+      }
+    }
+    return nil
+  }
+
+  private static func find(
+    _ records: [[String?]], _ lines: [Int], width: Int, _ needsHeader: Bool
+  ) -> Finding {
+    guard width > 1, let head = records.first, isComment(head) || !isGroups(head, width),
+      let first = records.firstIndex(where: { isOfTable($0, width) }), first > 0,
+      records[..<first].allSatisfy({ isApart($0, width) })
+    else { return .none }
+    let heads = records[..<first]
+    // Totals and notes behind the table tell nothing of what is before it.
+    let end = records.lastIndex { isWide($0, width) } ?? first
+    let table = Array(records[first...end])
+    let header = HeaderSniffer.judge(table)
+    let skipped = lines[first] - 1
+    if first == 1, !header.isHeader,
+      head.count == width + 1 && head[0] == "#"
+        || (head.allSatisfy { !CellShape($0).isTyped }
+          && HeaderForm.isShort(head, over: table[...], width: width))
+    {
+      return .none
+    }
+    let isLong = table.count > max(1, first)
+    let isEnough = table.count > (heads.allSatisfy { $0.count == 1 } ? 2 : 1)
+    guard skipped <= maximumLines, isLong || !isTable(heads),
+      isOneTable(table, width, isCertain: header.isCertain),
+      isLong || (isEnough && header.isCertain) || (table.count > 1 && heads.allSatisfy(isComment))
+    else { return .possible(lines: skipped) }
+    let hasBlankLine = lines[first] > lines[first - 1] + 1
+    let isCertain: Bool
+    if heads.allSatisfy(isComment) {
+      isCertain = true
+    } else if !needsHeader {
+      isCertain =
+        isLong && heads.allSatisfy { $0.count == 1 } && (hasBlankLine || isOfFigures(table))
+    } else if !isLong || end + 1 < records.count {
+      isCertain = header.isCertain
+    } else if heads.allSatisfy({ $0.count == 1 }) {
+      isCertain =
+        hasBlankLine ? header.isHeader : header.isCertain || isOfFigures(table)
+    } else if heads.allSatisfy({ isTitle($0) && $0.count == width }) {
+      isCertain =
+        header.isCertain || (header.isHeader && width > 2 && !hasSections(table, width))
+    } else {
+      isCertain = header.isCertain
+    }
+    return isCertain ? .certain(lines: skipped) : .possible(lines: skipped)
+  }
+
+  /// Whether a record has as many fields as the table, or an empty one more, as headers with a delimiter
+  /// behind them have.
+  private static func isWide(_ record: [String?], _ width: Int) -> Bool {
+    record.count == width || (record.count == width + 1 && record.last == .some(nil))
+  }
+
+  /// Whether the records have one number of fields; nearly all of them, where it is certain that the first
+  /// is the header.
+  private static func isOneTable(_ table: [[String?]], _ width: Int, isCertain: Bool) -> Bool {
+    let others = table.count { !isWide($0, width) }
+    return others == 0 || (isCertain && others * 10 <= table.count)
+  }
+
+  /// Whether lines are a table themselves, with a header over a first column of figures; that of labels and
+  /// values has none.
+  private static func isTable(_ heads: ArraySlice<[String?]>) -> Bool {
+    guard let width = heads.first?.count, width > 1, heads.allSatisfy({ $0.count == width }) else {
+      return false
+    }
+    return HeaderSniffer.judge(heads.map { [$0[0]] }).isCertain
+  }
+
+  private static func isComment(_ record: [String?]) -> Bool {
+    record.first?.map { $0.hasPrefix("#") } ?? false
+  }
+
+  /// The most common number of fields; of equally common ones the larger.
+  static func commonWidth(_ widths: [Int]) -> Int {
+    var tally: [Int: Int] = [:]
+    for width in widths { tally[width, default: 0] += 1 }
+    return tally.max { ($0.value, $0.key) < ($1.value, $1.key) }?.key ?? 0
+  }
+
+  private static func filled(_ record: [String?]) -> Int {
+    record.count { !CellShape.isEmpty($0) }
+  }
+
+  /// Whether a record may be the table's first: as wide, and half filled, not only at its front.
+  private static func isOfTable(_ record: [String?], _ width: Int) -> Bool {
+    isWide(record, width) && filled(record) * 2 >= width && !(width > 2 && isAtFront(record))
+  }
+
+  private static func isApart(_ record: [String?], _ width: Int) -> Bool {
+    record.count < width || isAtFront(record) || filled(record) <= max(1, width / 4)
+      || isComment(record)
+  }
+
+  /// Whether a record has names of groups of columns, the first of which belongs to none.
+  private static func isGroups(_ record: [String?], _ width: Int) -> Bool {
+    record.count == width && CellShape.isEmpty(record[0]) && filled(record) > 0
+  }
+
+  /// Whether a record of the table's width is filled as a title is.
+  private static func isTitle(_ record: [String?]) -> Bool {
+    let filled = filled(record)
+    if filled == 0 { return true }
+    return !CellShape.isEmpty(record[0]) && filled <= max(1, record.count / 4)
+  }
+
+  /// Whether nothing but the first half of a record is filled, or a label and what it labels.
+  private static func isAtFront(_ record: [String?]) -> Bool {
+    guard let last = record.lastIndex(where: { !CellShape.isEmpty($0) }) else { return true }
+    guard let first = record[0], !CellShape.isEmpty(first) else { return false }
+    return (last + 1) * 2 <= record.count || (last == 1 && record.count > 2 && first.last == ":")
+  }
+
+  /// Whether records like titles come again and again: then they are the table's.
+  private static func hasSections(_ table: [[String?]], _ width: Int) -> Bool {
+    table.count { isTitle($0) } * 10 > table.count
+  }
+
+  /// Whether there is nothing but figures, in enough records.
+  private static func isOfFigures(_ table: [[String?]]) -> Bool {
+    table.count >= 5
+      && table.allSatisfy { record in
+        record.allSatisfy { cell in
+          let shape = CellShape(cell)
+          return shape.isTyped || shape.isBlank
+        } && record.contains { CellShape($0).isTyped }
+      }
+  }
+}

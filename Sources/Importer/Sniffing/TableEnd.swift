@@ -1,0 +1,45 @@
+/// Lines behind a table that are none of it: totals, notes, the end of a report.
+///
+/// They are never left out by themselves: a table that was cut off may look like that.
+enum TableEnd {
+  /// Bytes of an input's end that are looked at.
+  static let sampleBytes = 1 << 13
+  /// More records than this are no footer.
+  private static let maximumRecords = 10
+
+  /// How many records at the end are apart from those before; 0 when none are.
+  ///
+  /// - Parameters:
+  ///   - records: the last records, those before the end of the table too.
+  ///   - width: the number of the table's columns.
+  static func footer(_ records: [[String?]], width: Int) -> Int {
+    guard width > 1 else { return 0 }
+    let last = records.lastIndex { !isApart($0, width) } ?? -1
+    let count = records.count - 1 - last
+    let table = records[..<max(0, last + 1)].filter { $0.count == width }
+    guard count > 0, count <= maximumRecords, table.count > 2, table.count * 2 > records.count,
+      let head = records[last + 1].first ?? nil
+    else { return 0 }
+    // What begins as the table's records do may be one that was cut off.
+    let heads = table.map { CellShape($0[0]) }.filter { !$0.isBlank }
+    let isTotal = totals.contains { head.lowercased().hasPrefix($0) }
+    return isTotal || (heads.allSatisfy(\.isTyped) && !heads.isEmpty && !CellShape(head).isTyped)
+      || (records[last + 1].count == 1 && width > 2 && head.contains(" ")) ? count : 0
+  }
+
+  private static let totals = [
+    "total", "sum", "grand total", "summe", "gesamt", "suma", "totale", "totaal", "note", "source",
+    "end of",
+    "---", "***", "===", "generated", "copyright", "(c)", "©",
+  ]
+
+  private static func isApart(_ record: [String?], _ width: Int) -> Bool {
+    if record.count < width { return true }
+    guard record.count == width, let first = record[0], !CellShape(first).isTyped else {
+      return false
+    }
+    let filled = record.count { !CellShape.isEmpty($0) }
+    return filled <= max(1, width / 4)
+      || (filled < width && totals.prefix(7).contains { first.lowercased().hasPrefix($0) })
+  }
+}

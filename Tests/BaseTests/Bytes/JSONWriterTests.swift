@@ -1,0 +1,19 @@
+import Base
+import Testing
+
+@Suite struct JSONWriterTests {
+  @Test func aWriterCanBeUsedAgain() {
+    var writer = JSONWriter()
+    for _ in 0..<2 {
+      writer.removeAll()
+      writer.beginObject()
+      writer.key("a")
+      writer.string(utf8: Array("x".utf8))
+      writer.key("b")
+      writer.bool(false)
+      writer.end()
+      #expect(String(decoding: writer.bytes, as: UTF8.self) == "{\"a\":\"x\",\"b\":false}")
+    }
+    writer.end()
+  }
+}

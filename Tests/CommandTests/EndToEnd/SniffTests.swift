@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+@testable import Command
+
+/// `sheaf sniff`, through the built program.
+@Suite struct SniffTests {
+  private static let bank =
+    "Konto;DE12\nSaldo;12,50;EUR\n\nBuchung;Text;Betrag\n02.01.2020;a;1,5\n03.01.2020;b;-2,5\nSumme;;-1,0\n"
+
+  /// The command that is printed says all that was found: it makes the same of the file.
+  @Test(arguments: [
+    bank, "a,b\n1,2\n", "'a','b'\n'x,y','z'\n", "# c\nid\tn\n1\t2\n", "1|2\n3|4\n",
+    "a,b\n\"x \\\"y\\\"\",1\n\"z\",2\n", "Land,2000,2001\nFR,1.5,2.5\n", "\u{FEFF}n;m\n1;2\n",
+  ])
+  func theCommandSaysAll(input: String) throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", input)
+    let sniffed = try JSONSerialization.jsonObject(
+      with: Data(bench.run(["sniff", bench.path("in.csv"), "--report", "json"]).outputText.utf8))
+    let report = try #require(sniffed as? [String: Any])
+    #expect(report["command"] as? String == "sniff")
+    #expect(report["candidates"] as? [[String: Any]] != nil)
+    let command = try #require(report["import"] as? String)
+    #expect(command.hasPrefix("sheaf import "))
+    let told = try SheafProcess.run(
+      [
+        "-c",
+        "cd \(ShellWord.quoted(bench.path("."))) && \"$SHEAF\" "
+          + "\(command.dropFirst(6)) --max-rejects unlimited --rejects told.csv --quiet",
+      ], program: "/bin/sh", environment: ["SHEAF": SheafProcess.program()])
+    #expect(told.status == 0, "\(command): \(told.errorText)")
+    try bench.run(
+      [
+        "import", bench.path("in.csv"), "--into", bench.database, "--table", "in", "--max-rejects",
+        "unlimited", "--quiet",
+      ])
+    let found = try bench.export()
+    #expect(try bench.run(["export", bench.path("in.sheaf")]).outputText == found)
+  }
+
+  @Test func whatIsTold() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", Self.bank)
+    let text = try bench.run(["sniff", bench.path("in.csv")]).outputText
+    for line in [
+      "dialect     delimiter (;), quote (\"), escape (doubled), header (yes), encoding utf-8, skipped lines (3)",
+      "header      yes: column 3 has nothing but numbers", "            Betrag double",
+      "candidates  * ; \"  3 fields in",
+      "3 lines before the header left out, beginning with 'Konto'",
+      "--skip-footer 1", "import      sheaf import ",
+    ] { #expect(text.contains(line), "\(line): \(text)") }
+    // Nothing is written, and a pipe will do.
+    #expect(bench.names() == ["in.csv"])
+    let piped = try bench.run(["sniff", "-"], input: Self.bank).outputText
+    #expect(piped.contains("            Betrag double"))
+    #expect(piped.contains("sheaf import - --into stdin.sheaf"))
+  }
+
+  /// What was told is in the command, too.
+  @Test func theCommandKeepsWhatWasTold() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n\"x\"y,N A\n")
+    let text = try bench.run(
+      ["sniff", bench.path("in.csv"), "--quotes", "lenient", "--null", "N A"]
+    ).outputText
+    #expect(text.contains("--quotes lenient --null 'N A'\n"), "\(text)")
+  }
+
+  @Test func misuse() throws {
+    let bench = try Workbench()
+    try bench.write("empty.csv", "")
+    try bench.run(["sniff", bench.path("empty.csv")], status: .dataRefused)
+    try bench.run(["sniff", bench.path("none.csv")], status: .inputMissing)
+    try bench.run(["sniff"], status: .usage)
+    try bench.run(
+      ["sniff", bench.path("empty.csv"), "--header-lines", "2", "--header", "no"], status: .usage)
+    #expect(bench.names() == ["empty.csv"])
+  }
+}

@@ -1,0 +1,56 @@
+import TestSupport
+import Testing
+
+@testable import Importer
+
+/// An input without its last lines, against what a list of lines says.
+@Suite struct FooterlessSourceTests {
+  /// Lines with their ends.
+  private static func lines(_ bytes: [UInt8]) -> [[UInt8]] {
+    var lines: [[UInt8]] = []
+    var line: [UInt8] = []
+    for (index, byte) in bytes.enumerated() {
+      line.append(byte)
+      let isPair = byte == 0x0D && index + 1 < bytes.count && bytes[index + 1] == 0x0A
+      if byte == 0x0A || (byte == 0x0D && !isPair) {
+        lines.append(line)
+        line = []
+      }
+    }
+    return line.isEmpty ? lines : lines + [line]
+  }
+
+  private static func read(_ source: FooterlessSource, upTo most: Int) throws -> [UInt8] {
+    var all: [UInt8] = []
+    while true {
+      var buffer = [UInt8](repeating: 0, count: most)
+      let count = try buffer.withUnsafeMutableBytes { try source.read(into: $0) }
+      if count == 0 { return all }
+      all += buffer[..<count]
+    }
+  }
+
+  @Test func againstLines() throws {
+    for seed in Effort.seeds(1..<2000) {
+      var random = SplitMix64(seed: seed)
+      let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+        [0x61, 0x62, 0x0A, 0x0D, 0x0D, 0x0A].randomElement(using: &random) ?? 0x61
+      }.map { UInt8($0) }
+      let count = Int.random(in: 1...5, using: &random)
+      let sizes = (0..<8).map { _ in Int.random(in: 1...6, using: &random) }
+      let expected = Self.lines(bytes).dropLast(count).flatMap(\.self)
+      let source = FooterlessSource(MemorySource(bytes, readSizes: sizes), lines: count)
+      let found = try Self.read(source, upTo: Int.random(in: 1...9, using: &random))
+      #expect(found == expected, "seed \(seed): \(count) of \(bytes)")
+    }
+  }
+
+  /// From any place on, as an import that is resumed reads it.
+  @Test func fromAPlaceOn() throws {
+    let bytes = Array("a,b\n1,2\n3,4\ntotal\n".utf8)
+    let source = FooterlessSource(MemorySource(bytes), lines: 1)
+    _ = try Self.read(source, upTo: 3)
+    try source.seek(to: 8)
+    #expect(try Self.read(source, upTo: 100) == Array("3,4\n".utf8))
+  }
+}

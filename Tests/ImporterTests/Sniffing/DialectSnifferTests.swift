@@ -1,0 +1,96 @@
+import Testing
+
+@testable import Importer
+
+/// What is found in samples like those that people have.
+@Suite struct DialectSnifferTests {
+  /// A sample; delimiter, quote, escape and comment as text, `-` for none.
+  @Test(arguments: [
+    ("a,b\n1,2\n", ", \" \" -"), ("a;b\n1,5;2,5\n", "; \" \" -"),
+    ("1,5;2,5\n3,25;4,75\n", "; \" \" -"), ("a\tb\tc\n1\t2\t3\n", "\t \" \" -"),
+    ("a|b|c\n1|2|3\n", "| \" \" -"), ("a||b\n1||2\n3||\n", "| \" \" -"),
+    ("a||b|c\n1||2\n3||4\nx|y||z\n", "|| \" \" -"),
+    ("id|name||x\n1|y||z\n", "| \" \" -"), ("a§b\n1§2\n", "§ \" \" -"),
+    ("a^b^c\n1^2^3\n", "^ \" \" -"), ("a~b\n1~2\n", "~ \" \" -"),
+    ("a\u{1F}b\n1\u{1F}2\n", "\u{1F} \" \" -"), ("a::b\n1::2\n", ":: \" \" -"),
+    ("name\nfoo\nbar\n", ", \" \" -"), ("name\n\"a;b\"\n\"c;d\"\n", ", \" \" -"),
+    ("\"a;b\",\"c;d\"\n\"e;f\",\"g\"\n", ", \" \" -"),
+    ("Hello, world\nfoo\nbar\n", ", \" \" -"), ("", ", \" \" -"), ("\n\n", ", \" \" -"),
+    ("date,time\n2018-01-01,12:30:05\n2018-01-02,13:30:05\n", ", \" \" -"),
+    // Quotes.
+    ("'a','b'\n'1,5','x'\n", ", ' ' -"), ("a,b\n'tis,so\n'twas,x\n", ", \" \" -"),
+    ("a,b\n\"x\",'y'\n", ", \" \" -"), ("id,name\n1,O'Neil\n2,D'Arcy\n", ", \" \" -"),
+    // Escapes.
+    ("a,b\n\"x \\\"y\\\", z\",1\n\"w\",2\n", ", \" \\ -"),
+    ("a,b\n\"C:\\dir\\\",1\n\"D:\\\",2\n", ", \" \" -"), ("a,b\n\"x \"\"y\"\"\",1\n", ", \" \" -"),
+    ("\"k\",\"v\"\n\"1\", \"Doe\\, J\"\n\"2\",\"x (\\\"y\\\")\"\n", ", \" \\ -"),
+    ("d,t\n1/1/19,\"x\"\n1/2/19,\"x, y\"\n1/3/19,'x'\n", ", \" \" -"),
+    ("c;l;n\nX;\"3.5;4.1\";97,7\n", "; \" \" -"), ("c0\nv0\na;b\n", ", \" \" -"),
+    // Comments: only in front, and not the header.
+    ("# by me\na,b\n1,2\n", ", \" \" #"), ("# by me, 2024, x\na,b\n1,2\n", ", \" \" #"),
+    ("#a,b\n1,2\n3,4\n", ", \" \" -"), ("a,b\n1,2\n#3\n", ", \" \" -"),
+    ("# note\n#a,b\n1,2\n", ", \" \" -"), ("#\n#\nx\ny\n", ", \" \" -"),
+  ])
+  func found(sample: String, dialect: String) throws {
+    let sniffer = DialectSniffer(Array(sample.utf8), isWhole: true)
+    let found = try sniffer.dialect()
+    func text(_ byte: UInt8?) -> String {
+      byte.map { String(decoding: [$0], as: UTF8.self) } ?? "-"
+    }
+    #expect(
+      "\(found.delimiter.text) \(text(found.quote)) \(text(found.escape)) \(found.comment?.text ?? "-")"
+        == dialect)
+    // Cut anywhere in its last record, a sample says the same.
+    #expect((found.possibleRecordFields != nil) == (found.comment != nil))
+  }
+
+  @Test func whatIsGivenStays() throws {
+    let sample = Array("# x\na;b;c\n1;'2';\"3\\\"\"\n".utf8)
+    let given = DialectSniffer.Given(
+      delimiter: [0x2C], quote: .some(nil), escape: .some(nil), comment: [])
+    let found = try DialectSniffer(sample, isWhole: true, given: given).dialect()
+    #expect(try found == Dialect(quote: nil, escape: .some(nil)))
+    #expect(throws: ImportError.self) {
+      try DialectSniffer(sample, isWhole: true, given: .init(delimiter: [0x22], quote: 0x22))
+        .dialect()
+    }
+  }
+
+  @Test(arguments: [
+    (["a,b", "1,2", "3,4"], Preamble.Finding.none),
+    (["T", "a,b", "1,2", "3,4"], .certain(lines: 1)),
+    (["T", "U", "a,b,c", "1,2,3", "4,5,6"], .certain(lines: 2)),
+    (["T", "", "a,b", "c,d"], .certain(lines: 2)),
+    (["T", "a,b", "1,2,3"], .possible(lines: 2)),
+    // A column of text in which a comma turns up later.
+    (["c", "v", "a,b", "c,d", "e,f", "g,h"], .possible(lines: 2)),
+    (["c", "v", "a,b", "c,1"], .possible(lines: 2)),
+    (["T", "1,2", "3,4"], .possible(lines: 1)),
+    (["T", "a,b"], .possible(lines: 1)), (["T", "U"], .none), ([], .none),
+  ])
+  func preambles(lines: [String], finding: Preamble.Finding) {
+    let places = lines.indices.filter { !lines[$0].isEmpty }
+    let records: [[String?]] = places.map { lines[$0].split(separator: ",").map { String($0) } }
+    #expect(Preamble.find(records, lines: places.map { $0 + 1 }, needsHeader: true) == finding)
+  }
+
+  @Test func dialectsThatCannotBe() {
+    func refused(
+      _ delimiter: String, _ quote: UInt8? = 0x22, _ escape: UInt8?? = nil, _ comment: String? = nil
+    ) -> Bool {
+      do {
+        _ = try Dialect(
+          delimiter: Array(delimiter.utf8), quote: quote, escape: escape,
+          comment: comment.map { Array($0.utf8) })
+        return false
+      } catch {
+        return "\(error)".contains("--delimiter")
+      }
+    }
+    #expect(!refused("§") && !refused("||") && !refused(",", nil, 0x5C, "//"))
+    #expect(refused("") && refused("abcde") && refused("a\n") && refused("\"") && refused("a\"b"))
+    #expect(refused(",", 0x22, 0x2C) && refused("\\", 0x22, 0x5C) && refused(",", 0x0A))
+    #expect(refused(",", 0x22, nil, "\"x") && refused(",", 0x22, nil, ",") && refused("é", 0xC3))
+    #expect(refused(",", 0x22, 0x5C, "\\x") && refused(",", 0x22, nil, "#\n"))
+  }
+}

@@ -1,0 +1,244 @@
+import Importer
+import TestSupport
+import Testing
+
+@testable import Importer
+
+/// What is found in a whole input: where the table begins, its header and its names. Each rule has cases that
+/// it is for, and others that look like them.
+@Suite struct SniffingTests {
+  /// What was found, written shortly: skipped lines, names or the number of columns.
+  private static func found(_ text: String, _ change: (inout ImportOptions) -> Void = { _ in })
+    throws -> (place: String, notes: String)
+  {
+    var options = ImportOptions(inputs: ["t.csv"], database: "")
+    options.isSniffing = true
+    change(&options)
+    let opened = try InputPlanner(options: options, path: "t.csv").open(
+      MemorySource(Array(text.utf8), name: "t.csv"))
+    let names = opened.header.names
+    let place = opened.hasHeader ? names.joined(separator: "|") : "\(names.count) columns"
+    return ("\(opened.report.skippedLines): \(place)", opened.notes.joined(separator: "\n"))
+  }
+
+  // MARK: Preambles
+
+  @Test(arguments: [
+    // As spreadsheets write titles: as wide as the table, at most a quarter filled.
+    ("Report 2020,,\nName,Qty,Price\nA,1,2.5\nB,2,3.5\n", "1: Name|Qty|Price"),
+    ("Report 2020,,\nPrinted today,,\n,,\nName,Qty,Price\nA,1,2.5\nB,2,3.5\n", "3: Name|Qty|Price"),
+    ("R,,,\nName,City,Land,Code\nA,Rom,IT,x\nB,Oslo,NO,y\n", "1: Name|City|Land|Code"),
+    // Labels and what they label.
+    (
+      "Konto:;DE123;;\nVon:;01.01.2020;;\n\nTag;Text;Betrag;EUR\n02.01.20;A;1,5;x\n03.01.20;B;2,5;y\n",
+      "3: Tag|Text|Betrag|EUR"
+    ),
+    // Narrower than the table, above figures; also where they are more than its records.
+    ("Model,X\nSerial,123\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n", "2: Time|V1|V2"),
+    ("a;1\nb;2\nc;3\nd;4\n\nDay;In;Out\n2020-01-02;1;2\n", "5: Day|In|Out"),
+    ("T\n\nname,n\nx,1\ny,2\n", "2: name|n"),
+    // Notes behind it do not matter.
+    ("Made by,me\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n0.3,5,6\nEnd of report\n", "1: Time|V1|V2"),
+    // Comments with as many fields as the table, above a header that figures tell.
+    ("#s, m, h\nday,in,out\n1,2,3\n4,5,6\n", "1: day|in|out"),
+    ("# a\n# by me\n# day,in,out\n1,2,3\n4,5,6\n", "2: # day|in|out"),
+    // Nothing but figures behind a title of one field.
+    ("sensor 7\n1,2\n3,4\n5,6\n7,8\n9,1\n", "1: 2 columns"),
+    // Not: a record is sparse, or shorter.
+    ("name,qty,price\nA,,\nB,1,2\n", "0: name|qty|price"),
+    ("A,,\nB,1,2\nC,3,4\n", "0: 3 columns"),
+    ("x,y\nA,1,2\nB,3,4\nC,5,6\n", "0: column1|x|y"),
+    // Groups over names, the first of which has none, are names, too.
+    (
+      ",G1,,G2,,\nname,a,b,c,d,e\nx,1,2,3,4,5\ny,1,2,3,4,5\n",
+      "0: column1|G1|column3|G2|column5|column6"
+    ),
+    // Sections that come again and again.
+    ("Fruit,,\napple,red,x\npear,green,y\nNuts,,\nhazel,brown,z\nwal,brown,z\n", "0: 3 columns"),
+    // A column of text with a delimiter now and then.
+    ("Hello, world\nfoo\nbar\n", "0: Hello|world"),
+  ])
+  func preambles(text: String, expected: String) throws {
+    #expect(try Self.found(text).place == expected)
+  }
+
+  /// Where it is told that there is no header, none tells where the table begins.
+  @Test func preamblesOfRecords() throws {
+    for text in ["A,,\nx,y,z\np,q,r\n", "a;1\n\nDay;In;Out\n2020-01-02;1;2\n2020-01-03;1;2\n"] {
+      #expect(try Self.found(text) { $0.header = .absent }.place.hasPrefix("0: "))
+      #expect(try !Self.found(text).place.hasPrefix("0: "))
+    }
+    let titled = "T\n\n1,2\n3,4\n5,6\n"
+    #expect(try Self.found(titled) { $0.header = .absent }.place == "2: 2 columns")
+  }
+
+  // MARK: Headers
+
+  @Test(
+    arguments: [
+      // Figures that are names.
+      ("Country,2000,2001\nFrance,1.5,2.5\nSpain,2.5,1.5\n", "0: Country|2000|2001"),
+      ("Province,Lat,1/22/20,1/23/20,1/24/20\nA,1.5,0,3\nB,2.5,4,1\n", nil),
+      ("Province,Lat,1/22/20,1/23/20\nA,1.5,0,3\nB,2.5,4,1\n", "0: Province|Lat|1/22/20|1/23/20"),
+      ("bin,-inf,0,1,inf\nA,4,3,9,1\nB,2,8,1,5\n", "0: bin|-inf|0|1|inf"),
+      (",0,1\n0,1.5,2.5\n1,3.5,1.5\n", "0: column1|0|1"),
+      ("Month,0\n2016-01-01,129.5\n2016-02-01,306.5\n2016-03-01,143.5\n", "0: Month|0"),
+      ("id,100022,100025\nid1,TRUE,FALSE\nid2,TRUE,TRUE\nid3,FALSE,TRUE\n", "0: id|100022|100025"),
+      // Figures that are values.
+      ("Bach,1685,1750\nHaydn,1732,1809\nLiszt,1811,1886\n", "0: 3 columns"),
+      ("A,1,5\nB,2,6\nC,3,7\n", "0: 3 columns"), ("x,1,2,3\ny,2,3,4\nz,1,5,9\n", "0: 4 columns"),
+      ("Photo,NaN\nDraw,4.5\n", "0: 2 columns"),
+      ("400,x\n401A,y\n401B,z\n402A,w\n", "0: 2 columns"),
+      // Texts that are values.
+      ("https://a.org/x,foo\nhttps://b.org/y,bar\nhttps://c.org/z,baz\n", "0: 2 columns"),
+      ("ann@a.org,Ann\nbob@b.org,Bob\n", "0: 2 columns"),
+      ("AB-1234,foo\nCD-9876,bar\nEF-1111,baz\n", "0: 2 columns"),
+      ("$5.00,07 Nov 2013\n$6.50,08 Nov 2013\n", "0: 2 columns"),
+      ("The first thing that I saw there.,a\nAnother one that came behind it.,b\n", "0: 2 columns"),
+      ("uk,uk\nde,at\nfr,fr\nes,es\n", "0: 2 columns"),
+      // Names that look like such texts.
+      ("code1,name\nAB-1234,foo\nCD-9876,bar\n", "0: code1|name"),
+      (
+        "Which of these do you like?,e-mail\nApples,ann@a.org\nPears,bob@b.org\n",
+        "0: Which of these do you like?|e-mail"
+      ),
+      ("id,url\nx,https://a.org/x\ny,https://b.org/y\n", "0: id|url"),
+      ("price,percent\n$5.00,5%\n\"$1,000.00\",6 %\n", "0: price|percent"),
+      ("key,id\na,0f8fad5b-d9cb-469f-a165-70867728950e\n", "0: key|id"),
+      ("answer,name\nyes,x\nno,y\n", "0: answer|name"),
+      // A value that is missing tells nothing.
+      ("day,v\n2020-01-01,NA\n2020-01-02,3\n", "0: day|v"),
+      // Names with a delimiter behind them, of rows, and behind a #.
+      ("a,b,c,\n1,2,3\n4,5,6\n", "0: a|b|c"), ("mpg cyl\nMazda 21 6\n", "0: mpg cyl"),
+      ("mpg\tcyl\nMazda\t21\t6\nDatsun\t22\t4\nVolvo\t23\t4\n", "0: column1|mpg|cyl"),
+      ("# a b\n1 2\n3 4\n5 6\n7 8\n9 1\n", "0: a|b"),
+    ] as [(String, String?)])
+  func headers(text: String, expected: String?) throws {
+    guard let expected else { return }
+    #expect(try Self.found(text).place == expected)
+  }
+
+  @Test func rowsOfNamesAreNoted() throws {
+    let text = "day,temp,wind\n,deg C,km/h\n2020-01-01,5,7\n2020-01-02,6,8\n2020-01-03,6,9\n"
+    #expect(try Self.found(text).notes.contains("--header-lines 2"))
+    #expect(try Self.found(text) { $0.headerLines = 2 }.place == "0: day|temp deg C|wind km/h")
+    let plain = "day,temp,wind\n2020-01-01,5,7\n2020-01-02,6,8\n2020-01-03,,9\n2020-01-04,1,9\n"
+    #expect(try !Self.found(plain).notes.contains("--header-lines"))
+  }
+
+  @Test func alignedBlanksAreNoted() throws {
+    let text = "a    bb  c\n1     2  3\n10   20  3\n1     2  3\n1     2  3\n"
+    let found = try Self.found(text)
+    #expect(found.place == "0: a    bb  c" && found.notes.contains("runs of blanks"))
+    let prose = "It was\na dark and\nstormy night\nin the\nold house\n"
+    #expect(try !Self.found(prose).notes.contains("runs of blanks"))
+  }
+
+  // MARK: Ends
+
+  @Test(arguments: [
+    (["a,b,c", "x,1,2", "y,3,4", "z,5,6", "Total,,12"], 3, 1),
+    (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "End of report"], 3, 1),
+    (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "Source: me", "made today"], 3, 2),
+    // A record that was cut off, an empty one, and a value.
+    (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "4,5"], 3, 0),
+    (["a,b,c", "x,1,2", "y,3,4", "z,5,6"], 3, 0),
+    (["a,b,c", "x,1,2", "y,3,4", "z,5,6", "w,,"], 3, 0), (["n", "x", "y", "z"], 1, 0),
+  ])
+  func footers(lines: [String], width: Int, count: Int) {
+    let records: [[String?]] = lines.map {
+      $0.split(separator: ",", omittingEmptySubsequences: false).map {
+        $0.isEmpty ? nil : String($0)
+      }
+    }
+    #expect(TableEnd.footer(records, width: width) == count)
+  }
+
+  /// Tables of every shape, with and without a header, a preamble and blanks: who writes them knows what must be
+  /// found.
+  @Test func generatedTables() throws {
+    for seed in Effort.seeds(1..<1500) {
+      var table = RandomTable(seed: seed)
+      let input = table.write()
+      let found = try Self.found(input.text)
+      #expect(found.place == input.expected, "seed \(seed):\n\(input.text.prefix(600))")
+    }
+  }
+}
+
+/// A table that knows how it is to be read.
+private struct RandomTable {
+  private var random: SplitMix64
+
+  init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+  private static let words = [
+    "apple", "stone", "River", "north wind", "Ostend", "quiet", "lamp oil", "Zebra", "moss",
+    "O'Hara", "tin",
+    "blue-green", "Étude", "Straße",
+  ]
+  private static let names = [
+    "name", "day", "amount", "City", "unit price", "Qty", "note", "Land", "kind of thing", "rate",
+    "zip",
+    "Größe", "total", "x",
+  ]
+
+  private mutating func pick<T>(_ items: [T]) -> T {
+    items[Int.random(in: 0..<items.count, using: &random)]
+  }
+
+  private mutating func value(_ kind: Int, _ mark: String) -> String {
+    func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+    switch kind {
+    case 0: return "\(number(-9...99999))"
+    case 1: return "\(number(0...999))\(mark)\(number(10...99))"
+    case 2: return "20\(number(10...29))-0\(number(1...9))-\(number(10...28))"
+    case 3: return "\(number(10...28)).0\(number(1...9)).20\(number(10...29))"
+    default: return pick(Self.words)
+    }
+  }
+
+  mutating func write() -> (text: String, expected: String) {
+    let delimiter = pick([",", ";", "\t", "|"])
+    let mark = delimiter == "," ? "." : pick([".", ","])
+    let width = Int.random(in: 2...9, using: &random)
+    var kinds = (0..<width).map { _ in Int.random(in: 0...6, using: &random) }
+    // One column at least tells a header from a record.
+    kinds[Int.random(in: 0..<width, using: &random)] = Int.random(in: 0...3, using: &random)
+    var names = Self.names
+    names.shuffle(using: &random)
+    names = Array(names.prefix(width))
+    let quotes = Int.random(in: 0...3, using: &random) == 0
+    func line(_ cells: [String]) -> String {
+      cells.map { quotes ? "\"\($0)\"" : $0 }.joined(separator: delimiter) + "\n"
+    }
+    var text = ""
+    var skipped = 0
+    let hasHeader = Int.random(in: 0...3, using: &random) > 0
+    if hasHeader, width > 2 {
+      switch Int.random(in: 0...5, using: &random) {
+      case 0:
+        text += "Report of \(pick(Self.words))\n\n"
+        skipped = 2
+      case 1:
+        for _ in 0...Int.random(in: 0...3, using: &random) {
+          text += line([pick(Self.words)] + Array(repeating: "", count: width - 1))
+          skipped += 1
+        }
+      case 2:
+        text += "made by\(delimiter)me\n"
+        skipped = 1
+        if width == 3 {
+          // Row names are one name short.
+          (text, skipped) = ("", 0)
+        }
+      default: break
+      }
+    }
+    if hasHeader { text += line(names) }
+    for _ in 0..<Int.random(in: 6...30, using: &random) {
+      text += line(kinds.map { value($0, mark) })
+    }
+    return (text, "\(skipped): " + (hasHeader ? names.joined(separator: "|") : "\(width) columns"))
+  }
+}
