@@ -178,13 +178,13 @@ final class SheafProcess {
   ///
   /// A program that has not ended after `seconds` is killed: a test then fails on the signal it
   /// finds in the result, instead of waiting for ever.
-  func finish(within seconds: Int = 60) -> Result {
+  func finish(within seconds: Int = 240) -> Result {
     closeInput()
     return wait(within: seconds)
   }
 
   /// Like `finish`, with standard input left open.
-  func wait(within seconds: Int = 60) -> Result {
+  func wait(within seconds: Int = 240) -> Result {
     let deadline = System.monotonicNanoseconds + UInt64(seconds) * 1_000_000_000
     var isKilled = false
     while isRunning {

@@ -60,6 +60,20 @@ extension ValueKind where Value == UInt8? {
 
 /// Lists of column names with something behind a colon.
 enum ColumnList {
+  /// Pairs as `entries` and `parts` read them.
+  static func written(_ pairs: [(String, String)]) -> String {
+    pairs.map { name, value in
+      let pair = escaped(name) + ":" + escaped(value)
+      guard pair.contains(",") || pair.hasPrefix("\"") else { return pair }
+      return "\"" + pair.replacing("\"", with: "\"\"") + "\""
+    }.joined(separator: ",")
+  }
+
+  /// A name as `parts` reads it.
+  static func escaped(_ name: String) -> String {
+    name.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+  }
+
   /// What commas separate. An entry in double quotes may hold commas, and two quotes for one.
   static func entries(_ text: String) -> [String]? {
     var entries: [String] = []

@@ -43,6 +43,16 @@ extension ValueKind where Value == [SortOrder] {
   }
 }
 
+/// Lists of names, as `--columns` and `--header` take them.
+enum NameList {
+  static func written(_ names: [String]) -> String {
+    names.map { name in
+      guard name.contains(",") || name.hasPrefix("\"") else { return name }
+      return "\"" + name.replacing("\"", with: "\"\"") + "\""
+    }.joined(separator: ",")
+  }
+}
+
 /// The names of a list, or nil when one is empty or a quote is left open.
 @Sendable private func parseNames(_ text: String) -> [String]? {
   var list: [String] = []

@@ -20,6 +20,11 @@ enum ExportCommand {
   static let force = Flag(
     "force", help: "Let --output replace a Sheaf database that nobody has open")
   static let noHeader = Flag("no-header", help: "Leave out the names of the columns (CSV)")
+  static let values = Flag(
+    "values",
+    help:
+      "Write numbers, dates and bools in one way, such as 1234.5, 2018-08-03 and true, however they were "
+      + "spelled (CSV; JSON Lines always has them so)")
   static let salvage = Flag(
     "salvage",
     help:
@@ -33,7 +38,8 @@ enum ExportCommand {
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
     options: [
-      CommonOptions.table, format, columns, filter, limit, output, force, noHeader, salvage,
+      CommonOptions.table, format, columns, filter, limit, output, force, noHeader, values,
+      salvage,
       CommonOptions.wait,
     ],
     examples: [
@@ -102,6 +108,7 @@ enum ExportCommand {
     exporter.query.filter = try arguments.value(filter).map { try Predicate($0) }
     exporter.limit = try arguments.value(limit)
     exporter.hasHeader = !arguments.isSet(noHeader)
+    exporter.writesValues = arguments.isSet(values)
     return exporter
   }
 }

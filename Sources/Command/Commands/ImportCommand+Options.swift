@@ -91,6 +91,7 @@ extension ImportCommand {
               try unrepeated(types.map(\.column), Self.types), types.map(\.type))))
       }
     options.nulls = try arguments.values(null)
+    options.trimsFields = arguments.isSet(trim)
     options.dateFormats = try arguments.values(dateFormat)
     options.decimalMark = try arguments.value(decimal)
     options.thousandsSeparator = try arguments.value(thousands) ?? nil

@@ -122,6 +122,11 @@ enum ImportCommand {
     "rename", .renames, repeatable: true, group: inputGroup,
     help: "Other names for columns; \\: is a colon in a name, and a pair with a comma stands in "
       + "double quotes. All other options but --columns take the new names")
+  static let trim = Flag(
+    "trim", group: inputGroup,
+    help:
+      "Leave blanks and tabs around fields out, in quotes too; numbers, dates and bools are read without "
+      + "them anyway, and texts and keys are as they are spelled")
   static let newColumns = Flag(
     "new-columns", group: inputGroup,
     help: "Take an input none of whose columns the table has, and add them; otherwise it is refused"
@@ -205,7 +210,8 @@ enum ImportCommand {
       CommonOptions.wait,
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,
-      dateFormat, decimal, thousands, null, columns, rename, newColumns, requireFinalNewline, limit,
+      dateFormat, decimal, thousands, null, trim, columns, rename, newColumns, requireFinalNewline,
+      limit,
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
       parsers, queue,

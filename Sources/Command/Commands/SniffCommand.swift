@@ -19,6 +19,7 @@ enum SniffCommand {
       ImportCommand.header,
       ImportCommand.headerLines, ImportCommand.encoding, ImportCommand.types,
       ImportCommand.dateFormat, ImportCommand.decimal, ImportCommand.thousands, ImportCommand.null,
+      ImportCommand.trim,
       ImportCommand.columns, ImportCommand.rename, ImportCommand.newColumns, ImportCommand.ragged,
       CommonOptions.report,
     ],

@@ -109,7 +109,7 @@ struct SniffPrinter {
       words += ["--skip-lines", "\(dialect.skippedLines)"]
       if options.skipFooter > 0 { words += ["--skip-footer", "\(options.skipFooter)"] }
       if case .names(let names) = options.header {
-        words += ["--header", names.joined(separator: ",")]
+        words += ["--header", NameList.written(names)]
       } else {
         words += ["--header", dialect.hasHeader ? "yes" : "no"]
       }
@@ -119,6 +119,35 @@ struct SniffPrinter {
     if options.quotes != .strict { words += ["--quotes", options.quotes.rawValue] }
     if options.ragged != .reject { words += ["--ragged", options.ragged.rawValue] }
     for null in options.nulls { words += ["--null", null] }
-    return words.map(ShellWord.quoted).joined(separator: " ")
+    if options.trimsFields { words.append("--trim") }
+    return (words + toldOfColumns).map(ShellWord.quoted).joined(separator: " ")
+  }
+
+  /// What was told of columns, as it is.
+  private var toldOfColumns: [String] {
+    var words: [String] = []
+    switch options.types {
+    case .infer: break
+    case .text: words += ["--types", "text"]
+    case .named(let types):
+      let pairs = types.sorted { $0.key < $1.key }.map { ($0.key, $0.value.name) }
+      words += ["--types", ColumnList.written(pairs)]
+    }
+    for format in options.dateFormats {
+      let name = format.column.map {
+        ColumnList.escaped($0).replacing("%", with: "\\%") + ":"
+      }
+      words += ["--date-format", (name ?? "") + format.format]
+    }
+    if let mark = options.decimalMark { words += ["--decimal", mark.rawValue] }
+    if let byte = options.thousandsSeparator {
+      words += ["--thousands", byte == 0x20 ? "space" : String(UnicodeScalar(byte))]
+    }
+    if let columns = options.columns { words += ["--columns", NameList.written(columns)] }
+    if !options.renames.isEmpty {
+      let pairs = options.renames.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+      words += ["--rename", ColumnList.written(pairs)]
+    }
+    return words
   }
 }

@@ -53,7 +53,7 @@ extension ColumnReader {
   package func validate(as reading: Reading) throws(ClusterError) {
     switch (statistics.kind, reading.plainType) {
     case (.none, _), (_, .data), (.integers, .int), (.integers, .double), (.doubles, .double),
-      (.days, .date), (.moments, .dateTime):
+      (.days, .date), (.days, .dateTime), (.moments, .dateTime):
       return
     default: break
     }

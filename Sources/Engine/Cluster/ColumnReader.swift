@@ -217,13 +217,13 @@ package struct ColumnReader {
   /// stored.
   package func int(_ row: Int) -> Int64? {
     if let int = storedInt(row) { return int }
-    return withSpelling(row) { $0.flatMap { NumberSpelling.parseInt(SpellingView($0)) } }
+    return withSpelling(row) { $0.flatMap { PlainSpelling.int(SpellingView($0)) } }
   }
 
   /// The number of a row; nil when it is null or no number.
   package func double(_ row: Int) -> Double? {
     if let double = storedDouble(row) { return double }
-    return withSpelling(row) { $0.flatMap { NumberSpelling.parseDouble(SpellingView($0)) } }
+    return withSpelling(row) { $0.flatMap { PlainSpelling.double(SpellingView($0)) } }
   }
 
   @inline(__always)

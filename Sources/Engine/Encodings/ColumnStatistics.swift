@@ -10,7 +10,7 @@
 /// | 2 doubles | numbers, not all integers | Double bit patterns |
 /// | 3 text | anything else | first 8 bytes, zeros behind, big-endian |
 /// | 4 days | dates | Int64, since 1970 |
-/// | 5 moments | date-times | Int64, microseconds since 1970 UTC |
+/// | 5 moments | date-times, not all dates | Int64, microseconds since 1970 UTC |
 ///
 /// Text bounds hold for the order of unsigned bytes: a spelling's own first 8 bytes lie between.
 package struct ColumnStatistics: Sendable, Equatable {
@@ -48,7 +48,7 @@ package struct ColumnStatistics: Sendable, Equatable {
     if classes.isSubset(of: [.int, .bigInt]) { return .integers }
     if classes.fits(.double) { return .doubles }
     if classes == .date { return .days }
-    if classes == .dateTime { return .moments }
+    if classes.fits(.dateTime) { return .moments }
     return .text
   }
 
@@ -99,17 +99,17 @@ struct StatisticsCollector {
       lowPrefix = min(lowPrefix, prefix)
       highPrefix = max(highPrefix, prefix)
     case .integers:
-      guard let int = NumberSpelling.parseInt(spelling) else { return false }
+      guard let int = PlainSpelling.int(spelling) else { return false }
       add(int)
     case .doubles:
-      guard let double = NumberSpelling.parseDouble(spelling) else { return false }
+      guard let double = PlainSpelling.double(spelling) else { return false }
       add(double)
     case .days:
-      guard let days = DateSpelling.parseDate(spelling) else { return false }
-      add(Int64(days))
+      guard let days = PlainSpelling.date(spelling) else { return false }
+      add(days)
     case .moments:
-      guard let parsed = DateSpelling.parseDateTime(spelling) else { return false }
-      add(parsed.microseconds)
+      guard let moment = PlainSpelling.dateTime(spelling) else { return false }
+      add(moment.microsecondsSince1970)
     }
     return true
   }

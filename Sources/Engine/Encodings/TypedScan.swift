@@ -272,7 +272,9 @@ struct TypedScan {
       let magnitude = numbers[row].magnitude
       if scales[row] == 0 { return magnitude <= 1 << 53 ? .int : .bigInt }
       // The mantissa's digits are the significant ones: more than 17 from 10^17 on.
-      return magnitude < 100_000_000_000_000_000 ? .double : .longDecimal
+      if magnitude < 100_000_000_000_000_000 { return .double }
+      return LongDecimal.isDouble(ScaledNumber(mantissa: numbers[row], scale: scales[row]))
+        ? .double : .longDecimal
     }
   }
 }

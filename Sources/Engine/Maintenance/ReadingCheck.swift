@@ -77,8 +77,8 @@ struct ReadingCheck {
       if !isSame { return "it is spelled differently alone and among others" }
     }
     // Bounds are of spellings that are read without a notation.
-    switch column.reading.plainType {
-    case .int, .date, .dateTime:
+    switch (known.kind, column.reading.plainType) {
+    case (.integers, .int), (.days, .date), (.moments, .dateTime):
       if let bounds = known.integers, let number = window.number(place), !bounds.contains(number) {
         return "it is outside the bounds \(bounds.lowerBound) to \(bounds.upperBound)"
       }

@@ -81,7 +81,8 @@ package struct Leaf {
     guard let overlay, let changes = OverlayColumn(overlay, id: id) else {
       let stored = try cluster.column(id: id)
       return LeafStatistics(
-        nullCount: stored?.nullCount ?? rowCount, integers: stored?.statistics.integers)
+        nullCount: stored?.nullCount ?? rowCount, kind: stored?.statistics.kind ?? .none,
+        integers: stored?.statistics.integers)
     }
     return try LeafColumn(reader: try cluster.open(id: id), changes: changes).changedStatistics()
   }
@@ -90,6 +91,8 @@ package struct Leaf {
 /// What is known of a leaf's column without reading all of it.
 package struct LeafStatistics: Equatable {
   package let nullCount: Int
+  /// What the bounds are of.
+  package let kind: ColumnStatistics.Kind
   /// Bounds of the integers, days or moments that all values are, perhaps wider than need be; nil
   /// when some value is none, there is no value, or it is not known.
   package let integers: ClosedRange<Int64>?
@@ -211,11 +214,15 @@ package struct LeafColumn {
 
   /// - Precondition: the overlay says something of the column.
   fileprivate func changedStatistics() throws(ClusterError) -> LeafStatistics {
-    guard let changes, let overlay else { return LeafStatistics(nullCount: 0, integers: nil) }
+    guard let changes, let overlay else {
+      return LeafStatistics(nullCount: 0, kind: .none, integers: nil)
+    }
     var nulls = reader.nullCount
     for index in 0..<overlay.deletedCount where reader.isNull(overlay.deletedRow(index)) {
       nulls -= 1
     }
+    let stored = reader.statistics.kind
+    let kind = stored == .none ? .integers : stored
     var bounds = reader.statistics.integers
     var isKnown = bounds != nil || reader.nullCount == reader.rowCount
     for index in 0..<overlay.changedCount {
@@ -225,8 +232,6 @@ package struct LeafColumn {
         nulls += 1
         continue
       }
-      var kind = reader.statistics.kind
-      if kind == .none { kind = .integers }
       var collector = StatisticsCollector(kind)
       if let bounds {
         collector.add(bounds.lowerBound)
@@ -235,7 +240,7 @@ package struct LeafColumn {
       isKnown = isKnown && collector.add(SpellingView(spelling))
       bounds = collector.result.integers
     }
-    return LeafStatistics(nullCount: nulls, integers: isKnown ? bounds : nil)
+    return LeafStatistics(nullCount: nulls, kind: kind, integers: isKnown ? bounds : nil)
   }
 }
 

@@ -1,16 +1,17 @@
-/// A pattern that dates or date-times are spelled by, as `strptime` has them, with English names.
+/// A pattern that dates or date-times are spelled by, as `strptime` has them, with English names and those of
+/// `MonthNames`.
 ///
 /// | field | what it reads |
 /// |---|---|
 /// | `%Y` `%y` | four digits; two, as POSIX has it: 69 to 99 are 1969 to 1999, 00 to 68 are 20.. |
 /// | `%m` `%d` `%e` | one or two digits |
-/// | `%B` `%b` `%h` | a month's name, whole or its first three letters, in any case |
+/// | `%B` `%b` `%h` | a month's name, whole or short, in any case |
 /// | `%A` `%a` | a weekday's name, likewise; it must be the date's |
 /// | `%H` `%k`, `%I` `%l` | an hour of 24; of 12, with `%p` |
 /// | `%M` `%S` | two digits |
 /// | `%f` | one to six digits of a second's fraction |
 /// | `%p` | AM or PM, in any case |
-/// | `%z` | `Z`, `UTC`, `GMT`, `±HH:MM`, `±HHMM` or `±HH` |
+/// | `%z` | `±HH:MM`, `±HHMM` or `±HH`, or a name such as `Z`, `UTC`, `GMT`, `CEST`: see `ZoneNames` |
 /// | `%F` `%D` `%T` `%R` | `%Y-%m-%d`, `%m/%d/%y`, `%H:%M:%S`, `%H:%M` |
 ///
 /// A blank stands for one or more; everything else for itself. A `-` behind the `%` changes nothing.
@@ -217,10 +218,14 @@ package struct DatePattern: Sendable, Hashable {
       for _ in index &- start..<6 { fields.microsecond = fields.microsecond &* 10 }
       return true
     case .monthName:
-      guard let month = EnglishNames.match(EnglishNames.months, spelling, &index) else {
-        return false
+      let start = index
+      if let month = EnglishNames.match(EnglishNames.months, spelling, &index) {
+        fields.month = month &+ 1
+        return true
       }
-      fields.month = month &+ 1
+      index = start
+      guard let month = MonthNames.match(spelling, &index) else { return false }
+      fields.month = month
       return true
     case .weekday:
       fields.weekday = EnglishNames.match(EnglishNames.weekdays, spelling, &index)
@@ -261,11 +266,9 @@ package struct DatePattern: Sendable, Hashable {
     guard index < spelling.count else { return false }
     let sign = spelling[index]
     guard sign == 0x2B || sign == 0x2D else {
-      for name in ["UTC", "GMT", "Z"] where EnglishNames.has(name, spelling, index) {
-        index &+= name.utf8.count
-        return true
-      }
-      return false
+      guard let offset = ZoneNames.match(spelling, &index) else { return false }
+      minutes = offset
+      return true
     }
     index &+= 1
     var (hour, minute) = (0, 0)
@@ -297,7 +300,7 @@ private enum EnglishNames {
     for (place, name) in names.enumerated() where has(name.utf8.prefix(3), spelling, index) {
       index &+= has(name, spelling, index) ? name.utf8.count : 3
       // `Junk` is no June, nor `Marc` a March.
-      if index < spelling.count, spelling[index] | 0x20 &- 0x61 < 26 { return nil }
+      if index < spelling.count, MonthNames.isLetter(spelling[index]) { return nil }
       return place
     }
     return nil

@@ -133,11 +133,14 @@ public final class Notation: Sendable {
   }
 
   /// The number that a value of a type other than double is compared as.
-  func integer(_ spelling: SpellingView) -> Int64? {
+  func integer(_ spelling: SpellingView) -> Int64? { PlainSpelling.read(spelling, bareInteger) }
+
+  private func bareInteger(_ spelling: SpellingView) -> Int64? {
     switch kind {
     case .dates(let patterns):
       if type == .date { return Self.day(spelling, patterns) }
-      return Self.moment(spelling, patterns) ?? DateSpelling.parseDateTime(spelling)?.microseconds
+      return Self.moment(spelling, patterns)
+        ?? PlainSpelling.dateTime(spelling)?.microsecondsSince1970
     case .numbers(let pattern):
       return type == .int ? pattern.withPlain(spelling, NumberSpelling.parseInt) : nil
     case .words(let pairs):
@@ -149,8 +152,9 @@ public final class Notation: Sendable {
 
   func double(_ spelling: SpellingView) -> Double? {
     guard case .numbers(let pattern) = kind, type == .double else { return nil }
-    return pattern.withPlain(spelling, NumberSpelling.parseDouble)
-      ?? NumberSpelling.special(spelling)
+    return PlainSpelling.read(spelling) { bare in
+      pattern.withPlain(bare, NumberSpelling.parseDouble) ?? NumberSpelling.special(bare)
+    }
   }
 
   func value(_ spelling: SpellingView) -> Value? {

@@ -36,13 +36,10 @@ package struct Reading: Sendable, Hashable {
     let view = SpellingView(spelling)
     if let notation { return notation.integer(view) }
     switch type {
-    case .int: return NumberSpelling.parseInt(view)
-    case .bool: return SpellingClass.parseBool(view).map { $0 ? 1 : 0 }
-    case .date: return DateSpelling.parseDate(view).map(Int64.init)
-    case .dateTime:
-      return DateSpelling.parseDateTime(view).map {
-        DateTime(clamping: $0.microseconds).microsecondsSince1970
-      }
+    case .int: return PlainSpelling.int(view)
+    case .bool: return PlainSpelling.bool(view).map { $0 ? 1 : 0 }
+    case .date: return PlainSpelling.date(view)
+    case .dateTime: return PlainSpelling.dateTime(view)?.microsecondsSince1970
     case .double, .text, .data: return nil
     }
   }
@@ -52,7 +49,7 @@ package struct Reading: Sendable, Hashable {
   package func double(_ spelling: UnsafeRawBufferPointer) -> Double? {
     let view = SpellingView(spelling)
     if let notation { return notation.double(view) }
-    return NumberSpelling.parseDouble(view)
+    return PlainSpelling.double(view)
   }
 }
 

@@ -7,6 +7,19 @@ enum SpellingClass {
   static func classify(_ spelling: SpellingView) -> TypeSet {
     guard spelling.count > 0 else { return .text }
     let first = spelling[0]
+    let found = classifyBare(spelling, first)
+    // Most texts neither end nor begin so; blanks around are no part of a value.
+    guard found == .text, spelling.hasBlanksAround else { return found }
+    return classifyPadded(spelling)
+  }
+
+  @inline(never)
+  private static func classifyPadded(_ spelling: SpellingView) -> TypeSet {
+    spelling.withoutBlanks.map { classifyBare($0, $0[0]) } ?? .text
+  }
+
+  @inline(__always)
+  private static func classifyBare(_ spelling: SpellingView, _ first: UInt8) -> TypeSet {
     // Signs, the point and digits lie between 0x2B and 0x39.
     if first &- 0x2B <= 0x0E { return classifyNumberOrDate(spelling) }
     let letter = first | 0x20
@@ -33,7 +46,8 @@ enum SpellingClass {
       parts.exponent &+ parts.significantDigits < 300
       || NumberSpelling.double(parts, spelling) != nil
     guard isFinite else { return .text }
-    return parts.significantDigits <= 17 ? .double : .longDecimal
+    if parts.significantDigits <= 17 { return .double }
+    return !parts.isWhole && LongDecimal.isDouble(parts, spelling) ? .double : .longDecimal
   }
 
   /// `true` or `false` in lower, Title or UPPER case.

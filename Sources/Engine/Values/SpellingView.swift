@@ -31,6 +31,12 @@ struct SpellingView {
   @inline(__always)
   subscript(index: Int) -> UInt8 { pointer.load(fromByteOffset: index, as: UInt8.self) }
 
+  /// - Precondition: `range` lies within `count`.
+  func part(_ range: Range<Int>) -> SpellingView {
+    SpellingView(
+      pointer + range.lowerBound, count: range.count, readable: readable &- range.lowerBound)
+  }
+
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: pointer, count: count) }
 
   /// The first eight bytes, the first one lowest; zeros past the end.

@@ -11,9 +11,10 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
   package static let int = TypeSet(rawValue: 1 << 1)
   /// Any other 64-bit integer.
   package static let bigInt = TypeSet(rawValue: 1 << 2)
-  /// A number of at most 17 significant digits that is no 64-bit integer, or `NaN`.
+  /// A number of at most 17 significant digits that is no 64-bit integer, one of more digits that are those of
+  /// a double (`1.000000000000000000e+00`), or `NaN`.
   package static let double = TypeSet(rawValue: 1 << 3)
-  /// A number of more than 17 significant digits, or an infinity: a double only if somebody says so,
+  /// A number of more than 17 significant digits of its own, or an infinity: a double only if somebody says so,
   /// as it may be an identifier, or a name.
   package static let longDecimal = TypeSet(rawValue: 1 << 4)
   package static let date = TypeSet(rawValue: 1 << 5)
@@ -27,14 +28,15 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
   }
 
   /// The narrowest type that keeps every spelling seen: text for any mixture but integers with
-  /// doubles, and for those too if an integer is too large for a double. Nil when nothing was seen.
+  /// doubles, and for those too if an integer is too large for a double, and days with moments. Nil when
+  /// nothing was seen.
   package var inferredType: ColumnType? {
     if isEmpty { return nil }
     if self == .bool { return .bool }
     if isSubset(of: [.int, .bigInt]) { return .int }
     if isSubset(of: [.int, .double]) { return .double }
     if self == .date { return .date }
-    if self == .dateTime { return .dateTime }
+    if isSubset(of: [.date, .dateTime]) { return .dateTime }
     return .text
   }
 
@@ -45,7 +47,7 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
     case .double: [.int, .bigInt, .double, .longDecimal]
     case .bool: .bool
     case .date: .date
-    case .dateTime: .dateTime
+    case .dateTime: [.date, .dateTime]
     case .text, .data: TypeSet(rawValue: .max)
     }
   }

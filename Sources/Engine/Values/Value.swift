@@ -33,8 +33,11 @@ public enum Value: Sendable {
   /// - bool: `true`, `True`, `TRUE`, `false`, `False`, `FALSE`.
   /// - date: `YYYY-MM-DD`, a day that exists.
   /// - dateTime: `YYYY-MM-DD`, `T` or a space, `HH:MM`, then optionally `:SS` with up to six digits of
-  ///   a fraction, then optionally `Z` or an offset `±HH:MM`. Without an offset it is taken as UTC.
+  ///   a fraction, then optionally `Z` or an offset `±HH:MM`. Without an offset it is taken as UTC. A date
+  ///   alone is the moment when it begins.
   /// - text: valid UTF-8. data: anything.
+  ///
+  /// Blanks and tabs around all but text and data are no part of the value.
   ///
   /// - Complexity: O(n) in the spelling's length.
   public init?(spelling: [UInt8], type: ColumnType) {
@@ -53,20 +56,20 @@ public enum Value: Sendable {
     let view = SpellingView(spelling)
     switch type {
     case .int:
-      guard let int = NumberSpelling.parseInt(view) else { return nil }
+      guard let int = PlainSpelling.int(view) else { return nil }
       self = .int(int)
     case .double:
-      guard let double = NumberSpelling.parseDouble(view) else { return nil }
+      guard let double = PlainSpelling.double(view) else { return nil }
       self = .double(double)
     case .bool:
-      guard let bool = SpellingClass.parseBool(view) else { return nil }
+      guard let bool = PlainSpelling.bool(view) else { return nil }
       self = .bool(bool)
     case .date:
-      guard let days = DateSpelling.parseDate(view) else { return nil }
-      self = .date(CalendarDate(clamping: Int64(days)))
+      guard let days = PlainSpelling.date(view) else { return nil }
+      self = .date(CalendarDate(clamping: days))
     case .dateTime:
-      guard let parsed = DateSpelling.parseDateTime(view) else { return nil }
-      self = .dateTime(DateTime(clamping: parsed.microseconds))
+      guard let moment = PlainSpelling.dateTime(view) else { return nil }
+      self = .dateTime(moment)
     case .text:
       guard let text = String(spelled: spelling) else { return nil }
       self = .text(text)

@@ -113,6 +113,29 @@ package final class ParsedChunk {
     return chunk.withMemory { Array($0[start..<start + Int(span.length)]) }
   }
 
+  /// A field without the blanks and tabs around it; null when it is nothing else and not in quotes.
+  ///
+  /// - Parameter memory: the chunk's, in which spans point.
+  func withoutBlanks(
+    _ span: TextSpan, _ memory: UnsafeRawBufferPointer, quote: UInt8?
+  ) -> TextSpan {
+    guard !span.isNull, span.length > 0 else { return span }
+    let isBlank = { (index: Int) in memory[index] == 0x20 || memory[index] == 0x09 }
+    var (start, end) = (Int(span.offset), Int(span.offset) + Int(span.length))
+    while start < end, isBlank(start) { start += 1 }
+    while start < end, isBlank(end - 1) { end -= 1 }
+    if start == end, !isQuoted(span, quote: quote) { return .null }
+    return TextSpan(offset: UInt32(clamping: start), length: UInt32(clamping: end - start))
+  }
+
+  /// Whether a field stands in quotes: behind one, or, when it was unescaped, behind the input's bytes.
+  func isQuoted(_ span: TextSpan, quote: UInt8?) -> Bool {
+    guard let chunk, let quote, !span.isNull else { return false }
+    let start = Int(span.offset)
+    if start >= chunk.byteCount { return true }
+    return start > 0 && chunk.withMemory { $0[start - 1] == quote }
+  }
+
   /// Lets go of the chunk, so that its memory can be used again; the spans mean nothing afterwards.
   package func release() {
     chunk = nil

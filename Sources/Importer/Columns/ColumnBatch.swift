@@ -24,7 +24,7 @@ struct ColumnBatch: Sendable {
   struct ColumnSummary: Sendable {
     let nulls: Int
     /// For each class seen: where it was seen first.
-    let sightings: [Sighting]
+    var sightings: [Sighting]
     /// For each candidate that does not fit: the first value that shows it.
     var misfits: [Misfit] = []
 

@@ -8,6 +8,8 @@ final class ColumnBatchBuilder {
   private let parser: RecordParser
   private let builder = ClusterBuilder()
   private let hasRules: Bool
+  /// Whether some spelling is null.
+  private let hasNulls: Bool
   private var repeats = KeyRepeats()
   private var scan = NotationScan()
   private let scout: RowScout?
@@ -19,7 +21,10 @@ final class ColumnBatchBuilder {
     parser = RecordParser(
       dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
       header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
-    hasRules = plan.columns.contains { $0.strictType != nil || !$0.isNullable }
+    hasRules = plan.columns.contains {
+      $0.strictType != nil || !$0.isNullable || $0.missing != nil
+    }
+    hasNulls = !plan.nulls.isEmpty || plan.columns.contains { $0.missing != nil }
   }
 
   /// The rows being built: the parser's own matrix, or a changed copy of it.
@@ -41,10 +46,12 @@ final class ColumnBatchBuilder {
     var matrix = Matrix(columnCount: plan.fieldCount, rowCount: parsed.rowCount)
     if let fields = plan.fields { choose(fields, in: &matrix, parsed) }
     if !parsed.surplus.isEmpty { addSurplus(to: &matrix, parsed) }
-    if !plan.nulls.isEmpty { putNulls(in: &matrix, parsed, chunk) }
+    if plan.trimsFields { trim(&matrix, parsed, chunk) }
+    if hasNulls { putNulls(in: &matrix, parsed, chunk) }
     var encoded = try encode(matrix, parsed, chunk)
     if hasRules, let cluster = encoded,
-      breaksRules(cluster) || breaksNotation(matrix, parsed, chunk) || hasEmptyKey(matrix, parsed)
+      breaksRules(cluster) || breaksNotation(matrix, parsed, chunk)
+        || breaksKey(matrix, parsed, chunk)
     {
       rejects += removeMisfits(from: &matrix, parsed, chunk, cluster)
       rejects.sort { $0.record < $1.record }
@@ -156,6 +163,12 @@ final class ColumnBatchBuilder {
     }
     return encoded.columns.enumerated().map { index, column in
       var summary = ColumnBatch.ColumnSummary(column, place: place)
+      if index == plan.keyColumn, !column.observation.classes.contains(.text),
+        let row = paddedKey(matrix, parsed, chunk)
+      {
+        let (record, line) = place(row)
+        summary.sightings.append(.init(type: .text, record: record, line: line))
+      }
       if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
         let candidates = plan.columns[index].candidates
         // Most dates need no second look.
@@ -240,14 +253,38 @@ final class ColumnBatchBuilder {
     matrix.columnCount = wide
   }
 
+  private func trim(_ matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) {
+    var spans = copied(matrix, parsed)
+    chunk.withMemory { memory in
+      for index in spans.indices {
+        spans[index] = parsed.withoutBlanks(spans[index], memory, quote: plan.dialect.quote)
+      }
+    }
+    matrix.copy = spans
+  }
+
   private func putNulls(in matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) {
     var spans = copied(matrix, parsed)
     chunk.withMemory { memory in
-      for index in spans.indices where !spans[index].isNull {
+      /// - Parameter unquoted: whether a field in quotes is none, unless it is empty.
+      func put(_ nulls: [[UInt8]], _ index: Int, unquoted: Bool = false) {
+        if spans[index].isNull { return }
+        if unquoted, spans[index].length > 0,
+          parsed.isQuoted(spans[index], quote: plan.dialect.quote)
+        {
+          return
+        }
         let start = Int(spans[index].offset)
         let field = memory[start..<start + Int(spans[index].length)]
-        if plan.nulls.contains(where: { $0.count == field.count && field.elementsEqual($0) }) {
+        if nulls.contains(where: { $0.count == field.count && field.elementsEqual($0) }) {
           spans[index] = .null
+        }
+      }
+      if !plan.nulls.isEmpty { for index in spans.indices { put(plan.nulls, index) } }
+      for (column, planned) in plan.columns.enumerated() {
+        guard let missing = planned.missing else { continue }
+        for row in 0..<matrix.rowCount {
+          put(missing.spellings, row * matrix.columnCount + column, unquoted: true)
         }
       }
     }
@@ -261,7 +298,16 @@ final class ColumnBatchBuilder {
       (!column.isNullable && seen.nullCount > 0)
         || (column.strictNotation == nil
           && column.strictType.map { !seen.observation.classes.fits($0) } == true)
+        || isOutside(seen, column)
     }
+  }
+
+  /// Whether some value is not of the type that the others had before `NA` was taken as null.
+  private func isOutside(
+    _ seen: EncodedCluster.ColumnFacts, _ column: ImportPlan.PlannedColumn
+  ) -> Bool {
+    guard column.strictNotation == nil, let missing = column.missing else { return false }
+    return !seen.observation.classes.isSubset(of: missing.bounds)
   }
 
   /// Whether a column of a strict type has a value that is not spelled in its notation.
@@ -273,13 +319,38 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// An empty string identifies nothing, no more than null does.
-  private func hasEmptyKey(_ matrix: Matrix, _ parsed: ParsedChunk) -> Bool {
+  /// An empty string identifies nothing, no more than null does; and a key with blanks around it is
+  /// spelled as no value of a type is.
+  private func breaksKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     guard let key = plan.keyColumn else { return false }
     let found = try? withSpans(matrix, parsed) { spans in
       (0..<matrix.rowCount).contains { spans[$0 * matrix.columnCount + key].length == 0 }
     }
-    return found ?? false
+    if found ?? false { return true }
+    return hasTypedKey && paddedKey(matrix, parsed, chunk) != nil
+  }
+
+  /// Whether the key was told to be of a type other than text.
+  private var hasTypedKey: Bool {
+    guard let key = plan.keyColumn, let type = plan.columns[key].strictType else { return false }
+    return type != .text && type != .data
+  }
+
+  /// The first row whose key has blanks around it.
+  private func paddedKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
+    guard let key = plan.keyColumn else { return nil }
+    let found = try? withSpans(matrix, parsed) { spans in
+      chunk.withMemory { memory in
+        (0..<matrix.rowCount).first { row in
+          let span = spans[row * matrix.columnCount + key]
+          guard !span.isNull, span.length > 0 else { return false }
+          let start = Int(span.offset)
+          return UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
+            .hasBlanksAround
+        }
+      }
+    }
+    return found ?? nil
   }
 
   /// Takes out the rows whose values do not fit, and says why for each.
@@ -291,6 +362,7 @@ final class ColumnBatchBuilder {
       return (!plan.columns[index].isNullable && seen.nullCount > 0)
         || plan.columns[index].strictType.map { !seen.observation.classes.fits($0) } == true
         || plan.columns[index].strictNotation != nil || index == plan.keyColumn
+        || isOutside(seen, plan.columns[index])
     }
     var rejects: [Reject] = []
     var kept: [TextSpan] = []
@@ -330,11 +402,30 @@ final class ColumnBatchBuilder {
     guard let bytes = parsed.text(span) else {
       return column.isNullable ? nil : (nil, "null where column '\(column.name)' allows none")
     }
-    guard let type = column.strictType else { return nil }
-    let reading = Reading(type, column.strictNotation)
-    guard bytes.withUnsafeBytes({ Value(spelling: $0, as: reading) }) == nil else { return nil }
     let text = String(decoding: bytes.prefix(200), as: UTF8.self)
-    return (text, MisfitReason(type, column.strictNotation, bytes, column: column.name).description)
+    if index == plan.keyColumn, hasTypedKey, bytes.withUnsafeBytes(\.hasBlanksAround) {
+      return (
+        text,
+        "the key '\(column.name)' has blanks around it, and keys are compared as they are spelled; "
+          + "--trim removes them"
+      )
+    }
+    let isRead: Bool
+    if let type = column.strictType {
+      let reading = Reading(type, column.strictNotation)
+      isRead = bytes.withUnsafeBytes { Value(spelling: $0, as: reading) } != nil
+    } else if let missing = column.missing {
+      isRead = bytes.withUnsafeBytes(TypeSet.of).isSubset(of: missing.bounds)
+    } else {
+      return nil
+    }
+    if isRead { return nil }
+    let type = column.strictType ?? column.missing?.reading.type ?? .text
+    var reason = MisfitReason(type, column.strictNotation, bytes, column: column.name).description
+    if let missing = column.missing {
+      reason += "; \(missing.shown) is null there: --types '\(column.name):text' keeps all as text"
+    }
+    return (text, reason)
   }
 
   private func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {

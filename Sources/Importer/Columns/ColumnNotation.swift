@@ -9,6 +9,10 @@ struct ColumnNotation {
   let refusesPoints: Bool
   /// True when it was told how values of the strict type are spelled.
   private(set) var isTold = false
+  /// What stands for null, beside what was told.
+  private(set) var missing: MissingValues?
+  /// Whether the values are texts, whatever they look like.
+  private(set) var keepsText = false
   /// What a person may want to know of the column.
   private(set) var hint: String?
 
@@ -16,9 +20,13 @@ struct ColumnNotation {
   ///   - name: in the table.
   ///   - isKey: of the primary key, which is compared as it is spelled, and so has no notation.
   ///   - sample: the first values that are not null.
+  ///   - quotedWords: of them, words such as `NA` that stand in quotes somewhere.
+  ///   - emptyIsNull: whether an empty field in quotes stands for null where values have a type.
+  ///   - stored: the column that is there already, with values or a type that is to stay.
   /// - Throws: `ImportError.invalidOption`.
   init(
-    _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool, sample: [[UInt8]]
+    _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool, sample: [[UInt8]],
+    quotedWords: Set<[UInt8]> = [], emptyIsNull: Bool = false, stored: Column? = nil
   ) throws(ImportError) {
     let numbers = try Self.numbers(options)
     refusesPoints = numbers?.changesPoints ?? false && options.types != .text
@@ -45,6 +53,9 @@ struct ColumnNotation {
           "column '\(name)' is the key, which is compared as it is spelled: leave out its "
             + "--date-format")
       }
+      keepsText = sample.contains {
+        TelephoneNumber.fits($0) || $0.withUnsafeBytes(\.hasBlanksAround)
+      }
       return
     }
     if let strictType {
@@ -53,9 +64,23 @@ struct ColumnNotation {
         strictType == .int || strictType == .double
         ? numbers != nil
         : told.contains { !own.isEmpty || $0.pattern.hasTime == (strictType == .dateTime) }
+      if emptyIsNull, sample.contains([]) {
+        missing = MissingValues(emptyIn: Reading(strictType, strictNotation))
+        hint = missing?.note(name)
+      }
+    } else if sample.contains(where: TelephoneNumber.fits) {
+      keepsText = true
+    } else if let missing = MissingValues(
+      sample, quotedWords: quotedWords, emptyIsNull: emptyIsNull, finder,
+      refusesPoints: refusesPoints, stored: stored)
+    {
+      self.missing = missing
+      strictNotation = missing.reading.notation
+      strictType = strictNotation?.type
+      hint = missing.note(name)
     } else {
       candidates = finder.candidates(sample)
-      if candidates.isEmpty { hint = Self.hint(sample) }
+      if candidates.isEmpty, hint == nil { hint = Self.hint(sample) }
     }
   }
 
@@ -116,10 +141,9 @@ struct ColumnNotation {
 
   /// Words that often stand for null, in a column that would have a type without them.
   private static func hint(_ sample: [[UInt8]]) -> String? {
-    let words = ["NULL", "null", "NA", "N/A", "n/a", "\\N", "None", "-", "?"].map { Array($0.utf8) }
-    guard let word = sample.first(where: words.contains) else { return nil }
+    guard let word = sample.first(where: MissingValues.likelyWords.contains) else { return nil }
     var classes: TypeSet = []
-    for field in sample where !words.contains(field) {
+    for field in sample where !MissingValues.likelyWords.contains(field) {
       classes.formUnion(field.withUnsafeBytes(TypeSet.of))
     }
     guard let type = classes.inferredType, type != .text else { return nil }

@@ -66,6 +66,12 @@ struct ColumnTypes: Sendable, Equatable {
       return Set(fits.map(\.meaning)).count > 1 ? fits.map(\.notation) : nil
     }
 
+    /// Has the column be text, whatever its values look like.
+    mutating func takeAsText() {
+      classes = .text
+      sampled = .text
+    }
+
     /// Looks for spellings in some notations, all of which fit what is there.
     mutating func begin(_ candidates: [NotationCandidate]) {
       self.candidates = candidates

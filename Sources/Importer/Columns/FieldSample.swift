@@ -8,8 +8,16 @@ import Engine
 struct FieldSample {
   /// Those of each column that are not null.
   let columns: [[[UInt8]]]
+  /// Of each column what would stand for null, were it not in quotes.
+  let quotedWords: [Set<[UInt8]>]
+  /// Whether there are empty fields in quotes, and none without: what is missing is written so.
+  let quotesEmptyFields: Bool
 
-  init() { columns = [] }
+  init() {
+    columns = []
+    quotedWords = []
+    quotesEmptyFields = false
+  }
 
   /// - Parameters:
   ///   - splitter: positioned at the first record; it stays there.
@@ -26,8 +34,11 @@ struct FieldSample {
       source: MemorySource(bytes, name: "sample"), dialect: splitter.dialect, limits: options.limits
     )
     var columns = [[[UInt8]]](repeating: [], count: columnCount)
+    var quotedWords = [Set<[UInt8]>](repeating: [], count: columnCount)
+    let quote = splitter.dialect.quote
     let nulls = Set(options.nulls.map { Array($0.utf8) })
     var left = ColumnTypes.sampleRecords
+    var (hasQuotedEmpty, hasNull) = (false, false)
     while left > 0, let chunk = try? parts.next(recordLimit: left) {
       let parsed = parser.parse(chunk)
       defer { parsed.release() }
@@ -38,13 +49,25 @@ struct FieldSample {
           continue
         }
         for column in 0..<columnCount {
-          guard let field = parsed.text(parsed.span(row: row, column: column)),
-            !nulls.contains(field)
-          else { continue }
+          var span = parsed.span(row: row, column: column)
+          if options.trimsFields {
+            span = chunk.withMemory { parsed.withoutBlanks(span, $0, quote: quote) }
+          }
+          guard let field = parsed.text(span) else {
+            hasNull = true
+            continue
+          }
+          if field.isEmpty { hasQuotedEmpty = true }
+          if MissingValues.words.contains(field), parsed.isQuoted(span, quote: quote) {
+            quotedWords[column].insert(field)
+          }
+          if nulls.contains(field) { continue }
           columns[column].append(field)
         }
       }
     }
     self.columns = columns
+    self.quotedWords = quotedWords
+    quotesEmptyFields = hasQuotedEmpty && !hasNull
   }
 }

@@ -12,6 +12,8 @@ struct ImportPlan: Sendable {
     let strictType: ColumnType?
     /// How they are spelled; nil: as canonical ones.
     var strictNotation: Notation? = nil
+    /// Spellings that are null here, and what the other values must be then.
+    var missing: MissingValues? = nil
     /// Notations that its values may be spelled in.
     var candidates: [NotationCandidate] = []
     let isNullable: Bool
@@ -32,6 +34,8 @@ struct ImportPlan: Sendable {
   /// Whether an empty field behind the last column is dropped.
   let endsWithDelimiter: Bool
   let nulls: [[UInt8]]
+  /// Whether blanks around fields are left out.
+  var trimsFields = false
   /// Fields of a record.
   let fieldCount: Int
   /// Which of them become columns, in the order of the columns; nil: all, in their own.

@@ -25,18 +25,22 @@ enum KnownFormats {
   private static let certainDays = [
     "%Y/%m/%d", "%Y.%m.%d", "%B %d, %Y", "%B %d %Y", "%d %B %Y", "%d %B, %Y", "%d-%b-%Y",
     "%d/%b/%Y", "%d-%b-%y", "%d %b %y", "%d.%m.%Y", "%A, %B %d, %Y", "%a, %d %b %Y", "%A, %d %B %Y",
+    "%d. %B %Y", "%d de %B de %Y", "%b. %d, %Y", "%d %b. %Y",
   ]
   private static let orderedDays = [
     ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
   ]
-  private static let times = [
+  private static let clocks = [
     "%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p", "%H:%M:%S.%f",
   ]
 
   /// What stands behind a day.
   private static let endings = [" ", "T", ":", ", "].flatMap { separator in
-    times.flatMap { time in ["", "%z", " %z"].map { separator + time + $0 } }
+    clocks.flatMap { time in ["", "%z", " %z"].map { separator + time + $0 } }
   }
+
+  /// What stands behind a day, when it is followed by a blank.
+  static let times = endings.filter { $0.hasPrefix(" ") }
 
   static let dates = certainDays.compactMap { Format($0) }
   static let orderedDates = orderedDays.compactMap { orders($0, "") }

@@ -20,7 +20,9 @@ struct NotationFinder {
   let delimiter: UInt8
 
   /// The notations that all fields fit; none when the column needs none.
-  func candidates(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  func candidates(_ spellings: [[UInt8]]) -> [NotationCandidate] {
+    // Blanks around are no part of a value.
+    let fields = spellings.map(\.withoutBlanks)
     if let toldNumbers, let told = toldNumbers.candidates, Self.fit(told, fields) { return told }
     var classes: TypeSet = []
     for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
@@ -28,14 +30,14 @@ struct NotationFinder {
       // Numbers that are told to be dates, such as 20180803.
       return classes.inferredType == .int && !toldFormats.isEmpty ? dates(fields) : []
     }
-    for find in [dates, bools] {
+    for find in [dates, { shortDates($0) }, bools] {
       let found = find(fields)
       if !found.isEmpty { return found }
     }
     return toldNumbers == nil ? numbers(fields) : []
   }
 
-  private static func fit(_ candidates: [NotationCandidate], _ fields: [[UInt8]]) -> Bool {
+  static func fit(_ candidates: [NotationCandidate], _ fields: [[UInt8]]) -> Bool {
     candidates.contains { candidate in
       let reading = Reading(candidate.notation.type, candidate.notation)
       return fields.allSatisfy { $0.withUnsafeBytes { Value(spelling: $0, as: reading) != nil } }
@@ -80,11 +82,13 @@ struct NotationFinder {
   private func dates(_ fields: [[UInt8]]) -> [NotationCandidate] {
     var found = Found()
     for field in fields {
-      guard field.withUnsafeBytes({ take($0, &found) }), found.types.count == 1,
+      guard field.withUnsafeBytes({ take($0, &found) }),
         found.dayFirst != nil || found.monthFirst != nil
       else { return [] }
     }
-    guard let type = found.types.first else { return [] }
+    // Days among moments are the moments when they begin.
+    guard let type: ColumnType = found.types.contains(.dateTime) ? .dateTime : found.types.first
+    else { return [] }
     var candidates: [NotationCandidate] = []
     for (meaning, formats) in [found.dayFirst, found.monthFirst].enumerated() {
       guard let formats, !formats.isEmpty, let notation = try? Notation(type, formats),
@@ -124,6 +128,26 @@ struct NotationFinder {
     found.types.insert(hasTime ? .dateTime : .date)
     found.take(orders, field)
     return true
+  }
+
+  /// Dates with two digits for the year, and times behind them: only where some value tells which of the
+  /// three is which, and none contradicts.
+  private func shortDates(_ fields: [[UInt8]]) -> [NotationCandidate] {
+    guard let format = ShortDates(fields)?.format else { return [] }
+    var formats: [String] = []
+    for field in fields {
+      let isRead = { (text: String) in
+        guard let pattern = try? DatePattern(text) else { return false }
+        return field.withUnsafeBytes(pattern.reads)
+      }
+      if formats.contains(where: isRead) { continue }
+      let endings = field.contains(0x3A) ? KnownFormats.times : [""]
+      guard let ending = endings.first(where: { isRead(format + $0) }) else { return [] }
+      formats.append(format + ending)
+    }
+    let type: ColumnType = formats == [format] ? .date : .dateTime
+    guard let notation = try? Notation(type, formats) else { return [] }
+    return [NotationCandidate(notation: notation, meaning: 0)]
   }
 
   /// The notation of a column that is told to hold dates or date-times: formats that were told, or else
@@ -231,5 +255,17 @@ struct NumberStyle: Sendable, Equatable {
     let notations = [notation(.int), notation(.double)].compactMap { $0 }
     return notations.isEmpty
       ? nil : notations.map { NotationCandidate(notation: $0, meaning: 0) }
+  }
+}
+
+extension [UInt8] {
+  /// A field without the blanks and tabs around it; itself when it is nothing else.
+  var withoutBlanks: [UInt8] {
+    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+    guard let first, let last, isBlank(first) || isBlank(last),
+      let start = firstIndex(where: { !isBlank($0) }),
+      let end = lastIndex(where: { !isBlank($0) })
+    else { return self }
+    return Array(self[start...end])
   }
 }

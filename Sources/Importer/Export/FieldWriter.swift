@@ -5,11 +5,14 @@ import Engine
 struct FieldWriter {
   private let type: ColumnType
   private let reading: Reading
+  /// Whether CSV has values instead of spellings.
+  private let writesValues: Bool
   /// What comes before a value in JSON: the brace or comma, and the key.
   private let key: [UInt8]
 
-  init(_ column: Column, _ format: TableExporter.Format, isFirst: Bool) {
+  init(_ column: Column, writesValues: Bool, isFirst: Bool) {
     type = column.type
+    self.writesValues = writesValues && type != .text
     reading = column.reading
     var json = JSONWriter()
     json.string(column.name)
@@ -19,11 +22,14 @@ struct FieldWriter {
   // MARK: CSV
 
   /// Whether fields are written as something else than what they hold.
-  var isEncoded: Bool { type == .data }
+  var isEncoded: Bool { type == .data || writesValues }
 
   func appendCSV(_ field: UnsafeRawBufferPointer?, to output: FormattedBytes) {
     guard let field, let source = field.baseAddress else { return }
     if type == .data { return Base64.append(field, to: output) }
+    if writesValues, let value = Value(spelling: field, as: reading) {
+      return output.append(value.spelling)
+    }
     let target = output.reserve(CSVField.mostBytes(field.count))
     output.advance(CSVField.write(source, count: field.count, to: target))
   }
@@ -51,8 +57,8 @@ struct FieldWriter {
       output.append(0x22)
       Base64.append(field, to: output)
       output.append(0x22)
-    case .text, .date, .dateTime:
-      appendString(field, to: output)
+    case .date, .dateTime: appendMoment(field, to: output)
+    case .text: appendString(field, to: output)
     }
   }
 
@@ -65,6 +71,19 @@ struct FieldWriter {
     }
   }
 
+  /// ISO 8601, however it is spelled.
+  private func appendMoment(_ field: UnsafeRawBufferPointer, to output: FormattedBytes) {
+    // A date of four digits and two hyphens that is read without a notation is one.
+    if type == .date, reading.notation == nil, field.count == Self.dateLength {
+      return appendString(field, to: output)
+    }
+    guard let value = Value(spelling: field, as: reading) else {
+      return appendString(field, to: output)
+    }
+    value.spelling.withUnsafeBytes { appendString($0, to: output) }
+  }
+
+  private static let dateLength = "2018-08-03".utf8.count
   private static let null = Array("null".utf8)
 
   private func appendString(_ field: UnsafeRawBufferPointer, to output: FormattedBytes) {

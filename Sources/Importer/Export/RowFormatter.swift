@@ -13,10 +13,13 @@ struct RowFormatter {
   /// So many rows' lengths are added up before room is made for them.
   private static let blockRows = 64
 
-  init(_ columns: [Column], _ format: TableExporter.Format) {
+  /// - Parameter writesValues: whether CSV has values instead of spellings.
+  init(_ columns: [Column], _ format: TableExporter.Format, writesValues: Bool) {
     self.format = format
     names = columns.map(\.name)
-    writers = columns.enumerated().map { FieldWriter($1, format, isFirst: $0 == 0) }
+    writers = columns.enumerated().map {
+      FieldWriter($1, writesValues: writesValues, isFirst: $0 == 0)
+    }
   }
 
   /// The names of the columns; CSV only.
@@ -78,7 +81,7 @@ struct RowFormatter {
     _ window: ResultWindow, _ rows: Range<Int>, _ most: Int, _ arePlain: [Bool],
     to output: FormattedBytes
   ) {
-    // Base64 takes room by itself.
+    // Base64 and values take room by themselves.
     guard !writers.contains(where: \.isEncoded) else {
       for row in rows { csv(window, row, to: output) }
       return

@@ -6,7 +6,8 @@ import Engine
 /// CSV is RFC 4180 with `\n`: a null is an empty field, an empty string is `""`, and a field is
 /// quoted only when it must be. What was imported comes back to the letter, since values are kept as
 /// they were spelled. JSON Lines has an object a line, its keys in the order of the columns; numbers
-/// and booleans are JSON's own, NaN and null are null, everything else is a string. Data columns are
+/// and booleans are JSON's own, NaN and null are null, everything else is a string; dates and date-times are ISO 8601,
+/// however they are spelled. Data columns are
 /// written in Base64.
 ///
 /// Thread rule: one thread at a time.
@@ -35,6 +36,10 @@ public struct TableExporter {
   }
   /// Whether CSV begins with the names of the columns.
   public var hasHeader = true
+
+  /// Whether CSV has numbers, dates and bools in their one canonical spelling instead of the one that they were
+  /// imported with. JSON Lines always has.
+  public var writesValues = false
 
   /// CSV with a header, of all objects and columns.
   public init() {}
@@ -77,7 +82,8 @@ public struct TableExporter {
   }
 
   private func formatter(_ reader: ResultReader) -> RowFormatter {
-    RowFormatter(reader.columnIndices.map { reader.schema.columns[$0] }, format)
+    RowFormatter(
+      reader.columnIndices.map { reader.schema.columns[$0] }, format, writesValues: writesValues)
   }
 
   /// One row after the other, on the calling thread.
@@ -99,7 +105,7 @@ public struct TableExporter {
   package func run(
     _ rows: [[Value]], columns: [Column], write: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
-    let stream = FormattedStream(RowFormatter(columns, format))
+    let stream = FormattedStream(RowFormatter(columns, format, writesValues: writesValues))
     if hasHeader { stream.header() }
     for row in rows { try ResultWindow.with(row) { try stream.rows($0, write) } }
     try stream.end(write)

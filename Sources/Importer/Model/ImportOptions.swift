@@ -171,6 +171,9 @@ public struct ImportOptions: Sendable {
   public var thousandsSeparator: UInt8?
   /// Spellings of null besides the empty unquoted field.
   public var nulls: [String] = []
+  /// Whether blanks and tabs around fields, in quotes too, are left out. An unquoted field of nothing else is
+  /// null then.
+  public var trimsFields = false
   /// The columns to import, by the input's names, in the order in which a table that is created gets them;
   /// nil: all.
   public var columns: [String]?

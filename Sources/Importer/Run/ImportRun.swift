@@ -397,7 +397,8 @@ struct ImportRun {
       file: file.name, dialect: opened.dialect, ragged: options.ragged,
       header: opened.repeatedHeader,
       endsWithDelimiter: opened.endsWithDelimiter,
-      nulls: options.nulls.map { Array($0.utf8) }, fieldCount: opened.header.names.count,
+      nulls: options.nulls.map { Array($0.utf8) }, trimsFields: options.trimsFields,
+      fieldCount: opened.header.names.count,
       fields: match.fields, columns: match.plannedColumns,
       keyColumn: match.keyColumn, extras: match.extras,
       // A small input's rows fill up shared clusters, as those of small batches do.

@@ -258,6 +258,7 @@ struct InputPlanner {
     if options.headerLines > 1 { writer.append("header-lines \(options.headerLines)") }
     if options.quotes == .lenient { writer.append("quotes lenient") }
     if options.skipFooter > 0 { writer.append("skip-footer \(options.skipFooter)") }
+    if options.trimsFields { writer.append("trim") }
     for name in opened.header.names { writer.append(name) }
     for null in options.nulls { writer.append(null) }
     writer.append(options.ragged.rawValue)

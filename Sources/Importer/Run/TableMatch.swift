@@ -45,21 +45,28 @@ struct TableMatch {
     let sample = opened.sample
     for (position, name) in names.enumerated() {
       let index = schema?.index(of: name)
-      let values = sample.columns[choice.fields?[position] ?? position]
+      let field = choice.fields?[position] ?? position
+      let values = sample.columns[field]
       var own = options
       if let schema, let index, declared.contains(schema.columnIDs[index]) {
         try own.keepType(of: schema.columns[index])
       }
+      let isGuessed =
+        index.map {
+          guessed.contains(schema?.columnIDs[$0] ?? 0) && schema?.columns[$0].default == nil
+        } ?? true
       let reader = try ColumnNotation(
         name, own, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
-        sample: values)
+        sample: values, quotedWords: sample.quotedWords[field],
+        emptyIsNull: sample.quotesEmptyFields,
+        stored: index.flatMap { keepsValues || !isGuessed ? schema?.columns[$0] : nil })
       var state = ColumnTypes.State(strictType: reader.strictType)
       state.strictNotation = reader.strictNotation
       state.refusesPoints = reader.refusesPoints
       state.begin(reader.candidates)
+      if reader.keepsText, reader.strictType == nil { state.takeAsText() }
       if let table, let index {
         let column = table.schema.columns[index]
-        let isGuessed = guessed.contains(table.schema.columnIDs[index]) && column.default == nil
         try state.fit(
           column, keepsValues ? StoredColumn(table, index) : nil,
           .init(isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming))
@@ -69,10 +76,11 @@ struct TableMatch {
         ImportPlan.PlannedColumn(
           name: name, identifier: index.flatMap { schema?.columnIDs[$0] } ?? nextIdentifier,
           strictType: state.strictType, strictNotation: state.strictNotation,
-          candidates: state.candidates,
+          missing: reader.missing, candidates: state.candidates,
           isNullable: index.flatMap { schema?.columns[$0].isNullable } ?? true
             && position != keyColumn, isNew: index == nil,
-          isGuessed: index == nil && (state.strictType == nil || options.types == .text)))
+          isGuessed: index == nil
+            && (state.strictType == nil || options.types == .text || reader.missing != nil)))
       if index == nil { nextIdentifier &+= 1 }
       states.append(state)
     }

@@ -53,8 +53,10 @@ import Testing
       ])
     #expect(
       query.outputText
-        == #"{"id":"1e3","when":"05/08/2018","price":-0.25,"count":1000000,"ok":true,"note":null}"#
+        == #"{"id":"1e3","when":"2018-08-05","price":-0.25,"count":1000000,"ok":true,"note":null}"#
         + "\n")
+    let values = try bench.run(["export", bench.database, "--values"]).outputText
+    #expect(values.contains("1e3,2018-08-05,-0.25,1000000,true,\n"), "\(values)")
     try bench.run(["check", bench.database])
     let info = try bench.run(["info", bench.database]).outputText
     #expect(info.contains("spelled %d/%m/%Y"))
@@ -160,7 +162,11 @@ import Testing
     #expect(types(report).suffix(1) == ["text"])
     let (mixed, more) = try self.bench("a,b\n1,x\nN/A,y\n")
     let noted = try mixed.report(more)
-    #expect(noted["notes"].array.contains { ($0.text ?? "").contains("--null 'N/A'") })
+    #expect(noted["notes"].array.contains { ($0.text ?? "").contains("N/A is taken as null") })
+    let (rare, others) = try self.bench("a,b\n1,x\nN.A.,y\n")
+    let hinted = try rare.report(others)
+    #expect(hinted["notes"].array.contains { ($0.text ?? "").contains("--null 'N.A.'") })
+    #expect(try rare.export() == "a,b\n1,x\nN.A.,y\n")
   }
 }
 

@@ -73,7 +73,7 @@ import TestSupport
         if case .date(let date) = $0 { Int64(date.daysSince1970) } else { nil }
       }
       #expect(statistics.kind == .days && statistics.integers == bounds(days), "\(note)")
-    } else if classes == .dateTime {
+    } else if classes.isSubset(of: [.date, .dateTime]) {
       let moments = values(.dateTime).compactMap {
         if case .dateTime(let moment) = $0 { moment.microsecondsSince1970 } else { nil }
       }

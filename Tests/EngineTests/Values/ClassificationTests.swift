@@ -46,7 +46,8 @@ import TestSupport
     let cases: [(TypeSet, ColumnType?)] = [
       ([], nil), (.bool, .bool), (.int, .int), ([.int, .bigInt], .int), (.bigInt, .int),
       ([.int, .double], .double), (.double, .double), ([.int, .double, .bigInt], .text),
-      (.longDecimal, .text), (.date, .date), (.dateTime, .dateTime), ([.date, .dateTime], .text),
+      (.longDecimal, .text), (.date, .date), (.dateTime, .dateTime),
+      ([.date, .dateTime], .dateTime),
       ([.bool, .int], .text), (.text, .text), ([.int, .text], .text),
     ]
     for (set, type) in cases { #expect(set.inferredType == type) }

@@ -6,7 +6,8 @@ import Foundation
 enum SlowClassifier {
   static func classify(_ bytes: [UInt8]) -> TypeSet {
     // One unit for each byte, so that bytes that are not UTF-8 are no obstacle.
-    let text = String(bytes.map { Character(UnicodeScalar($0)) })
+    let all = String(bytes.map { Character(UnicodeScalar($0)) })
+    let text = all.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     if ["true", "True", "TRUE", "false", "False", "FALSE"].contains(text) { return .bool }
     if text == "NaN" { return .double }
     if text == "inf" || text == "-inf" { return .longDecimal }
@@ -44,7 +45,11 @@ enum SlowClassifier {
     }
     guard let value = Double(text), value.isFinite else { return .text }
     let digits = parts.joined().drop { $0 == "0" }
-    return digits.count <= 17 ? .double : .longDecimal
+    if digits.count <= 17 { return .double }
+    if parts.count == 1, exponent == nil { return .longDecimal }
+    if digits.reversed().drop(while: { $0 == "0" }).count <= 17 { return .double }
+    let printed = String(format: "%.\(digits.count - 1)e", abs(value)).prefix { $0 != "e" }
+    return printed.filter { $0 != "." } == digits.filter { $0 != "." } ? .double : .longDecimal
   }
 
   private static func isDate(_ text: String) -> Bool {

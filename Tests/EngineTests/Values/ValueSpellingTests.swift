@@ -14,7 +14,8 @@ import TestSupport
       #expect(Value(spelling: text, type: .int) == .int(value), "\(text)")
     }
     for text in [
-      "", "-", "+", "-0", "007", "+007", "00", "1.0", "1e3", " 1", "1 ", "0x1", "1_0", "٣",
+      "", "-", "+", "-0", "007", "+007", "00", "1.0", "1e3", "1 2", " ", "\u{A0}1", "0x1", "1_0",
+      "٣",
       "9223372036854775808", "-9223372036854775809", "18446744073709551616",
     ] {
       #expect(Value(spelling: text, type: .int) == nil, "\(text)")
@@ -33,7 +34,7 @@ import TestSupport
     }
     for text in [
       "", ".", "-", "5.", "1e", "e1", "1e+", "007.5", "00", "nan", "+inf", "Infinity",
-      "0x1p3", "1,5", "1e400", "-1e400", " 1", "1.2.3",
+      "0x1p3", "1,5", "1e400", "-1e400", "1 e3", "1.2.3",
     ] {
       #expect(Value(spelling: text, type: .double) == nil, "\(text)")
     }
@@ -51,7 +52,7 @@ import TestSupport
     for text in ["false", "False", "FALSE"] {
       #expect(Value(spelling: text, type: .bool) == .bool(false))
     }
-    for text in ["", "t", "yes", "1", "tRUE", "true ", "falsee"] {
+    for text in ["", "t", "yes", "1", "tRUE", "tr ue", "falsee"] {
       #expect(Value(spelling: text, type: .bool) == nil)
     }
     #expect(Value(spelling: "", type: .text) == .text(""))
@@ -98,8 +99,32 @@ import TestSupport
     #expect(moment.description == "2018-08-03T12:34:56Z")
     let early = try #require(DateTime(microsecondsSince1970: -1))
     #expect(early.description == "1969-12-31T23:59:59.999999Z")
-    #expect(Value(spelling: "2018-08-03", type: .dateTime) == nil)
+    #expect(
+      Value(spelling: "2018-08-03", type: .dateTime)?.spelling == Array("2018-08-03T00:00:00Z".utf8)
+    )
+    #expect(Value(spelling: "2018-02-30", type: .dateTime) == nil)
     #expect(Value(spelling: "0000-01-01T00:00:00+00:01", type: .dateTime) == nil)
+  }
+
+  @Test func blanksAround() {
+    let values: [(String, ColumnType)] = [
+      ("-5", .int), ("1e3", .double), ("NaN", .double), ("TRUE", .bool), ("2018-08-03", .date),
+      ("2018-08-03 12:34", .dateTime), ("2018-08-03", .dateTime),
+    ]
+    for (text, type) in values {
+      let value = Value(spelling: text, type: type)
+      #expect(value != nil)
+      for padded in [" \(text)", "\(text)\t", "  \t\(text) "] {
+        #expect(Value(spelling: padded, type: type) == value, "'\(padded)'")
+        #expect(Value(spelling: padded, type: .text) == .text(padded))
+      }
+      for other in ["\u{A0}\(text)", "\(text)\n", "\(text) x"] {
+        #expect(Value(spelling: other, type: type) == nil, "'\(other)'")
+      }
+    }
+    for type in ColumnType.allCases where type != .text && type != .data {
+      for text in ["", " ", "\t \t"] { #expect(Value(spelling: text, type: type) == nil) }
+    }
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])

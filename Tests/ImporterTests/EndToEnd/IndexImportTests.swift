@@ -61,6 +61,63 @@ import TestSupport
     try again.close()
   }
 
+  /// Days are the moments when they begin, once there is another moment among them; in clusters of days alone,
+  /// of both, and where some have changed.
+  @Test(arguments: [1, 300, 5000])
+  func daysBecomeMoments(batch: Int) throws {
+    let folder = try ImportFolder()
+    func day(_ record: Int) -> String { "2018-0\(1 + record % 9)-1\(record % 7)" }
+    func importCSV(_ lines: [String]) throws {
+      try folder.importCSV("id,d\n" + lines.joined(separator: "\n") + "\n") {
+        $0.batchSize = .records(batch)
+        $0.key = "id"
+        $0.conflictPolicy = .update
+      }
+      try folder.expectSound()
+    }
+    let records = batch == 1 ? 60 : 1500
+    try importCSV((0..<records).map { "k\($0),\(day($0))" })
+    #expect(try folder.types() == "id text, d date")
+    let database = try Database.open(folder.database)
+    try database.write { try $0.table("t").addIndex("d") }
+    try database.close()
+    // Some of the objects that are there, and others.
+    let next = (records / 2..<records + 40).map {
+      "k\($0),\(day($0))" + ($0 % 5 == 0 ? " 10:30" : $0 % 5 == 1 ? "T00:00:00Z" : "")
+    }
+    try importCSV(next)
+    #expect(try folder.types() == "id text, d datetime")
+    let again = try Database.open(folder.database, options: .init(access: .readOnly))
+    let table = try again.snapshot().table("t")
+    for filter in [
+      "d == '2018-03-12'", "d == '2018-03-12T10:30:00Z'", "d between '2018-03-12' and '2018-03-13'",
+      "d > '2018-09-14T10:29:59Z'",
+    ] {
+      let predicate = try Predicate(filter)
+      var expected: [Int64] = []
+      try table.forEachRow { row in
+        guard case .dateTime(let moment)? = row["d"] else { return }
+        let text = "\(moment)"
+        let holds =
+          switch filter {
+          case "d == '2018-03-12'": text == "2018-03-12T00:00:00Z"
+          case "d == '2018-03-12T10:30:00Z'": text == "2018-03-12T10:30:00Z"
+          case "d > '2018-09-14T10:29:59Z'": text > "2018-09-14T10:29:59Z"
+          default: text >= "2018-03-12T00:00:00Z" && text <= "2018-03-13T00:00:00Z"
+          }
+        if holds { expected.append(row.key) }
+      }
+      for use in [IndexPolicy.never, .always] {
+        var found: [Int64] = []
+        try ResultReader(Query(predicate), table, indexUse: use).forEachWindow(withKeys: true) {
+          found += $0.keys
+        }
+        #expect(found == expected && !found.isEmpty, "\(filter)")
+      }
+    }
+    try again.close()
+  }
+
   /// Keys as people spell them: what one says twice, with a plus or as a decimal, are two keys of one value.
   private static let spellings = [
     "5", "+5", "-7", "0", "+0", "12", "999999999999999999", "1000000000000000000",

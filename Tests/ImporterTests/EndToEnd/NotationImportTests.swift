@@ -205,16 +205,18 @@ import Testing
     ("03/08/2018\n08/25/2018", "date %m/%d/%Y"), ("25/08/2018\n08/25/2018", "text"),
     ("25/08/2018\n2018-08-03", "date %d/%m/%Y"), ("25-08-2018\n01-02-2018", "date %d-%m-%Y"),
     ("7-Jan-18\n8-Feb-70", "date %d-%b-%y"), ("20180803\n20180804", "int"),
-    ("03/08/18\n25/08/18", "text"), ("August 3, 2018\n3 August 2018", "date %B %d, %Y+%d %B %Y"),
+    ("03/08/18\n25/08/18", "date %d/%m/%y"),
+    ("August 3, 2018\n3 August 2018", "date %B %d, %Y+%d %B %Y"),
     ("Aug 3 2018\nsep 4 2018", "date %B %d %Y"), ("2018-08-03\nAugust 3, 2018", "date %B %d, %Y"),
-    ("2018-08-03\n25/08/2018 10:00", "text"), ("2018-02-30\nAugust 3, 2018", "text"),
+    ("2018-08-03\n25/08/2018 10:00", "datetime %d/%m/%Y %H:%M"),
+    ("2018-02-30\nAugust 3, 2018", "text"),
     ("2018-08-03 10:00:00 +0200\n2018-08-03 10:00:00 -0200", "datetime %Y-%m-%d %H:%M:%S %z"),
     ("yes\nno", "bool yes/no"), ("yes\nyes", "text"), ("y\nN", "bool y/n"), ("1\n0", "int"),
     ("yes\nfalse", "text"), ("t\nf", "bool t/f"), ("1,5\n2,25", "double 1,5"),
     ("1,234\n5,678", "text"), ("1,234\n1,234,567", "int 1,234"), ("1,234\n1,5", "double 1,5"),
     ("1,234.5\n7", "double 1,234.5"), ("1.234,5\n1.234", "double 1.234,5"),
     ("192.168.100.200\n100.200.100.200", "text"), ("1.234\n5.678", "double"),
-    ("1 234\n5 678", "text"), ("007\n1,5", "text"), ("NA\n5", "text"), ("(555) 123\n2", "text"),
+    ("1 234\n5 678", "text"), ("007\n1,5", "text"), ("NA\n5", "int"), ("(555) 123\n2", "text"),
     ("1,234\n-1,234,567\n+5", "int 1,234"), ("1,234,567\n1,234,567.25", "double 1,234.5"),
   ])
   func whatIsFound(values: String, type: String) throws {
@@ -294,7 +296,7 @@ import Testing
     #expect(try folder.types() == "d date, n double, t text")
     #expect(
       try folder.exportText(.jsonl).split(separator: "\n").last
-        == #"{"d":"03/08/2018","n":1.234,"t":"y"}"#)
+        == #"{"d":"2018-08-03","n":1.234,"t":"y"}"#)
     let report = try folder.importCSV("d;n;t\n08/25/2018;1.5;\"25/08/2018\"\n")
     #expect(try folder.types() == "d text, n text, t text")
     #expect(report.rejected == 0)
@@ -337,7 +339,7 @@ import Testing
     #expect(try told.types() == "d date, n int")
     #expect(
       try told.exportText(.jsonl)
-        == "{\"d\":\"03/08/2018\",\"n\":1234}\n{\"d\":\"04/08/18\",\"n\":5}\n")
+        == "{\"d\":\"2018-08-03\",\"n\":1234}\n{\"d\":\"2018-08-04\",\"n\":5}\n")
     // Formats that give what is there another meaning are refused.
     let error = try #require(throws: ImportError.self) {
       try told.importCSV("d;n\n03/08/2018;1\n") {

@@ -1,0 +1,74 @@
+/// Reading values that are spelled as their type has it, with or without blanks around them.
+///
+/// Tables that are aligned for the eye, and what programs print with a fixed width, have blanks and tabs
+/// around their fields. They are part of the spelling, which is kept, and not of the value.
+enum PlainSpelling {
+  @inline(__always)
+  static func int(_ spelling: SpellingView) -> Int64? {
+    read(spelling, NumberSpelling.parseInt)
+  }
+
+  @inline(__always)
+  static func double(_ spelling: SpellingView) -> Double? {
+    read(spelling, NumberSpelling.parseDouble)
+  }
+
+  @inline(__always)
+  static func bool(_ spelling: SpellingView) -> Bool? {
+    read(spelling, SpellingClass.parseBool)
+  }
+
+  /// Days since 1970.
+  @inline(__always)
+  static func date(_ spelling: SpellingView) -> Int64? {
+    read(spelling) { DateSpelling.parseDate($0).map(Int64.init) }
+  }
+
+  /// A day alone is the moment when it begins, in UTC.
+  @inline(__always)
+  static func dateTime(_ spelling: SpellingView) -> DateTime? {
+    read(spelling) { inner in
+      if let parsed = DateSpelling.parseDateTime(inner) {
+        return DateTime(clamping: parsed.microseconds)
+      }
+      return DateSpelling.parseDate(inner).map {
+        DateTime(clamping: Int64($0) &* DateTime.microsecondsPerDay)
+      }
+    }
+  }
+
+  /// What `parse` makes of a spelling, or of what is between the blanks around it.
+  @inline(__always)
+  static func read<Result>(
+    _ spelling: SpellingView, _ parse: (SpellingView) -> Result?
+  ) -> Result? {
+    if let result = parse(spelling) { return result }
+    guard spelling.hasBlanksAround, let inner = spelling.withoutBlanks else { return nil }
+    return parse(inner)
+  }
+}
+
+extension SpellingView {
+  /// True when the first byte or the last is a blank or a tab.
+  @inline(__always)
+  var hasBlanksAround: Bool {
+    count > 0 && (Self.isBlank(self[0]) || Self.isBlank(self[count &- 1]))
+  }
+
+  /// The spelling without the blanks and tabs around it; nil when there is nothing else.
+  @inline(never)
+  var withoutBlanks: SpellingView? {
+    var (start, end) = (0, count)
+    while start < end, Self.isBlank(self[start]) { start &+= 1 }
+    while start < end, Self.isBlank(self[end &- 1]) { end &-= 1 }
+    return start == end ? nil : part(start..<end)
+  }
+
+  @inline(__always)
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}
+
+extension UnsafeRawBufferPointer {
+  /// True when a field begins or ends with a blank or a tab.
+  package var hasBlanksAround: Bool { SpellingView(self).hasBlanksAround }
+}

@@ -1,0 +1,120 @@
+import Engine
+
+/// What stands for a missing value in a column that otherwise has a type, though nobody has said so: `NA`, or an
+/// empty field in quotes in a file that has no other empty fields.
+///
+/// A word in quotes is a text, and never null. Taken from the first records alone: only what was met there among values of one type is null, and only while
+/// all values are of it. One that is not, after them, is rejected: the column is text then, in which `NA` may
+/// be a value (Namibia's code is one), and what has been read as null cannot be had back.
+struct MissingValues: Equatable {
+  /// Spellings that are null.
+  let spellings: [[UInt8]]
+  /// What the other values are.
+  let reading: Reading
+  /// The classes that values may be of, where the reading has no notation.
+  let bounds: TypeSet
+
+  /// What programs write for a missing value, and hardly anything else. `nan` is a number.
+  static let words: Set<[UInt8]> = Set(
+    ["NULL", "Null", "null", "NA", "N/A", "n/a", "#N/A", "\\N", "-"].map { Array($0.utf8) })
+  /// What some write, too: named in a note.
+  static let likelyWords: Set<[UInt8]> = words.union(
+    ["None", "none", "NIL", "nil", "N.A.", "n.a.", "--", "?", "."].map { Array($0.utf8) })
+
+  /// Nil when nothing in the sample stands for null, or the rest is text.
+  ///
+  /// - Parameters:
+  ///   - sample: a column's values, null excepted.
+  ///   - quotedWords: what stands in quotes somewhere, and so is a text.
+  ///   - emptyIsNull: whether the writer of the file puts what is missing in quotes.
+  ///   - stored: the column that is there already, with values or a type that is to stay.
+  init?(
+    _ sample: [[UInt8]], quotedWords: Set<[UInt8]>, emptyIsNull: Bool, _ finder: NotationFinder,
+    refusesPoints: Bool, stored: Column?
+  ) {
+    func isMissing(_ field: [UInt8]) -> Bool {
+      field.isEmpty
+        ? emptyIsNull : Self.words.contains(field.withoutBlanks) && !quotedWords.contains(field)
+    }
+    var met: Set<[UInt8]> = []
+    var rest: [[UInt8]] = []
+    for field in sample {
+      if isMissing(field) { met.insert(field) } else { rest.append(field) }
+    }
+    guard !met.isEmpty, !rest.isEmpty,
+      let found = Self.reading(rest, finder, refusesPoints: refusesPoints)
+    else { return nil }
+    if let stored {
+      let isNumber = found.type == .int && stored.type == .double && found.notation == nil
+      guard stored.notation == found.notation, stored.type == found.type || isNumber else {
+        return nil
+      }
+      reading = stored.reading
+    } else {
+      reading = found
+    }
+    spellings = met.sorted { $0.lexicographicallyPrecedes($1) }
+    var classes: TypeSet = []
+    for field in rest { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
+    bounds = Self.bounds(reading.type, classes, isStored: stored != nil)
+  }
+
+  /// An empty field in quotes, in a column that was told to have a type; nil for texts.
+  init?(emptyIn reading: Reading) {
+    if reading.type == .text || reading.type == .data { return nil }
+    spellings = [[]]
+    self.reading = reading
+    bounds = .accepted(by: reading.type)
+  }
+
+  /// How all fields are read; nil when they are text, or may mean several things.
+  private static func reading(
+    _ fields: [[UInt8]], _ finder: NotationFinder, refusesPoints: Bool
+  ) -> Reading? {
+    let candidates = finder.candidates(fields)
+    // The last of one meaning is the widest.
+    if let last = candidates.last(where: { NotationFinder.fit([$0], fields) }) {
+      guard candidates.allSatisfy({ $0.meaning == last.meaning }) else { return nil }
+      return Reading(last.notation.type, last.notation)
+    }
+    var classes: TypeSet = []
+    for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
+    guard let type = classes.inferredType, type != .text, type != .double || !refusesPoints else {
+      return nil
+    }
+    return Reading(type)
+  }
+
+  /// What keeps the type, or widens it to another that is none of text.
+  private static func bounds(_ type: ColumnType, _ classes: TypeSet, isStored: Bool) -> TypeSet {
+    switch type {
+    case .int: isStored || classes.contains(.bigInt) ? [.int, .bigInt] : [.int, .double]
+    case .double: [.int, .double]
+    case .date where !isStored: [.date, .dateTime]
+    case .bool, .date, .dateTime, .text, .data: TypeSet.accepted(by: type)
+    }
+  }
+
+  /// The spellings, for people.
+  var shown: String {
+    spellings.map { $0.isEmpty ? "an empty field in quotes" : String(decoding: $0, as: UTF8.self) }
+      .joined(separator: ", ")
+  }
+
+  /// For the report.
+  func note(_ name: String) -> String {
+    "\(shown) is taken as null, as all other values are \(reading.type.name); with "
+      + "--types '\(name):text' it is kept"
+  }
+}
+
+/// Values that look like numbers, and are none.
+enum TelephoneNumber {
+  /// Digits from which on a number with a plus is one that is dialled.
+  private static let fewestDigits = 7
+
+  static func fits(_ field: [UInt8]) -> Bool {
+    field.first == 0x2B && field.count > fewestDigits
+      && field.dropFirst().allSatisfy { $0 &- 0x30 < 10 }
+  }
+}

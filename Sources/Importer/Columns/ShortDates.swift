@@ -1,0 +1,49 @@
+/// Dates of three numbers of at most two digits each: `25.08.18`, `8/25/18`.
+///
+/// `18/08/03` may be a day of 2003, of 2008 or of 2018. A number above 12 is no month; and over many rows days take
+/// more values than years.
+struct ShortDates {
+  /// Which of the numbers is what, as `DatePattern` has it; nil when the values do not tell.
+  let format: String?
+
+  /// Nil when some field is no such date, whatever its order.
+  init?(_ fields: [[UInt8]]) {
+    // One alone tells nothing of what changes least.
+    guard fields.count > 1,
+      let separator = fields.first?.first(where: { $0 == 0x2E || $0 == 0x2F || $0 == 0x2D })
+    else { return nil }
+    var values: [Set<Int>] = [[], [], []]
+    for field in fields {
+      let day = field.prefix { $0 != 0x20 }
+      let parts = day.split(separator: separator, omittingEmptySubsequences: false)
+      guard parts.count == 3, parts[2].count == 2, day.count == field.count || field.contains(0x3A)
+      else { return nil }
+      for (place, part) in parts.enumerated() {
+        // With hyphens between them shorter ones are numbers of parts and chapters.
+        guard part.count == 2 || (part.count == 1 && separator != 0x2D),
+          let value = Int(String(decoding: part, as: UTF8.self))
+        else {
+          return nil
+        }
+        values[place].insert(value)
+      }
+    }
+    let mark = String(decoding: [separator], as: UTF8.self)
+    func tells(day: Int, month: Int) -> Bool {
+      values[month].allSatisfy { (1...12).contains($0) }
+        && values[day].allSatisfy { (1...31).contains($0) }
+        && values[day].contains { $0 > 12 }
+    }
+    // With points the day comes first everywhere; otherwise it may be the year.
+    let isPoint = separator == 0x2E
+    if tells(day: 0, month: 1),
+      isPoint ? values[0].count >= values[2].count : values[0].count > values[2].count
+    {
+      format = ["%d", "%m", "%y"].joined(separator: mark)
+    } else if !isPoint, tells(day: 1, month: 0) {
+      format = ["%m", "%d", "%y"].joined(separator: mark)
+    } else {
+      format = nil
+    }
+  }
+}

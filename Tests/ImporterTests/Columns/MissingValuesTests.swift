@@ -1,0 +1,102 @@
+import Engine
+import Importer
+import Testing
+
+/// What stands for a missing value without having been told.
+@Suite struct MissingValuesTests {
+  @Test(arguments: [
+    ("NA\n5\n-7", "int", "\n5\n-7"), ("5\n-\n1.5", "double", "5\n\n1.5"),
+    ("NULL\n2018-08-03", "date", "\n2018-08-03"), ("\\N\ntrue", "bool", "\ntrue"),
+    ("N/A\n25/08/2018\nn/a", "date", "\n25/08/2018\n"), (" NA \n 5", "int", "\n 5"),
+    ("#N/A\n1,5", "double", "\n1,5"), ("NA\nyes\nno", "bool", "\nyes\nno"),
+    // Texts, ambiguous dates, and words alone or in quotes stay as they are.
+    ("NA\nDE", "text", "NA\nDE"), ("-\n03/08/2018", "text", "-\n03/08/2018"),
+    ("NA\nNA", "text", "NA\nNA"), ("\"NA\"\n5", "text", "NA\n5"),
+    ("NA\n\"NA\"\n5", "text", "NA\nNA\n5"), ("?\n5", "text", "?\n5"),
+    ("None\n5", "text", "None\n5"), ("007\nNA", "text", "007\nNA"),
+    ("+4930123456\nNA", "text", "+4930123456\nNA"),
+  ])
+  func words(values: String, type: String, exported: String) throws {
+    let folder = try ImportFolder()
+    func csv(_ values: String) -> String {
+      let lines = values.split(separator: "\n", omittingEmptySubsequences: false)
+      return "a;b\n" + lines.map { "\($0);x\n" }.joined()
+    }
+    let report = try folder.importCSV(csv(values)) {
+      $0.header = .firstRecord
+      $0.delimiter = ";"
+    }
+    #expect(try folder.types() == "a \(type), b text", "\(values)")
+    let text = try folder.exportText().replacing("\"", with: "").replacing(",x", with: ";x")
+    #expect(text.replacing("a,b", with: "a;b") == csv(exported), "\(values)")
+    let isNull = type != "text"
+    #expect(
+      report.notes.contains { $0.contains("is taken as null") } == isNull, "\(report.notes)")
+  }
+
+  /// What has been read as null cannot be had back: a text behind it is rejected, and told how it is kept.
+  @Test func aTextBehindThem() throws {
+    func csv(_ last: String) -> String {
+      "code,n\nNA,1\n" + (1...2500).map { "\($0),\($0)\n" }.joined() + "\(last),0\nNA,3\n7,4\n"
+    }
+    for batch in [ImportOptions.BatchSize.records(10), .records(1000), .all] {
+      let folder = try ImportFolder()
+      let report = try folder.importCSV(csv("DE")) {
+        $0.batchSize = batch
+        $0.maxRejects = .unlimited
+      }
+      #expect(report.rejected == 1 && report.imported == 2503)
+      #expect(try folder.types() == "code int, n int")
+      let reasons = try folder.text("t.rejects.csv.reasons.jsonl")
+      #expect(reasons.contains("'DE' in column 'code' is not an int"), "\(reasons)")
+      #expect(reasons.contains("--types 'code:text'"), "\(reasons)")
+      #expect(report.columns[0].nulls == 2)
+      // Another number is one.
+      let wider = try ImportFolder()
+      let widened = try wider.importCSV(csv("1.5")) { $0.batchSize = batch }
+      #expect(widened.rejected == 0)
+      #expect(try wider.types() == "code double, n int")
+    }
+    let kept = try ImportFolder()
+    try kept.importCSV(csv("DE")) { $0.types = .named(["code": .text]) }
+    #expect(try kept.exportText() == csv("DE"))
+  }
+
+  /// The next night the table has the type already; and a table's text stays text.
+  @Test func nextNight() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a,b\n1,x\nNA,y\n") { $0.header = .firstRecord }
+    try folder.importCSV("a,b\nNA,x\n2,y\n") { $0.header = .firstRecord }
+    #expect(try folder.exportText() == "a,b\n1,x\n,y\n,x\n2,y\n")
+    let texts = try ImportFolder()
+    try texts.importCSV("a,b\nDE,x\nNA,y\n") { $0.header = .firstRecord }
+    try texts.importCSV("a,b\nNA,x\n2,y\n") { $0.header = .firstRecord }
+    #expect(try texts.exportText() == "a,b\nDE,x\nNA,y\nNA,x\n2,y\n")
+    // Emptied, it may be guessed anew.
+    try texts.importCSV("a,b\nNA,x\n2,y\n") {
+      $0.header = .firstRecord
+      $0.truncate = true
+    }
+    #expect(try texts.types() == "a int, b text")
+  }
+
+  /// Exports that put every field in quotes say nothing of what is missing otherwise.
+  @Test func emptyFieldsInQuotes() throws {
+    let folder = try ImportFolder()
+    let csv = "\"n\",\"t\"\n\"7\",\"\"\n\"\",\"x\"\n\"9\",\"y\"\n"
+    let report = try folder.importCSV(csv) { $0.header = .firstRecord }
+    #expect(try folder.types() == "n int, t text")
+    #expect(try folder.exportText() == "n,t\n7,\"\"\n,x\n9,y\n")
+    #expect(report.notes.contains { $0.contains("an empty field in quotes is taken as null") })
+    let told = try ImportFolder()
+    try told.importCSV(csv) {
+      $0.header = .firstRecord
+      $0.types = .named(["n": .double])
+    }
+    #expect(try told.types() == "n double, t text")
+    // Where others are without quotes, one in quotes is a text.
+    let mixed = try ImportFolder()
+    try mixed.importCSV("n,t\n\"\",x\n7,\n,y\n") { $0.header = .firstRecord }
+    #expect(try mixed.types() == "n text, t text")
+  }
+}
