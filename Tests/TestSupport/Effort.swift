@@ -5,8 +5,8 @@ import Engine
 package enum Effort {
   /// `SHEAF_LONG=1`: as far as minutes or hours allow.
   package static let isLong = System.environment("SHEAF_LONG") == "1"
-  /// `SHEAF_SHORT=1`, 2, 3 or 4: a quarter of the usual, each another one, for sanitizers, under which each step takes many
-  /// times as long.
+  /// `SHEAF_SHORT=1`, 2, 3 or 4: a quarter of the usual, each another one, for sanitizers, under which each
+  /// step takes many times as long.
   package static let isShort = quarter != nil
   private static let quarter = System.environment("SHEAF_SHORT").flatMap { Int($0) }.map {
     ($0 &- 1) & 3

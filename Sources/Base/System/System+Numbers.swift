@@ -5,7 +5,8 @@
 #endif
 
 extension System {
-  /// The first `count` significant digits of a number that is positive and finite, correctly rounded, as ASCII.
+  /// The first `count` significant digits of a number that is positive and finite, correctly rounded, as
+  /// ASCII.
   ///
   /// - Precondition: 1 <= `count` <= 1000.
   /// - Complexity: O(count²) at worst: the C library's own printing, which knows all of a double's digits.

@@ -109,8 +109,7 @@ extension TableEditor {
 
   /// Gives a column a wider type, of which every stored spelling is one without loss.
   ///
-  /// - Complexity: O(1), and O(clusters) from int to double, O(n) from data to text. From date to date-time a
-  ///   day is the moment when it begins.
+  /// - Complexity: O(1), and O(clusters) from int to double, O(n) from data to text.
   /// - Throws: `EngineError.invalidSchema`; nothing has changed then.
   package func checkAndWiden(column index: Int, to type: ColumnType) throws {
     try use {
@@ -122,7 +121,6 @@ extension TableEditor {
       case (_, .data), (.bool, .text), (.int, .text), (.double, .text), (.date, .text),
         (.dateTime, .text):
         break
-      case (.date, .dateTime) where schema.columns[index].notation == nil: break
       case (.data, .text): try checkText(index)
       case (.int, .double): try checkDoubles(index)
       default:

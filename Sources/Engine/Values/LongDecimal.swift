@@ -2,9 +2,9 @@ import Base
 
 /// Numbers with more digits than a double needs: what a program printed of a double, or something else.
 ///
-/// 17 significant digits tell every double, and zeros at the end tell nothing. `numpy.savetxt` prints 19 of them, and `%.20f` more; what comes
-/// behind the 17th is then what the double's own digits are there. An identifier with a point in it, or an amount
-/// that was computed exactly, has other digits.
+/// 17 significant digits tell every double, and zeros at the end tell nothing. `numpy.savetxt` prints 19 of
+/// them, and `%.20f` more; what comes behind the 17th is then what the double's own digits are there. An
+/// identifier with a point in it, or an amount that was computed exactly, has other digits.
 enum LongDecimal {
   /// More digits of a double are zeros.
   private static let mostDigits = 800
@@ -37,7 +37,8 @@ enum LongDecimal {
     }
   }
 
-  /// Whether `mantissa` * 10^`exponent` is a double to the last digit, in 128 bits; nil where these are too few.
+  /// Whether `mantissa` * 10^`exponent` is a double to the last digit, in 128 bits; nil where these are too
+  /// few.
   private static func isDouble(mantissa: UInt64, exponent: Int, _ value: Double) -> Bool? {
     // The double is `fraction` / 2^`shift`, and the mantissa ought to be that times 10^-`exponent`, rounded.
     let fraction = value.significandBitPattern | 1 << UInt64(Double.significandBitCount)

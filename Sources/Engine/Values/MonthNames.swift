@@ -1,7 +1,7 @@
 /// The names of months in the languages that many tables of Europe are written in, whole and short.
 ///
-/// A word stands for one month in all of them: Croatian is left out, whose `listopad` is October and Polish and
-/// Czech November. English names are told before, by `DatePattern`.
+/// A word stands for one month in all of them: Croatian is left out, whose `listopad` is October and Polish
+/// and Czech November. English names are told before, by `DatePattern`.
 enum MonthNames {
   private static let words: [[String]] = [
     // German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish, Danish and Norwegian.
@@ -45,8 +45,8 @@ enum MonthNames {
 
   private static let longest = 16
 
-  /// The month, from 1, whose name stands at an index, in any case; nil when none does. The index is then behind
-  /// it.
+  /// The month, from 1, whose name stands at an index, in any case; nil when none does. The index is then
+  /// behind it.
   static func match(_ spelling: SpellingView, _ index: inout Int) -> Int? {
     var end = index
     while end < spelling.count, end &- index <= longest, isLetter(spelling[end]) { end &+= 1 }
@@ -61,7 +61,8 @@ enum MonthNames {
   static func isLetter(_ byte: UInt8) -> Bool { byte >= 0x80 || byte | 0x20 &- 0x61 < 26 }
 }
 
-/// Short names of time zones that mean one offset everywhere. `EST`, `CST`, `PST`, `BST` and `IST` are several.
+/// Short names of time zones that mean one offset everywhere. `EST`, `CST`, `PST`, `BST` and `IST` are
+/// several.
 enum ZoneNames {
   private static let minutes: [(name: String, minutes: Int)] = [
     ("UTC", 0), ("GMT", 0), ("Z", 0), ("WEST", 60), ("WET", 0), ("CEST", 120), ("CET", 60),

@@ -11,11 +11,11 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
   package static let int = TypeSet(rawValue: 1 << 1)
   /// Any other 64-bit integer.
   package static let bigInt = TypeSet(rawValue: 1 << 2)
-  /// A number of at most 17 significant digits that is no 64-bit integer, one of more digits that are those of
-  /// a double (`1.000000000000000000e+00`), or `NaN`.
+  /// A number of at most 17 significant digits that is no 64-bit integer, one of more digits that are those
+  /// of a double (`1.000000000000000000e+00`), or `NaN`.
   package static let double = TypeSet(rawValue: 1 << 3)
-  /// A number of more than 17 significant digits of its own, or an infinity: a double only if somebody says so,
-  /// as it may be an identifier, or a name.
+  /// A number of more than 17 significant digits of its own, or an infinity: a double only if somebody says
+  /// so, as it may be an identifier, or a name.
   package static let longDecimal = TypeSet(rawValue: 1 << 4)
   package static let date = TypeSet(rawValue: 1 << 5)
   package static let dateTime = TypeSet(rawValue: 1 << 6)

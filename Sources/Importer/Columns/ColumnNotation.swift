@@ -7,6 +7,8 @@ struct ColumnNotation {
   private(set) var strictNotation: Notation?
   private(set) var candidates: [NotationCandidate] = []
   let refusesPoints: Bool
+  /// True when the type was given by name.
+  private(set) var isTypeTold = false
   /// True when it was told how values of the strict type are spelled.
   private(set) var isTold = false
   /// What stands for null, beside what was told.
@@ -47,15 +49,16 @@ struct ColumnNotation {
       }
       strictType = strictType ?? type
     }
+    isTypeTold = strictType != nil
     if isKey {
       guard own.isEmpty else {
         throw .invalidOption(
           "column '\(name)' is the key, which is compared as it is spelled: leave out its "
             + "--date-format")
       }
-      keepsText = sample.contains {
-        TelephoneNumber.fits($0) || $0.withUnsafeBytes(\.hasBlanksAround)
-      }
+      keepsText =
+        TelephoneNumber.areThese(sample)
+        || sample.contains { $0.withUnsafeBytes(\.hasBlanksAround) }
       return
     }
     if let strictType {
@@ -68,7 +71,7 @@ struct ColumnNotation {
         missing = MissingValues(emptyIn: Reading(strictType, strictNotation))
         hint = missing?.note(name)
       }
-    } else if sample.contains(where: TelephoneNumber.fits) {
+    } else if TelephoneNumber.areThese(sample) {
       keepsText = true
     } else if let missing = MissingValues(
       sample, quotedWords: quotedWords, emptyIsNull: emptyIsNull, finder,
@@ -266,5 +269,16 @@ extension Column {
     case .dateTime: .dateTime
     case .text, .data: .text
     }
+  }
+}
+
+extension ColumnTypes.State {
+  /// Before any value was seen.
+  init(_ notation: ColumnNotation) {
+    self.init(strictType: notation.strictType)
+    strictNotation = notation.strictNotation
+    refusesPoints = notation.refusesPoints
+    begin(notation.candidates)
+    if notation.keepsText, strictType == nil { takeAsText() }
   }
 }

@@ -10,7 +10,7 @@ struct FieldSample {
   let columns: [[[UInt8]]]
   /// Of each column what would stand for null, were it not in quotes.
   let quotedWords: [Set<[UInt8]>]
-  /// Whether there are empty fields in quotes, and none without: what is missing is written so.
+  /// Whether all fields are in quotes, empty ones too: what is missing is written so.
   let quotesEmptyFields: Bool
 
   init() {
@@ -38,7 +38,7 @@ struct FieldSample {
     let quote = splitter.dialect.quote
     let nulls = Set(options.nulls.map { Array($0.utf8) })
     var left = ColumnTypes.sampleRecords
-    var (hasQuotedEmpty, hasNull) = (false, false)
+    var (hasEmpty, hasUnquoted) = (false, false)
     while left > 0, let chunk = try? parts.next(recordLimit: left) {
       let parsed = parser.parse(chunk)
       defer { parsed.release() }
@@ -54,13 +54,13 @@ struct FieldSample {
             span = chunk.withMemory { parsed.withoutBlanks(span, $0, quote: quote) }
           }
           guard let field = parsed.text(span) else {
-            hasNull = true
+            hasUnquoted = true
             continue
           }
-          if field.isEmpty { hasQuotedEmpty = true }
-          if MissingValues.words.contains(field), parsed.isQuoted(span, quote: quote) {
-            quotedWords[column].insert(field)
-          }
+          if field.isEmpty { hasEmpty = true }
+          let isQuoted = parsed.isQuoted(span, quote: quote)
+          if !isQuoted { hasUnquoted = true }
+          if isQuoted, MissingValues.words.contains(field) { quotedWords[column].insert(field) }
           if nulls.contains(field) { continue }
           columns[column].append(field)
         }
@@ -68,6 +68,6 @@ struct FieldSample {
     }
     self.columns = columns
     self.quotedWords = quotedWords
-    quotesEmptyFields = hasQuotedEmpty && !hasNull
+    quotesEmptyFields = hasEmpty && !hasUnquoted
   }
 }

@@ -1,11 +1,12 @@
 import Engine
 
-/// What stands for a missing value in a column that otherwise has a type, though nobody has said so: `NA`, or an
-/// empty field in quotes in a file that has no other empty fields.
+/// What stands for a missing value in a column that otherwise has a type, though nobody has said so: `NA`,
+/// or an empty field in quotes in a file that has no other empty fields.
 ///
-/// A word in quotes is a text, and never null. Taken from the first records alone: only what was met there among values of one type is null, and only while
-/// all values are of it. One that is not, after them, is rejected: the column is text then, in which `NA` may
-/// be a value (Namibia's code is one), and what has been read as null cannot be had back.
+/// A word in quotes is a text, and never null. Taken from the first records alone: only what was met there
+/// among values of one type is null, and only while all values are of it. One that is not, after them, is
+/// rejected: the column is text then, in which `NA` may be a value (Namibia's code is one), and what has
+/// been read as null cannot be had back.
 struct MissingValues: Equatable {
   /// Spellings that are null.
   let spellings: [[UInt8]]
@@ -113,7 +114,14 @@ enum TelephoneNumber {
   /// Digits from which on a number with a plus is one that is dialled.
   private static let fewestDigits = 7
 
-  static func fits(_ field: [UInt8]) -> Bool {
+  /// True when at least half of the values are, and none has a minus: numbers that are printed with their sign
+  /// have both.
+  static func areThese(_ fields: [[UInt8]]) -> Bool {
+    let count = fields.count(where: fits)
+    return count > 0 && 2 * count >= fields.count && !fields.contains { $0.first == 0x2D }
+  }
+
+  private static func fits(_ field: [UInt8]) -> Bool {
     field.first == 0x2B && field.count > fewestDigits
       && field.dropFirst().allSatisfy { $0 &- 0x30 < 10 }
   }

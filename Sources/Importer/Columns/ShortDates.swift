@@ -1,7 +1,7 @@
 /// Dates of three numbers of at most two digits each: `25.08.18`, `8/25/18`.
 ///
-/// `18/08/03` may be a day of 2003, of 2008 or of 2018. A number above 12 is no month; and over many rows days take
-/// more values than years.
+/// `18/08/03` may be a day of 2003, of 2008 or of 2018. A number above 12 is no month; and over many rows
+/// days take more values than years.
 struct ShortDates {
   /// Which of the numbers is what, as `DatePattern` has it; nil when the values do not tell.
   let format: String?

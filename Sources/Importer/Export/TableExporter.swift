@@ -6,9 +6,8 @@ import Engine
 /// CSV is RFC 4180 with `\n`: a null is an empty field, an empty string is `""`, and a field is
 /// quoted only when it must be. What was imported comes back to the letter, since values are kept as
 /// they were spelled. JSON Lines has an object a line, its keys in the order of the columns; numbers
-/// and booleans are JSON's own, NaN and null are null, everything else is a string; dates and date-times are ISO 8601,
-/// however they are spelled. Data columns are
-/// written in Base64.
+/// and booleans are JSON's own, NaN and null are null, everything else is a string; dates and date-times
+/// are ISO 8601, however they are spelled. Data columns are written in Base64.
 ///
 /// Thread rule: one thread at a time.
 public struct TableExporter {
@@ -37,8 +36,8 @@ public struct TableExporter {
   /// Whether CSV begins with the names of the columns.
   public var hasHeader = true
 
-  /// Whether CSV has numbers, dates and bools in their one canonical spelling instead of the one that they were
-  /// imported with. JSON Lines always has.
+  /// Whether CSV has numbers, dates and bools in their one canonical spelling instead of the one that they
+  /// were imported with. JSON Lines always has.
   public var writesValues = false
 
   /// CSV with a header, of all objects and columns.

@@ -60,11 +60,7 @@ struct TableMatch {
         sample: values, quotedWords: sample.quotedWords[field],
         emptyIsNull: sample.quotesEmptyFields,
         stored: index.flatMap { keepsValues || !isGuessed ? schema?.columns[$0] : nil })
-      var state = ColumnTypes.State(strictType: reader.strictType)
-      state.strictNotation = reader.strictNotation
-      state.refusesPoints = reader.refusesPoints
-      state.begin(reader.candidates)
-      if reader.keepsText, reader.strictType == nil { state.takeAsText() }
+      var state = ColumnTypes.State(reader)
       if let table, let index {
         let column = table.schema.columns[index]
         try state.fit(
@@ -79,8 +75,7 @@ struct TableMatch {
           missing: reader.missing, candidates: state.candidates,
           isNullable: index.flatMap { schema?.columns[$0].isNullable } ?? true
             && position != keyColumn, isNew: index == nil,
-          isGuessed: index == nil
-            && (state.strictType == nil || options.types == .text || reader.missing != nil)))
+          isGuessed: index == nil && (!reader.isTypeTold || options.types == .text)))
       if index == nil { nextIdentifier &+= 1 }
       states.append(state)
     }

@@ -170,8 +170,8 @@ import Testing
     let bench = try Workbench()
     let sample = try SheafProcess.run(["sample", "--rows", "20000"])
     try bench.write("in.csv", sample.outputText)
-    // Makes a terminal of so many columns standard error, and prints what came there. The input comes in two parts, so that
-    // the import takes long enough to be shown however fast it is.
+    // Makes a terminal of so many columns standard error, and prints what came there. The input comes in
+    // two parts, so that the import takes long enough to be shown however fast it is.
     let driver = """
       import os, pty, sys, fcntl, termios, struct, subprocess, threading, time
       columns, path, words = int(sys.argv[1]), sys.argv[2], sys.argv[3:]

@@ -23,7 +23,8 @@ import Testing
     #expect(report["seed"].int == 7 && report["interrupted"].bool == false)
     #expect((report["rounds"].int ?? 0) >= 1 && (report["seconds"].double ?? 0) >= 1)
     #expect((report["records"].int ?? 0) >= 4000)
-    // At least one that is measured; each round has one that comes to its end, and one that finds nothing to do.
+    // At least one that is measured; each round has one that comes to its end, and one that finds nothing
+    // to do.
     #expect((report["imports"].int ?? 0) >= 3 && (report["comparisons"].int ?? 0) >= 3)
     #expect((report["checks"].int ?? 0) >= 3 && (report["compactions"].int ?? 0) >= 2)
     #expect(bench.names() == [])

@@ -95,8 +95,11 @@ import Testing
     }
     #expect(try told.types() == "n double, t text")
     // Where others are without quotes, one in quotes is a text.
-    let mixed = try ImportFolder()
-    try mixed.importCSV("n,t\n\"\",x\n7,\n,y\n") { $0.header = .firstRecord }
-    #expect(try mixed.types() == "n text, t text")
+    for csv in ["n,t\n\"\",x\n7,\n,y\n", "n,t\n\"\",x\n7,z\n", "n,t\n\"\",\"x\"\n\"7\",\n"] {
+      let mixed = try ImportFolder()
+      try mixed.importCSV(csv) { $0.header = .firstRecord }
+      #expect(try mixed.types() == "n text, t text", "\(csv)")
+      #expect(try mixed.exportText().hasPrefix("n,t\n\"\","))
+    }
   }
 }

@@ -61,8 +61,8 @@ import TestSupport
     try again.close()
   }
 
-  /// Days are the moments when they begin, once there is another moment among them; in clusters of days alone,
-  /// of both, and where some have changed.
+  /// Days are the moments when they begin, once there is another moment among them; in clusters of days
+  /// alone, of both, and where some have changed.
   @Test(arguments: [1, 300, 5000])
   func daysBecomeMoments(batch: Int) throws {
     let folder = try ImportFolder()

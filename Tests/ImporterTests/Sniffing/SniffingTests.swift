@@ -154,8 +154,8 @@ import Testing
     #expect(TableEnd.footer(records, width: width) == count)
   }
 
-  /// Tables of every shape, with and without a header, a preamble and blanks: who writes them knows what must be
-  /// found.
+  /// Tables of every shape, with and without a header, a preamble and blanks: who writes them knows what
+  /// must be found.
   @Test func generatedTables() throws {
     for seed in Effort.seeds(1..<1500) {
       var table = RandomTable(seed: seed)
