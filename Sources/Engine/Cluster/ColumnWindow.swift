@@ -258,6 +258,7 @@ package final class ColumnWindow {
     case .bool(let bool): bool ? 1 : 0
     case .date(let date): Int64(date.daysSince1970)
     case .dateTime(let moment): moment.microsecondsSince1970
+    case .time(let time): time.microseconds
     case nil, .null, .text, .data: nil
     }
   }
@@ -359,6 +360,7 @@ extension Value {
     case .bool: self = .bool(number != 0)
     case .date: self = .date(CalendarDate(clamping: number))
     case .dateTime: self = .dateTime(DateTime(clamping: number))
+    case .time: self = .time(TimeOfDay(clamping: number))
     case .text, .data: self = .null
     }
   }

@@ -4,7 +4,7 @@
 /// values, so that several may have one: whoever looks one up compares values.
 ///
 /// - Nulls have the lowest code, NaN the next.
-/// - Integers, booleans (0 and 1), days and microseconds: the number itself between -2^61 and 2^61; beyond
+/// - Integers, booleans (0 and 1), days and microseconds (of times of day since midnight): the number itself between -2^61 and 2^61; beyond
 ///   that the distance from there, divided by four.
 /// - Doubles: the bits of the number, ordered (those of what is negative inverted, else the first bit set),
 ///   without the last two. -0 is 0.
@@ -44,7 +44,7 @@ package struct ValueCode: Sendable, Equatable {
     switch type {
     case .text, .data: return code(ofText: spelling)
     case .double: return reading.double(spelling).map(Self.code)
-    case .int, .bool, .date, .dateTime:
+    case .int, .bool, .date, .dateTime, .time:
       return reading.integer(spelling).map { Self.code(ofInteger: $0) }
     }
   }

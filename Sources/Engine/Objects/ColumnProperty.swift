@@ -106,6 +106,16 @@ extension DateTime: ColumnProperty {
   static func example(_ attempt: Int) -> DateTime { DateTime(clamping: 0) }
 }
 
+extension TimeOfDay: ColumnProperty {
+  static var columnType: ColumnType { .time }
+  var columnValue: Value? { .time(self) }
+  init?(_ value: Value) {
+    guard case .time(let time) = value else { return nil }
+    self = time
+  }
+  static func example(_ attempt: Int) -> TimeOfDay { TimeOfDay(clamping: 0) }
+}
+
 /// Bytes: the one list that a column holds.
 extension Array: ColumnProperty where Element == UInt8 {
   static var columnType: ColumnType { .data }

@@ -60,6 +60,11 @@ public struct RowView {
     number(column, .dateTime).map { DateTime(clamping: $0) }
   }
 
+  /// The value of a column of times of day; nil for null and other types.
+  public func time(_ column: Int) -> TimeOfDay? {
+    number(column, .time).map { TimeOfDay(clamping: $0) }
+  }
+
   /// The bytes of a column of text (UTF-8 if the file is sound) or of data.
   public func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
     with(column, else: nil) { $0.bytes(row) }

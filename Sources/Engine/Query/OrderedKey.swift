@@ -40,7 +40,7 @@ struct OrderedKey {
       let bits = (double == 0 ? 0 : double).bitPattern
       append(bits >> 63 == 0 ? bits | 1 << 63 : ~bits, to: &bytes)
       return true
-    case .int, .bool, .date, .dateTime:
+    case .int, .bool, .date, .dateTime, .time:
       guard let number = reading.integer(spelling) else { return false }
       append(UInt64(bitPattern: number) ^ 1 << 63, to: &bytes)
       return true

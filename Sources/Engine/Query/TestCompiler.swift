@@ -196,6 +196,12 @@ struct TestCompiler {
     case (.dateTime, .dateTime(let moment)): return .int(moment.microsecondsSince1970)
     case (.dateTime, .date(let date)):
       return .int(Int64(date.daysSince1970) &* DateTime.microsecondsPerDay)
+    case (.time, .time(let time)): return .int(time.microseconds)
+    case (.time, .text(let text)):
+      guard let time = Value(spelling: text, type: .time) else {
+        throw error("\"\(text.prefix(40))\" is not a time like \"12:34:56\"", atValue: true)
+      }
+      return try number(time)
     case (.date, .text(let text)):
       guard let date = Value(spelling: text, type: .date) else {
         throw error("\"\(text.prefix(40))\" is not a date like \"2018-08-03\"", atValue: true)
@@ -235,6 +241,7 @@ struct TestCompiler {
     case .bool: "true"
     case .date: "\"2018-08-03\""
     case .dateTime: "\"2018-08-03T12:34:56Z\""
+    case .time: "\"12:34:56\""
     case .text, .data: "\"text\""
     }
   }
@@ -246,6 +253,7 @@ struct TestCompiler {
     case .bool: "true or false"
     case .date: "a date"
     case .dateTime: "a date-time"
+    case .time: "a time"
     case .text(let text): "the text \"\(text.prefix(40))\""
     case .data: "bytes"
     }

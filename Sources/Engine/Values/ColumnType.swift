@@ -20,6 +20,8 @@ public enum ColumnType: UInt8, Sendable, CaseIterable {
   case text = 6
   /// Bytes without further meaning.
   case data = 7
+  /// Times of day in microseconds, `HH:MM:SS` and its variants.
+  case time = 8
 
   /// The name used on the command line and in reports.
   public var name: String {
@@ -31,6 +33,7 @@ public enum ColumnType: UInt8, Sendable, CaseIterable {
     case .dateTime: "datetime"
     case .text: "text"
     case .data: "data"
+    case .time: "time"
     }
   }
 

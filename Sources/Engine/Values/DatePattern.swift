@@ -55,7 +55,18 @@ package struct DatePattern: Sendable, Hashable {
     package let reason: String
   }
 
-  package init(_ text: String) throws(Problem) {
+  /// What a pattern reads.
+  package enum Kind: Sendable {
+    /// Dates, with a time of day or without.
+    case date
+    /// Times of day.
+    case time
+  }
+
+  private let kind: Kind
+
+  package init(_ text: String, _ kind: Kind = .date) throws(Problem) {
+    self.kind = kind
     guard text.utf8.count <= Self.maximumLength else {
       throw Problem(reason: "it is longer than \(Self.maximumLength) bytes")
     }
@@ -116,7 +127,11 @@ package struct DatePattern: Sendable, Hashable {
   private func check() throws(Problem) {
     func count(_ wanted: Item...) -> Int { items.count { wanted.contains($0) } }
     let day = [count(.year, .shortYear), count(.month, .monthName), count(.day)]
-    guard day == [1, 1, 1] else {
+    if kind == .time {
+      guard day == [0, 0, 0], count(.weekday, .zone) == 0, count(.minute) == 1 else {
+        throw Problem(reason: "a time of day needs hours and minutes and nothing else, such as %H:%M")
+      }
+    } else if day != [1, 1, 1] {
       throw Problem(reason: "it needs one year, one month and one day, such as %Y-%m-%d")
     }
     let time = [
@@ -153,7 +168,7 @@ package struct DatePattern: Sendable, Hashable {
     parse(SpellingView(spelling)) != nil
   }
 
-  /// Microseconds since 1970, of midnight where there is no time; nil when it is not spelled so, or
+  /// Microseconds since 1970, of midnight where there is no time, and since midnight where there is no date; nil when it is not spelled so, or
   /// no moment of the calendar.
   func parse(_ spelling: SpellingView) -> Int64? {
     var fields = Fields()
@@ -164,6 +179,10 @@ package struct DatePattern: Sendable, Hashable {
       }
     }
     guard index == spelling.count else { return nil }
+    if kind == .time {
+      // Of the first day there is.
+      (fields.year, fields.month, fields.day) = (1970, 1, 1)
+    }
     return Self.moment(fields)
   }
 

@@ -4,7 +4,7 @@
 /// A database keeps spellings, so that what was imported comes back to the letter; the notation, which
 /// is part of the column, says what they mean. Patterns are
 /// - for dates and date-times those of `strptime`: `%B %d, %Y`, `%d/%m/%Y %H:%M`; the first that reads a
-///   spelling counts, and the canonical spelling is always read;
+///   spelling counts, and the canonical spelling is always read; for times of day those without a date;
 /// - for ints and doubles one example of a number: `1.234,5` has a decimal comma and points between
 ///   thousands, `1,5` no separators, `1,234` is for ints;
 /// - for bools two words: `yes/no`, in lower, Title or UPPER case; `true` and `false` are always read.
@@ -29,7 +29,7 @@ public final class Notation: Sendable {
   package static let maximumPatterns = 64
 
   /// - Parameters:
-  ///   - type: int, double, bool, date or dateTime.
+  ///   - type: int, double, bool, date, dateTime or time.
   ///   - patterns: at least one.
   /// - Throws: `EngineError.invalidArgument` when they are not of the type, or would read a canonical
   ///   spelling as another value.
@@ -41,11 +41,11 @@ public final class Notation: Sendable {
     self.type = type
     self.patterns = patterns
     switch type {
-    case .date, .dateTime:
+    case .date, .dateTime, .time:
       var parsed: [DatePattern] = []
       for text in patterns {
         do throws(DatePattern.Problem) {
-          parsed.append(try DatePattern(text))
+          parsed.append(try DatePattern(text, type == .time ? .time : .date))
         } catch {
           throw invalid("the date format '\(text)' cannot be used: \(error.reason)")
         }
@@ -100,14 +100,16 @@ public final class Notation: Sendable {
   }
 
   private static func agreesWithISO(_ patterns: [DatePattern]) -> Bool {
-    let texts = ["2018-08-03", "2018-08-03T04:05:06Z", "2018-08-03 04:05:06", "2018-08-03T04:05"]
+    let texts = [
+      "2018-08-03", "2018-08-03T04:05:06Z", "2018-08-03 04:05:06", "2018-08-03T04:05", "04:05:06", "04:05",
+    ]
     return texts.allSatisfy { text in
       var text = text
       return text.withUTF8 { bytes in
         let view = SpellingView(UnsafeRawBufferPointer(bytes))
         guard let found = moment(view, patterns) else { return true }
         let day = DateSpelling.parseDate(view).map { Int64($0) &* DateTime.microsecondsPerDay }
-        return found == day ?? DateSpelling.parseDateTime(view)?.microseconds
+        return found == day ?? DateSpelling.parseDateTime(view)?.microseconds ?? TimeOfDay.parse(view)
       }
     }
   }
@@ -139,6 +141,7 @@ public final class Notation: Sendable {
     switch kind {
     case .dates(let patterns):
       if type == .date { return Self.day(spelling, patterns) }
+      if type == .time { return Self.moment(spelling, patterns) ?? TimeOfDay.parse(spelling) }
       return Self.moment(spelling, patterns)
         ?? PlainSpelling.dateTime(spelling)?.microsecondsSince1970
     case .numbers(let pattern):
@@ -172,7 +175,7 @@ public final class Notation: Sendable {
     case .double:
       let bytes = value.spelling.map { $0 == 0x2E ? pattern.decimal : $0 }
       return .text(String(decoding: bytes, as: UTF8.self))
-    case .null, .int, .bool, .date, .dateTime, .text, .data: return value
+    case .null, .int, .bool, .date, .dateTime, .time, .text, .data: return value
     }
   }
 }

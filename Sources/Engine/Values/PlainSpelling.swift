@@ -24,6 +24,10 @@ enum PlainSpelling {
     read(spelling) { DateSpelling.parseDate($0).map(Int64.init) }
   }
 
+  /// Microseconds since midnight.
+  @inline(__always)
+  static func time(_ spelling: SpellingView) -> Int64? { read(spelling, TimeOfDay.parse) }
+
   /// A day alone is the moment when it begins, in UTC.
   @inline(__always)
   static func dateTime(_ spelling: SpellingView) -> DateTime? {

@@ -14,6 +14,7 @@ package struct Reading: Sendable, Hashable {
   package static let bool = Reading(.bool)
   package static let date = Reading(.date)
   package static let dateTime = Reading(.dateTime)
+  package static let time = Reading(.time)
   package static let text = Reading(.text)
   package static let data = Reading(.data)
 
@@ -40,6 +41,7 @@ package struct Reading: Sendable, Hashable {
     case .bool: return PlainSpelling.bool(view).map { $0 ? 1 : 0 }
     case .date: return PlainSpelling.date(view)
     case .dateTime: return PlainSpelling.dateTime(view)?.microsecondsSince1970
+    case .time: return PlainSpelling.time(view)
     case .double, .text, .data: return nil
     }
   }

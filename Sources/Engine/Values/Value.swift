@@ -18,6 +18,8 @@ public enum Value: Sendable {
   case date(CalendarDate)
   /// A moment.
   case dateTime(DateTime)
+  /// A time of day.
+  case time(TimeOfDay)
   /// Unicode text, stored as UTF-8.
   case text(String)
   /// Bytes without further meaning.
@@ -35,6 +37,7 @@ public enum Value: Sendable {
   /// - dateTime: `YYYY-MM-DD`, `T` or a space, `HH:MM`, then optionally `:SS` with up to six digits of
   ///   a fraction, then optionally `Z` or an offset `±HH:MM`. Without an offset it is taken as UTC. A date
   ///   alone is the moment when it begins.
+  /// - time: `HH:MM`, then optionally `:SS` with up to six digits of a fraction.
   /// - text: valid UTF-8. data: anything.
   ///
   /// Blanks and tabs around all but text and data are no part of the value.
@@ -70,6 +73,9 @@ public enum Value: Sendable {
     case .dateTime:
       guard let moment = PlainSpelling.dateTime(view) else { return nil }
       self = .dateTime(moment)
+    case .time:
+      guard let time = PlainSpelling.time(view) else { return nil }
+      self = .time(TimeOfDay(clamping: time))
     case .text:
       guard let text = String(spelled: spelling) else { return nil }
       self = .text(text)
@@ -95,6 +101,7 @@ public enum Value: Sendable {
     case .bool(let bool): bytes.append(contentsOf: (bool ? "true" : "false").utf8)
     case .text(let text): bytes.append(contentsOf: text.utf8)
     case .data(let data): bytes.append(contentsOf: data)
+    case .time(let time): bytes.append(contentsOf: time.spelling)
     case .double(let double):
       bytes.append(contentsOf: (double.isNaN ? "NaN" : double.description).utf8)
     case .int(let int):
@@ -127,6 +134,7 @@ public enum Value: Sendable {
     case .bool: .bool
     case .date: .date
     case .dateTime: .dateTime
+    case .time: .time
     case .text: .text
     case .data: .data
     }
@@ -171,6 +179,7 @@ extension Value: Equatable {
     case (.bool(let left), .bool(let right)): left == right
     case (.date(let left), .date(let right)): left == right
     case (.dateTime(let left), .dateTime(let right)): left == right
+    case (.time(let left), .time(let right)): left == right
     case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
     case (.data(let left), .data(let right)): left == right
     default: false
@@ -205,6 +214,9 @@ extension Value: Hashable {
     case .data(let data):
       hasher.combine(7 as UInt8)
       hasher.combine(data)
+    case .time(let time):
+      hasher.combine(8 as UInt8)
+      hasher.combine(time)
     }
   }
 }

@@ -127,6 +127,9 @@ struct ColumnNotation {
     case .text, .data: return nil
     case .int, .double: return finder.toldNumbers?.notation(type)
     case .bool: return try? Notation(.bool, KnownFormats.toldWords)
+    case .time:
+      let isPlain = sample.allSatisfy { $0.withUnsafeBytes { Value(spelling: $0, as: .time) != nil } }
+      return isPlain ? nil : try? Notation(.time, KnownFormats.clocks)
     case .date, .dateTime:
       // Formats for all columns are for those of this type.
       let formats = finder.toldFormats.filter {
@@ -267,7 +270,8 @@ extension Column {
     case .double: .double
     case .date: .date
     case .dateTime: .dateTime
-    case .text, .data: .text
+    // Times have no class of their own.
+    case .time, .text, .data: .text
     }
   }
 }

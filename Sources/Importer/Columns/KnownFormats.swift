@@ -30,7 +30,7 @@ enum KnownFormats {
   private static let orderedDays = [
     ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
   ]
-  private static let clocks = [
+  static let clocks = [
     "%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p", "%H:%M:%S.%f",
   ]
 

@@ -20,6 +20,7 @@ struct MisfitReason: CustomStringConvertible {
     case .date: return "expected a date like 2018-08-03" + (told.map { ", or \($0)" } ?? "")
     case .dateTime:
       return "expected a date-time like 2018-08-03T12:34:56Z" + (told.map { ", or \($0)" } ?? "")
+    case .time: return "expected a time like 12:34:56" + (told.map { ", or \($0)" } ?? "")
     case .text: return "expected valid UTF-8"
     case .data: return "expected bytes"
     }
@@ -54,7 +55,7 @@ struct MisfitReason: CustomStringConvertible {
           return "; --decimal and --thousands tell how numbers are spelled"
         }
         return ""
-      case .bool, .text, .data: return ""
+      case .bool, .time, .text, .data: return ""
       }
     }
   }

@@ -92,7 +92,7 @@ struct MissingValues: Equatable {
     case .int: isStored || classes.contains(.bigInt) ? [.int, .bigInt] : [.int, .double]
     case .double: [.int, .double]
     case .date where !isStored: [.date, .dateTime]
-    case .bool, .date, .dateTime, .text, .data: TypeSet.accepted(by: type)
+    case .bool, .date, .dateTime, .time, .text, .data: TypeSet.accepted(by: type)
     }
   }
 

@@ -30,7 +30,7 @@ struct NotationFinder {
       // Numbers that are told to be dates, such as 20180803.
       return classes.inferredType == .int && !toldFormats.isEmpty ? dates(fields) : []
     }
-    for find in [dates, { shortDates($0) }, bools] {
+    for find in [dates, { shortDates($0) }, times, bools] {
       let found = find(fields)
       if !found.isEmpty { return found }
     }
@@ -180,6 +180,31 @@ struct NotationFinder {
     }
     formats = Array(formats.prefix(Notation.maximumPatterns))
     return formats.isEmpty ? nil : try Notation(type, formats)
+  }
+
+  // MARK: Times
+
+  /// Times of day, with two digits for the hour or `AM` and `PM`: `3:45` may be minutes and seconds.
+  private func times(_ fields: [[UInt8]]) -> [NotationCandidate] {
+    var formats: [(text: String, pattern: DatePattern)] = []
+    for field in fields {
+      guard field.count >= 5, field.count <= 16, field.contains(0x3A) else { return [] }
+      let isRead = field.withUnsafeBytes { bytes in formats.contains { $0.pattern.reads(bytes) } }
+      if isRead { continue }
+      let found = KnownFormats.clocks.first { text in
+        guard let pattern = try? DatePattern(text, .time), field.withUnsafeBytes(pattern.reads) else {
+          return false
+        }
+        formats.append((text, pattern))
+        return true
+      }
+      guard found != nil else { return [] }
+    }
+    let isCertain = fields.allSatisfy { field in
+      field[2] == 0x3A || field.last.map { $0 | 0x20 == 0x6D } ?? false
+    }
+    guard isCertain, let notation = try? Notation(.time, formats.map(\.text)) else { return [] }
+    return [NotationCandidate(notation: notation, meaning: 0)]
   }
 
   // MARK: Bools

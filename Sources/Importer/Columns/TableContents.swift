@@ -49,7 +49,7 @@ struct TableContents {
     case _ where column.notation != nil, .text:
       if let known { return known.isEmpty ? [] : .text }
       return try hasValues(inColumn: index) ? .text : []
-    case .bool, .date, .dateTime, .data, .double: return column.class
+    case .bool, .date, .dateTime, .time, .data, .double: return column.class
     case .int:
       if let known, known.isSubset(of: [.int, .bigInt]) { return known }
       return try hasValues(inColumn: index) ? .int : []

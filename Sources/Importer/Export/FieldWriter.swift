@@ -57,7 +57,7 @@ struct FieldWriter {
       output.append(0x22)
       Base64.append(field, to: output)
       output.append(0x22)
-    case .date, .dateTime: appendMoment(field, to: output)
+    case .date, .dateTime, .time: appendMoment(field, to: output)
     case .text: appendString(field, to: output)
     }
   }
