@@ -1,4 +1,5 @@
 import Engine
+import Importer
 
 // Kinds of values that are words: paths, names, characters, choices.
 
@@ -213,5 +214,23 @@ extension ValueKind where Value == TypesChoice {
       }
       return .named(types)
     }
+  }
+}
+
+extension ValueKind where Value == TextEncoding {
+  /// The name of an encoding.
+  static var encoding: ValueKind {
+    ValueKind(
+      placeholder: "NAME", allowed: "the name of an encoding",
+      completion: .words(TextEncoding.usualNames),
+      refusal: { text in
+        do throws(ImportError) {
+          _ = try TextEncoding(named: text)
+          return nil
+        } catch {
+          return "\(error)"
+        }
+      },
+      parse: { TextEncoding(rawValue: $0) })
   }
 }

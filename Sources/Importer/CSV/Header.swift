@@ -118,7 +118,10 @@ package struct Header: Sendable, Equatable {
         if case .tooManyFields(_, let found) = problem.reason {
           "it has \(found) fields, more than \(maximumColumns)"
         } else {
-          problem.reason.description + problem.reason.advice(parsed.originalBytes(ofRecord: 0))
+          problem.reason.description
+            + problem.reason.advice(
+              parsed.originalBytes(ofRecord: 0),
+              likelyEncoding: MalformedReason.likelyEncoding(parsed.originalBytes(ofRecord: 0)))
         }
       throw ImportError.malformedHeader(
         position: SourcePosition(

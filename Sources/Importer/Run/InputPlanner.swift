@@ -27,6 +27,8 @@ struct InputPlanner {
     /// none did.
     let headerLine: [UInt8]?
 
+    /// The encoding that is likely, where the beginning is not UTF-8, as which it is read.
+    let likelyEncoding: String?
     /// Its first fields, whatever is read of it later.
     let sample: FieldSample
     /// The header's fields as they must not come again; empty where that could be a record.
@@ -40,16 +42,20 @@ struct InputPlanner {
     /// Where they begin.
     var start: RecordSplitter.Start
     var encoding: TextEncoding
+    /// The bytes as they were, where the encoding alone does not tell.
+    var original: SystemText?
   }
 
   /// - Throws: `ImportError.emptyInput`, `.malformedHeader`, `.invalidDialect`,
   ///   `.unsupportedEncoding`, and what reading throws.
   func open(_ source: any ByteSource) throws -> Opened {
-    let decoded = try DecodingSource(detecting: source, given: options.encoding)
+    let decoded = try DecodingSource(
+      detecting: source, given: options.encoding, guesses: options.isSniffing)
     let splitter = RecordSplitter(
       source: decoded.withoutFooter(lines: options.skipFooter), limits: options.limits,
-      encoding: decoded.encoding)
+      encoding: decoded.encoding, original: decoded.original)
     var notes: [String] = []
+    if let guess = decoded.guess { notes.append(guess.note) }
     if let given = decoded.overruled {
       notes.append(
         "the byte-order mark says \(decoded.encoding.rawValue), which was read, not "
@@ -105,6 +111,8 @@ struct InputPlanner {
       report: report(
         dialect, decoded, hasHeader: hasHeader, skipped: skipped + preamble, ends: ends),
       findings: findings, notes: notes, headerLine: found.line,
+      likelyEncoding: decoded.encoding == .utf8
+        ? EncodingGuess.likely(sample.bytes, isWhole: sample.isWhole)?.encoding.rawValue : nil,
       sample: try FieldSample(
         splitter,
         RecordParser(
@@ -160,7 +168,7 @@ struct InputPlanner {
     if options.escape == nil { sniffed.append("escape") }
     if options.comment == nil { sniffed.append("comment") }
     if options.header == .sniffed { sniffed.append("header") }
-    if source.hasMark { sniffed.append("encoding") }
+    if source.hasMark || source.guess != nil { sniffed.append("encoding") }
     if options.skipLines == nil { sniffed.append("skippedLines") }
     func text(_ byte: UInt8) -> String { String(decoding: [byte], as: UTF8.self) }
     return ImportReport.DialectReport(
@@ -178,7 +186,7 @@ struct InputPlanner {
       let sample = Sample(
         bytes: bytes, isWhole: bytes.count < wanted,
         start: .init(byteOffset: splitter.byteOffset, line: splitter.line),
-        encoding: splitter.encoding)
+        encoding: splitter.encoding, original: splitter.peekOriginal())
       if sample.isWhole || wanted >= options.limits.maximumRecordBytes { return sample }
       let dialect = try Dialect(
         delimiter: given.delimiter ?? (options.quote == 0x2C ? [0x09] : [0x2C]),
@@ -192,7 +200,16 @@ struct InputPlanner {
   private func refuseBinary(_ sample: Sample) throws {
     let head = sample.bytes.prefix(4096)
     let nuls = head.indices.filter { head[$0] == 0 }
-    guard nuls.count * 10 > head.count * 3 else { return }
+    guard nuls.count * 10 > head.count * 3 else {
+      // Text in other alphabets than Latin has fewer, and all of its bytes may be UTF-8 too.
+      if sample.encoding == .utf8, let encoding = EncodingGuess.unmarked(sample.bytes) {
+        throw ImportError.unsupportedEncoding(
+          path: name,
+          reason: "it looks like UTF-16 without a byte-order mark: try --encoding "
+            + encoding.rawValue)
+      }
+      return
+    }
     let odd = nuls.filter { ($0 - head.startIndex) % 2 == 1 }.count
     let advice =
       sample.encoding != .utf8
@@ -227,7 +244,8 @@ struct InputPlanner {
   func firstChunk(_ sample: Sample, _ dialect: Dialect) throws -> Chunk? {
     let splitter = RecordSplitter(
       source: MemorySource(sample.bytes, name: name, origin: sample.start.byteOffset),
-      dialect: dialect, limits: options.limits, start: sample.start, encoding: sample.encoding)
+      dialect: dialect, limits: options.limits, start: sample.start, encoding: sample.encoding,
+      original: sample.original.map { SystemText(copying: $0) })
     return try splitter.next(recordLimit: HeaderSniffer.sampleRecords)
   }
 
