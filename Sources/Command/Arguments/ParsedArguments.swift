@@ -56,9 +56,7 @@ extension CommandError {
 
   static func wrongValue(_ text: String, of option: some OptionEntry) -> CommandError {
     if let refusal = option.refusal(text) {
-      return .usage(
-        "--\(option.name): \(refusal)"
-          + Suggestion.phrase(for: text, among: option.completion.words))
+      return .usage("--\(option.name): \(refusal)")
     }
     // Of the right form, were its number smaller.
     let digits = text.prefix { $0 >= "0" && $0 <= "9" }

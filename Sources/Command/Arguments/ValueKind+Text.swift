@@ -228,7 +228,9 @@ extension ValueKind where Value == TextEncoding {
           _ = try TextEncoding(named: text)
           return nil
         } catch {
-          return "\(error)"
+          // A name that is known means what it says.
+          return TextEncoding.isKnown(text)
+            ? "\(error)" : "\(error)" + Suggestion.phrase(for: text, among: TextEncoding.usualNames)
         }
       },
       parse: { TextEncoding(rawValue: $0) })

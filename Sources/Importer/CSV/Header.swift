@@ -121,7 +121,8 @@ package struct Header: Sendable, Equatable {
           problem.reason.description
             + problem.reason.advice(
               parsed.originalBytes(ofRecord: 0),
-              likelyEncoding: MalformedReason.likelyEncoding(parsed.originalBytes(ofRecord: 0)))
+              likelyEncoding: EncodingGuess.likely(
+                parsed.originalBytes(ofRecord: 0), isWhole: true)?.encoding.rawValue)
         }
       throw ImportError.malformedHeader(
         position: SourcePosition(

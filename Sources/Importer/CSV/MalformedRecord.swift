@@ -46,9 +46,19 @@ extension MalformedReason {
       + (likelyEncoding.map { ", which is likely \($0)" } ?? "")
   }
 
-  /// The encoding that explains a record which is not UTF-8, where one is likelier than not.
+  /// The encoding of a record behind a beginning that is UTF-8: Windows-1252 where its bytes beyond ASCII
+  /// are single letters with marks, as in Western languages. More would take too long for many records.
   static func likelyEncoding(_ record: [UInt8]) -> String? {
-    EncodingGuess.likely(record, isWhole: true)?.encoding.rawValue
+    var previous: UInt8 = 0
+    var isForeign = false
+    for byte in record {
+      if byte >= 0x80 {
+        if previous >= 0x80 || Transcoder.undefined.contains(byte) { return nil }
+        isForeign = true
+      }
+      previous = byte
+    }
+    return isForeign ? TextEncoding.windows1252.rawValue : nil
   }
 
   /// Whether a quote stands behind a backslash.

@@ -11,8 +11,6 @@ final class ColumnBatchBuilder {
   private var repeats = KeyRepeats()
   private var scan = NotationScan()
   private let scout: RowScout?
-  /// The encoding that is likely where records are not UTF-8; nil: not looked at.
-  private var likelyEncoding: String??
 
   /// - Parameter scout: looks for rows in the table; nil: nobody is to.
   init(_ plan: ImportPlan, scout: RowScout? = nil) {
@@ -357,16 +355,11 @@ final class ColumnBatchBuilder {
         file: plan.file, line: malformed.line, column: malformed.column,
         byteOffset: malformed.byteOffset),
       column: nil, value: nil,
-      reason: malformed.reason.description + advice(malformed.reason, original),
+      reason: malformed.reason.description
+        + malformed.reason.advice(
+          original,
+          likelyEncoding: plan.likelyEncoding ?? MalformedReason.likelyEncoding(original)),
       original: original)
-  }
-
-  private func advice(_ reason: MalformedReason, _ original: [UInt8]) -> String {
-    if reason == .invalidUTF8, likelyEncoding == nil {
-      // To look at every record would take longer than all else.
-      likelyEncoding = .some(plan.likelyEncoding ?? MalformedReason.likelyEncoding(original))
-    }
-    return reason.advice(original, likelyEncoding: likelyEncoding ?? nil)
   }
 
   private func reject(

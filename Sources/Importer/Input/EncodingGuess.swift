@@ -1,7 +1,7 @@
 import Base
 
-/// The encodings that explain every byte of an input which is not UTF-8, the likeliest first. A guess is shown
-/// to people, and what `sheaf sniff` reads an input with; an import never goes by it.
+/// The encodings that explain every byte of an input which is not UTF-8, the likeliest first. A guess is
+/// shown to people, and what `sheaf sniff` reads an input with; an import never goes by it.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct EncodingGuess: Sendable, Equatable {
@@ -10,6 +10,8 @@ package struct EncodingGuess: Sendable, Equatable {
   package let others: [TextEncoding]
   /// Whether the text is likely one, rather than only possible.
   package let isLikely: Bool
+  /// Whether all of the input was looked at.
+  var isWhole = true
 
   /// The most of an input that is compared; what reads it must explain all that was looked at.
   private static let scoredBytes = 1 << 14
@@ -17,7 +19,7 @@ package struct EncodingGuess: Sendable, Equatable {
   /// What is tried, with what speaks against it beforehand: at few bytes old encodings explain much. Of
   /// equals the first one is taken.
   private static let candidates:
-    [(name: String, malus: Double, reading: TextPlausibility.Reading)] =
+    [(name: String, malus: Double, writing: TextPlausibility.Writing)] =
       [
         ("windows-1252", 0, .narrow), ("windows-1251", 0, .narrow), ("windows-1250", 0, .narrow),
         ("cp932", 0, .japanese), ("gb18030", 0, .simplified), ("big5-hkscs", 0, .traditional),
@@ -34,13 +36,13 @@ package struct EncodingGuess: Sendable, Equatable {
   /// damaged places.
   static func ofInput(_ bytes: [UInt8], isWhole: Bool) -> EncodingGuess? {
     if let encoding = unmarked(bytes) {
-      return EncodingGuess(encoding: encoding, others: [], isLikely: true)
+      return EncodingGuess(encoding: encoding, others: [], isLikely: true, isWhole: isWhole)
     }
     // What is in no text encoding at all is told elsewhere.
     if bytes.prefix(4096).count(where: { $0 == 0 }) * 10 > min(bytes.count, 4096) { return nil }
     guard isForeign(bytes, isWhole: isWhole) else { return nil }
     return ranked(bytes, isWhole: isWhole)
-      ?? EncodingGuess(encoding: .latin1, others: [], isLikely: false)
+      ?? EncodingGuess(encoding: .latin1, others: [], isLikely: false, isWhole: isWhole)
   }
 
   /// The same where it is likelier than not; nil also for text of another encoding that nothing explains.
@@ -55,15 +57,16 @@ package struct EncodingGuess: Sendable, Equatable {
       return "it looks like UTF-16 without a byte-order mark, and is read so here; say --encoding "
         + encoding.rawValue
     }
+    let all = isWhole ? "every byte" : "every byte of its first 64 KiB"
     guard isLikely else {
       return encoding == .latin1
-        ? "it is not UTF-8, and no encoding that was tried explains every byte; read here as latin1, in which "
+        ? "it is not UTF-8, and no encoding that was tried explains \(all); read here as latin1, in which "
           + "every byte is a character: name the right one with --encoding"
-        : "it is not UTF-8; --encoding \(encoding.rawValue), as which it is read here, explains every byte"
+        : "it is not UTF-8; --encoding \(encoding.rawValue), as which it is read here, explains \(all)"
           + "\(alsoExplaining), but none gives likely text: see that the fields are right"
     }
     return
-      "it is not UTF-8; --encoding \(encoding.rawValue), as which it is read here, explains every byte "
+      "it is not UTF-8; --encoding \(encoding.rawValue), as which it is read here, explains \(all) "
       + "and gives the likeliest text\(alsoExplaining); see that the fields are right"
   }
 
@@ -81,8 +84,8 @@ package struct EncodingGuess: Sendable, Equatable {
 
   // MARK: Evidence
 
-  /// Whether bytes are text of another encoding, rather than UTF-8 in which some places are damaged: by chance
-  /// few bytes beyond ASCII make a character of UTF-8.
+  /// Whether bytes are text of another encoding, rather than UTF-8 in which some places are damaged: by
+  /// chance few bytes beyond ASCII make a character of UTF-8.
   private static func isForeign(_ bytes: [UInt8], isWhole: Bool) -> Bool {
     var parser = Unicode.UTF8.ForwardParser()
     var input = bytes.makeIterator()
@@ -118,7 +121,10 @@ package struct EncodingGuess: Sendable, Equatable {
     let isLittle = odd > even
     let (most, least) = isLittle ? (odd, even) : (even, odd)
     let paired = isLittle ? little : big
-    guard most >= 8, most * 100 >= count, least * 20 <= most, paired > 0, paired * 10 >= feeds * 6
+    // What is no UTF-8 either needs less to tell.
+    let wanted = String(validating: bytes[..<count], as: UTF8.self) == nil ? 3 : 8
+    guard most >= wanted, most * 100 >= count, least * 20 <= most, paired > 0,
+      paired * 10 >= feeds * 6
     else { return nil }
     var transcoder = Transcoder(isLittle ? .utf16LE : .utf16BE)
     var text: [UInt8] = []
@@ -136,7 +142,7 @@ package struct EncodingGuess: Sendable, Equatable {
       var output: [UInt8] = []
       bytes.withUnsafeBytes { text.decode($0, isLast: isWhole, to: &output) }
       if output.contains(0xFE) { continue }
-      let score = TextPlausibility.score(scored, candidate.reading, text.codes)
+      let score = TextPlausibility.score(scored, candidate.writing, text.codes)
       found.append((TextEncoding(tried: candidate.name), score - candidate.malus))
     }
     // Of equals the first one stays first.
@@ -148,7 +154,7 @@ package struct EncodingGuess: Sendable, Equatable {
     return EncodingGuess(
       encoding: found[best].encoding,
       others: others.filter { $0.score > 0 || found[best].score <= 0 }.map(\.encoding),
-      isLikely: found[best].score > 0)
+      isLikely: found[best].score > 0, isWhole: isWhole)
   }
 
   /// The lines with bytes beyond ASCII, as many as are compared.

@@ -1,16 +1,16 @@
-/// How likely bytes are text in an encoding: letters are beside letters of the same script, small ones are not
-/// followed by capitals, and those are frequent which are so in the languages that are written with it.
+/// How likely bytes are text in an encoding: letters are beside letters of the same script, small ones are
+/// not followed by capitals, and those are frequent which are so in the languages that are written with it.
 ///
 /// The figures count by bytes, so that encodings of one and of two bytes a character can be compared.
 enum TextPlausibility {
   /// What is written in an encoding.
-  enum Reading {
+  enum Writing {
     /// An alphabet; one byte is a character.
     case narrow
     case japanese, simplified, traditional, korean
   }
 
-  static func score(_ bytes: [UInt8], _ reading: Reading, _ table: CodeTable) -> Double {
+  static func score(_ bytes: [UInt8], _ writing: Writing, _ table: CodeTable) -> Double {
     var total = 0.0
     var counts = Counts()
     var (before, previous): (Letter, Letter) = (.other, .other)
@@ -24,14 +24,14 @@ enum TextPlausibility {
           let next = position + length
           let following =
             next < bytes.count ? Letter(table.code(bytes, at: next).entry) : Letter.other
-          if reading == .narrow || length == 1 {
+          if writing == .narrow || length == 1 {
             total += narrow(
               code.entry, letter, previous: previous, before: before, following: following)
           } else {
             let second = position + 1 < bytes.count ? bytes[position + 1] : 0
             total +=
               Double(length)
-              * wide(code.entry, lead: bytes[position], second, length, reading, &counts)
+              * wide(code.entry, lead: bytes[position], second, length, writing, &counts)
           }
         } else if previous.isSmall, previous.isForeign, letter.isCapital {
           total -= 2
@@ -41,7 +41,7 @@ enum TextPlausibility {
       }
     }
     // Japanese without any kana is Chinese.
-    if reading == .japanese, counts.ideographs >= 8, counts.kana == 0 {
+    if writing == .japanese, counts.ideographs >= 8, counts.kana == 0 {
       total -= Double(counts.ideographs)
     }
     return total
@@ -149,37 +149,37 @@ enum TextPlausibility {
   // MARK: East Asia
 
   private static func wide(
-    _ value: UInt32, lead: UInt8, _ second: UInt8, _ length: Int, _ reading: Reading,
+    _ value: UInt32, lead: UInt8, _ second: UInt8, _ length: Int, _ writing: Writing,
     _ counts: inout Counts
   ) -> Double {
     guard length == 2, let scalar = Unicode.Scalar(value) else { return -0.5 }
     if marks.contains(scalar) { return 0.7 }
     switch value {
-    case 0x3041...0x3096: return kana(1.5, reading, &counts)
-    case 0x30A1...0x30FE: return kana(1, reading, &counts)
+    case 0x3041...0x3096: return kana(1.5, writing, &counts)
+    case 0x30A1...0x30FE: return kana(1, writing, &counts)
     case 0xFF01...0xFF5E: return 0.3
     case 0xE000...0xF8FF: return -3
     case 0xAC00...0xD7A3:
-      guard reading == .korean else { return -1 }
+      guard writing == .korean else { return -1 }
       if syllables.contains(scalar) { return 1.5 }
       return (0xB0...0xC8).contains(lead) && second >= 0xA1 ? 0.9 : -0.7
-    case 0x4E00...0x9FFF: return ideograph(scalar, lead, second, reading, &counts)
+    case 0x4E00...0x9FFF: return ideograph(scalar, lead, second, writing, &counts)
     default: return -1
     }
   }
 
-  private static func kana(_ score: Double, _ reading: Reading, _ counts: inout Counts) -> Double {
+  private static func kana(_ score: Double, _ writing: Writing, _ counts: inout Counts) -> Double {
     counts.kana += 1
-    return reading == .japanese ? score : -0.7
+    return writing == .japanese ? score : -0.7
   }
 
   /// National standards have the characters that are in daily use first.
   private static func ideograph(
-    _ scalar: Unicode.Scalar, _ lead: UInt8, _ second: UInt8, _ reading: Reading,
+    _ scalar: Unicode.Scalar, _ lead: UInt8, _ second: UInt8, _ writing: Writing,
     _ counts: inout Counts
   ) -> Double {
     counts.ideographs += 1
-    switch reading {
+    switch writing {
     case .simplified:
       if simplified.contains(scalar) { return 1.5 }
       guard second >= 0xA1 else { return -1 }

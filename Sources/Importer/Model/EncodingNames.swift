@@ -118,7 +118,7 @@ enum EncodingNames {
         ? "its ASCII characters are not single bytes of ASCII"
         : "byte \(hex) is not the character of ASCII in it, or means something in what follows"
     }
-    // Marks may join with the letter before them, which is the same text; anything else is a state.
+    // A mark may join with the letter before it, which is the same text; anything else is a state.
     var texts: [UInt8: String] = [:]
     for byte in 0x80...0xFF as ClosedRange<UInt8> {
       if case .text(let text) = converter.meaning(of: [byte]) {
@@ -126,7 +126,8 @@ enum EncodingNames {
       }
     }
     for (first, text) in texts {
-      for (second, next) in texts {
+      for (second, next) in texts
+      where !(0x300..<0x370).contains(next.unicodeScalars.first?.value ?? 0) {
         guard case .text(let both) = converter.meaning(of: [first, second]),
           String(decoding: both, as: UTF8.self) == text + next
         else { return "what a byte means in it depends on the bytes before" }

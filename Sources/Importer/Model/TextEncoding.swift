@@ -40,6 +40,13 @@ public struct TextEncoding: RawRepresentable, Sendable, Hashable {
   /// Names of encodings that are in use, for a shell to offer; there are more.
   package static var usualNames: [String] { EncodingNames.suggested }
 
+  /// Whether the system knows such an encoding, be it one that can be read or not.
+  package static func isKnown(_ name: String) -> Bool {
+    let canonical = EncodingNames.canonical(name)
+    return builtIn.contains { $0.rawValue == canonical }
+      || EncodingNames.converter(canonical) != nil
+  }
+
   /// The encoding of a name; nil where `init(named:)` would throw.
   public init?(rawValue: String) {
     guard let encoding = try? TextEncoding(named: rawValue) else { return nil }

@@ -54,13 +54,7 @@ struct InputPlanner {
     let splitter = RecordSplitter(
       source: decoded.withoutFooter(lines: options.skipFooter), limits: options.limits,
       encoding: decoded.encoding, original: decoded.original)
-    var notes: [String] = []
-    if let guess = decoded.guess { notes.append(guess.note) }
-    if let given = decoded.overruled {
-      notes.append(
-        "the byte-order mark says \(decoded.encoding.rawValue), which was read, not "
-          + "\(given.rawValue) as --encoding does")
-    }
+    var notes = notes(decoded)
     let skipped = options.skipLines ?? 0
     try splitter.skipLines(skipped)
     var sample = try sample(splitter)
@@ -120,6 +114,16 @@ struct InputPlanner {
           header: repeatedHeader, endsWithDelimiter: found.endsWithDelimiter),
         columnCount: header.names.count, options),
       repeatedHeader: repeatedHeader)
+  }
+
+  /// What a person should know of the encoding.
+  private func notes(_ decoded: DecodingSource) -> [String] {
+    if let guess = decoded.guess { return [guess.note] }
+    guard let given = decoded.overruled else { return [] }
+    return [
+      "the byte-order mark says \(decoded.encoding.rawValue), which was read, not "
+        + "\(given.rawValue) as --encoding does"
+    ]
   }
 
   private func recordEnds(
