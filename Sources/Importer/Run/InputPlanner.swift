@@ -105,8 +105,7 @@ struct InputPlanner {
       report: report(
         dialect, decoded, hasHeader: hasHeader, skipped: skipped + preamble, ends: ends),
       findings: findings, notes: notes, headerLine: found.line,
-      likelyEncoding: decoded.encoding == .utf8
-        ? EncodingGuess.likely(sample.bytes, isWhole: sample.isWhole)?.encoding.rawValue : nil,
+      likelyEncoding: likelyEncoding(sample),
       sample: try FieldSample(
         splitter,
         RecordParser(
@@ -114,6 +113,18 @@ struct InputPlanner {
           header: repeatedHeader, endsWithDelimiter: found.endsWithDelimiter),
         columnCount: header.names.count, options),
       repeatedHeader: repeatedHeader)
+  }
+
+  /// What text that is not UTF-8 likely is; nil for all that is, which takes next to no time to see.
+  private func likelyEncoding(_ sample: Sample) -> String? {
+    guard sample.encoding == .utf8 else { return nil }
+    let count = sample.bytes.count
+    let invalid = sample.bytes.withUnsafeBytes { bytes in
+      bytes.baseAddress.map { UTF8Validation.firstInvalid($0, from: 0, count: count) } ?? count
+    }
+    // The last character may be cut off.
+    guard invalid < (sample.isWhole ? count : count - 3) else { return nil }
+    return EncodingGuess.likely(sample.bytes, isWhole: sample.isWhole)?.encoding.rawValue
   }
 
   /// What a person should know of the encoding.
@@ -206,7 +217,9 @@ struct InputPlanner {
     let nuls = head.indices.filter { head[$0] == 0 }
     guard nuls.count * 10 > head.count * 3 else {
       // Text in other alphabets than Latin has fewer, and all of its bytes may be UTF-8 too.
-      if sample.encoding == .utf8, let encoding = EncodingGuess.unmarked(sample.bytes) {
+      if !nuls.isEmpty, sample.encoding == .utf8,
+        let encoding = EncodingGuess.unmarked(sample.bytes)
+      {
         throw ImportError.unsupportedEncoding(
           path: name,
           reason: "it looks like UTF-16 without a byte-order mark: try --encoding "
