@@ -23,7 +23,10 @@ let librarySettings =
 
 let libraries: [Target] = [
   // What is below a database and has nothing to do with one; no product.
-  .target(name: "Base", swiftSettings: librarySettings),
+  .target(
+    name: "Base", swiftSettings: librarySettings,
+    // The C library has iconv elsewhere.
+    linkerSettings: [.linkedLibrary("iconv", .when(platforms: [.macOS]))]),
   .target(name: "Engine", dependencies: ["Base"], swiftSettings: librarySettings),
   // One function in C, inlined where the importer looks for structure.
   .target(name: "ByteMasks"),

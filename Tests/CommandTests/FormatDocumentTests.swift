@@ -119,6 +119,9 @@ struct FormatDocumentTests {
         let second = Int64(random.next() % 60_000_000_000) - 30_000_000_000
         return DateTime(microsecondsSince1970: second * 1_000_000 + (isFew ? 0 : 250_000))
           .map { .dateTime($0) } ?? .null
+      case .time:
+        let microseconds = Int64(random.next() % 86_400) * 1_000_000 + (isFew ? 0 : 250_000)
+        return TimeOfDay(microseconds: microseconds).map { .time($0) } ?? .null
       case .text:
         return .text(isFew ? ["", "a", "GAME", "日本"][Int(number >> 8) % 4] : "t\(number)")
       case .data: return .data(isFew ? [0, 0] : [UInt8(number >> 8 & 255), 255, 0, 1, 2])

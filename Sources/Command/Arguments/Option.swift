@@ -18,6 +18,8 @@ protocol OptionEntry: Sendable {
   var group: String { get }
   /// True when the text is a value of this option.
   func accepts(_ text: String) -> Bool
+  /// What to say of a text that is none, where there is more to say than what is allowed.
+  func refusal(_ text: String) -> String?
 }
 
 /// The group of options that name none.
@@ -57,6 +59,7 @@ struct Option<Value: Sendable>: OptionEntry {
   var allowed: String { kind.allowed }
   var completion: Completion { kind.completion }
   func accepts(_ text: String) -> Bool { kind.parse(text) != nil }
+  func refusal(_ text: String) -> String? { kind.refusal?(text) }
 }
 
 /// An option that is there or not.
@@ -78,4 +81,5 @@ struct Flag: OptionEntry {
   var isRequired: Bool { false }
   var defaultText: String? { nil }
   func accepts(_ text: String) -> Bool { false }
+  func refusal(_ text: String) -> String? { nil }
 }

@@ -55,6 +55,9 @@ extension CommandError {
   }
 
   static func wrongValue(_ text: String, of option: some OptionEntry) -> CommandError {
+    if let refusal = option.refusal(text) {
+      return .usage("--\(option.name): \(refusal)")
+    }
     // Of the right form, were its number smaller.
     let digits = text.prefix { $0 >= "0" && $0 <= "9" }
     let isTooLarge = digits.count > 6 && option.accepts("1" + text.dropFirst(digits.count))

@@ -1,4 +1,5 @@
 import Engine
+import Importer
 
 // Kinds of values that are words: paths, names, characters, choices.
 
@@ -223,5 +224,25 @@ extension ValueKind where Value == TypesChoice {
       }
       return .named(types)
     }
+  }
+}
+
+extension ValueKind where Value == TextEncoding {
+  /// The name of an encoding.
+  static var encoding: ValueKind {
+    ValueKind(
+      placeholder: "NAME", allowed: "the name of an encoding",
+      completion: .words(TextEncoding.usualNames),
+      refusal: { text in
+        do throws(ImportError) {
+          _ = try TextEncoding(named: text)
+          return nil
+        } catch {
+          // A name that is known means what it says.
+          return TextEncoding.isKnown(text)
+            ? "\(error)" : "\(error)" + Suggestion.phrase(for: text, among: TextEncoding.usualNames)
+        }
+      },
+      parse: { TextEncoding(rawValue: $0) })
   }
 }

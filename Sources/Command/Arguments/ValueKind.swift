@@ -21,13 +21,16 @@ struct ValueKind<Value: Sendable>: Sendable {
   let allowed: String
   /// What a shell can offer for it.
   var completion = Completion.none
+  /// What to say of a text that is not allowed, where that is more than what is; nil: only that.
+  var refusal: (@Sendable (String) -> String?)? = nil
   /// The value, or nil when the text is not one.
   let parse: @Sendable (String) -> Value?
 
   /// The same kind under another placeholder.
   func shown(as placeholder: String) -> ValueKind {
     ValueKind(
-      placeholder: placeholder, allowed: allowed, completion: completion, parse: parse)
+      placeholder: placeholder, allowed: allowed, completion: completion, refusal: refusal,
+      parse: parse)
   }
 }
 

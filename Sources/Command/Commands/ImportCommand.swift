@@ -93,8 +93,11 @@ enum ImportCommand {
     group: inputGroup,
     help: "How many records at the front have the names; those of a column are joined by a blank")
   static let encoding = Option<TextEncoding>(
-    "encoding", .choice, defaultNote: "utf-8, or what a byte-order mark says", group: inputGroup,
-    help: "How the bytes stand for text; a byte-order mark overrules it")
+    "encoding", .encoding, defaultNote: "utf-8, or what a byte-order mark says", group: inputGroup,
+    help:
+      "How the bytes stand for text: utf-8, latin1, windows-1252, utf-16le, utf-16be, or what else the "
+      + "system's iconv knows (cp932, gb18030, koi8-r, ...; iconv -l lists them); a byte-order mark "
+      + "overrules it")
   static let header = Option<HeaderChoice>(
     "header", .header, defaultNote: "found in the input", group: inputGroup,
     help: "Whether the first record holds the names of the columns; or the names")

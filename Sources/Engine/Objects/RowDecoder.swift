@@ -156,7 +156,7 @@ extension Row {
   ///     let app = try table.row(forKey: 1)?.decode(App.self)
   ///
   /// The types of properties: `Bool`; integers of all widths, which must hold the value exactly,
-  /// also that of a column of doubles; `Double` and `Float`; `String`; `CalendarDate`, `DateTime`;
+  /// also that of a column of doubles; `Double` and `Float`; `String`; `CalendarDate`, `DateTime`, `TimeOfDay`;
   /// `[UInt8]`; enums with such a raw value; and optionals of these. Foundation's `Date` reads a
   /// double, seconds since 2001.
   ///

@@ -6,7 +6,7 @@
 /// | `Int`, `Int8` ... `UInt64` | int, or a double that is the same; above `Int64.max` refused |
 /// | `Double`, `Float` | double |
 /// | `String` | text |
-/// | `CalendarDate`, `DateTime` | date, datetime |
+/// | `CalendarDate`, `DateTime`, `TimeOfDay` | date, datetime, time |
 /// | `[UInt8]` | data |
 /// | an enum with one of these as its raw value, or anything that encodes itself as one | that |
 /// | an optional of these | null for nil |

@@ -153,6 +153,11 @@ extension DateTime: ValueConvertible {
   public var databaseValue: Value { .dateTime(self) }
 }
 
+extension TimeOfDay: ValueConvertible {
+  /// A `time`.
+  public var databaseValue: Value { .time(self) }
+}
+
 extension Optional: ValueConvertible where Wrapped: ValueConvertible {
   /// Null for nil.
   public var databaseValue: Value { map(\.databaseValue) ?? .null }

@@ -129,7 +129,8 @@ package struct DatePattern: Sendable, Hashable {
     let day = [count(.year, .shortYear), count(.month, .monthName), count(.day)]
     if kind == .time {
       guard day == [0, 0, 0], count(.weekday, .zone) == 0, count(.minute) == 1 else {
-        throw Problem(reason: "a time of day needs hours and minutes and nothing else, such as %H:%M")
+        throw Problem(
+          reason: "a time of day needs hours and minutes and nothing else, such as %H:%M")
       }
     } else if day != [1, 1, 1] {
       throw Problem(reason: "it needs one year, one month and one day, such as %Y-%m-%d")

@@ -101,7 +101,8 @@ public final class Notation: Sendable {
 
   private static func agreesWithISO(_ patterns: [DatePattern]) -> Bool {
     let texts = [
-      "2018-08-03", "2018-08-03T04:05:06Z", "2018-08-03 04:05:06", "2018-08-03T04:05", "04:05:06", "04:05",
+      "2018-08-03", "2018-08-03T04:05:06Z", "2018-08-03 04:05:06", "2018-08-03T04:05", "04:05:06",
+      "04:05",
     ]
     return texts.allSatisfy { text in
       var text = text
@@ -109,7 +110,8 @@ public final class Notation: Sendable {
         let view = SpellingView(UnsafeRawBufferPointer(bytes))
         guard let found = moment(view, patterns) else { return true }
         let day = DateSpelling.parseDate(view).map { Int64($0) &* DateTime.microsecondsPerDay }
-        return found == day ?? DateSpelling.parseDateTime(view)?.microseconds ?? TimeOfDay.parse(view)
+        return found == day ?? DateSpelling.parseDateTime(view)?.microseconds
+          ?? TimeOfDay.parse(view)
       }
     }
   }

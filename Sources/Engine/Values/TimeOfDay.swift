@@ -25,7 +25,10 @@ public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible
   var spelling: [UInt8] {
     let (seconds, fraction) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
     func two(_ number: Int64) -> [UInt8] {
-      [UInt8(truncatingIfNeeded: 0x30 + number / 10), UInt8(truncatingIfNeeded: 0x30 + number % 10)]
+      [
+        UInt8(truncatingIfNeeded: 0x30 + number / 10),
+        UInt8(truncatingIfNeeded: 0x30 + number % 10),
+      ]
     }
     var bytes = two(seconds / 3600) + [0x3A] + two(seconds / 60 % 60) + [0x3A] + two(seconds % 60)
     if fraction == 0 { return bytes }

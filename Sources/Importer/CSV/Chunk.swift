@@ -29,6 +29,8 @@ package final class Chunk: @unchecked Sendable {
   package let blankLinesAreRecords: Bool
   /// Of the input; the chunk itself is UTF-8.
   package let encoding: TextEncoding
+  /// The bytes that it stands for; nil where the encoding alone tells them.
+  let original: OriginalText?
   /// Bytes of the input that the chunk stands for.
   package let inputByteCount: Int
   /// The checksum of the input up to the chunk's first byte, to be gone on with.
@@ -60,6 +62,7 @@ package final class Chunk: @unchecked Sendable {
     isUnfinished = summary.isUnfinished
     blankLinesAreRecords = summary.blankLinesAreRecords
     encoding = summary.encoding
+    original = summary.original
     inputByteCount = summary.inputByteCount
     checksumBefore = summary.checksumBefore
     checksumAfter = summary.checksumAfter
@@ -77,6 +80,7 @@ package final class Chunk: @unchecked Sendable {
     let isUnfinished: Bool
     let blankLinesAreRecords: Bool
     let encoding: TextEncoding
+    let original: OriginalText?
     let inputByteCount: Int
     let checksumBefore: RunningChecksum
     let checksumAfter: UInt64
@@ -102,8 +106,9 @@ package final class Chunk: @unchecked Sendable {
   ///
   /// - Complexity: O(1) for UTF-8, otherwise O(bytes).
   package func inputLength(from start: Int, to end: Int) -> Int {
-    if encoding == .utf8 { return end - start }
+    if encoding.form == .utf8 { return end - start }
     guard start >= 0, start <= end, end <= byteCount else { return 0 }
+    if let original { return original.offset(end) - original.offset(start) }
     return Transcoder.inputLength(
       UnsafeRawBufferPointer(start: memory + start, count: end - start), encoding)
   }
@@ -116,7 +121,8 @@ package final class Chunk: @unchecked Sendable {
   /// What the chunk's bytes from `start` to `end`, whole characters, are in the input; empty when the
   /// range is not in the chunk.
   package func original(from start: Int, to end: Int) -> [UInt8] {
-    Transcoder.input(copy(from: start, to: end), encoding)
+    original?.bytes(from: start, to: end)
+      ?? Transcoder.input(copy(from: start, to: end), encoding)
   }
 
   /// The chunk's bytes from `start` to `end`, copied; empty when the range is not in the chunk.

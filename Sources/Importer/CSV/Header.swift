@@ -118,7 +118,10 @@ package struct Header: Sendable, Equatable {
         if case .tooManyFields(_, let found) = problem.reason {
           "it has \(found) fields, more than \(maximumColumns)"
         } else {
-          problem.reason.description + problem.reason.advice(parsed.originalBytes(ofRecord: 0))
+          problem.reason.description
+            + problem.reason.advice(
+              parsed.originalBytes(ofRecord: 0),
+              likelyEncoding: problem.reason == .invalidUTF8 ? likelyEncoding(chunk) : nil)
         }
       throw ImportError.malformedHeader(
         position: SourcePosition(
@@ -136,6 +139,12 @@ package struct Header: Sendable, Equatable {
       records[field.row].fields.append(Self.string(parsed, field.span))
     }
     return records
+  }
+
+  /// By all that is at hand: a few names may be likely in many.
+  private static func likelyEncoding(_ chunk: Chunk) -> String? {
+    let bytes = chunk.copy(from: 0, to: min(chunk.byteCount, 1 << 16))
+    return EncodingGuess.likely(bytes, isWhole: false)?.encoding.rawValue
   }
 
   private static func string(_ parsed: ParsedChunk, _ span: TextSpan) -> String? {

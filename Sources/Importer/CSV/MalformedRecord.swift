@@ -33,34 +33,37 @@ package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
 
 extension MalformedReason {
   /// What may help, by the record's bytes.
-  func advice(_ record: [UInt8]) -> String {
+  ///
+  /// - Parameter likelyEncoding: of the input, where it is not UTF-8.
+  func advice(_ record: [UInt8], likelyEncoding: String?) -> String {
     if self == .textAfterClosingQuote || self == .unterminatedQuote,
       Self.hasEscapedQuote(record)
     {
       return "; where \\ is before a quote that belongs to the field, use --escape '\\'"
     }
     guard self == .invalidUTF8 else { return "" }
-    let isLikely = Self.isWindows1252(record)
     return "; name the encoding of the input with --encoding"
-      + (isLikely ? ", which is likely windows-1252" : "")
+      + (likelyEncoding.map { ", which is likely \($0)" } ?? "")
+  }
+
+  /// The encoding of a record behind a beginning that is UTF-8: Windows-1252 where its bytes beyond ASCII
+  /// are single letters with marks, as in Western languages. More would take too long for many records.
+  static func likelyEncoding(_ record: [UInt8]) -> String? {
+    var previous: UInt8 = 0
+    var isForeign = false
+    for byte in record {
+      if byte >= 0x80 {
+        if previous >= 0x80 || Transcoder.undefined.contains(byte) { return nil }
+        isForeign = true
+      }
+      previous = byte
+    }
+    return isForeign ? TextEncoding.windows1252.rawValue : nil
   }
 
   /// Whether a quote stands behind a backslash.
   private static func hasEscapedQuote(_ bytes: [UInt8]) -> Bool {
     zip(bytes, bytes.dropFirst()).contains { $0 == 0x5C && ($1 == 0x22 || $1 == 0x27) }
-  }
-
-  /// Whether all bytes beyond ASCII are characters of Windows-1252, and no two of them one of UTF-8.
-  private static func isWindows1252(_ bytes: [UInt8]) -> Bool {
-    var parser = Unicode.UTF8.ForwardParser()
-    var input = bytes.makeIterator()
-    while true {
-      switch parser.parseScalar(from: &input) {
-      case .emptyInput: return !bytes.contains(where: Transcoder.undefined.contains)
-      case .valid(let scalar): if scalar.count > 1 { return false }
-      case .error: break
-      }
-    }
   }
 }
 

@@ -32,6 +32,8 @@ package final class RecordSplitter: @unchecked Sendable {
 
   private let source: any ByteSource
   let encoding: TextEncoding
+  /// What the bytes were before; nil where the encoding alone tells.
+  private let original: SystemText?
   private let limits: ChunkLimits
   private let pool = ChunkMemoryPool.shared()
   private var memory: ChunkMemory?
@@ -51,12 +53,23 @@ package final class RecordSplitter: @unchecked Sendable {
   /// - Parameters:
   ///   - source: the input as UTF-8.
   ///   - encoding: what it was before: all offsets are those of the input as it is.
-  package init(
+  package convenience init(
     source: any ByteSource, dialect: Dialect = .rfc4180, limits: ChunkLimits = ChunkLimits(),
     start: Start = Start(), encoding: TextEncoding = .utf8
   ) {
+    self.init(
+      source: source, dialect: dialect, limits: limits, start: start, encoding: encoding,
+      original: nil)
+  }
+
+  /// - Parameter original: what the bytes of `source` were before they became UTF-8, from its first one on.
+  init(
+    source: any ByteSource, dialect: Dialect = .rfc4180, limits: ChunkLimits = ChunkLimits(),
+    start: Start = Start(), encoding: TextEncoding, original: SystemText?
+  ) {
     self.source = source
     self.encoding = encoding
+    self.original = original
     self.dialect = dialect
     self.limits = limits
     nextRecord = start.record
@@ -125,6 +138,10 @@ package final class RecordSplitter: @unchecked Sendable {
       UnsafeRawBufferPointer(start: memory.base + start, count: min(count, filled - start)))
   }
 
+  /// What the bytes that `peek` gives were before, for another splitter of them; nil where the encoding alone
+  /// tells.
+  func peekOriginal() -> SystemText? { original.map { SystemText(copying: $0) } }
+
   /// Takes the next `count` lines away, whatever is in them; fewer only at the end of the input.
   /// Chunks then begin behind them.
   ///
@@ -155,7 +172,7 @@ package final class RecordSplitter: @unchecked Sendable {
         }
       }
       checksum.update(UnsafeRawBufferPointer(start: memory.base + start, count: position - start))
-      byteOffset &+= inputLength(memory.base + start, count: position - start)
+      byteOffset &+= pass(memory.base + start, count: position - start)
       start = position
     }
   }
@@ -196,8 +213,9 @@ package final class RecordSplitter: @unchecked Sendable {
       }
       guard let memory else { return .tooShort }
       let present = UnsafeRawBufferPointer(start: memory.base + start, count: filled - start)
-      let (count, length) = Transcoder.prefix(
-        of: present, inputLength: offset - byteOffset, encoding)
+      let (count, length) =
+        original?.pass(upTo: present.count, inputLimit: offset - byteOffset)
+        ?? Transcoder.prefix(of: present, inputLength: offset - byteOffset, encoding)
       guard count > 0 else {
         // A character that is not all there yet, or one that the place lies inside of.
         if atEnd || present.count > 8 { return .different }
@@ -248,7 +266,8 @@ package final class RecordSplitter: @unchecked Sendable {
       try fillBeyond(end)
     }
     guard let memory else { return nil }
-    let inputByteCount = inputLength(memory.base + start, count: end)
+    let original = original?.take(end)
+    let inputByteCount = original?.count ?? pass(memory.base + start, count: end)
     let before = checksum
     checksum.update(UnsafeRawBufferPointer(start: memory.base + start, count: end))
     let chunk = Chunk(
@@ -257,7 +276,7 @@ package final class RecordSplitter: @unchecked Sendable {
         index: nextIndex, byteOffset: byteOffset, firstRecord: nextRecord, firstLine: line,
         recordCount: records, lineBreaks: lineBreaks, isLast: atEnd && start + end == filled,
         isUnfinished: isUnfinished,
-        blankLinesAreRecords: blankLinesAreRecords, encoding: encoding,
+        blankLinesAreRecords: blankLinesAreRecords, encoding: encoding, original: original,
         inputByteCount: inputByteCount, checksumBefore: before, checksumAfter: checksum.value))
     start += end
     // A start that was read from a damaged checkpoint may be any number.
@@ -280,8 +299,10 @@ package final class RecordSplitter: @unchecked Sendable {
       && bytes.load(as: UInt8.self) == 0x0A
   }
 
-  private func inputLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {
-    Transcoder.inputLength(UnsafeRawBufferPointer(start: bytes, count: count), encoding)
+  /// How many bytes of the input the next ones at hand, which are taken now, stand for.
+  private func pass(_ bytes: UnsafeRawPointer, count: Int) -> Int {
+    original?.pass(count)
+      ?? Transcoder.inputLength(UnsafeRawBufferPointer(start: bytes, count: count), encoding)
   }
 
   private func tooLong(_ scan: RecordScan) -> ImportError {
@@ -377,7 +398,7 @@ package final class RecordSplitter: @unchecked Sendable {
     if try peek(3) == [0xEF, 0xBB, 0xBF] {
       guard let memory else { return }
       checksum.update(UnsafeRawBufferPointer(start: memory.base + start, count: 3))
-      byteOffset = inputLength(memory.base + start, count: 3)
+      byteOffset = pass(memory.base + start, count: 3)
       start += 3
     }
   }

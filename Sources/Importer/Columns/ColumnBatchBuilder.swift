@@ -446,7 +446,10 @@ final class ColumnBatchBuilder {
         file: plan.file, line: malformed.line, column: malformed.column,
         byteOffset: malformed.byteOffset),
       column: nil, value: nil,
-      reason: malformed.reason.description + malformed.reason.advice(original),
+      reason: malformed.reason.description
+        + malformed.reason.advice(
+          original,
+          likelyEncoding: plan.likelyEncoding ?? MalformedReason.likelyEncoding(original)),
       original: original)
   }
 

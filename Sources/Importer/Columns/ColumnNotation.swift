@@ -128,7 +128,9 @@ struct ColumnNotation {
     case .int, .double: return finder.toldNumbers?.notation(type)
     case .bool: return try? Notation(.bool, KnownFormats.toldWords)
     case .time:
-      let isPlain = sample.allSatisfy { $0.withUnsafeBytes { Value(spelling: $0, as: .time) != nil } }
+      let isPlain = sample.allSatisfy {
+        $0.withUnsafeBytes { Value(spelling: $0, as: .time) != nil }
+      }
       return isPlain ? nil : try? Notation(.time, KnownFormats.clocks)
     case .date, .dateTime:
       // Formats for all columns are for those of this type.

@@ -50,6 +50,8 @@ struct ImportPlan: Sendable {
   let encodes: Bool
   /// Records in a batch; nil: all in one.
   let batchRecords: Int?
+  /// What a record that is not UTF-8 likely is, by the beginning of the input.
+  var likelyEncoding: String? = nil
 
   /// The number of the column that a field of a record, surplus ones included, goes into.
   func identifier(_ index: Int) -> UInt32 {

@@ -192,7 +192,8 @@ struct NotationFinder {
       let isRead = field.withUnsafeBytes { bytes in formats.contains { $0.pattern.reads(bytes) } }
       if isRead { continue }
       let found = KnownFormats.clocks.first { text in
-        guard let pattern = try? DatePattern(text, .time), field.withUnsafeBytes(pattern.reads) else {
+        guard let pattern = try? DatePattern(text, .time), field.withUnsafeBytes(pattern.reads)
+        else {
           return false
         }
         formats.append((text, pattern))

@@ -3,7 +3,8 @@
 /// The mark stays at the front, as that of UTF-8. UTF-8 itself is handed through. Positions that are
 /// sought are those of the input, and must be where a character begins.
 ///
-/// Memory: at most 64 KiB of the input and their UTF-8.
+/// Memory: at most 64 KiB of the input and their UTF-8; of an encoding of the system's also the input's bytes
+/// until they are taken from `original`.
 ///
 /// Thread rule: see `ByteSource`.
 package final class DecodingSource: ByteSource, @unchecked Sendable {
@@ -22,6 +23,10 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   package let hasMark: Bool
 
   private let source: any ByteSource
+  /// What was guessed from the bytes, where that was wanted, and is read.
+  package let guess: EncodingGuess?
+  /// What the input was before, where it is read by the system; nil for all others.
+  let original: SystemText?
   private var transcoder: Transcoder
   private var input: [UInt8] = []
   /// Bytes that were read to find the mark, and are to be read again.
@@ -33,18 +38,25 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
 
   /// An input from its first byte on.
   ///
-  /// - Parameter given: the encoding that the user named; a byte-order mark overrules it.
-  /// - Throws: `ImportError.unsupportedEncoding` for UTF-32; what reading throws.
-  package init(detecting source: any ByteSource, given: TextEncoding?) throws(ImportError) {
+  /// - Parameters:
+  ///   - given: the encoding that the user named; a byte-order mark overrules it.
+  ///   - guesses: whether it is to be guessed where neither says it and it is not UTF-8.
+  /// - Throws: `ImportError.unsupportedEncoding` for UTF-32; `.invalidOption` for an encoding that the system
+  ///   does not know any more; what reading throws.
+  package init(
+    detecting source: any ByteSource, given: TextEncoding?, guesses: Bool = false
+  ) throws(ImportError) {
     var head: [UInt8] = []
-    while head.count < 4 {
-      var buffer = [UInt8](repeating: 0, count: 4 - head.count)
-      let count = try Self.read(source, into: &buffer)
-      if count == 0 { break }
-      head += buffer[..<count]
-    }
+    try Self.read(source, upTo: 4, into: &head)
     let marked = try Self.mark(head, path: source.name)
-    encoding = marked ?? given ?? .utf8
+    if guesses, marked == nil, given == nil {
+      try Self.read(source, upTo: Self.readBytes, into: &head)
+      guess = EncodingGuess.ofInput(head, isWhole: head.count < Self.readBytes)
+    } else {
+      guess = nil
+    }
+    encoding = marked ?? given ?? guess?.encoding ?? .utf8
+    original = encoding.form == .system ? try SystemText(encoding) : nil
     overruled = marked != nil && given != nil && marked != given ? given : nil
     hasMark = marked != nil
     transcoder = Transcoder(encoding)
@@ -53,7 +65,9 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   }
 
   /// An input of a known encoding, to be positioned before it is read, or read from its start.
-  package init(_ source: any ByteSource, encoding: TextEncoding) {
+  package init(_ source: any ByteSource, encoding: TextEncoding) throws(ImportError) {
+    original = encoding.form == .system ? try SystemText(encoding) : nil
+    guess = nil
     self.source = source
     self.encoding = encoding
     overruled = nil
@@ -94,7 +108,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     output.removeAll(keepingCapacity: true)
     taken = 0
     if !head.isEmpty {
-      head.withUnsafeBytes { transcoder.decode($0, isLast: false, to: &output) }
+      head.withUnsafeBytes { decode($0, isLast: false) }
       head = []
       return
     }
@@ -102,8 +116,27 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     let count = try Self.read(source, into: &input)
     atEnd = count == 0
     input.withUnsafeBytes { bytes in
-      transcoder.decode(
-        UnsafeRawBufferPointer(rebasing: bytes[..<count]), isLast: atEnd, to: &output)
+      decode(UnsafeRawBufferPointer(rebasing: bytes[..<count]), isLast: atEnd)
+    }
+  }
+
+  private func decode(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
+    if let original {
+      original.decode(bytes, isLast: isLast, to: &output)
+    } else {
+      transcoder.decode(bytes, isLast: isLast, to: &output)
+    }
+  }
+
+  /// Reads on until there are so many bytes, or the input ends.
+  private static func read(
+    _ source: any ByteSource, upTo count: Int, into head: inout [UInt8]
+  ) throws(ImportError) {
+    while head.count < count {
+      var buffer = [UInt8](repeating: 0, count: count - head.count)
+      let read = try read(source, into: &buffer)
+      if read == 0 { return }
+      head += buffer[..<read]
     }
   }
 
@@ -127,6 +160,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   package func seek(to offset: Int) throws(ImportError) {
     try source.seek(to: offset)
     transcoder = Transcoder(encoding)
+    original?.reset()
     head = []
     output = []
     taken = 0

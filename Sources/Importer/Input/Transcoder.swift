@@ -4,6 +4,8 @@
 /// nothing is lost: the parser finds it as it finds ill-formed UTF-8, and the way back gives the
 /// original. So a place in the UTF-8 tells the place in the input without a table of offsets.
 ///
+/// What the system decodes goes through `SystemText` instead, which keeps the bytes.
+///
 /// - A byte that Windows-1252 does not define: 0xF8 and its position among the five.
 /// - Half a surrogate pair of UTF-16: the three bytes that UTF-8 would have for it.
 /// - A last byte without its other half: 0xFE, and two continuation bytes with four bits each.
@@ -22,8 +24,8 @@ package struct Transcoder {
   package mutating func decode(
     _ input: UnsafeRawBufferPointer, isLast: Bool, to output: inout [UInt8]
   ) {
-    switch encoding {
-    case .utf8: output += input
+    switch encoding.form {
+    case .utf8, .system: output += input
     case .latin1: for byte in input { Self.append(UInt32(byte), to: &output) }
     case .windows1252:
       for byte in input {
@@ -66,7 +68,8 @@ package struct Transcoder {
     return encoding == .utf16LE ? second << 8 | first : first << 8 | second
   }
 
-  private static func append(_ scalar: UInt32, to output: inout [UInt8]) {
+  @inline(__always)
+  static func append(_ scalar: UInt32, to output: inout [UInt8]) {
     func continuation(_ shift: UInt32) -> UInt8 { 0x80 | UInt8((scalar >> shift) & 0x3F) }
     if scalar < 0x80 {
       output.append(UInt8(scalar))
@@ -100,8 +103,8 @@ package struct Transcoder {
   /// - Complexity: O(bytes); O(1) for UTF-8.
   static func inputLength(_ bytes: UnsafeRawBufferPointer, _ encoding: TextEncoding) -> Int {
     var length = 0
-    switch encoding {
-    case .utf8: return bytes.count
+    switch encoding.form {
+    case .utf8, .system: return bytes.count
     case .latin1, .windows1252:
       for byte in bytes where byte & 0xC0 != 0x80 { length += 1 }
     case .utf16LE, .utf16BE:
@@ -119,7 +122,7 @@ package struct Transcoder {
   static func prefix(
     of bytes: UnsafeRawBufferPointer, inputLength length: Int, _ encoding: TextEncoding
   ) -> (count: Int, inputLength: Int) {
-    if encoding == .utf8 {
+    if encoding.form == .utf8 || encoding.form == .system {
       let count = min(bytes.count, length)
       return (count, count)
     }
@@ -141,7 +144,7 @@ package struct Transcoder {
 
   /// The bytes of the input that whole characters of its UTF-8 stand for.
   package static func input(_ bytes: [UInt8], _ encoding: TextEncoding) -> [UInt8] {
-    if encoding == .utf8 { return bytes }
+    if encoding.form == .utf8 || encoding.form == .system { return bytes }
     var output: [UInt8] = []
     var position = 0
     while position < bytes.count {
@@ -164,8 +167,8 @@ package struct Transcoder {
   private static func original(
     _ lead: UInt8, _ scalar: UInt32, _ spelling: ArraySlice<UInt8>, _ encoding: TextEncoding
   ) -> [UInt8] {
-    switch encoding {
-    case .utf8: return Array(spelling)
+    switch encoding.form {
+    case .utf8, .system: return Array(spelling)
     case .latin1: return [UInt8(truncatingIfNeeded: scalar)]
     case .windows1252:
       if lead >= 0xF8 { return [undefined[min(Int(lead) - 0xF8, undefined.count - 1)]] }
@@ -191,8 +194,8 @@ package struct Transcoder {
 
   /// A character of ASCII in an encoding.
   package static func ascii(_ byte: UInt8, _ encoding: TextEncoding) -> [UInt8] {
-    switch encoding {
-    case .utf8, .latin1, .windows1252: [byte]
+    switch encoding.form {
+    case .utf8, .latin1, .windows1252, .system: [byte]
     case .utf16LE: [byte, 0]
     case .utf16BE: [0, byte]
     }

@@ -1,26 +1,102 @@
-/// How the bytes of an input stand for text. The raw values are the names of the command line.
+import Base
+
+/// How the bytes of an input stand for text: one of five that Sheaf reads by itself, or any other in which
+/// ASCII is ASCII that the system's `iconv` knows.
+///
+/// The raw value is the name that reports have: `utf-8`, `windows-1251`, `cp932`.
 ///
 /// Thread rule: a plain value, `Sendable`.
-public enum TextEncoding: String, Sendable, CaseIterable {
+public struct TextEncoding: RawRepresentable, Sendable, Hashable {
+  /// Who reads it.
+  enum Form: UInt8, Sendable {
+    case utf8, latin1, windows1252, utf16LE, utf16BE
+    /// The system.
+    case system
+  }
+
+  let form: Form
+  /// The name that reports have, in small letters.
+  public let rawValue: String
+
+  private init(_ form: Form, _ name: String) {
+    self.form = form
+    rawValue = name
+  }
+
   /// The only one that needs no transcoding.
-  case utf8 = "utf-8"
+  public static let utf8 = TextEncoding(.utf8, "utf-8")
   /// ISO 8859-1: every byte is a character.
-  case latin1 = "latin1"
+  public static let latin1 = TextEncoding(.latin1, "latin1")
   /// Latin 1 with printable characters at 0x80 to 0x9F; 0x81, 0x8D, 0x8F, 0x90 and 0x9D are none.
-  case windows1252 = "windows-1252"
+  public static let windows1252 = TextEncoding(.windows1252, "windows-1252")
   /// UTF-16, the low byte first.
-  case utf16LE = "utf-16le"
+  public static let utf16LE = TextEncoding(.utf16LE, "utf-16le")
   /// UTF-16, the high byte first.
-  case utf16BE = "utf-16be"
+  public static let utf16BE = TextEncoding(.utf16BE, "utf-16be")
+
+  /// Those that need nothing of the system's.
+  public static let builtIn: [TextEncoding] = [utf8, latin1, windows1252, utf16LE, utf16BE]
+
+  /// Names of encodings that are in use, for a shell to offer; there are more.
+  package static var usualNames: [String] { EncodingNames.suggested }
+
+  /// Whether the system knows such an encoding, be it one that can be read or not.
+  package static func isKnown(_ name: String) -> Bool {
+    let canonical = EncodingNames.canonical(name)
+    return builtIn.contains { $0.rawValue == canonical }
+      || EncodingNames.converter(canonical) != nil
+  }
+
+  /// The encoding of a name; nil where `init(named:)` would throw.
+  public init?(rawValue: String) {
+    guard let encoding = try? TextEncoding(named: rawValue) else { return nil }
+    self = encoding
+  }
+
+  /// The encoding of a name, in any case, with or without dashes: those of `iconv -l`, and what is
+  /// usual elsewhere (`sjis`, `latin-9`, `ms932`). Names that browsers take for a larger set of the same
+  /// characters mean that here too: `shift_jis` is `cp932`, `gb2312` and `gbk` are `gb18030`, `euc-kr` is
+  /// `cp949`, `big5` is `big5-hkscs`.
+  ///
+  /// - Throws: `ImportError.invalidOption` for a name that is not known, and for an encoding in which bytes
+  ///   of ASCII may be something else, or what bytes mean depends on others before them.
+  /// - Complexity: some thousand calls of `iconv` for what is not built in: milliseconds.
+  public init(named name: String) throws(ImportError) {
+    let canonical = EncodingNames.canonical(name)
+    if let known = Self.builtIn.first(where: { $0.rawValue == canonical }) {
+      self = known
+      return
+    }
+    let encoding = TextEncoding(.system, canonical)
+    guard let converter = encoding.converter else { throw EncodingNames.unknown(name) }
+    if let problem = EncodingNames.problem(converter) {
+      throw .invalidOption(
+        "encoding '\(name)' is not read: \(problem); convert the input first, with "
+          + "'iconv -f \(name) -t UTF-8'")
+    }
+    self = encoding
+  }
+
+  /// An encoding whose canonical name and nature are known here, without asking the system again.
+  init(tried name: String) {
+    self = Self.builtIn.first { $0.rawValue == name } ?? TextEncoding(.system, name)
+  }
+
+  /// What the system knows of it; nil for what is built in, and where its modules are missing.
+  var converter: CharacterConverter? {
+    form == .system ? EncodingNames.converter(rawValue) : nil
+  }
 
   /// As people write it.
   var displayName: String {
-    switch self {
+    switch form {
     case .utf8: "UTF-8"
     case .latin1: "Latin 1"
     case .windows1252: "Windows-1252"
     case .utf16LE: "UTF-16LE"
     case .utf16BE: "UTF-16BE"
+    case .system:
+      rawValue.hasPrefix("windows") ? "W" + rawValue.dropFirst() : rawValue.uppercased()
     }
   }
 }

@@ -288,8 +288,8 @@ final class RejectLog {
   }
 
   private var byteOrderMark: [UInt8] {
-    switch encoding {
-    case .utf8, .latin1, .windows1252: []
+    switch encoding.form {
+    case .utf8, .latin1, .windows1252, .system: []
     case .utf16LE: [0xFF, 0xFE]
     case .utf16BE: [0xFE, 0xFF]
     }

@@ -403,7 +403,7 @@ struct ImportRun {
       keyColumn: match.keyColumn, extras: match.extras,
       // A small input's rows fill up shared clusters, as those of small batches do.
       encodes: !file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
-      batchRecords: batchRecords)
+      batchRecords: batchRecords, likelyEncoding: opened.likelyEncoding)
   }
 
   /// Bytes of all inputs; nil when one is a pipe or compressed.

@@ -27,6 +27,8 @@ struct InputPlanner {
     /// none did.
     let headerLine: [UInt8]?
 
+    /// The encoding that is likely, where the beginning is not UTF-8, as which it is read.
+    let likelyEncoding: String?
     /// Its first fields, whatever is read of it later.
     let sample: FieldSample
     /// The header's fields as they must not come again; empty where that could be a record.
@@ -40,21 +42,19 @@ struct InputPlanner {
     /// Where they begin.
     var start: RecordSplitter.Start
     var encoding: TextEncoding
+    /// The bytes as they were, where the encoding alone does not tell.
+    var original: SystemText?
   }
 
   /// - Throws: `ImportError.emptyInput`, `.malformedHeader`, `.invalidDialect`,
   ///   `.unsupportedEncoding`, and what reading throws.
   func open(_ source: any ByteSource) throws -> Opened {
-    let decoded = try DecodingSource(detecting: source, given: options.encoding)
+    let decoded = try DecodingSource(
+      detecting: source, given: options.encoding, guesses: options.isSniffing)
     let splitter = RecordSplitter(
       source: decoded.withoutFooter(lines: options.skipFooter), limits: options.limits,
-      encoding: decoded.encoding)
-    var notes: [String] = []
-    if let given = decoded.overruled {
-      notes.append(
-        "the byte-order mark says \(decoded.encoding.rawValue), which was read, not "
-          + "\(given.rawValue) as --encoding does")
-    }
+      encoding: decoded.encoding, original: decoded.original)
+    var notes = notes(decoded)
     let skipped = options.skipLines ?? 0
     try splitter.skipLines(skipped)
     var sample = try sample(splitter)
@@ -105,6 +105,7 @@ struct InputPlanner {
       report: report(
         dialect, decoded, hasHeader: hasHeader, skipped: skipped + preamble, ends: ends),
       findings: findings, notes: notes, headerLine: found.line,
+      likelyEncoding: likelyEncoding(sample),
       sample: try FieldSample(
         splitter,
         RecordParser(
@@ -112,6 +113,28 @@ struct InputPlanner {
           header: repeatedHeader, endsWithDelimiter: found.endsWithDelimiter),
         columnCount: header.names.count, options),
       repeatedHeader: repeatedHeader)
+  }
+
+  /// What text that is not UTF-8 likely is; nil for all that is, which takes next to no time to see.
+  private func likelyEncoding(_ sample: Sample) -> String? {
+    guard sample.encoding == .utf8 else { return nil }
+    let count = sample.bytes.count
+    let invalid = sample.bytes.withUnsafeBytes { bytes in
+      bytes.baseAddress.map { UTF8Validation.firstInvalid($0, from: 0, count: count) } ?? count
+    }
+    // The last character may be cut off.
+    guard invalid < (sample.isWhole ? count : count - 3) else { return nil }
+    return EncodingGuess.likely(sample.bytes, isWhole: sample.isWhole)?.encoding.rawValue
+  }
+
+  /// What a person should know of the encoding.
+  private func notes(_ decoded: DecodingSource) -> [String] {
+    if let guess = decoded.guess { return [guess.note] }
+    guard let given = decoded.overruled else { return [] }
+    return [
+      "the byte-order mark says \(decoded.encoding.rawValue), which was read, not "
+        + "\(given.rawValue) as --encoding does"
+    ]
   }
 
   private func recordEnds(
@@ -160,7 +183,7 @@ struct InputPlanner {
     if options.escape == nil { sniffed.append("escape") }
     if options.comment == nil { sniffed.append("comment") }
     if options.header == .sniffed { sniffed.append("header") }
-    if source.hasMark { sniffed.append("encoding") }
+    if source.hasMark || source.guess != nil { sniffed.append("encoding") }
     if options.skipLines == nil { sniffed.append("skippedLines") }
     func text(_ byte: UInt8) -> String { String(decoding: [byte], as: UTF8.self) }
     return ImportReport.DialectReport(
@@ -178,7 +201,7 @@ struct InputPlanner {
       let sample = Sample(
         bytes: bytes, isWhole: bytes.count < wanted,
         start: .init(byteOffset: splitter.byteOffset, line: splitter.line),
-        encoding: splitter.encoding)
+        encoding: splitter.encoding, original: splitter.peekOriginal())
       if sample.isWhole || wanted >= options.limits.maximumRecordBytes { return sample }
       let dialect = try Dialect(
         delimiter: given.delimiter ?? (options.quote == 0x2C ? [0x09] : [0x2C]),
@@ -192,7 +215,18 @@ struct InputPlanner {
   private func refuseBinary(_ sample: Sample) throws {
     let head = sample.bytes.prefix(4096)
     let nuls = head.indices.filter { head[$0] == 0 }
-    guard nuls.count * 10 > head.count * 3 else { return }
+    guard nuls.count * 10 > head.count * 3 else {
+      // Text in other alphabets than Latin has fewer, and all of its bytes may be UTF-8 too.
+      if !nuls.isEmpty, sample.encoding == .utf8,
+        let encoding = EncodingGuess.unmarked(sample.bytes)
+      {
+        throw ImportError.unsupportedEncoding(
+          path: name,
+          reason: "it looks like UTF-16 without a byte-order mark: try --encoding "
+            + encoding.rawValue)
+      }
+      return
+    }
     let odd = nuls.filter { ($0 - head.startIndex) % 2 == 1 }.count
     let advice =
       sample.encoding != .utf8
@@ -227,7 +261,8 @@ struct InputPlanner {
   func firstChunk(_ sample: Sample, _ dialect: Dialect) throws -> Chunk? {
     let splitter = RecordSplitter(
       source: MemorySource(sample.bytes, name: name, origin: sample.start.byteOffset),
-      dialect: dialect, limits: options.limits, start: sample.start, encoding: sample.encoding)
+      dialect: dialect, limits: options.limits, start: sample.start, encoding: sample.encoding,
+      original: sample.original.map { SystemText(copying: $0) })
     return try splitter.next(recordLimit: HeaderSniffer.sampleRecords)
   }
 

@@ -86,7 +86,7 @@ struct Resumption {
     let decoded = try DecodingSource(detecting: source, given: options.encoding)
     return RecordSplitter(
       source: decoded.withoutFooter(lines: options.skipFooter), limits: options.limits,
-      encoding: decoded.encoding)
+      encoding: decoded.encoding, original: decoded.original)
   }
 
   private func compare(_ checkpoint: Checkpoint, _ splitter: RecordSplitter) throws -> Finding {

@@ -106,6 +106,26 @@ import Testing
     #expect(report["notes"][0].text?.contains("byte-order mark says utf-8") == true)
   }
 
+  /// Other encodings go by many names; what is none, or cannot be read, is wrong usage.
+  @Test func namesOfEncodings() throws {
+    let bench = try Workbench()
+    for name in ["CP1251", "windows-1251", "win1251"] {
+      let (csv, report) = try table(
+        bench, Array("a;b\n1;".utf8) + [0xCF, 0xF0] + [0x0A], ["--encoding", name])
+      #expect(csv == "a,b\n1,Пр\n" && report["dialect"]["encoding"].text == "windows-1251")
+    }
+    for (name, part) in [
+      ("koi8-x", "did you mean koi8-r?"), ("nonsense", "'iconv -l' lists"),
+      ("utf-32", "'iconv -f utf-32 -t UTF-8'"), ("iso-2022-jp", "is not read"),
+    ] {
+      let words = [bench.path("in.csv"), "--encoding", name]
+      let sniffed = try bench.run(["sniff"] + words, status: .usage)
+      #expect(sniffed.errorText.contains(part), "\(sniffed.errorText)")
+      let imported = try bench.run(["import", "--into", bench.database] + words, status: .usage)
+      #expect(imported.errorText.contains(part) && !imported.errorText.contains("did you mean utf"))
+    }
+  }
+
   /// Rejects are the input's own bytes, at the input's own offsets, and can be imported again.
   @Test(arguments: ["utf-16le", "utf-16be"])
   func rejectsOfUTF16(encoding: String) throws {

@@ -115,6 +115,7 @@ struct Forgery {
           case .bool: .bool(true)
           case .date: CalendarDate(daysSince1970: 1).map { .date($0) } ?? .null
           case .dateTime: DateTime(microsecondsSince1970: 1).map { .dateTime($0) } ?? .null
+          case .time: TimeOfDay(microseconds: 1).map { .time($0) } ?? .null
           case .text: .text("new \(round)")
           case .data: .data([1, 2])
           }

@@ -50,6 +50,11 @@ struct RandomChanges {
         Bool.random(using: &random) ? Int64.random(in: 0..<1_000_000, using: &random) : 0
       return DateTime(microsecondsSince1970: seconds * 1_000_000 + fraction)
         .map { .dateTime($0) } ?? .null
+    case .time:
+      let seconds = Int64.random(in: 0..<86_400, using: &random)
+      let fraction =
+        Bool.random(using: &random) ? Int64.random(in: 0..<1_000_000, using: &random) : 0
+      return TimeOfDay(microseconds: seconds * 1_000_000 + fraction).map { .time($0) } ?? .null
     case .text: return .text(column.name == "id" ? key() : text())
     case .data:
       return .data(

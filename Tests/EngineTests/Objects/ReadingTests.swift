@@ -113,6 +113,7 @@ struct ReadingTests {
     case .bool: view.bool(column).map { .bool($0) } ?? .null
     case .date: view.date(column).map { .date($0) } ?? .null
     case .dateTime: view.dateTime(column).map { .dateTime($0) } ?? .null
+    case .time: view.time(column).map { .time($0) } ?? .null
     case .text: view.bytes(column).map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null
     case .data: view.bytes(column).map { .data(Array($0)) } ?? .null
     }

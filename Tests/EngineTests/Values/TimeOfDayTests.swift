@@ -64,9 +64,12 @@ import Testing
     let path = TemporaryFolder()
     let database = try Database.open(path.path("t.sheaf"))
     var random = SplitMix64(seed: 5)
-    let times = (0..<500).map { _ in Int64(random.next() % 86_400) * 1_000_000 + Int64(random.next() % 2) }
+    let times = (0..<500).map { _ in
+      Int64(random.next() % 86_400) * 1_000_000 + Int64(random.next() % 2)
+    }
     try database.write { transaction in
-      let table = try transaction.createTable("t", columns: [Column("at", .time), Column("n", .int)])
+      try transaction.createTable("t", columns: [Column("at", .time), Column("n", .int)])
+      let table = try transaction.table("t")
       for (index, time) in times.enumerated() {
         let value = TimeOfDay(microseconds: time).map { Value.time($0) } ?? .null
         try table.insert([index % 50 == 7 ? .null : value, .int(Int64(index))])
@@ -76,7 +79,8 @@ import Testing
     let table = try database.snapshot().table("t")
     let there = times.enumerated().filter { $0.offset % 50 != 7 }
     let noon: Int64 = 12 * 3_600_000_000
-    #expect(try Query(Predicate("at < '12:00'")).count(in: table) == there.count { $0.element < noon })
+    #expect(
+      try Query(Predicate("at < '12:00'")).count(in: table) == there.count { $0.element < noon })
     let one = there[3].element
     let spelled = try #require(TimeOfDay(microseconds: one)).description
     for use in [IndexPolicy.never, .always] {

@@ -80,6 +80,7 @@ import Testing
       case .windows1252: .windowsCP1252
       case .utf16LE: .utf16LittleEndian
       case .utf16BE: .utf16BigEndian
+      default: .ascii
       }
     return text.data(using: foundation).map { Array($0) } ?? []
   }
@@ -135,7 +136,7 @@ import Testing
         case .windows1252: broken = [0x81]
         case .utf16LE: broken = [0x00, 0xD8]
         case .utf16BE: broken = [0xD8, 0x00]
-        case .latin1: fields.removeLast()
+        default: fields.removeLast()
         }
         if !broken.isEmpty { fields[fields.count - 1] = "" }
       case 4 where style.comment != nil:

@@ -40,6 +40,9 @@ import Testing
     case .dateTime:
       return DateTime(microsecondsSince1970: Int64(random.next() % (1 << 50))).map { .dateTime($0) }
         ?? .null
+    case .time:
+      return TimeOfDay(microseconds: Int64(random.next() % 86_400_000_000)).map { .time($0) }
+        ?? .null
     case .data:
       let length = Int.random(in: 0...7, using: &random)
       return .data((0..<length).map { _ in UInt8.random(in: 0...255, using: &random) })
@@ -123,7 +126,7 @@ import Testing
     guard let field else { return Array("null".utf8) }
     let spelling = String(decoding: field, as: UTF8.self)
     switch column.type {
-    case .text, .date, .dateTime: return string(field)
+    case .text, .date, .dateTime, .time: return string(field)
     case .data: return [0x22] + base64(field) + [0x22]
     case .bool:
       return Array(

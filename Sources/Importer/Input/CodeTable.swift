@@ -1,0 +1,123 @@
+import Base
+
+/// What the codes of an encoding mean, as far as they have been met: a tree of tables with one entry for
+/// each byte, which `iconv` is asked for the first time that a table is needed.
+///
+/// The codes of one byte are there from the beginning; so the tables of single-byte encodings are complete,
+/// and those of others grow by a table for each first byte, of 256 questions.
+///
+/// Thread rule: a value. One thread makes it grow; copies can be read by others, and know all codes that had
+/// been met when they were made.
+struct CodeTable: @unchecked Sendable {
+  // @unchecked: only because of `converter`, which only `grow` uses, on the one thread that decodes.
+
+  /// What the bytes at a place are.
+  struct Code {
+    /// Of the input; 0: more bytes are needed to tell.
+    var length: Int
+    /// A character, or a number with one of the marks below.
+    var entry: UInt32
+  }
+
+  /// The byte is none of a code.
+  static let none: UInt32 = 0xFFFF_FFFF
+  /// The byte begins a longer code; what its continuations are has not been asked.
+  static let unasked: UInt32 = 0xFFFF_FFFE
+  /// The rest of the entry is the number of the table for the next byte.
+  private static let table: UInt32 = 0x8000_0000
+  /// The rest of the entry is the number of a text of several characters.
+  private static let text: UInt32 = 0x4000_0000
+  /// No encoding has longer codes.
+  private static let longest = 8
+
+  private var entries: [UInt32] = []
+  private var texts: [[UInt8]] = []
+  private let converter: CharacterConverter
+
+  init(_ converter: CharacterConverter) {
+    self.converter = converter
+    append(after: [])
+  }
+
+  private mutating func append(after prefix: [UInt8]) {
+    for byte in 0...0xFF as ClosedRange<UInt8> {
+      entries.append(entry(converter.meaning(of: prefix + [byte]), length: prefix.count + 1))
+    }
+  }
+
+  private mutating func entry(_ meaning: CharacterConverter.Meaning, length: Int) -> UInt32 {
+    switch meaning {
+    case .beginning: return length < Self.longest ? Self.unasked : Self.none
+    case .none: return Self.none
+    case .text(let bytes):
+      // UTF-8 is strict about what a character is; what comes from elsewhere might not be.
+      guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty else {
+        return Self.none
+      }
+      let scalars = text.unicodeScalars
+      if scalars.count == 1, let only = scalars.first { return only.value }
+      texts.append(bytes)
+      return Self.text | UInt32(truncatingIfNeeded: texts.count - 1)
+    }
+  }
+
+  /// The code at a place.
+  ///
+  /// A byte that begins none is one by itself, without meaning: so an ASCII character behind it keeps its
+  /// own.
+  @inline(__always)
+  func code(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Code {
+    var node = 0
+    var next = position
+    while next < bytes.count {
+      let entry = entries[node << 8 | Int(bytes[next])]
+      next += 1
+      if entry < Self.table { return Code(length: next - position, entry: entry) }
+      if entry == Self.none { return Code(length: 1, entry: Self.none) }
+      if entry == Self.unasked { return Code(length: next - position, entry: entry) }
+      node = Int(entry & ~Self.table)
+    }
+    return Code(length: 0, entry: Self.none)
+  }
+
+  /// Asks what may follow these bytes, which `code` did not know.
+  mutating func grow(_ prefix: [UInt8]) {
+    var place = 0
+    for (index, byte) in prefix.enumerated() {
+      let slot = place << 8 | Int(byte)
+      let entry = entries[slot]
+      if entry == Self.unasked, index == prefix.count - 1 {
+        entries[slot] = Self.table | UInt32(truncatingIfNeeded: entries.count >> 8)
+        append(after: prefix)
+        return
+      }
+      guard entry >= Self.table, entry < Self.unasked else { return }
+      place = Int(entry & ~Self.table)
+    }
+  }
+
+  /// How many bytes of UTF-8 an entry is.
+  @inline(__always)
+  func textLength(_ entry: UInt32) -> Int {
+    if entry < 0x80 { return 1 }
+    if entry < 0x800 { return 2 }
+    if entry < 0x10000 { return 3 }
+    if entry < Self.text { return 4 }
+    return entry < Self.table ? texts[Int(entry & ~Self.text)].count : 3
+  }
+
+  /// Appends what a code is in UTF-8; a byte without meaning becomes 0xFE and its two halves, which is no
+  /// UTF-8 whatever is beside it.
+  @inline(__always)
+  func append(_ entry: UInt32, byte: UInt8, to output: inout [UInt8]) {
+    if entry < Self.text {
+      Transcoder.append(entry, to: &output)
+    } else if entry < Self.table {
+      output += texts[Int(entry & ~Self.text)]
+    } else {
+      output.append(0xFE)
+      output.append(0x80 | (byte >> 4))
+      output.append(0x80 | (byte & 0x0F))
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import Base
+
+/// The encodings that explain every byte of an input which is not UTF-8, the likeliest first. A guess is
+/// shown to people, and what `sheaf sniff` reads an input with; an import never goes by it.
+///
+/// Thread rule: a plain value, `Sendable`.
+package struct EncodingGuess: Sendable, Equatable {
+  package let encoding: TextEncoding
+  /// What else explains every byte as text that might be meant, the likeliest first.
+  package let others: [TextEncoding]
+  /// Whether the text is likely one, rather than only possible.
+  package let isLikely: Bool
+  /// Whether all of the input was looked at.
+  var isWhole = true
+
+  /// The most of an input that is compared; what reads it must explain all that was looked at.
+  private static let scoredBytes = 1 << 14
+
+  /// What is tried, with what speaks against it beforehand: at few bytes old encodings explain much. Of
+  /// equals the first one is taken.
+  private static let candidates:
+    [(name: String, malus: Double, writing: TextPlausibility.Writing)] =
+      [
+        ("windows-1252", 0, .narrow), ("windows-1251", 0, .narrow), ("windows-1250", 0, .narrow),
+        ("cp932", 0, .japanese), ("gb18030", 0, .simplified), ("big5-hkscs", 0, .traditional),
+        ("cp949", 0, .korean), ("euc-jp", 0, .japanese), ("koi8-r", 0, .narrow),
+        ("windows-1253", 0, .narrow), ("windows-1254", 0, .narrow), ("windows-1255", 0, .narrow),
+        ("windows-1256", 0, .narrow), ("windows-1257", 0, .narrow), ("windows-874", 0, .narrow),
+        ("koi8-u", 0.5, .narrow), ("iso-8859-15", 0.5, .narrow), ("iso-8859-2", 0.5, .narrow),
+        ("iso-8859-7", 0.5, .narrow), ("iso-8859-9", 0.5, .narrow), ("iso-8859-5", 0.5, .narrow),
+        ("windows-1258", 1, .narrow), ("cp866", 2, .narrow), ("cp850", 4, .narrow),
+        ("cp852", 4, .narrow), ("macintosh", 4, .narrow), ("cp437", 5, .narrow),
+      ]
+
+  /// What to read the beginning of an input with that names no encoding; nil: it is UTF-8, or UTF-8 with
+  /// damaged places.
+  static func ofInput(_ bytes: [UInt8], isWhole: Bool) -> EncodingGuess? {
+    if let encoding = unmarked(bytes) {
+      return EncodingGuess(encoding: encoding, others: [], isLikely: true, isWhole: isWhole)
+    }
+    // What is in no text encoding at all is told elsewhere.
+    if bytes.prefix(4096).count(where: { $0 == 0 }) * 10 > min(bytes.count, 4096) { return nil }
+    guard isForeign(bytes, isWhole: isWhole) else { return nil }
+    return ranked(bytes, isWhole: isWhole)
+      ?? EncodingGuess(encoding: .latin1, others: [], isLikely: false, isWhole: isWhole)
+  }
+
+  /// The same where it is likelier than not; nil also for text of another encoding that nothing explains.
+  package static func likely(_ bytes: [UInt8], isWhole: Bool) -> EncodingGuess? {
+    guard isForeign(bytes, isWhole: isWhole) else { return nil }
+    return ranked(bytes, isWhole: isWhole).flatMap { $0.isLikely ? $0 : nil }
+  }
+
+  /// What a person should know.
+  package var note: String {
+    if encoding == .utf16LE || encoding == .utf16BE {
+      return "it looks like UTF-16 without a byte-order mark, and is read so here; say --encoding "
+        + encoding.rawValue
+    }
+    let all = isWhole ? "every byte" : "every byte of its first 64 KiB"
+    guard isLikely else {
+      return encoding == .latin1
+        ? "it is not UTF-8, and no encoding that was tried explains \(all); read here as latin1, in which "
+          + "every byte is a character: name the right one with --encoding"
+        : "it is not UTF-8; --encoding \(encoding.rawValue), as which it is read here, explains \(all)"
+          + "\(alsoExplaining), but none gives likely text: see that the fields are right"
+    }
+    return
+      "it is not UTF-8; --encoding \(encoding.rawValue), as which it is read here, explains \(all) "
+      + "and gives the likeliest text\(alsoExplaining); see that the fields are right"
+  }
+
+  private var alsoExplaining: String {
+    guard let first = others.first else { return "" }
+    let named = others.prefix(3).map(\.rawValue)
+    let more = others.count - named.count
+    let list =
+      more > 0
+      ? named.joined(separator: ", ") + " and \(more) more"
+      : named.count > 1
+        ? named.dropLast().joined(separator: ", ") + " and " + (named.last ?? "") : first.rawValue
+    return " (so \(others.count == 1 ? "does" : "do") \(list))"
+  }
+
+  // MARK: Evidence
+
+  /// Whether bytes are text of another encoding, rather than UTF-8 in which some places are damaged: by
+  /// chance few bytes beyond ASCII make a character of UTF-8.
+  private static func isForeign(_ bytes: [UInt8], isWhole: Bool) -> Bool {
+    var parser = Unicode.UTF8.ForwardParser()
+    var input = bytes.makeIterator()
+    var (sound, broken) = (0, 0)
+    while true {
+      switch parser.parseScalar(from: &input) {
+      case .emptyInput:
+        // The last character may be cut off.
+        if broken == 1, !isWhole, sound > 0 { return false }
+        return broken > sound
+      case .valid(let scalar): if scalar.count > 1 { sound += 1 }
+      case .error: broken += 1
+      }
+    }
+  }
+
+  /// UTF-16 without a byte-order mark: NUL bytes are at odd places only, or at even ones, and line feeds are
+  /// beside them.
+  static func unmarked(_ bytes: [UInt8]) -> TextEncoding? {
+    let count = min(bytes.count, scoredBytes) & ~1
+    var (even, odd) = (0, 0)
+    var (feeds, little, big) = (0, 0, 0)
+    var index = 0
+    while index < count {
+      let (first, second) = (bytes[index], bytes[index + 1])
+      if first == 0 { even += 1 }
+      if second == 0 { odd += 1 }
+      if first == 0x0A || second == 0x0A { feeds += 1 }
+      if first == 0x0A, second == 0 { little += 1 }
+      if first == 0, second == 0x0A { big += 1 }
+      index += 2
+    }
+    let isLittle = odd > even
+    let (most, least) = isLittle ? (odd, even) : (even, odd)
+    let paired = isLittle ? little : big
+    // What is no UTF-8 either needs less to tell.
+    let wanted = String(validating: bytes[..<count], as: UTF8.self) == nil ? 3 : 8
+    guard most >= wanted, most * 100 >= count, least * 20 <= most, paired > 0,
+      paired * 10 >= feeds * 6
+    else { return nil }
+    var transcoder = Transcoder(isLittle ? .utf16LE : .utf16BE)
+    var text: [UInt8] = []
+    bytes[..<count].withUnsafeBytes { transcoder.decode($0, isLast: false, to: &text) }
+    guard String(validating: text, as: UTF8.self) != nil else { return nil }
+    return isLittle ? .utf16LE : .utf16BE
+  }
+
+  private static func ranked(_ bytes: [UInt8], isWhole: Bool) -> EncodingGuess? {
+    let scored = sample(bytes)
+    var found: [(encoding: TextEncoding, score: Double)] = []
+    for candidate in candidates {
+      guard let converter = EncodingNames.converter(candidate.name) else { continue }
+      let text = SystemText(converter)
+      var output: [UInt8] = []
+      bytes.withUnsafeBytes { text.decode($0, isLast: isWhole, to: &output) }
+      if output.contains(0xFE) { continue }
+      let score = TextPlausibility.score(scored, candidate.writing, text.codes)
+      found.append((TextEncoding(tried: candidate.name), score - candidate.malus))
+    }
+    // Of equals the first one stays first.
+    let order = found.indices.sorted {
+      found[$0].score != found[$1].score ? found[$0].score > found[$1].score : $0 < $1
+    }
+    guard let best = order.first else { return nil }
+    let others = order.dropFirst().map { found[$0] }
+    return EncodingGuess(
+      encoding: found[best].encoding,
+      others: others.filter { $0.score > 0 || found[best].score <= 0 }.map(\.encoding),
+      isLikely: found[best].score > 0, isWhole: isWhole)
+  }
+
+  /// The lines with bytes beyond ASCII, as many as are compared.
+  private static func sample(_ bytes: [UInt8]) -> [UInt8] {
+    if bytes.count <= scoredBytes { return bytes }
+    var sample: [UInt8] = []
+    for line in bytes.split(separator: 0x0A) where line.contains(where: { $0 >= 0x80 }) {
+      sample += line.prefix(scoredBytes - sample.count)
+      sample.append(0x0A)
+      if sample.count >= scoredBytes { break }
+    }
+    return sample
+  }
+}

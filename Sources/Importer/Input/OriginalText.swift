@@ -1,0 +1,47 @@
+/// A part of an input as it was before it became UTF-8, whole codes.
+///
+/// Thread rule: a value.
+struct OriginalText: Sendable {
+  private let bytes: [UInt8]
+  private let table: CodeTable
+  /// Codes begin at these places, one for every few thousand bytes, so that any is found from one nearby.
+  private let marks: [(text: Int, input: Int)]
+
+  static let markBytes = 1 << 12
+
+  init(_ bytes: [UInt8], _ table: CodeTable, marks: [(text: Int, input: Int)]) {
+    self.bytes = bytes
+    self.table = table
+    self.marks = marks
+  }
+
+  var count: Int { bytes.count }
+
+  /// Where the code lies in the input that a place of the UTF-8 belongs to, both from the part's beginning.
+  ///
+  /// - Complexity: O(`markBytes`).
+  func offset(_ text: Int) -> Int {
+    var (low, high) = (0, marks.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if marks[middle].text <= text { low = middle + 1 } else { high = middle }
+    }
+    var place = low > 0 ? marks[low - 1] : (text: 0, input: 0)
+    return bytes.withUnsafeBytes { bytes in
+      while place.text < text, place.input < bytes.count {
+        let code = table.code(bytes, at: place.input)
+        let length = table.textLength(code.entry)
+        if place.text + length > text { break }
+        place.text += length
+        place.input += max(1, code.length)
+      }
+      return place.input
+    }
+  }
+
+  /// The bytes of the input that a range of the UTF-8 stands for; empty when it is none.
+  func bytes(from start: Int, to end: Int) -> [UInt8] {
+    let (first, last) = (offset(start), offset(end))
+    return first < last ? Array(bytes[first..<last]) : []
+  }
+}
