@@ -4,8 +4,8 @@
 /// values, so that several may have one: whoever looks one up compares values.
 ///
 /// - Nulls have the lowest code, NaN the next.
-/// - Integers, booleans (0 and 1), days and microseconds (of times of day since midnight): the number itself between -2^61 and 2^61; beyond
-///   that the distance from there, divided by four.
+/// - Integers, booleans (0 and 1), days and microseconds (of times of day since midnight): the number
+///   itself between -2^61 and 2^61; beyond that the distance from there, divided by four.
 /// - Doubles: the bits of the number, ordered (those of what is negative inverted, else the first bit set),
 ///   without the last two. -0 is 0.
 /// - Text and bytes: the first four, as a number with zeros behind short ones, then 24 bits of a hash of

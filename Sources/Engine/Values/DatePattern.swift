@@ -169,8 +169,8 @@ package struct DatePattern: Sendable, Hashable {
     parse(SpellingView(spelling)) != nil
   }
 
-  /// Microseconds since 1970, of midnight where there is no time, and since midnight where there is no date; nil when it is not spelled so, or
-  /// no moment of the calendar.
+  /// Microseconds since 1970, of midnight where there is no time, and since midnight where there is no
+  /// date; nil when it is not spelled so, or no moment of the calendar.
   func parse(_ spelling: SpellingView) -> Int64? {
     var fields = Fields()
     var index = 0

@@ -21,15 +21,14 @@ struct ColumnNotation {
   /// - Parameters:
   ///   - name: in the table.
   ///   - isKey: of the primary key, which is compared as it is spelled, and so has no notation.
-  ///   - sample: the first values that are not null.
-  ///   - quotedWords: of them, words such as `NA` that stand in quotes somewhere.
-  ///   - emptyIsNull: whether an empty field in quotes stands for null where values have a type.
+  ///   - sample: of the first records.
   ///   - stored: the column that is there already, with values or a type that is to stay.
   /// - Throws: `ImportError.invalidOption`.
   init(
-    _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool, sample: [[UInt8]],
-    quotedWords: Set<[UInt8]> = [], emptyIsNull: Bool = false, stored: Column? = nil
+    _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool,
+    sample known: FieldSample.Column, stored: Column? = nil
   ) throws(ImportError) {
+    let sample = known.fields
     let numbers = try Self.numbers(options)
     refusesPoints = numbers?.changesPoints ?? false && options.types != .text
     let own = options.dateFormats.filter { $0.column == name }
@@ -67,15 +66,14 @@ struct ColumnNotation {
         strictType == .int || strictType == .double
         ? numbers != nil
         : told.contains { !own.isEmpty || $0.pattern.hasTime == (strictType == .dateTime) }
-      if emptyIsNull, sample.contains([]) {
+      if known.quotesEmptyFields, sample.contains([]) {
         missing = MissingValues(emptyIn: Reading(strictType, strictNotation))
         hint = missing?.note(name)
       }
     } else if TelephoneNumber.areThese(sample) {
       keepsText = true
     } else if let missing = MissingValues(
-      sample, quotedWords: quotedWords, emptyIsNull: emptyIsNull, finder,
-      refusesPoints: refusesPoints, stored: stored)
+      known, finder, refusesPoints: refusesPoints, stored: stored)
     {
       self.missing = missing
       strictNotation = missing.reading.notation

@@ -6,17 +6,29 @@ import Engine
 /// As many records as there are in the first bytes, up to `ColumnTypes.sampleRecords`; the same for every
 /// run over the same input.
 struct FieldSample {
-  /// Those of each column that are not null.
-  let columns: [[[UInt8]]]
-  /// Of each column what would stand for null, were it not in quotes.
-  let quotedWords: [Set<[UInt8]>]
-  /// Whether all fields are in quotes, empty ones too: what is missing is written so.
-  let quotesEmptyFields: Bool
+  /// What is known of one column.
+  struct Column {
+    /// Its values that are not null.
+    var fields: [[UInt8]] = []
+    /// What would stand for null, were it not in quotes.
+    var quotedWords: Set<[UInt8]> = []
+    /// Whether all fields of the input are in quotes, empty ones too: what is missing is written so.
+    var quotesEmptyFields = false
+  }
+
+  private let columns: [Column]
+  private let quotesEmptyFields: Bool
 
   init() {
     columns = []
-    quotedWords = []
     quotesEmptyFields = false
+  }
+
+  /// - Precondition: there is such a column.
+  func column(_ index: Int) -> Column {
+    var column = columns[index]
+    column.quotesEmptyFields = quotesEmptyFields
+    return column
   }
 
   /// - Parameters:
@@ -33,8 +45,7 @@ struct FieldSample {
     let parts = RecordSplitter(
       source: MemorySource(bytes, name: "sample"), dialect: splitter.dialect, limits: options.limits
     )
-    var columns = [[[UInt8]]](repeating: [], count: columnCount)
-    var quotedWords = [Set<[UInt8]>](repeating: [], count: columnCount)
+    var columns = [Column](repeating: Column(), count: columnCount)
     let quote = splitter.dialect.quote
     let nulls = Set(options.nulls.map { Array($0.utf8) })
     var left = ColumnTypes.sampleRecords
@@ -60,14 +71,15 @@ struct FieldSample {
           if field.isEmpty { hasEmpty = true }
           let isQuoted = parsed.isQuoted(span, quote: quote)
           if !isQuoted { hasUnquoted = true }
-          if isQuoted, MissingValues.words.contains(field) { quotedWords[column].insert(field) }
+          if isQuoted, MissingValues.words.contains(field) {
+            columns[column].quotedWords.insert(field)
+          }
           if nulls.contains(field) { continue }
-          columns[column].append(field)
+          columns[column].fields.append(field)
         }
       }
     }
     self.columns = columns
-    self.quotedWords = quotedWords
     quotesEmptyFields = hasEmpty && !hasUnquoted
   }
 }

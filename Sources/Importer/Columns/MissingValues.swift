@@ -25,21 +25,18 @@ struct MissingValues: Equatable {
   /// Nil when nothing in the sample stands for null, or the rest is text.
   ///
   /// - Parameters:
-  ///   - sample: a column's values, null excepted.
-  ///   - quotedWords: what stands in quotes somewhere, and so is a text.
-  ///   - emptyIsNull: whether the writer of the file puts what is missing in quotes.
+  ///   - sample: of the column.
   ///   - stored: the column that is there already, with values or a type that is to stay.
   init?(
-    _ sample: [[UInt8]], quotedWords: Set<[UInt8]>, emptyIsNull: Bool, _ finder: NotationFinder,
-    refusesPoints: Bool, stored: Column?
+    _ sample: FieldSample.Column, _ finder: NotationFinder, refusesPoints: Bool, stored: Column?
   ) {
     func isMissing(_ field: [UInt8]) -> Bool {
-      field.isEmpty
-        ? emptyIsNull : Self.words.contains(field.withoutBlanks) && !quotedWords.contains(field)
+      if field.isEmpty { return sample.quotesEmptyFields }
+      return Self.words.contains(field.withoutBlanks) && !sample.quotedWords.contains(field)
     }
     var met: Set<[UInt8]> = []
     var rest: [[UInt8]] = []
-    for field in sample {
+    for field in sample.fields {
       if isMissing(field) { met.insert(field) } else { rest.append(field) }
     }
     guard !met.isEmpty, !rest.isEmpty,
@@ -106,23 +103,5 @@ struct MissingValues: Equatable {
   func note(_ name: String) -> String {
     "\(shown) is taken as null, as all other values are \(reading.type.name); with "
       + "--types '\(name):text' it is kept"
-  }
-}
-
-/// Values that look like numbers, and are none.
-enum TelephoneNumber {
-  /// Digits from which on a number with a plus is one that is dialled.
-  private static let fewestDigits = 7
-
-  /// True when at least half of the values are, and none has a minus: numbers that are printed with their sign
-  /// have both.
-  static func areThese(_ fields: [[UInt8]]) -> Bool {
-    let count = fields.count(where: fits)
-    return count > 0 && 2 * count >= fields.count && !fields.contains { $0.first == 0x2D }
-  }
-
-  private static func fits(_ field: [UInt8]) -> Bool {
-    field.first == 0x2B && field.count > fewestDigits
-      && field.dropFirst().allSatisfy { $0 &- 0x30 < 10 }
   }
 }

@@ -45,8 +45,6 @@ struct TableMatch {
     let sample = opened.sample
     for (position, name) in names.enumerated() {
       let index = schema?.index(of: name)
-      let field = choice.fields?[position] ?? position
-      let values = sample.columns[field]
       var own = options
       if let schema, let index, declared.contains(schema.columnIDs[index]) {
         try own.keepType(of: schema.columns[index])
@@ -57,8 +55,7 @@ struct TableMatch {
         } ?? true
       let reader = try ColumnNotation(
         name, own, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
-        sample: values, quotedWords: sample.quotedWords[field],
-        emptyIsNull: sample.quotesEmptyFields,
+        sample: sample.column(choice.fields?[position] ?? position),
         stored: index.flatMap { keepsValues || !isGuessed ? schema?.columns[$0] : nil })
       var state = ColumnTypes.State(reader)
       if let table, let index {

@@ -37,7 +37,7 @@ func encode(
 struct ColumnGenerator {
   var random: SplitMix64
 
-  static let kinds = 39
+  static let kinds = 40
 
   /// A column of one kind, sometimes with nulls and with a few spellings of another kind.
   mutating func column(kind: Int, rows: Int) -> [Spelling] {
@@ -113,6 +113,8 @@ struct ColumnGenerator {
     case 36: return digits(3, 10) + "-" + digits(2, 10) + "-" + digits(number(3...4), 10) + "."
     case 37: return digits(number(1...50), 2)
     case 38: return (0..<number(0...30)).map { _ in ["A", "C", "G", "T"].pick(&random) }.joined()
+    case 39:
+      return [time(), String(time().prefix(5)), time() + ".\(number(0...999_999))"].pick(&random)
     default: return "App \(number(0...100_000)) 📱 \(number(0...9))"
     }
   }
@@ -166,7 +168,8 @@ struct ColumnGenerator {
     "2018-08-03T12",
     "0000-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "2018-08-03T12:34Z",
     "2018-08-03T12:34.5Z",
-    "1969-12-31T23:59:59.999999Z", "2018-08-03X12:34:56Z", "2018-08-03T12:34:56ZZ",
+    "1969-12-31T23:59:59.999999Z", "2018-08-03X12:34:56Z", "2018-08-03T12:34:56ZZ", " 2018-08-03",
+    "2018-08-03\t", " 2018-08-03 12:34 ", "12:34", " 12:34:56 ", "24:00", "12:34:56.1234567",
   ]
 }
 

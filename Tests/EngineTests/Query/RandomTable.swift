@@ -9,7 +9,7 @@ struct RandomTable {
   static let columns = [
     Column("int", .int), Column("double", .double), Column("bool", .bool), Column("date", .date),
     Column("date time", .dateTime), Column("text", .text), Column("word", .text),
-    Column("number text", .text), Column("late", .int),
+    Column("number text", .text), Column("clock", .time), Column("late", .int),
   ]
 
   let table: Table
@@ -58,7 +58,8 @@ struct RandomTable {
       case .double: [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 22, 23, 29]
       case .bool: [16, 20]
       case .date: [11, 15]
-      case .dateTime: [12, 13, 14, 15]
+      case .dateTime: [11, 12, 13, 14, 15]
+      case .time: [39, 15]
       default:
         switch column.name {
         case "word": [16, 17, 20, 31]
@@ -77,6 +78,7 @@ struct RandomTable {
       case .bool: return Array("TRUE".utf8)
       case .date: return Array("2018-08-03".utf8)
       case .dateTime: return Array("2018-08-03T00:00:00+02:00".utf8)
+      case .time: return Array("12:34:56".utf8)
       default: return Array("Straße \(row % 7)".utf8)
       }
     }
@@ -181,6 +183,8 @@ struct PredicateGenerator {
       if isNear { return .dateTime(moment) }
       return moment.microsecondsSince1970.isMultiple(of: 2)
         ? .text(moment.description) : .text(String(moment.description.prefix(10)))
+    case (.time, .time(let time)): return isNear ? .text(time.description) : .time(time)
+    case (.time, _): return .text("12:34")
     case (.bool, _): return .bool(isNear)
     case (.text, _): return .text(isNear ? text(column) : part(column))
     case (.date, _): return .text("2018-08-03")

@@ -118,6 +118,9 @@ enum SlowQuery {
     case (.bool(let bool), .bool(let other)): return (bool ? 1 : 0) - (other ? 1 : 0)
     case (.date(let date), .date(let other)): return order(date, other)
     case (.dateTime(let moment), .dateTime(let other)): return order(moment, other)
+    case (.time(let time), .time(let other)): return order(time, other)
+    case (.time, .text(let text)):
+      return Value(spelling: text, type: .time).map { compare(value, $0, false) } ?? 0
     case (.date, .text(let text)):
       return Value(spelling: text, type: .date).map { compare(value, $0, false) } ?? 0
     case (.dateTime, .text(let text)):

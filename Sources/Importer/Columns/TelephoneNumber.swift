@@ -1,0 +1,17 @@
+/// Values that look like numbers, and are none.
+enum TelephoneNumber {
+  /// Digits from which on a number with a plus is one that is dialled.
+  private static let fewestDigits = 7
+
+  /// True when at least half of the values are, and none has a minus: numbers that are printed with their
+  /// sign have both.
+  static func areThese(_ fields: [[UInt8]]) -> Bool {
+    let count = fields.count(where: fits)
+    return count > 0 && 2 * count >= fields.count && !fields.contains { $0.first == 0x2D }
+  }
+
+  private static func fits(_ field: [UInt8]) -> Bool {
+    field.first == 0x2B && field.count > fewestDigits
+      && field.dropFirst().allSatisfy { $0 &- 0x30 < 10 }
+  }
+}
