@@ -57,6 +57,10 @@ import Testing
       #expect(widened.rejected == 0)
       #expect(try wider.types() == "code double, n int")
     }
+    // In quotes it is a text, also behind the first records.
+    let quoted = try ImportFolder()
+    let report = try quoted.importCSV(csv("\"NA\"")) { $0.maxRejects = .unlimited }
+    #expect(report.rejected == 1 && report.columns[0].nulls == 2)
     let kept = try ImportFolder()
     try kept.importCSV(csv("DE")) { $0.types = .named(["code": .text]) }
     #expect(try kept.exportText() == csv("DE"))
