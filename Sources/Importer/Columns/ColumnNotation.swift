@@ -237,6 +237,7 @@ extension ColumnTypes.State {
       }
       return
     }
+    let found = classes
     classes = stored?.classes ?? []
     mayHaveLargeIntegers = stored?.mayHaveLargeIntegers ?? false
     // In an emptied table a guessed type may be guessed anew.
@@ -246,7 +247,10 @@ extension ColumnTypes.State {
     sampled = classes
     isKnown = !classes.isEmpty
     knownType = isKnown ? column.type : nil
-    if classes.isEmpty { return }
+    if classes.isEmpty {
+      (classes, sampled) = (found, found)
+      return
+    }
     if let notation = column.notation {
       return begin([NotationCandidate(notation: notation, meaning: 0)])
     }

@@ -43,8 +43,10 @@ struct MissingValues: Equatable {
       let found = Self.reading(rest, finder, refusesPoints: refusesPoints)
     else { return nil }
     if let stored {
-      let isNumber = found.type == .int && stored.type == .double && found.notation == nil
-      guard stored.notation == found.notation, stored.type == found.type || isNumber else {
+      let isWider =
+        found.notation == nil
+        && [(.int, .double), (.date, .dateTime)].contains { $0 == (found.type, stored.type) }
+      guard stored.notation == found.notation, stored.type == found.type || isWider else {
         return nil
       }
       reading = stored.reading
@@ -54,7 +56,7 @@ struct MissingValues: Equatable {
     spellings = met.sorted { $0.lexicographicallyPrecedes($1) }
     var classes: TypeSet = []
     for field in rest { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
-    bounds = Self.bounds(reading.type, classes, isStored: stored != nil)
+    bounds = Self.bounds(reading.type, classes)
   }
 
   /// An empty field in quotes, in a column that was told to have a type; nil for texts.
@@ -84,12 +86,14 @@ struct MissingValues: Equatable {
   }
 
   /// What keeps the type, or widens it to another that is none of text.
-  private static func bounds(_ type: ColumnType, _ classes: TypeSet, isStored: Bool) -> TypeSet {
+  ///
+  /// - Parameter classes: of the sample: the same in every run over an input.
+  private static func bounds(_ type: ColumnType, _ classes: TypeSet) -> TypeSet {
     switch type {
-    case .int: isStored || classes.contains(.bigInt) ? [.int, .bigInt] : [.int, .double]
+    case .int: classes.contains(.bigInt) ? [.int, .bigInt] : [.int, .double]
     case .double: [.int, .double]
-    case .date where !isStored: [.date, .dateTime]
-    case .bool, .date, .dateTime, .time, .text, .data: TypeSet.accepted(by: type)
+    case .date: [.date, .dateTime]
+    case .bool, .dateTime, .time, .text, .data: TypeSet.accepted(by: type)
     }
   }
 

@@ -53,15 +53,22 @@ struct TableMatch {
         index.map {
           guessed.contains(schema?.columnIDs[$0] ?? 0) && schema?.columns[$0].default == nil
         } ?? true
+      let stored =
+        try keepsValues
+        ? table.flatMap { table in
+          try index.map { try StoredColumn(table, $0) }
+        } : nil
       let reader = try ColumnNotation(
         name, own, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
         sample: sample.column(choice.fields?[position] ?? position),
-        stored: index.flatMap { keepsValues || !isGuessed ? schema?.columns[$0] : nil })
+        stored: index.flatMap {
+          stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
+        })
       var state = ColumnTypes.State(reader)
       if let table, let index {
         let column = table.schema.columns[index]
         try state.fit(
-          column, keepsValues ? StoredColumn(table, index) : nil,
+          column, stored,
           .init(isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming))
       }
       if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }

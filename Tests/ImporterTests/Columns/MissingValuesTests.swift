@@ -84,6 +84,44 @@ import Testing
     #expect(try texts.types() == "a int, b text")
   }
 
+  /// Interrupted anywhere, also where all was null so far, an import goes on to the same end.
+  @Test(arguments: [
+    ("1.5", 0), ("2018-08-03", 1), ("2018-08-03 10:00", 1), ("25/08/2018", 2), ("DE", 0), ("x", 1),
+  ])
+  func resumed(last: String, kind: Int) throws {
+    func csv() -> String {
+      let values = ["7", "2018-01-05", "13/01/2018"]
+      let lines = (1...900).map { $0 < 700 ? "NA,\($0)\n" : "\(values[kind]),\($0)\n" }
+      return "a,n\n" + lines.joined() + (901...1500).map { "\(values[kind]),\($0)\n" }.joined()
+        + "\(last),0\nNA,0\n"
+    }
+    let whole = try ImportFolder()
+    func options(_ options: inout ImportOptions) {
+      options.batchSize = .records(100)
+      options.header = .firstRecord
+      options.maxRejects = .unlimited
+      options.limits = .init(chunkBytes: 300)
+    }
+    let all = try whole.importCSV(csv()) { options(&$0) }
+    for stop in [1, 5, 8, 12, 14] {
+      let folder = try ImportFolder()
+      let asked = CallCounter()
+      let report = try folder.importCSV(csv()) {
+        options(&$0)
+        $0.shouldStop = { asked.next() > stop }
+      }
+      #expect(report.isInterrupted)
+      try folder.importCSV(csv()) {
+        options(&$0)
+        $0.resume = true
+      }
+      #expect(try folder.types() == whole.types(), "\(stop)")
+      #expect(try folder.exportText() == whole.exportText(), "\(stop)")
+      try folder.expectSound()
+    }
+    #expect(all.rejected == (last == "DE" || last == "x" ? 1 : 0))
+  }
+
   /// Exports that put every field in quotes say nothing of what is missing otherwise.
   @Test func emptyFieldsInQuotes() throws {
     let folder = try ImportFolder()

@@ -92,6 +92,12 @@ import Testing
     #expect(try folder.types() == "p text, n int")
     let (plus, _) = try imported("p,n\n+4930123456,+5\n+4930123457,7\n")
     #expect(try plus.types() == "p text, n int")
+    // Emptied, the column is guessed anew, and is the same again.
+    try plus.importCSV("p,n\n+4930123456,+5\n+4930123457,7\n") {
+      $0.header = .firstRecord
+      $0.truncate = true
+    }
+    #expect(try plus.types() == "p text, n int")
     let (key, _) = try imported("p,n\n+4930123456,+5\n") { $0.key = "p" }
     #expect(try key.types() == "p text, n int")
   }

@@ -1,5 +1,6 @@
 import Engine
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Importer
@@ -87,6 +88,12 @@ final class ImportFolder: Sendable {
     let left = names().filter { $0.contains("-lock") || $0.contains("-temporary") }
     #expect(left == [], sourceLocation: sourceLocation)
   }
+}
+
+/// Counts calls, of whatever thread.
+final class CallCounter: Sendable {
+  private let count = Atomic<Int>(0)
+  func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }
 
 /// What a report must always say: `read = imported + updated + skipped + unchanged + rejected`.

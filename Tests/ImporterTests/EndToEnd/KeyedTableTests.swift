@@ -1,5 +1,4 @@
 import Engine
-import Synchronization
 import Testing
 import TestSupport
 
@@ -112,11 +111,6 @@ import TestSupport
     }
   }
 
-  private final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
-  }
-
   @Test(arguments: ConflictPolicy.allCases, Effort.some([3, 100, 300]))
   func stoppedAgainAndAgain(policy: ConflictPolicy, batch: Int) throws {
     let seed = UInt64(batch)
@@ -132,7 +126,7 @@ import TestSupport
     var random = SplitMix64(seed: seed)
     for run in 0..<300 {
       let most = Int.random(in: 1...max(1, 300 / batch), using: &random)
-      let counter = Counter()
+      let counter = CallCounter()
       let report = try folder.importCSV(inputs.second, as: "u.csv") {
         cut.change(&$0, policy)
         $0.resume = true

@@ -265,7 +265,7 @@ import Testing
     // Interrupted where nobody can tell yet.
     let resumed = try ImportFolder()
     let text = csv([2500: "25/08/2018"])
-    let stop = Counter()
+    let stop = CallCounter()
     let first = try resumed.importCSV(text) {
       $0.batchSize = .records(100)
       $0.shouldStop = { stop.next() > 8 }
@@ -277,19 +277,6 @@ import Testing
     }
     #expect(try resumed.types() == "d date, x int")
     #expect(try resumed.export() == late.export())
-  }
-
-  private final class Counter: @unchecked Sendable {
-    // @unchecked: guarded by its lock.
-    private let lock = NSLock()
-    private var count = 0
-
-    func next() -> Int {
-      lock.withLock {
-        count += 1
-        return count
-      }
-    }
   }
 
   @Test func aSecondImportReadsAsTheFirst() throws {

@@ -1,5 +1,4 @@
 import Engine
-import Synchronization
 import Testing
 import TestSupport
 
@@ -21,13 +20,8 @@ import TestSupport
   }
 
   private func stopped(after batches: Int) -> @Sendable () -> Bool {
-    let count = Counter()
+    let count = CallCounter()
     return { count.next() >= batches }
-  }
-
-  private final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
   }
 
   @Test(arguments: Effort.some([1, 7, 100, 256, 1000]), [ImportOptions.Ragged.reject, .extend])
