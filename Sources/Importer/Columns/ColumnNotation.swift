@@ -26,7 +26,7 @@ struct ColumnNotation {
   /// - Throws: `ImportError.invalidOption`.
   init(
     _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool,
-    sample known: FieldSample.Column, stored: Column? = nil
+    sample known: FieldSample.ColumnSample, stored: Column? = nil
   ) throws(ImportError) {
     let sample = known.fields
     let numbers = try Self.numbers(options)

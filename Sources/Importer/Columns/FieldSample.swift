@@ -7,7 +7,7 @@ import Engine
 /// run over the same input.
 struct FieldSample {
   /// What is known of one column.
-  struct Column {
+  struct ColumnSample {
     /// Its values that are not null.
     var fields: [[UInt8]] = []
     /// What would stand for null, were it not in quotes.
@@ -16,7 +16,7 @@ struct FieldSample {
     var quotesEmptyFields = false
   }
 
-  private let columns: [Column]
+  private let columns: [ColumnSample]
   private let quotesEmptyFields: Bool
 
   init() {
@@ -25,7 +25,7 @@ struct FieldSample {
   }
 
   /// - Precondition: there is such a column.
-  func column(_ index: Int) -> Column {
+  func column(_ index: Int) -> ColumnSample {
     var column = columns[index]
     column.quotesEmptyFields = quotesEmptyFields
     return column
@@ -45,7 +45,7 @@ struct FieldSample {
     let parts = RecordSplitter(
       source: MemorySource(bytes, name: "sample"), dialect: splitter.dialect, limits: options.limits
     )
-    var columns = [Column](repeating: Column(), count: columnCount)
+    var columns = [ColumnSample](repeating: ColumnSample(), count: columnCount)
     let quote = splitter.dialect.quote
     let nulls = Set(options.nulls.map { Array($0.utf8) })
     var left = ColumnTypes.sampleRecords

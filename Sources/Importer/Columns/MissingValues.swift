@@ -28,7 +28,8 @@ struct MissingValues: Equatable {
   ///   - sample: of the column.
   ///   - stored: the column that is there already, with values or a type that is to stay.
   init?(
-    _ sample: FieldSample.Column, _ finder: NotationFinder, refusesPoints: Bool, stored: Column?
+    _ sample: FieldSample.ColumnSample, _ finder: NotationFinder, refusesPoints: Bool,
+    stored: Column?
   ) {
     func isMissing(_ field: [UInt8]) -> Bool {
       if field.isEmpty { return sample.quotesEmptyFields }

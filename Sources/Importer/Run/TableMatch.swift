@@ -73,13 +73,10 @@ struct TableMatch {
       }
       if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }
       columns.append(
-        ImportPlan.PlannedColumn(
-          name: name, identifier: index.flatMap { schema?.columnIDs[$0] } ?? nextIdentifier,
-          strictType: state.strictType, strictNotation: state.strictNotation,
-          missing: reader.missing, candidates: state.candidates,
-          isNullable: index.flatMap { schema?.columns[$0].isNullable } ?? true
-            && position != keyColumn, isNew: index == nil,
-          isGuessed: index == nil && (!reader.isTypeTold || options.types == .text)))
+        Self.planned(
+          name, index.flatMap { schema?.columns[$0] },
+          index.flatMap { schema?.columnIDs[$0] } ?? nextIdentifier, state, reader, options,
+          isKey: position == keyColumn))
       if index == nil { nextIdentifier &+= 1 }
       states.append(state)
     }
@@ -92,6 +89,19 @@ struct TableMatch {
       states += try Self.states(of: extras, table, isResuming: isResuming)
     }
     types = ColumnTypes(states)
+  }
+
+  /// - Parameter stored: the table's column; nil when it is to be made.
+  private static func planned(
+    _ name: String, _ stored: Column?, _ identifier: UInt32, _ state: ColumnTypes.State,
+    _ notation: ColumnNotation, _ options: ImportOptions, isKey: Bool
+  ) -> ImportPlan.PlannedColumn {
+    ImportPlan.PlannedColumn(
+      name: name, identifier: identifier, strictType: state.strictType,
+      strictNotation: state.strictNotation, missing: notation.missing,
+      candidates: state.candidates, isNullable: stored?.isNullable ?? true && !isKey,
+      isNew: stored == nil,
+      isGuessed: stored == nil && (!notation.isTypeTold || options.types == .text))
   }
 
   /// - Throws: `ImportError.missingColumn` for a column that every object needs and the input does not have.
