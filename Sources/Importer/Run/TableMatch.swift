@@ -49,15 +49,8 @@ struct TableMatch {
       if let schema, let index, declared.contains(schema.columnIDs[index]) {
         try own.keepType(of: schema.columns[index])
       }
-      let isGuessed =
-        index.map {
-          guessed.contains(schema?.columnIDs[$0] ?? 0) && schema?.columns[$0].default == nil
-        } ?? true
-      let stored =
-        try keepsValues
-        ? table.flatMap { table in
-          try index.map { try StoredColumn(table, $0) }
-        } : nil
+      let isGuessed = Self.isGuessed(index, schema, guessed)
+      let stored = try keepsValues ? Self.stored(index, table) : nil
       let reader = try ColumnNotation(
         name, own, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
         sample: sample.column(choice.fields?[position] ?? position),
@@ -89,6 +82,19 @@ struct TableMatch {
       states += try Self.states(of: extras, table, isResuming: isResuming)
     }
     types = ColumnTypes(states)
+  }
+
+  /// Whether nobody has chosen the type of a column, or it is to be made.
+  private static func isGuessed(
+    _ index: Int?, _ schema: TableSchema?, _ guessed: Set<UInt32>
+  ) -> Bool {
+    guard let index, let schema else { return true }
+    return guessed.contains(schema.columnIDs[index]) && schema.columns[index].default == nil
+  }
+
+  private static func stored(_ index: Int?, _ table: TableContents?) throws -> StoredColumn? {
+    guard let index, let table else { return nil }
+    return try StoredColumn(table, index)
   }
 
   /// - Parameter stored: the table's column; nil when it is to be made.
