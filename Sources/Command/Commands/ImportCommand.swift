@@ -105,8 +105,8 @@ enum ImportCommand {
     "types", .types, default: "infer", group: inputGroup,
     help: "infer: the narrowest type that loses nothing, widened when a later value does not fit; "
       + "text: no types; or types by name, which are strict "
-      + "(int, double, bool, date, datetime, time, text); \\: is a colon in a name, and a name with a "
-      + "comma stands in double quotes")
+      + "(int, double, decimal, bool, date, datetime, time, uuid, text); \\: is a colon in a name, and a "
+      + "name with a comma stands in double quotes")
   static let dateFormat = Option<ImportOptions.DateFormat>(
     "date-format", .dateFormat, repeatable: true, group: inputGroup,
     help:

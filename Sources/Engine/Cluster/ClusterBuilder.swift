@@ -15,9 +15,9 @@ package struct EncodedCluster: Sendable {
     /// The style that every spelling is a date in; nil when there is none, and where nobody has looked.
     let dateStyle: DateStyle?
 
-    /// True when a notation surely reads every spelling.
-    package func isRead(by notation: Notation) -> Bool {
-      dateStyle.map(notation.reads) ?? false
+    /// True when every spelling is surely read so.
+    package func isRead(as reading: Reading) -> Bool {
+      dateStyle.map(reading.readsDays) ?? false
     }
   }
 

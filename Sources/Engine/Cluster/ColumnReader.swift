@@ -202,7 +202,7 @@ package struct ColumnReader {
       if case .dates(let dates) = body, reading.readsDays(dates.style), isPlain(row, dates.marks) {
         return .date(dates.date(row))
       }
-    case .bool, .time, .text, .data: break
+    case .bool, .time, .decimal, .uuid, .text, .data: break
     }
     return try withSpelling(row) { (spelling) throws(ClusterError) -> Value in
       guard let spelling else { return .null }

@@ -1,5 +1,5 @@
-/// Neighbouring rows of one column, decoded as values of a type: numbers of all kinds as 64 bits, text as
-/// spans. Used again from window to window and from leaf to leaf.
+/// Neighbouring rows of one column, decoded as values of a type: numbers of all kinds as 64 bits; text, and
+/// the spellings of decimals and UUIDs, as spans. Used again from window to window and from leaf to leaf.
 ///
 /// Unsafe for speed: rows are read without a check; who asks stays below `count`. Text stored as it is is
 /// not copied, so the leaf's bytes must stay valid while the window is used.
@@ -40,7 +40,8 @@ package final class ColumnWindow {
 
   @inline(__always) package var type: ColumnType { reading.type }
 
-  private var isText: Bool { type == .text || type == .data }
+  /// Whether rows are had as their bytes: those of wide values are spellings.
+  private var isText: Bool { type.isSpelled || type.isWide }
 
   // MARK: Decoding
 
@@ -62,7 +63,7 @@ package final class ColumnWindow {
       form = .entries
       guard makesValues else { return }
       for index in 0..<count {
-        guard let bytes = decoded[index], let value = Value(spelling: bytes, type: type) else {
+        guard let bytes = decoded[index], let value = Value(spelling: bytes, as: reading) else {
           throw .misfit(column: id, row: 0, type: type)
         }
         values.append(value)
@@ -259,7 +260,7 @@ package final class ColumnWindow {
     case .date(let date): Int64(date.daysSince1970)
     case .dateTime(let moment): moment.microsecondsSince1970
     case .time(let time): time.microseconds
-    case nil, .null, .text, .data: nil
+    case nil, .null, .text, .data, .decimal, .uuid: nil
     }
   }
 
@@ -280,7 +281,8 @@ package final class ColumnWindow {
     form != .numbers || (hasNulls && nulls.pointer[row]) ? nil : numbers.pointer[row]
   }
 
-  /// The bytes of a row's text; nil for null, and for what is no text.
+  /// The bytes of a row's text, or of the spelling of a decimal or a UUID; nil for null, and for what is
+  /// neither.
   @inline(__always)
   package func bytes(_ row: Int) -> UnsafeRawBufferPointer? {
     switch form {
@@ -304,10 +306,11 @@ package final class ColumnWindow {
   private func textValue(_ row: Int) throws(ClusterError) -> Value {
     guard let bytes = bytes(row) else { return .null }
     if type == .data { return .data(Array(bytes)) }
-    guard let text = String(spelled: bytes) else {
+    if type == .text, let text = String(spelled: bytes) { return .text(text) }
+    guard let value = Value(spelling: bytes, as: reading) else {
       throw .misfit(column: id, row: row, type: type)
     }
-    return .text(text)
+    return value
   }
 
   /// Puts rows' values into every `stride`th place of a memory; cheaper than one by one.
@@ -361,7 +364,7 @@ extension Value {
     case .date: self = .date(CalendarDate(clamping: number))
     case .dateTime: self = .dateTime(DateTime(clamping: number))
     case .time: self = .time(TimeOfDay(clamping: number))
-    case .text, .data: self = .null
+    case .decimal, .uuid, .text, .data: self = .null
     }
   }
 }

@@ -8,9 +8,10 @@
 ///   itself between -2^61 and 2^61; beyond that the distance from there, divided by four.
 /// - Doubles: the bits of the number, ordered (those of what is negative inverted, else the first bit set),
 ///   without the last two. -0 is 0.
-/// - Text and bytes: the first four, as a number with zeros behind short ones, then 24 bits of a hash of
-///   all of them, keyed with the index's own random numbers, so that nobody can make up many texts that
-///   share a code.
+/// - Decimals: the 62 highest bits of what they are compared as (`WideNumber`).
+/// - Text and bytes, and UUIDs as their 16 bytes: the first four, as a number with zeros behind short ones,
+///   then 24 bits of a hash of all of them, keyed with the index's own random numbers, so that nobody can
+///   make up many texts that share a code.
 ///
 /// Codes lie between -2^62 and 2^62 - 1, so that the difference of any two fits 63 bits.
 package struct ValueCode: Sendable, Equatable {
@@ -44,6 +45,7 @@ package struct ValueCode: Sendable, Equatable {
     switch type {
     case .text, .data: return code(ofText: spelling)
     case .double: return reading.double(spelling).map(Self.code)
+    case .decimal, .uuid: return reading.wide(spelling).map { code($0) }
     case .int, .bool, .date, .dateTime, .time:
       return reading.integer(spelling).map { Self.code(ofInteger: $0) }
     }
@@ -60,6 +62,28 @@ package struct ValueCode: Sendable, Equatable {
     let bits = (double == 0 ? 0 : double).bitPattern
     let ordered = bits >> 63 == 0 ? bits | 1 << 63 : ~bits
     return Int64(truncatingIfNeeded: ordered >> 2)
+  }
+
+  /// The code of a decimal or a UUID, as the column's type says.
+  package func code(_ wide: WideNumber) -> Int64 {
+    if type == .uuid { return wide.bytes.withUnsafeBytes(code(ofText:)) }
+    // The digits of a decimal take 127 bits, of which 54 are left; bounds of ranges may have more.
+    let digits = min(wide.body >> 73, 1 << 54 - 1)
+    return Int64(wide.head) << 54 | Int64(truncatingIfNeeded: digits)
+  }
+
+  /// The codes of decimals or UUIDs between two, these included.
+  package func codes(_ range: ClosedRange<WideNumber>) -> ClosedRange<Int64>? {
+    if range.lowerBound == range.upperBound {
+      let code = code(range.lowerBound)
+      return code...code
+    }
+    if type == .uuid {
+      // No UUID lies behind those whose first byte is 0.
+      let high = range.upperBound.head == 0 ? range.upperBound.bytes : nil
+      return Self.codes(ofTextsFrom: range.lowerBound.bytes, to: high)
+    }
+    return code(range.lowerBound)...code(range.upperBound)
   }
 
   package func code(ofText text: UnsafeRawBufferPointer) -> Int64 {

@@ -116,6 +116,31 @@ extension TimeOfDay: ColumnProperty {
   static func example(_ attempt: Int) -> TimeOfDay { TimeOfDay(clamping: 0) }
 }
 
+extension ExactDecimal: ColumnProperty {
+  static var columnType: ColumnType { .decimal }
+  var columnValue: Value? { .decimal(self) }
+  init?(_ value: Value) {
+    switch value {
+    case .decimal(let decimal): self = decimal
+    case .int(let int): self.init(int)
+    default: return nil
+    }
+  }
+  static func example(_ attempt: Int) -> ExactDecimal { ExactDecimal(Int64(attempt)) }
+}
+
+extension UniqueIdentifier: ColumnProperty {
+  static var columnType: ColumnType { .uuid }
+  var columnValue: Value? { .uuid(self) }
+  init?(_ value: Value) {
+    guard case .uuid(let identifier) = value else { return nil }
+    self = identifier
+  }
+  static func example(_ attempt: Int) -> UniqueIdentifier {
+    UniqueIdentifier(bits: UInt128(attempt))
+  }
+}
+
 /// Bytes: the one list that a column holds.
 extension Array: ColumnProperty where Element == UInt8 {
   static var columnType: ColumnType { .data }

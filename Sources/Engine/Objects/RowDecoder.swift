@@ -157,8 +157,8 @@ extension Row {
   ///
   /// The types of properties: `Bool`; integers of all widths, which must hold the value exactly,
   /// also that of a column of doubles; `Double` and `Float`; `String`; `CalendarDate`, `DateTime`,
-  /// `TimeOfDay`; `[UInt8]`; enums with such a raw value; and optionals of these. Foundation's `Date` reads
-  /// a double, seconds since 2001.
+  /// `TimeOfDay`; `ExactDecimal`, `UniqueIdentifier`; `[UInt8]`; enums with such a raw value; and optionals
+  /// of these. Foundation's `Date` reads a double, seconds since 2001.
   ///
   /// - Throws: `EngineError.invalidProperty` naming the property, also for a `DecodingError` of the
   ///   type's own; what else its `init(from:)` throws.

@@ -7,6 +7,7 @@
 /// | `Double`, `Float` | double |
 /// | `String` | text |
 /// | `CalendarDate`, `DateTime`, `TimeOfDay` | date, datetime, time |
+/// | `ExactDecimal`, `UniqueIdentifier` | decimal, uuid |
 /// | `[UInt8]` | data |
 /// | an enum with one of these as its raw value, or anything that encodes itself as one | that |
 /// | an optional of these | null for nil |

@@ -263,8 +263,8 @@ final class RecordMaker {
     let (reader, pool) = columns[index]
     let (reading, type) = (pool.reading, pool.reading.type)
     if let pooled = pooledNumbers(at: index, rows) { return .pooled(pooled, type) }
-    let isSpelled = type == .text || type == .data
-    if !isSpelled, !reader.isDictionary { return Self.numbers(reader, reading, rows) }
+    let isSpelled = type.isSpelled
+    if !isSpelled, !type.isWide, !reader.isDictionary { return Self.numbers(reader, reading, rows) }
     let decoded = DecodedColumn()
     decoded.decode(reader, rows: rows)
     guard decoded.count == rows.count else { return .none }
@@ -276,6 +276,8 @@ final class RecordMaker {
       room -= longest + 8
       return .bytes(decoded, type)
     }
+    // They take more than a record's 8 bytes.
+    if type.isWide { return .none }
     var numbers: [Int64?] = []
     numbers.reserveCapacity(rows.count)
     for row in 0..<rows.count {

@@ -65,9 +65,25 @@ public struct RowView {
     number(column, .time).map { TimeOfDay(clamping: $0) }
   }
 
+  /// The value of a column of decimals; nil for null and other types.
+  public func decimal(_ column: Int) -> ExactDecimal? {
+    guard case .decimal(let decimal)? = wide(column, .decimal) else { return nil }
+    return decimal
+  }
+
+  /// The value of a column of UUIDs; nil for null and other types.
+  public func uuid(_ column: Int) -> UniqueIdentifier? {
+    guard case .uuid(let identifier)? = wide(column, .uuid) else { return nil }
+    return identifier
+  }
+
+  private func wide(_ column: Int, _ type: ColumnType) -> Value? {
+    with(column, else: nil) { $0.type == type ? try? $0.value(row) : nil }
+  }
+
   /// The bytes of a column of text (UTF-8 if the file is sound) or of data.
   public func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
-    with(column, else: nil) { $0.bytes(row) }
+    with(column, else: nil) { $0.type.isSpelled ? $0.bytes(row) : nil }
   }
 
   /// The value of any column, copied.

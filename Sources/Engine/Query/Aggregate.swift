@@ -8,8 +8,9 @@ public struct Aggregate: Sendable, Equatable {
   public enum Function: String, Sendable, CaseIterable {
     /// Values that are there.
     case count
-    /// Of numbers. Of ints it is exact, and an int as long as 64 bits hold it, else the nearest double;
-    /// of doubles it is summed with compensation (Neumaier), so the order hardly matters.
+    /// Of numbers. Of ints it is exact, and an int as long as 64 bits hold it, else the nearest double; of
+    /// decimals likewise, with 38 digits for 64 bits; of doubles it is summed with compensation (Neumaier),
+    /// so the order hardly matters.
     case sum
     /// Of numbers, a double.
     case average
@@ -45,7 +46,7 @@ public struct Aggregate: Sendable, Equatable {
 
   /// The type of the result for a column of that type; nil when there is none.
   package func type(of column: ColumnType) -> ColumnType? {
-    let isNumber = column == .int || column == .double
+    let isNumber = column == .int || column == .double || column == .decimal
     switch function {
     case .count: return .int
     case .sum: return isNumber ? column : nil
@@ -74,6 +75,7 @@ struct Accumulator {
   private let reading: Reading
   private var count = 0
   private var integers: Int128 = 0
+  private var decimals = DecimalSum()
   private var sum = 0.0
   private var compensation = 0.0
   /// The least or largest value's bytes in order, and its spelling.
@@ -95,6 +97,9 @@ struct Accumulator {
       guard let double = reading.double(spelling) else { return false }
       if double.isNaN { return true }
       add(double)
+    case (.sum, .decimal), (.average, .decimal):
+      guard let decimal = reading.decimal(spelling) else { return false }
+      decimals.add(decimal)
     case (.sum, _), (.average, _):
       guard let int = reading.integer(spelling) else { return false }
       integers &+= Int128(int)
@@ -120,6 +125,15 @@ struct Accumulator {
     sum = total
   }
 
+  /// The sum as the nearest double.
+  private var total: Double {
+    switch reading.type {
+    case .double: sum + compensation
+    case .decimal: decimals.double
+    default: Double(integers)
+    }
+  }
+
   var value: Value {
     switch aggregate.function {
     case .count: return .int(Int64(count))
@@ -130,10 +144,12 @@ struct Accumulator {
     case .sum:
       if count == 0 { return .null }
       if reading.type == .double { return .double(sum + compensation) }
+      if reading.type == .decimal {
+        return decimals.value.map { .decimal($0) } ?? .double(decimals.double)
+      }
       return Int64(exactly: integers).map { .int($0) } ?? .double(Double(integers))
     case .average:
       if count == 0 { return .null }
-      let total = reading.type == .double ? sum + compensation : Double(integers)
       return .double(total / Double(count))
     }
   }

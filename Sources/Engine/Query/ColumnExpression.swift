@@ -158,6 +158,16 @@ extension TimeOfDay: ValueConvertible {
   public var databaseValue: Value { .time(self) }
 }
 
+extension ExactDecimal: ValueConvertible {
+  /// A `decimal`.
+  public var databaseValue: Value { .decimal(self) }
+}
+
+extension UniqueIdentifier: ValueConvertible {
+  /// A `uuid`.
+  public var databaseValue: Value { .uuid(self) }
+}
+
 extension Optional: ValueConvertible where Wrapped: ValueConvertible {
   /// Null for nil.
   public var databaseValue: Value { map(\.databaseValue) ?? .null }

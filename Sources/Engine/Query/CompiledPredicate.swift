@@ -61,6 +61,8 @@ struct CompiledTest: Sendable {
     /// Of ints, booleans (0 and 1), days and microseconds, as the column's type says.
     case integers(NumberSet<Int64>)
     case doubles(NumberSet<Double>)
+    /// Of decimals and UUIDs.
+    case wides(NumberSet<WideNumber>)
     case text(TextTest)
   }
 
@@ -83,6 +85,9 @@ struct CompiledTest: Sendable {
     case .doubles(let set):
       guard let number = reading.double(spelling) else { return nil }
       return !number.isNaN && set.contains(number) != isNegated
+    case .wides(let set):
+      guard let wide = reading.wide(spelling) else { return nil }
+      return set.contains(wide) != isNegated
     case .isNaN:
       guard let number = reading.double(spelling) else { return nil }
       return number.isNaN != isNegated
@@ -95,6 +100,7 @@ struct CompiledTest: Sendable {
     switch question {
     case .isNull: return 1
     case .integers, .doubles, .isNaN: return 2
+    case .wides: return 8
     case .text(let test):
       if test.ignoresCase { return 20 }
       if case .equal = test.kind { return 5 }

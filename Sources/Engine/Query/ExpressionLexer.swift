@@ -122,7 +122,13 @@ struct ExpressionLexer {
       index += 1
     }
     if let int = Value(spelling: spelling, type: .int) { return .number(int) }
-    if let double = Value(spelling: spelling, type: .double) { return .number(double) }
+    if case .double(let double)? = Value(spelling: spelling, type: .double) {
+      // More digits than a double has are kept for columns of decimals.
+      if let decimal = ExactDecimal(spelling), decimal != ExactDecimal(double.description) {
+        return .number(.decimal(decimal))
+      }
+      return .number(.double(double))
+    }
     throw QueryError(
       position: position,
       reason: "'\(spelling)' is not a number; write numbers like 42, -1.5 or 1e6, and texts in "

@@ -22,7 +22,7 @@ package struct GroupedRows {
     for (index, aggregate) in aggregates.enumerated() {
       let source = table.columns[try table.indices(of: [aggregate.column])[0]]
       var type = aggregate.type(of: source.type) ?? .double
-      // A sum of ints that 64 bits cannot hold.
+      // A sum of ints or decimals that takes more digits than these have.
       for group in groups {
         if case .double = group.aggregates[index] { type = .double }
       }

@@ -137,6 +137,7 @@ extension CompiledTest {
     case .doubles(let set):
       return Self.joined(
         set.ranges.map { ValueCode.code($0.lowerBound)...ValueCode.code($0.upperBound) })
+    case .wides(let set): return Self.joined(set.ranges.compactMap(code.codes))
     case .text(let text):
       // The codes are those of the letters as they are.
       return text.ignoresCase ? nil : Self.codes(text.kind, code).map(Self.joined)
@@ -195,6 +196,11 @@ extension CompiledTest {
         }
       }
       return Self.joined(codes)
+    case .wides(let set) where type == .uuid:
+      // Keys that are UUIDs have the one spelling.
+      guard set.ranges.allSatisfy({ $0.lowerBound == $0.upperBound }) else { return nil }
+      return Self.joined(
+        set.ranges.map { exact(UniqueIdentifier(bits: $0.lowerBound.body).spelling) })
     default: return nil
     }
   }

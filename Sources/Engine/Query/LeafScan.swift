@@ -386,6 +386,8 @@ struct ColumnBounds {
       if statistics.kind == .integers, set.covers(bounds) { return true }
       if set.intersects(bounds) { return nil }
       return statistics.kind == .integers || !test.isNegated ? false : nil
+    // There are no bounds of such values.
+    case .wides: return nil
     case .text(let text):
       guard let bounds = statistics.textPrefixes else { return nil }
       return text.mayMatch(bounds) ? nil : false

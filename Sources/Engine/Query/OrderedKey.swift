@@ -4,8 +4,8 @@ import Base
 /// whether values are equal.
 ///
 /// A value begins with 1, a NaN is 2, null is 3: so the latter come last. Behind the 1, numbers take
-/// eight bytes; text ends with two zeros, each zero inside followed by 255. Descending, all but the
-/// first byte is inverted.
+/// eight bytes, decimals and UUIDs 17; text ends with two zeros, each zero inside followed by 255.
+/// Descending, all but the first byte is inverted.
 struct OrderedKey {
   let reading: Reading
   let isDescending: Bool
@@ -39,6 +39,13 @@ struct OrderedKey {
       // -0 is 0. The bits of what is negative are inverted, so that larger magnitudes come first.
       let bits = (double == 0 ? 0 : double).bitPattern
       append(bits >> 63 == 0 ? bits | 1 << 63 : ~bits, to: &bytes)
+      return true
+    case .decimal, .uuid:
+      guard let wide = reading.wide(spelling) else { return false }
+      bytes.append(1)
+      bytes.append(isDescending ? ~wide.head : wide.head)
+      let body = isDescending ? ~wide.body : wide.body
+      withUnsafeBytes(of: body.bigEndian) { bytes.append(contentsOf: $0) }
       return true
     case .int, .bool, .date, .dateTime, .time:
       guard let number = reading.integer(spelling) else { return false }

@@ -83,6 +83,10 @@ struct TestCompiler {
       }
     let isInverted = comparison == .notEqual
     if isText { return make(.text(try textTest(ordering, value)), isInverted: isInverted) }
+    if column.type.isWide {
+      let range = try wide(value).range(ordering)
+      return make(.wides(NumberSet(range.map { [$0] } ?? [])), isInverted: isInverted)
+    }
     let literal = try number(value)
     let question: CompiledTest.Question =
       column.type == .double
@@ -98,6 +102,11 @@ struct TestCompiler {
         low: TextTest.Bound(bytes: bounds.0, isIncluded: true),
         high: TextTest.Bound(bytes: bounds.1, isIncluded: true))
       return make(.text(TextTest(kind: kind, ignoresCase: test.ignoresCase)))
+    }
+    if column.type.isWide {
+      let above = try wide(low).range(.greaterOrEqual)
+      let below = try wide(high).range(.lessOrEqual)
+      return make(.wides(NumberSet(Self.intersection(above, below))))
     }
     let bounds = (try number(low), try number(high))
     if column.type == .double {
@@ -125,6 +134,11 @@ struct TestCompiler {
       var texts: Set<[UInt8]> = []
       for value in present { texts.insert(try text(value)) }
       return make(.text(TextTest(kind: .oneOf(texts), ignoresCase: test.ignoresCase)))
+    }
+    if column.type.isWide {
+      var ranges: [ClosedRange<WideNumber>] = []
+      for value in present { if let range = try wide(value).range(.equal) { ranges.append(range) } }
+      return make(.wides(NumberSet(ranges)))
     }
     var literals: [NumberLiteral] = []
     for value in present { literals.append(try number(value)) }
@@ -186,11 +200,10 @@ struct TestCompiler {
     switch (column.type, value) {
     case (.int, .int(let int)), (.double, .int(let int)): return .int(int)
     case (.int, .double(let double)), (.double, .double(let double)):
-      guard !double.isNaN else {
-        throw error(
-          "a comparison with NaN is never true; write '\(shown) is nan'", atValue: true)
-      }
+      try refuseNaN(double)
       return .double(double)
+    case (.int, .decimal(let decimal)), (.double, .decimal(let decimal)):
+      return .double(decimal.double)
     case (.bool, .bool(let bool)): return .int(bool ? 1 : 0)
     case (.date, .date(let date)): return .int(Int64(date.daysSince1970))
     case (.dateTime, .dateTime(let moment)): return .int(moment.microsecondsSince1970)
@@ -214,15 +227,47 @@ struct TestCompiler {
           "\"\(text.prefix(40))\" is not a date-time like \"2018-08-03T12:34:56Z\"", atValue: true)
       }
       return try number(value)
-    case (_, .null):
-      throw error(
-        "a comparison with null is never true; write '\(shown) is null'", atValue: true)
-    default:
-      throw error(
-        "\(named) is \(column.type.article) and cannot be compared with \(Self.kind(value)); "
-          + "write a value such as \(example)",
-        atValue: true)
+    default: throw mismatch(value)
     }
+  }
+
+  /// What a literal is among decimals or UUIDs.
+  private func wide(_ value: Value) throws(QueryError) -> WideLiteral {
+    switch (column.type, value) {
+    case (.decimal, .int(let int)): return WideLiteral(WideNumber(ExactDecimal(int)))
+    case (.decimal, .double(let double)):
+      try refuseNaN(double)
+      return WideLiteral(double)
+    case (.decimal, .decimal(let decimal)): return WideLiteral(WideNumber(decimal))
+    case (.uuid, .uuid(let identifier)): return WideLiteral(WideNumber(identifier))
+    case (_, .text(let text)):
+      // As the type spells it, or as the column does.
+      var text = text
+      let found = text.withUTF8 { bytes in
+        let bytes = UnsafeRawBufferPointer(bytes)
+        return Reading(column.type).wide(bytes) ?? column.reading.wide(bytes)
+      }
+      if let found { return WideLiteral(found) }
+      throw error(
+        "\"\(text.prefix(40))\" is not \(column.type.article) like \(example)", atValue: true)
+    default: throw mismatch(value)
+    }
+  }
+
+  private func refuseNaN(_ double: Double) throws(QueryError) {
+    if double.isNaN {
+      throw error("a comparison with NaN is never true; write '\(shown) is nan'", atValue: true)
+    }
+  }
+
+  private func mismatch(_ value: Value) -> QueryError {
+    if value == .null {
+      return error("a comparison with null is never true; write '\(shown) is null'", atValue: true)
+    }
+    return error(
+      "\(named) is \(column.type.article) and cannot be compared with \(Self.kind(value)); "
+        + "write a value such as \(example)",
+      atValue: true)
   }
 
   // MARK: Messages
@@ -242,6 +287,8 @@ struct TestCompiler {
     case .date: "\"2018-08-03\""
     case .dateTime: "\"2018-08-03T12:34:56Z\""
     case .time: "\"12:34:56\""
+    case .decimal: "12.50"
+    case .uuid: "\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\""
     case .text, .data: "\"text\""
     }
   }
@@ -249,7 +296,8 @@ struct TestCompiler {
   private static func kind(_ value: Value) -> String {
     switch value {
     case .null: "null"
-    case .int, .double: "a number"
+    case .int, .double, .decimal: "a number"
+    case .uuid: "a UUID"
     case .bool: "true or false"
     case .date: "a date"
     case .dateTime: "a date-time"

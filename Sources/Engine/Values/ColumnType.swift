@@ -22,6 +22,10 @@ public enum ColumnType: UInt8, Sendable, CaseIterable {
   case data = 7
   /// Times of day in microseconds, `HH:MM:SS` and its variants.
   case time = 8
+  /// Decimal numbers of up to 38 digits, never rounded: amounts of money, shares, long measurements.
+  case decimal = 9
+  /// 128 bits, spelled as 32 hexadecimal digits.
+  case uuid = 10
 
   /// The name used on the command line and in reports.
   public var name: String {
@@ -34,8 +38,20 @@ public enum ColumnType: UInt8, Sendable, CaseIterable {
     case .text: "text"
     case .data: "data"
     case .time: "time"
+    case .decimal: "decimal"
+    case .uuid: "uuid"
     }
   }
+
+  /// Whether values are what they are spelled as, byte by byte.
+  package var isSpelled: Bool { self == .text || self == .data }
+
+  /// Whether values are compared as 17 bytes, and not as 8: see `WideNumber`.
+  package var isWide: Bool { self == .decimal || self == .uuid }
+
+  /// Whether the classes of spellings (`TypeSet`) say which of them are values: else each one has to be
+  /// looked at.
+  package var hasClasses: Bool { self != .time && !isWide }
 
   /// The type of that name, or nil.
   public init?(name: String) {

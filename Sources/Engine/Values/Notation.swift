@@ -7,6 +7,8 @@
 ///   spelling counts, and the canonical spelling is always read; for times of day those without a date;
 /// - for ints and doubles one example of a number: `1.234,5` has a decimal comma and points between
 ///   thousands, `1,5` no separators, `1,234` is for ints;
+/// - for decimals one example of an amount, `$1,234.5` or `1.234,5 €`, or of a share, `1.5%`, which is a
+///   hundredth of its number; `1.234,5` is neither;
 /// - for bools two words: `yes/no`, in lower, Title or UPPER case; `true` and `false` are always read.
 ///
 /// Thread rule: immutable, `Sendable`.
@@ -23,13 +25,14 @@ public final class Notation: Sendable {
   private enum Kind: Sendable {
     case dates([DatePattern])
     case numbers(NumberPattern)
+    case amounts(AmountPattern)
     case words([BoolWords])
   }
 
   package static let maximumPatterns = 64
 
   /// - Parameters:
-  ///   - type: int, double, bool, date, dateTime or time.
+  ///   - type: int, double, decimal, bool, date, dateTime or time.
   ///   - patterns: at least one.
   /// - Throws: `EngineError.invalidArgument` when they are not of the type, or would read a canonical
   ///   spelling as another value.
@@ -80,7 +83,15 @@ public final class Notation: Sendable {
       }
       kind = .words(words)
       styles = 0
-    case .text, .data:
+    case .decimal:
+      guard patterns.count == 1, let pattern = AmountPattern(patterns[0]) else {
+        throw invalid(
+          "'\(patterns[0])' is no example of a decimal: write 1.234,5, or with a currency or a percent "
+            + "sign $1,234.5 or 1,5 €")
+      }
+      kind = .amounts(pattern)
+      styles = 0
+    case .text, .data, .uuid:
       throw invalid("\(type.article) column has no notation: it is as it is spelled")
     }
   }
@@ -148,6 +159,7 @@ public final class Notation: Sendable {
         ?? PlainSpelling.dateTime(spelling)?.microsecondsSince1970
     case .numbers(let pattern):
       return type == .int ? pattern.withPlain(spelling, NumberSpelling.parseInt) : nil
+    case .amounts: return nil
     case .words(let pairs):
       if let bool = SpellingClass.parseBool(spelling) { return bool ? 1 : 0 }
       for pair in pairs { if let bool = pair.value(spelling) { return bool ? 1 : 0 } }
@@ -162,7 +174,13 @@ public final class Notation: Sendable {
     }
   }
 
+  func decimal(_ spelling: SpellingView) -> ExactDecimal? {
+    guard case .amounts(let pattern) = kind else { return nil }
+    return PlainSpelling.read(spelling, pattern.parse)
+  }
+
   func value(_ spelling: SpellingView) -> Value? {
+    if type == .decimal { return decimal(spelling).map { .decimal($0) } }
     if type == .double { return double(spelling).map { .double($0) } }
     return integer(spelling).map { Value(number: $0, type) }
   }
@@ -172,12 +190,15 @@ public final class Notation: Sendable {
   /// A value as the column keeps it: where the canonical spelling would be read as another value, as the
   /// text that is read as this one.
   package func stored(_ value: Value) -> Value {
+    if case .amounts(let pattern) = kind, case .decimal(let decimal) = value {
+      return .text(String(decoding: pattern.spelling(of: decimal), as: UTF8.self))
+    }
     guard case .numbers(let pattern) = kind else { return value }
     switch value {
     case .double:
       let bytes = value.spelling.map { $0 == 0x2E ? pattern.decimal : $0 }
       return .text(String(decoding: bytes, as: UTF8.self))
-    case .null, .int, .bool, .date, .dateTime, .time, .text, .data: return value
+    default: return value
     }
   }
 }

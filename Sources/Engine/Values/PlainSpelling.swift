@@ -28,6 +28,16 @@ enum PlainSpelling {
   @inline(__always)
   static func time(_ spelling: SpellingView) -> Int64? { read(spelling, TimeOfDay.parse) }
 
+  @inline(never)
+  static func decimal(_ spelling: SpellingView) -> ExactDecimal? {
+    read(spelling) { ExactDecimal.parse($0) }
+  }
+
+  @inline(never)
+  static func uuid(_ spelling: SpellingView) -> UniqueIdentifier? {
+    read(spelling, UniqueIdentifier.parse)
+  }
+
   /// A day alone is the moment when it begins, in UTC.
   @inline(__always)
   static func dateTime(_ spelling: SpellingView) -> DateTime? {

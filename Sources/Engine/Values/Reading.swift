@@ -15,6 +15,7 @@ package struct Reading: Sendable, Hashable {
   package static let date = Reading(.date)
   package static let dateTime = Reading(.dateTime)
   package static let time = Reading(.time)
+  package static let uuid = Reading(.uuid)
   package static let text = Reading(.text)
   package static let data = Reading(.data)
 
@@ -30,8 +31,8 @@ package struct Reading: Sendable, Hashable {
     return type == .date && style == .iso
   }
 
-  /// The number that a value of a type other than double is compared as; nil for texts, and when the
-  /// spelling is not of the type.
+  /// The number that a value is compared as where it is one of 64 bits, and no double; nil for others, and
+  /// when the spelling is not of the type.
   @inline(__always)
   package func integer(_ spelling: UnsafeRawBufferPointer) -> Int64? {
     let view = SpellingView(spelling)
@@ -42,8 +43,25 @@ package struct Reading: Sendable, Hashable {
     case .date: return PlainSpelling.date(view)
     case .dateTime: return PlainSpelling.dateTime(view)?.microsecondsSince1970
     case .time: return PlainSpelling.time(view)
-    case .double, .text, .data: return nil
+    case .double, .decimal, .uuid, .text, .data: return nil
     }
+  }
+
+  /// What a decimal or a UUID is compared as; nil for other types, and when the spelling is none.
+  @inline(never)
+  package func wide(_ spelling: UnsafeRawBufferPointer) -> WideNumber? {
+    switch type {
+    case .decimal: decimal(spelling).map { WideNumber($0) }
+    case .uuid: PlainSpelling.uuid(SpellingView(spelling)).map { WideNumber($0) }
+    default: nil
+    }
+  }
+
+  /// The decimal of a spelling; nil when it is none.
+  func decimal(_ spelling: UnsafeRawBufferPointer) -> ExactDecimal? {
+    let view = SpellingView(spelling)
+    if let notation { return notation.decimal(view) }
+    return PlainSpelling.decimal(view)
   }
 
   /// The double of a spelling; nil when it is none.

@@ -48,8 +48,8 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
     case .bool: .bool
     case .date: .date
     case .dateTime: [.date, .dateTime]
-    // Times have no class of their own: each spelling has to be looked at.
-    case .time: []
+    // They have no class of their own: each spelling has to be looked at.
+    case .time, .decimal, .uuid: []
     case .text, .data: TypeSet(rawValue: .max)
     }
   }

@@ -20,6 +20,10 @@ public enum Value: Sendable {
   case dateTime(DateTime)
   /// A time of day.
   case time(TimeOfDay)
+  /// A decimal number that is never rounded.
+  indirect case decimal(ExactDecimal)
+  /// A UUID.
+  indirect case uuid(UniqueIdentifier)
   /// Unicode text, stored as UTF-8.
   case text(String)
   /// Bytes without further meaning.
@@ -38,6 +42,9 @@ public enum Value: Sendable {
   ///   a fraction, then optionally `Z` or an offset `±HH:MM`. Without an offset it is taken as UTC. A date
   ///   alone is the moment when it begins.
   /// - time: `HH:MM`, then optionally `:SS` with up to six digits of a fraction.
+  /// - decimal: what a double may be, but for `NaN` and infinities, of up to 38 digits, any of them behind
+  ///   the point.
+  /// - uuid: 32 hexadecimal digits in any case, with or without hyphens, in braces or behind `urn:uuid:`.
   /// - text: valid UTF-8. data: anything.
   ///
   /// Blanks and tabs around all but text and data are no part of the value.
@@ -76,6 +83,12 @@ public enum Value: Sendable {
     case .time:
       guard let time = PlainSpelling.time(view) else { return nil }
       self = .time(TimeOfDay(clamping: time))
+    case .decimal:
+      guard let decimal = PlainSpelling.decimal(view) else { return nil }
+      self = .decimal(decimal)
+    case .uuid:
+      guard let identifier = PlainSpelling.uuid(view) else { return nil }
+      self = .uuid(identifier)
     case .text:
       guard let text = String(spelled: spelling) else { return nil }
       self = .text(text)
@@ -102,6 +115,8 @@ public enum Value: Sendable {
     case .text(let text): bytes.append(contentsOf: text.utf8)
     case .data(let data): bytes.append(contentsOf: data)
     case .time(let time): bytes.append(contentsOf: time.spelling)
+    case .decimal(let decimal): bytes.append(contentsOf: decimal.description.utf8)
+    case .uuid(let identifier): bytes.append(contentsOf: identifier.spelling)
     case .double(let double):
       bytes.append(contentsOf: (double.isNaN ? "NaN" : double.description).utf8)
     case .int(let int):
@@ -135,14 +150,16 @@ public enum Value: Sendable {
     case .date: .date
     case .dateTime: .dateTime
     case .time: .time
+    case .decimal: .decimal
+    case .uuid: .uuid
     case .text: .text
     case .data: .data
     }
   }
 
   /// True when a column of that type takes this value without loss: the types are the same, the value is
-  /// null, or it is a whole number that a double holds exactly, for a column of doubles. From there it
-  /// comes back as a double.
+  /// null, or it is a whole number, for a column of decimals, or of doubles if one holds it exactly. From
+  /// there it comes back as one of these.
   public func fits(_ type: ColumnType) -> Bool { converted(to: type) != nil }
 
   /// The value that a column of that type keeps of this one; nil when it does not fit.
@@ -151,6 +168,7 @@ public enum Value: Sendable {
     if case .int(let int) = self, type == .double {
       return Double(exactly: int).map(Value.double)
     }
+    if case .int(let int) = self, type == .decimal { return .decimal(ExactDecimal(int)) }
     return nil
   }
 
@@ -180,6 +198,8 @@ extension Value: Equatable {
     case (.date(let left), .date(let right)): left == right
     case (.dateTime(let left), .dateTime(let right)): left == right
     case (.time(let left), .time(let right)): left == right
+    case (.decimal(let left), .decimal(let right)): left == right
+    case (.uuid(let left), .uuid(let right)): left == right
     case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
     case (.data(let left), .data(let right)): left == right
     default: false
@@ -217,6 +237,12 @@ extension Value: Hashable {
     case .time(let time):
       hasher.combine(8 as UInt8)
       hasher.combine(time)
+    case .decimal(let decimal):
+      hasher.combine(9 as UInt8)
+      hasher.combine(decimal)
+    case .uuid(let identifier):
+      hasher.combine(10 as UInt8)
+      hasher.combine(identifier)
     }
   }
 }

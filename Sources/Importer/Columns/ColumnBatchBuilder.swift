@@ -164,7 +164,7 @@ final class ColumnBatchBuilder {
     return encoded.columns.enumerated().map { index, column in
       var summary = ColumnBatch.ColumnSummary(column, place: place)
       if index == plan.keyColumn, !column.observation.classes.contains(.text),
-        let row = paddedKey(matrix, parsed, chunk)
+        let row = unfitKey(matrix, parsed, chunk)
       {
         let (record, line) = place(row)
         summary.sightings.append(.init(type: .text, record: record, line: line))
@@ -172,7 +172,7 @@ final class ColumnBatchBuilder {
       if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
         let candidates = plan.columns[index].candidates
         // Most dates need no second look.
-        if candidates.allSatisfy({ column.isRead(by: $0.notation) }) { return summary }
+        if candidates.allSatisfy({ column.isRead(as: $0.reading) }) { return summary }
         let misfits = misfits(candidates, index, matrix, parsed, chunk)
         summary.misfits = ColumnBatch.Misfit.all(misfits, place)
       }
@@ -182,7 +182,7 @@ final class ColumnBatchBuilder {
 
   /// For each candidate of a column the first row that it does not read.
   private func misfits(
-    _ candidates: [NotationCandidate], _ column: Int, _ matrix: Matrix, _ parsed: ParsedChunk,
+    _ candidates: [ReadingCandidate], _ column: Int, _ matrix: Matrix, _ parsed: ParsedChunk,
     _ chunk: Chunk
   ) -> [Int?] {
     let found = try? withSpans(matrix, parsed) { spans in
@@ -296,7 +296,7 @@ final class ColumnBatchBuilder {
   private func breaksRules(_ cluster: EncodedCluster) -> Bool {
     zip(plan.columns, cluster.columns).contains { column, seen in
       (!column.isNullable && seen.nullCount > 0)
-        || (column.strictNotation == nil
+        || (column.scanned == nil
           && column.strictType.map { !seen.observation.classes.fits($0) } == true)
         || isOutside(seen, column)
     }
@@ -306,28 +306,29 @@ final class ColumnBatchBuilder {
   private func isOutside(
     _ seen: EncodedCluster.ColumnFacts, _ column: ImportPlan.PlannedColumn
   ) -> Bool {
-    guard column.strictNotation == nil, let missing = column.missing else { return false }
+    guard column.scanned == nil, let missing = column.missing else { return false }
     return !seen.observation.classes.isSubset(of: missing.bounds)
   }
 
-  /// Whether a column of a strict type has a value that is not spelled in its notation.
+  /// Whether a column of a strict type has a value that its reading does not read.
   private func breaksNotation(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     plan.columns.enumerated().contains { index, column in
-      guard let notation = column.strictNotation else { return false }
-      let candidate = NotationCandidate(notation: notation, meaning: 0)
-      return misfits([candidate], index, matrix, parsed, chunk).contains { $0 != nil }
+      guard let reading = column.scanned else { return false }
+      return misfits([ReadingCandidate(reading)], index, matrix, parsed, chunk).contains {
+        $0 != nil
+      }
     }
   }
 
-  /// An empty string identifies nothing, no more than null does; and a key with blanks around it is
-  /// spelled as no value of a type is.
+  /// An empty string identifies nothing, no more than null does; and a key that is not spelled as its type
+  /// spells it would be another one.
   private func breaksKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     guard let key = plan.keyColumn else { return false }
     let found = try? withSpans(matrix, parsed) { spans in
       (0..<matrix.rowCount).contains { spans[$0 * matrix.columnCount + key].length == 0 }
     }
     if found ?? false { return true }
-    return hasTypedKey && paddedKey(matrix, parsed, chunk) != nil
+    return hasTypedKey && unfitKey(matrix, parsed, chunk) != nil
   }
 
   /// Whether the key was told to be of a type other than text.
@@ -336,8 +337,8 @@ final class ColumnBatchBuilder {
     return type != .text && type != .data
   }
 
-  /// The first row whose key has blanks around it.
-  private func paddedKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
+  /// The first row whose key is not spelled as its type spells it.
+  private func unfitKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
     guard let key = plan.keyColumn else { return nil }
     let found = try? withSpans(matrix, parsed) { spans in
       chunk.withMemory { memory in
@@ -345,12 +346,22 @@ final class ColumnBatchBuilder {
           let span = spans[row * matrix.columnCount + key]
           guard !span.isNull, span.length > 0 else { return false }
           let start = Int(span.offset)
-          return UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
-            .hasBlanksAround
+          let field = UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
+          return isUnfitKey(field, plan.columns[key].strictType)
         }
       }
     }
     return found ?? nil
+  }
+
+  /// Whether a key has blanks around it, or is one of several spellings of a value that people tell apart by
+  /// eye only.
+  private func isUnfitKey(_ field: UnsafeRawBufferPointer, _ type: ColumnType?) -> Bool {
+    if field.hasBlanksAround { return true }
+    guard let type, type.isWide, let value = Value(spelling: field, as: Reading(type)) else {
+      return false
+    }
+    return !value.spelling.elementsEqual(field)
   }
 
   /// Takes out the rows whose values do not fit, and says why for each.
@@ -361,7 +372,7 @@ final class ColumnBatchBuilder {
       let seen = cluster.columns[index]
       return (!plan.columns[index].isNullable && seen.nullCount > 0)
         || plan.columns[index].strictType.map { !seen.observation.classes.fits($0) } == true
-        || plan.columns[index].strictNotation != nil || index == plan.keyColumn
+        || plan.columns[index].scanned != nil || index == plan.keyColumn
         || isOutside(seen, plan.columns[index])
     }
     var rejects: [Reject] = []
@@ -403,12 +414,15 @@ final class ColumnBatchBuilder {
       return column.isNullable ? nil : (nil, "null where column '\(column.name)' allows none")
     }
     let text = String(decoding: bytes.prefix(200), as: UTF8.self)
-    if index == plan.keyColumn, hasTypedKey, bytes.withUnsafeBytes(\.hasBlanksAround) {
-      return (
-        text,
-        "the key '\(column.name)' has blanks around it, and keys are compared as they are spelled; "
-          + "--trim removes them"
-      )
+    if index == plan.keyColumn, hasTypedKey,
+      bytes.withUnsafeBytes({ isUnfitKey($0, column.strictType) })
+    {
+      let reason =
+        bytes.withUnsafeBytes(\.hasBlanksAround)
+        ? "has blanks around it, and keys are compared as they are spelled; --trim removes them"
+        : "is not spelled as a \(column.strictType?.name ?? "") is, and keys are compared as they are "
+          + "spelled; --types '\(column.name):text' takes every spelling as a key of its own"
+      return (text, "the key '\(column.name)' \(reason)")
     }
     let isRead: Bool
     if let type = column.strictType {

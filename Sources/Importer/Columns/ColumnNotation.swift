@@ -5,7 +5,7 @@ struct ColumnNotation {
   /// The type given by name; nil: inferred.
   private(set) var strictType: ColumnType?
   private(set) var strictNotation: Notation?
-  private(set) var candidates: [NotationCandidate] = []
+  private(set) var candidates: [ReadingCandidate] = []
   let refusesPoints: Bool
   /// True when the type was given by name.
   private(set) var isTypeTold = false
@@ -63,7 +63,7 @@ struct ColumnNotation {
     if let strictType {
       strictNotation = try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
       isTold =
-        strictType == .int || strictType == .double
+        [.int, .double, .decimal].contains(strictType)
         ? numbers != nil
         : told.contains { !own.isEmpty || $0.pattern.hasTime == (strictType == .dateTime) }
       if known.quotesEmptyFields, sample.contains([]) {
@@ -76,8 +76,10 @@ struct ColumnNotation {
       known, finder, refusesPoints: refusesPoints, stored: stored)
     {
       self.missing = missing
-      strictNotation = missing.reading.notation
-      strictType = strictNotation?.type
+      let reading = missing.reading
+      if reading.notation != nil || !reading.type.hasClasses {
+        (strictType, strictNotation) = (reading.type, reading.notation)
+      }
       hint = missing.note(name)
     } else {
       candidates = finder.candidates(sample)
@@ -122,7 +124,9 @@ struct ColumnNotation {
     _ type: ColumnType, _ finder: NotationFinder, _ sample: [[UInt8]], isOwn: Bool
   ) throws(ImportError) -> Notation? {
     switch type {
-    case .text, .data: return nil
+    case .text, .data, .uuid: return nil
+    case .decimal:
+      return finder.toldNumbers.map { $0.notation(.decimal) } ?? AmountFinder.likely(sample)
     case .int, .double: return finder.toldNumbers?.notation(type)
     case .bool: return try? Notation(.bool, KnownFormats.toldWords)
     case .time:
@@ -181,7 +185,7 @@ struct StoredColumn {
   func agrees(with reading: Reading) throws -> Bool {
     if reading == column.reading { return true }
     // Canonical dates and bools are read alike under every notation.
-    let isNumber = column.type == .int || column.type == .double
+    let isNumber = [.int, .double, .decimal].contains(column.type)
     if column.notation == nil, reading.type == column.type, !isNumber { return true }
     var agrees = true
     let decoded = DecodedColumn()
@@ -209,6 +213,8 @@ extension ColumnTypes.State {
     let isTold: Bool
     /// An earlier run of this import has filled it.
     let isResuming: Bool
+    /// It is the primary key.
+    var isKey = false
   }
 
   /// Takes in what the table has.
@@ -242,8 +248,8 @@ extension ColumnTypes.State {
     mayHaveLargeIntegers = stored?.mayHaveLargeIntegers ?? false
     // In an emptied table a guessed type may be guessed anew.
     if !origin.isGuessed { classes.formUnion(column.class) }
-    // Bytes take everything.
-    if column.type == .data { strictType = .data }
+    // Bytes take everything; and a key that is not spelled as its type spells it would be another one.
+    if column.type == .data || (origin.isKey && column.type.isWide) { strictType = column.type }
     sampled = classes
     isKnown = !classes.isEmpty
     knownType = isKnown ? column.type : nil
@@ -251,15 +257,14 @@ extension ColumnTypes.State {
       (classes, sampled) = (found, found)
       return
     }
-    if let notation = column.notation {
-      return begin([NotationCandidate(notation: notation, meaning: 0)])
+    if column.notation != nil || !column.type.hasClasses {
+      return begin([ReadingCandidate(column.reading)])
     }
     // A column that is text stays so.
     guard column.type != .text || (origin.isGuessed && origin.isResuming) else { return begin([]) }
     guard let stored else { return }
     for (index, candidate) in candidates.enumerated() {
-      let reading = Reading(candidate.notation.type, candidate.notation)
-      fitting[index] = try stored.agrees(with: reading)
+      fitting[index] = try stored.agrees(with: candidate.reading)
     }
   }
 }
@@ -274,8 +279,8 @@ extension Column {
     case .double: .double
     case .date: .date
     case .dateTime: .dateTime
-    // Times have no class of their own.
-    case .time, .text, .data: .text
+    // The first three have no class of their own.
+    case .time, .decimal, .uuid, .text, .data: .text
     }
   }
 }

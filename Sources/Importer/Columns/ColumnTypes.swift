@@ -9,11 +9,11 @@ struct ColumnTypes: Sendable, Equatable {
     var strictType: ColumnType?
     /// How values of the strict type are spelled; nil: as its canonical ones.
     var strictNotation: Notation?
-    /// Notations that the values may be spelled in, and which of them fit all values so far.
-    var candidates: [NotationCandidate] = []
+    /// How the values may be read, and which of these fit all values so far.
+    var candidates: [ReadingCandidate] = []
     var fitting: [Bool] = []
-    /// What the notation was that a value after the sample did not fit.
-    var abandoned: Notation?
+    /// How values were read before one after the sample did not fit.
+    var abandoned: Reading?
     /// True when a point between digits was told to be something else than in a plain double.
     var refusesPoints = false
     /// Everything seen so far, in the table before this import too.
@@ -56,14 +56,14 @@ struct ColumnTypes: Sendable, Equatable {
       guard let first = fits.first, fits.allSatisfy({ $0.meaning == first.meaning }) else {
         return .text
       }
-      return Reading(first.notation.type, first.notation)
+      return first.reading
     }
 
     /// Notations of several meanings that all values fit: nobody can tell which it is.
     var ambiguity: [Notation]? {
       guard strictType == nil, type == .text, !classes.isEmpty else { return nil }
       let fits = zip(candidates, fitting).filter(\.1).map(\.0)
-      return Set(fits.map(\.meaning)).count > 1 ? fits.map(\.notation) : nil
+      return Set(fits.map(\.meaning)).count > 1 ? fits.compactMap(\.reading.notation) : nil
     }
 
     /// Has the column be text, whatever its values look like.
@@ -72,8 +72,8 @@ struct ColumnTypes: Sendable, Equatable {
       sampled = .text
     }
 
-    /// Looks for spellings in some notations, all of which fit what is there.
-    mutating func begin(_ candidates: [NotationCandidate]) {
+    /// Looks for values that are read in some ways, all of which fit what is there.
+    mutating func begin(_ candidates: [ReadingCandidate]) {
       self.candidates = candidates
       fitting = candidates.map { _ in true }
     }
@@ -156,9 +156,10 @@ extension ColumnTypes.State {
       fitting[misfit.candidate] = false
     }
     guard let first = misfits.first, first.record > ColumnTypes.sampleRecords || isKnown,
-      let notation = before.notation, reading.type != before.type, widenedAt == nil
+      candidates.contains(where: { $0.reading == before }), reading.type != before.type,
+      widenedAt == nil
     else { return }
     widenedAt = first.line
-    abandoned = notation
+    abandoned = before
   }
 }

@@ -14,13 +14,19 @@ struct ImportPlan: Sendable {
     var strictNotation: Notation? = nil
     /// Spellings that are null here, and what the other values must be then.
     var missing: MissingValues? = nil
-    /// Notations that its values may be spelled in.
-    var candidates: [NotationCandidate] = []
+    /// How its values may be read, where their classes do not tell it.
+    var candidates: [ReadingCandidate] = []
     let isNullable: Bool
     /// True for a column that the table does not have yet.
     let isNew: Bool
     /// True for a new one whose type nobody has given by name.
     let isGuessed: Bool
+
+    /// How values have to be read where their classes do not say whether they are.
+    var scanned: Reading? {
+      guard let strictType, strictNotation != nil || !strictType.hasClasses else { return nil }
+      return Reading(strictType, strictNotation)
+    }
 
     /// The column as it is made.
     var definition: Column { Column(name, strictType ?? .text, notation: strictNotation) }

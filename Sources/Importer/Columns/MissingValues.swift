@@ -76,7 +76,7 @@ struct MissingValues: Equatable {
     // The last of one meaning is the widest.
     if let last = candidates.last(where: { NotationFinder.fit([$0], fields) }) {
       guard candidates.allSatisfy({ $0.meaning == last.meaning }) else { return nil }
-      return Reading(last.notation.type, last.notation)
+      return last.reading
     }
     var classes: TypeSet = []
     for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
@@ -94,7 +94,7 @@ struct MissingValues: Equatable {
     case .int: classes.contains(.bigInt) ? [.int, .bigInt] : [.int, .double]
     case .double: [.int, .double]
     case .date: [.date, .dateTime]
-    case .bool, .dateTime, .time, .text, .data: TypeSet.accepted(by: type)
+    case .bool, .dateTime, .time, .decimal, .uuid, .text, .data: TypeSet.accepted(by: type)
     }
   }
 

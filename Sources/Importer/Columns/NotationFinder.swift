@@ -1,14 +1,23 @@
 import Engine
 
-/// A notation that a column's values may be spelled in.
-struct NotationCandidate: Sendable, Equatable {
-  let notation: Notation
+/// A way in which a column's values may be read, when their classes do not tell it.
+struct ReadingCandidate: Sendable, Equatable {
+  let reading: Reading
   /// Candidates of one meaning read a spelling as the same value; the first of them that fits is taken.
   /// Where candidates of several fit, nobody can tell what the spellings mean.
   let meaning: Int
+
+  init(_ reading: Reading, meaning: Int = 0) {
+    self.reading = reading
+    self.meaning = meaning
+  }
+
+  init(_ notation: Notation, meaning: Int = 0) {
+    self.init(Reading(notation.type, notation), meaning: meaning)
+  }
 }
 
-/// Finds out from a sample in which notations a column may be spelled.
+/// Finds out from a sample how a column's values may be read, where their classes do not tell it.
 ///
 /// What it finds is looked at in every record of the input: the first that is not spelled so ends it.
 struct NotationFinder {
@@ -19,8 +28,8 @@ struct NotationFinder {
   /// Between fields: where it is a comma, what has a decimal comma may be a list.
   let delimiter: UInt8
 
-  /// The notations that all fields fit; none when the column needs none.
-  func candidates(_ spellings: [[UInt8]]) -> [NotationCandidate] {
+  /// The readings that all fields fit; none when the column's type follows from their classes.
+  func candidates(_ spellings: [[UInt8]]) -> [ReadingCandidate] {
     // Blanks around are no part of a value.
     let fields = spellings.map(\.withoutBlanks)
     if let toldNumbers, let told = toldNumbers.candidates, Self.fit(told, fields) { return told }
@@ -30,17 +39,18 @@ struct NotationFinder {
       // Numbers that are told to be dates, such as 20180803.
       return classes.inferredType == .int && !toldFormats.isEmpty ? dates(fields) : []
     }
-    for find in [dates, { shortDates($0) }, times, bools] {
+    for find in [dates, { shortDates($0) }, times, bools, AmountFinder.candidates, wides] {
       let found = find(fields)
       if !found.isEmpty { return found }
     }
     return toldNumbers == nil ? numbers(fields) : []
   }
 
-  static func fit(_ candidates: [NotationCandidate], _ fields: [[UInt8]]) -> Bool {
+  static func fit(_ candidates: [ReadingCandidate], _ fields: [[UInt8]]) -> Bool {
     candidates.contains { candidate in
-      let reading = Reading(candidate.notation.type, candidate.notation)
-      return fields.allSatisfy { $0.withUnsafeBytes { Value(spelling: $0, as: reading) != nil } }
+      fields.allSatisfy { field in
+        field.withUnsafeBytes { Value(spelling: $0, as: candidate.reading) != nil }
+      }
     }
   }
 
@@ -79,7 +89,7 @@ struct NotationFinder {
     }
   }
 
-  private func dates(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  private func dates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     var found = Found()
     for field in fields {
       guard field.withUnsafeBytes({ take($0, &found) }),
@@ -89,12 +99,12 @@ struct NotationFinder {
     // Days among moments are the moments when they begin.
     guard let type: ColumnType = found.types.contains(.dateTime) ? .dateTime : found.types.first
     else { return [] }
-    var candidates: [NotationCandidate] = []
+    var candidates: [ReadingCandidate] = []
     for (meaning, formats) in [found.dayFirst, found.monthFirst].enumerated() {
       guard let formats, !formats.isEmpty, let notation = try? Notation(type, formats),
-        !candidates.contains(where: { $0.notation == notation })
+        !candidates.contains(where: { $0.reading.notation == notation })
       else { continue }
-      candidates.append(NotationCandidate(notation: notation, meaning: meaning))
+      candidates.append(ReadingCandidate(notation, meaning: meaning))
     }
     return candidates
   }
@@ -132,7 +142,7 @@ struct NotationFinder {
 
   /// Dates with two digits for the year, and times behind them: only where some value tells which of the
   /// three is which, and none contradicts.
-  private func shortDates(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  private func shortDates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard let format = ShortDates(fields)?.format else { return [] }
     var formats: [String] = []
     for field in fields {
@@ -147,7 +157,7 @@ struct NotationFinder {
     }
     let type: ColumnType = formats == [format] ? .date : .dateTime
     guard let notation = try? Notation(type, formats) else { return [] }
-    return [NotationCandidate(notation: notation, meaning: 0)]
+    return [ReadingCandidate(notation)]
   }
 
   /// The notation of a column that is told to hold dates or date-times: formats that were told, or else
@@ -185,7 +195,7 @@ struct NotationFinder {
   // MARK: Times
 
   /// Times of day, with two digits for the hour or `AM` and `PM`: `3:45` may be minutes and seconds.
-  private func times(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  private func times(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     var formats: [(text: String, pattern: DatePattern)] = []
     for field in fields {
       guard field.count >= 5, field.count <= 16, field.contains(0x3A) else { return [] }
@@ -205,13 +215,13 @@ struct NotationFinder {
       field[2] == 0x3A || field.last.map { $0 | 0x20 == 0x6D } ?? false
     }
     guard isCertain, let notation = try? Notation(.time, formats.map(\.text)) else { return [] }
-    return [NotationCandidate(notation: notation, meaning: 0)]
+    return [ReadingCandidate(notation)]
   }
 
   // MARK: Bools
 
   /// Both words must have been met: `N` alone may mean anything.
-  private func bools(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  private func bools(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard fields.allSatisfy({ $0.count <= 3 }) else { return [] }
     for words in KnownFormats.words {
       guard let notation = try? Notation(.bool, [words]) else { continue }
@@ -222,16 +232,37 @@ struct NotationFinder {
         seen.insert(value)
         return true
       }
-      if fits, seen.count == 2 { return [NotationCandidate(notation: notation, meaning: 0)] }
+      if fits, seen.count == 2 { return [ReadingCandidate(notation)] }
     }
     return []
+  }
+
+  // MARK: Decimals and UUIDs
+
+  /// UUIDs, and numbers with more digits than a double keeps, some of them behind the point: whole ones are
+  /// likelier to be names of something.
+  private func wides(_ fields: [[UInt8]]) -> [ReadingCandidate] {
+    let identifiers = [ReadingCandidate(.uuid)]
+    if fields.allSatisfy({ $0.contains(0x2D) }), Self.fit(identifiers, fields) {
+      return identifiers
+    }
+    let isLong = { (field: [UInt8]) in field.withUnsafeBytes(TypeSet.of) == .longDecimal }
+    guard toldNumbers == nil, fields.contains(where: isLong),
+      fields.allSatisfy({ field in
+        let type = field.withUnsafeBytes(TypeSet.of)
+        return type.isSubset(of: [.int, .bigInt, .double])
+          || (type == .longDecimal && field.contains(0x2E))
+      })
+    else { return [] }
+    let decimals = [ReadingCandidate(Reading(.decimal))]
+    return Self.fit(decimals, fields) ? decimals : []
   }
 
   // MARK: Numbers
 
   /// Numbers with separators of thousands or a decimal comma, where only one way of reading all of them
   /// makes sense: `1,234` alone may be 1234 or 1.234.
-  private func numbers(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  private func numbers(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     let isNumber = { (byte: UInt8) in
       (byte >= 0x30 && byte <= 0x39) || "+-.,eE".utf8.contains(byte)
     }
@@ -241,13 +272,13 @@ struct NotationFinder {
     var candidates = NumberStyle(decimal: .point, thousands: 0x2C).candidates ?? []
     candidates += (NumberStyle(decimal: .comma, thousands: 0x2E).candidates ?? []).filter {
       // 1.234 alone never becomes 1234.
-      $0.notation.type == .double
-    }.map { NotationCandidate(notation: $0.notation, meaning: 1) }
+      $0.reading.type == .double
+    }.map { ReadingCandidate($0.reading, meaning: 1) }
     // Nor is a point taken for a separator that was never met.
     if !fields.contains(where: { $0.contains(0x2E) }) {
       candidates = candidates.filter { $0.meaning == 0 }
       candidates += (NumberStyle(decimal: .comma, thousands: nil).candidates ?? []).map {
-        NotationCandidate(notation: $0.notation, meaning: 1)
+        ReadingCandidate($0.reading, meaning: 1)
       }
     }
     let fitting = candidates.filter { Self.fit([$0], fields) }
@@ -273,14 +304,17 @@ struct NumberStyle: Sendable, Equatable {
   func notation(_ type: ColumnType) -> Notation? {
     if type == .int { return thousands == nil ? nil : try? Notation(.int, ["1" + separator]) }
     if decimal == .point, thousands == nil { return nil }
-    return try? Notation(.double, ["1" + separator + (decimal == .comma ? ",5" : ".5")])
+    return try? Notation(type == .decimal ? .decimal : .double, [example])
   }
 
+  /// The pattern of numbers that are spelled so.
+  var example: String { "1" + separator + (decimal == .comma ? ",5" : ".5") }
+
   /// Whole numbers first. Nil when it is how numbers are spelled anyway.
-  var candidates: [NotationCandidate]? {
+  var candidates: [ReadingCandidate]? {
     let notations = [notation(.int), notation(.double)].compactMap { $0 }
     return notations.isEmpty
-      ? nil : notations.map { NotationCandidate(notation: $0, meaning: 0) }
+      ? nil : notations.map { ReadingCandidate($0) }
   }
 }
 

@@ -13,7 +13,7 @@ struct NotationScan {
   ///   - rowCount: rows of the matrix.
   ///   - span: the column's span in a row.
   mutating func misfits(
-    _ candidates: [NotationCandidate], rowCount: Int, _ memory: UnsafeRawBufferPointer,
+    _ candidates: [ReadingCandidate], rowCount: Int, _ memory: UnsafeRawBufferPointer,
     _ span: (_ row: Int) -> TextSpan
   ) -> [Int?] {
     var misfits = [Int?](repeating: nil, count: candidates.count)
@@ -27,8 +27,7 @@ struct NotationScan {
       if !known[slot].isNull, Self.isEqual(Self.field(known[slot], memory), field) { continue }
       var fits = true
       for (index, candidate) in candidates.enumerated() where misfits[index] == nil {
-        let reading = Reading(candidate.notation.type, candidate.notation)
-        if Value(spelling: field, as: reading) == nil {
+        if Value(spelling: field, as: candidate.reading) == nil {
           misfits[index] = row
           left -= 1
           fits = false

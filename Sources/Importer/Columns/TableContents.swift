@@ -46,10 +46,10 @@ struct TableContents {
     let known = seen[schema.columnIDs[index]]
     switch column.type {
     // Without a value in it, a column may have no type of its own yet.
-    case _ where column.notation != nil, .text:
+    case _ where column.notation != nil || !column.type.hasClasses, .text:
       if let known { return known.isEmpty ? [] : .text }
       return try hasValues(inColumn: index) ? .text : []
-    case .bool, .date, .dateTime, .time, .data, .double: return column.class
+    case .bool, .date, .dateTime, .time, .decimal, .uuid, .data, .double: return column.class
     case .int:
       if let known, known.isSubset(of: [.int, .bigInt]) { return known }
       return try hasValues(inColumn: index) ? .int : []

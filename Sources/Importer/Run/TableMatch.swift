@@ -62,7 +62,9 @@ struct TableMatch {
         let column = table.schema.columns[index]
         try state.fit(
           column, stored,
-          .init(isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming))
+          .init(
+            isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming,
+            isKey: position == keyColumn))
       }
       if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }
       columns.append(

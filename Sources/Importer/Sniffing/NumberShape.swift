@@ -6,12 +6,6 @@
 struct NumberShape {
   let shape: CellShape
 
-  fileprivate static let currencies = [
-    "$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CAD", "AUD", "SEK", "NOK",
-    "DKK", "PLN",
-    "CZK", "INR", "BRL", "CNY", "R$", "US$", "kr", "Rs", "zł",
-  ].map { Array($0.utf8) }
-
   /// nil: it is no number.
   init?(_ cell: Slice<UnsafeBufferPointer<UInt8>>) {
     var rest = cell
@@ -115,17 +109,15 @@ extension Slice<UnsafeBufferPointer<UInt8>> {
   /// Takes the sign or the code of a currency away, with the blanks between it and the number.
   fileprivate mutating func dropCurrency(atEnd: Bool) -> Bool {
     guard let outer = atEnd ? last : first, !(outer >= 0x2B && outer <= 0x39) else { return false }
-    for currency in NumberShape.currencies where count > currency.count {
-      if atEnd ? suffix(currency.count).elementsEqual(currency) : starts(with: currency) {
-        if atEnd {
-          removeLast(currency.count)
-          dropTrailingBlanks()
-        } else {
-          removeFirst(currency.count)
-        }
-        return true
-      }
+    guard let currency = atEnd ? Currency.ending(self) : Currency.beginning(self),
+      count > currency.count
+    else { return false }
+    if atEnd {
+      removeLast(currency.count)
+      dropTrailingBlanks()
+    } else {
+      removeFirst(currency.count)
     }
-    return false
+    return true
   }
 }

@@ -114,6 +114,8 @@ struct ReadingTests {
     case .date: view.date(column).map { .date($0) } ?? .null
     case .dateTime: view.dateTime(column).map { .dateTime($0) } ?? .null
     case .time: view.time(column).map { .time($0) } ?? .null
+    case .decimal: view.decimal(column).map { .decimal($0) } ?? .null
+    case .uuid: view.uuid(column).map { .uuid($0) } ?? .null
     case .text: view.bytes(column).map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null
     case .data: view.bytes(column).map { .data(Array($0)) } ?? .null
     }
