@@ -42,3 +42,9 @@ protocol Tracker: AnyObject, SendableMetatype {
   /// True when nothing follows what `advance` told last.
   var hasEnded: Bool { get }
 }
+
+/// What a tracker tells its observer, and where: in a session, or of a version.
+enum TrackerEvent<Change, Place> {
+  case change(Change, Place)
+  case failed(any Error)
+}

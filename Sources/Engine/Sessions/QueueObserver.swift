@@ -6,10 +6,7 @@ import Dispatch
 /// Thread rule: any thread; calls are made on the queue, one at a time.
 final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
   // @unchecked: `state` is guarded by `lock`; tracker and version are used by one run at a time.
-  enum Event {
-    case change(Following.Change, Snapshot)
-    case failed(any Error)
-  }
+  typealias Event = TrackerEvent<Following.Change, Snapshot>
 
   private struct State {
     /// Released when it ends: what the call refers to, and the version that the tracker knows.

@@ -16,10 +16,7 @@ protocol SessionObserver: Observer {
 
 /// A `SessionObserver` of what a tracker follows.
 final class LocalObserver<Following: Tracker>: SessionObserver {
-  enum Event {
-    case change(Following.Change, Session)
-    case failed(any Error)
-  }
+  typealias Event = TrackerEvent<Following.Change, Session>
 
   /// What is released when it ends: what the calls refer to, often the session, and the version
   /// that the tracker knows.
