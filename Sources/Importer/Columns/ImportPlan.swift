@@ -48,6 +48,8 @@ struct ImportPlan: Sendable {
   let fields: [Int]?
   /// One for each field of a record that becomes one.
   let columns: [PlannedColumn]
+  /// Columns that no field is for: the last of `columns`; nil: none.
+  var added: AddedValues? = nil
   /// Which of them is the table's primary key; nil: it has none.
   let keyColumn: Int?
   /// The columns for surplus fields, numbered on as they are needed.
