@@ -102,6 +102,14 @@ extension ImportCommand {
       }
     }
     options.newColumns = arguments.isSet(newColumns)
+    options.requiredColumns = try arguments.value(notNull) ?? []
+    for expression in try arguments.values(check) {
+      do {
+        options.rules.append(try RecordRule(expression))
+      } catch {
+        throw CommandError(.usage, "--check: \(error)")
+      }
+    }
     if let name = try arguments.value(filename) {
       options.addedColumns.append(try AddedColumn(name, "{path}"))
     }

@@ -141,6 +141,15 @@ enum ImportCommand {
   static let hive = Flag(
     "hive", group: inputGroup,
     help: "Add a column for each folder in the input's path that is named like region=eu")
+  static let notNull = Option<[String]>(
+    "not-null", .nameList, group: inputGroup,
+    help: "Reject records that are null in one of these columns")
+  static let check = Option<String>(
+    "check", .text.shown(as: "EXPRESSION"), repeatable: true, group: inputGroup,
+    help:
+      "Reject records of which this is false, as queries have it: 'price >= 0 and price < 1000'; a column "
+      + "that is compared keeps the type of its first values"
+  )
   static let trim = Flag(
     "trim", group: inputGroup,
     help:
@@ -230,7 +239,7 @@ enum ImportCommand {
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,
       dateFormat, decimal, thousands, null, trim, columns, rename, newColumns, requireFinalNewline,
-      filename, recordNumber, set, hive, limit,
+      filename, recordNumber, set, hive, notNull, check, limit,
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
       parsers, queue,

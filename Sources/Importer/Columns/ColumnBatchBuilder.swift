@@ -12,6 +12,8 @@ final class ColumnBatchBuilder {
   private let hasNulls: Bool
   private var repeats = KeyRepeats()
   private var scan = NotationScan()
+  /// For the tests of rules.
+  private var room: [UInt8] = []
   private let scout: RowScout?
 
   /// - Parameter scout: looks for rows in the table; nil: nobody is to.
@@ -21,9 +23,10 @@ final class ColumnBatchBuilder {
     parser = RecordParser(
       dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
       header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
-    hasRules = plan.columns.contains {
-      $0.strictType != nil || !$0.isNullable || $0.missing != nil
-    }
+    hasRules =
+      plan.columns.contains {
+        $0.strictType != nil || !$0.isNullable || $0.missing != nil
+      } || !plan.rules.isEmpty
     hasNulls = !plan.nulls.isEmpty || plan.columns.contains { $0.missing != nil }
   }
 
@@ -41,7 +44,7 @@ final class ColumnBatchBuilder {
     var encoded = try encode(matrix, parsed, chunk)
     if hasRules, let cluster = encoded,
       breaksRules(cluster) || breaksNotation(matrix, parsed, chunk)
-        || breaksKey(matrix, parsed, chunk)
+        || breaksKey(matrix, parsed, chunk) || firstRefusal(matrix, chunk) != nil
     {
       rejects += removeMisfits(from: &matrix, parsed, chunk, cluster)
       rejects.sort { $0.record < $1.record }
@@ -273,6 +276,31 @@ final class ColumnBatchBuilder {
     return !value.spelling.elementsEqual(field)
   }
 
+  /// The first row that a rule refuses.
+  private func firstRefusal(_ matrix: RowMatrix, _ chunk: Chunk) -> Int? {
+    if plan.rules.isEmpty { return nil }
+    let found = matrix.withSpans { spans in
+      (0..<matrix.rowCount).first { refusal(spans + $0 * matrix.columnCount, chunk) != nil }
+    }
+    return found ?? nil
+  }
+
+  /// The rule that refuses a row.
+  private func refusal(
+    _ row: UnsafePointer<TextSpan>, _ chunk: Chunk
+  ) -> ImportPlan.PlannedRule? {
+    chunk.withMemory { memory in
+      plan.rules.first { rule in
+        rule.refusal.matches(room: &room) { column in
+          let span = row[column]
+          if span.isNull { return nil }
+          let start = Int(span.offset)
+          return UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
+        }
+      }
+    }
+  }
+
   /// Takes out the rows whose values do not fit, and says why for each.
   private func removeMisfits(
     from matrix: inout RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
@@ -300,6 +328,17 @@ final class ColumnBatchBuilder {
             plan.columns[index].name, value, reason))
         isKept = false
         break
+      }
+      if isKept, !plan.rules.isEmpty,
+        let rule = spans[fields].withUnsafeBufferPointer({ row in
+          row.baseAddress.flatMap { refusal($0, chunk) }
+        })
+      {
+        rejects.append(
+          reject(
+            matrix.recordIndex(row), parsed, chunk, .null, nil, nil,
+            "the record does not pass --check '\(rule.expression)'"))
+        isKept = false
       }
       if isKept {
         kept += spans[fields]
@@ -375,7 +414,7 @@ final class ColumnBatchBuilder {
   }
 
   private func reject(
-    _ record: Int, _ parsed: ParsedChunk, _ chunk: Chunk, _ span: TextSpan, _ column: String,
+    _ record: Int, _ parsed: ParsedChunk, _ chunk: Chunk, _ span: TextSpan, _ column: String?,
     _ value: String?, _ reason: String
   ) -> Reject {
     let start = parsed.byteOffset(ofRecord: record)

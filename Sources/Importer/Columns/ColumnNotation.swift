@@ -23,10 +23,11 @@ struct ColumnNotation {
   ///   - isKey: of the primary key, which is compared as it is spelled, and so has no notation.
   ///   - sample: of the first records.
   ///   - stored: the column that is there already, with values or a type that is to stay.
+  ///   - isCompared: by a rule: its type is not to change with later values.
   /// - Throws: `ImportError.invalidOption`.
   init(
     _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool,
-    sample known: FieldSample.ColumnSample, stored: Column? = nil
+    sample known: FieldSample.ColumnSample, stored: Column? = nil, isCompared: Bool = false
   ) throws(ImportError) {
     let sample = known.fields
     let numbers = try Self.numbers(options)
@@ -58,6 +59,9 @@ struct ColumnNotation {
       keepsText =
         TelephoneNumber.areThese(sample)
         || sample.contains { $0.withUnsafeBytes(\.hasBlanksAround) }
+      if isCompared, strictType == nil {
+        keep(stored?.reading ?? (keepsText ? .text : Reading(Self.plainType(sample))), name)
+      }
       return
     }
     if let strictType {
@@ -85,6 +89,27 @@ struct ColumnNotation {
       candidates = finder.candidates(sample)
       if candidates.isEmpty, hint == nil { hint = Self.hint(sample) }
     }
+    guard isCompared, strictType == nil else { return }
+    let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints)
+    keep(stored?.reading ?? (keepsText ? .text : found ?? .text), name)
+  }
+
+  /// Has the type be what it is now, whatever values come.
+  private mutating func keep(_ reading: Reading, _ name: String) {
+    (strictType, strictNotation) = (reading.type, reading.notation)
+    (candidates, keepsText) = ([], false)
+    if reading.type == .text { return }
+    let note =
+      "it is taken as \(reading.type.name), as --check compares it: other values are rejected; "
+      + "--types '\(name):TYPE' gives it another type"
+    hint = hint.map { $0 + "; " + note } ?? note
+  }
+
+  /// The type of values that have no notation.
+  private static func plainType(_ sample: [[UInt8]]) -> ColumnType {
+    var classes: TypeSet = []
+    for field in sample { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
+    return classes.inferredType ?? .text
   }
 
   private static func numbers(_ options: ImportOptions) throws(ImportError) -> NumberStyle? {

@@ -32,6 +32,13 @@ struct ImportPlan: Sendable {
     var definition: Column { Column(name, strictType ?? .text, notation: strictNotation) }
   }
 
+  /// A rule, ready for the input's records.
+  struct PlannedRule: Sendable {
+    let expression: String
+    /// True of records that are to be refused.
+    let refusal: RecordTest
+  }
+
   let file: String
   let dialect: Dialect
   let ragged: ImportOptions.Ragged
@@ -50,6 +57,8 @@ struct ImportPlan: Sendable {
   let columns: [PlannedColumn]
   /// Columns that no field is for: the last of `columns`; nil: none.
   var added: AddedValues? = nil
+  /// What every record has to be.
+  var rules: [PlannedRule] = []
   /// Which of them is the table's primary key; nil: it has none.
   let keyColumn: Int?
   /// The columns for surplus fields, numbered on as they are needed.

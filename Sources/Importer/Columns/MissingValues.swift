@@ -41,7 +41,7 @@ struct MissingValues: Equatable {
       if isMissing(field) { met.insert(field) } else { rest.append(field) }
     }
     guard !met.isEmpty, !rest.isEmpty,
-      let found = Self.reading(rest, finder, refusesPoints: refusesPoints)
+      let found = finder.reading(rest, refusesPoints: refusesPoints)
     else { return nil }
     if let stored {
       let isWider =
@@ -66,24 +66,6 @@ struct MissingValues: Equatable {
     spellings = [[]]
     self.reading = reading
     bounds = .accepted(by: reading.type)
-  }
-
-  /// How all fields are read; nil when they are text, or may mean several things.
-  private static func reading(
-    _ fields: [[UInt8]], _ finder: NotationFinder, refusesPoints: Bool
-  ) -> Reading? {
-    let candidates = finder.candidates(fields)
-    // The last of one meaning is the widest.
-    if let last = candidates.last(where: { NotationFinder.fit([$0], fields) }) {
-      guard candidates.allSatisfy({ $0.meaning == last.meaning }) else { return nil }
-      return last.reading
-    }
-    var classes: TypeSet = []
-    for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
-    guard let type = classes.inferredType, type != .text, type != .double || !refusesPoints else {
-      return nil
-    }
-    return Reading(type)
   }
 
   /// What keeps the type, or widens it to another that is none of text.

@@ -46,6 +46,22 @@ struct NotationFinder {
     return toldNumbers == nil ? numbers(fields) : []
   }
 
+  /// How all fields are read; nil when they are text, or may mean several things.
+  func reading(_ fields: [[UInt8]], refusesPoints: Bool) -> Reading? {
+    let candidates = candidates(fields)
+    // The last of one meaning is the widest.
+    if let last = candidates.last(where: { Self.fit([$0], fields) }) {
+      guard candidates.allSatisfy({ $0.meaning == last.meaning }) else { return nil }
+      return last.reading
+    }
+    var classes: TypeSet = []
+    for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
+    guard let type = classes.inferredType, type != .text, type != .double || !refusesPoints else {
+      return nil
+    }
+    return Reading(type)
+  }
+
   static func fit(_ candidates: [ReadingCandidate], _ fields: [[UInt8]]) -> Bool {
     candidates.contains { candidate in
       fields.allSatisfy { field in

@@ -184,6 +184,13 @@ public struct ImportOptions: Sendable {
   /// Take folders such as `region=eu/` in the paths of inputs for columns and their values, as Hive writes
   /// them.
   public var takesFolderColumns = false
+  /// Columns in which null is rejected, by their names in the table.
+  public var requiredColumns: [String] = []
+  /// What every record has to be: others are rejected.
+  ///
+  /// A column that a rule compares keeps the type that its first values have, or that the table has: a later
+  /// value of another type is rejected, since it cannot be compared.
+  public var rules: [RecordRule] = []
   /// What becomes of records with fewer or more fields than there are columns.
   public var ragged = Ragged.reject
   /// Where rejected records go; nil: beside the database, named after the input.

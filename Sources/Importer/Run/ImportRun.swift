@@ -87,10 +87,9 @@ struct ImportRun {
     do {
       _ = try TableMatch(opened, options, table: nil)
     } catch let error as ImportError {
-      // The table may know a column that the input has no longer.
-      guard case .noSuchColumn = error,
-        try System.statusIfPresent(path: options.database) != nil
-      else { throw error }
+      // The table may know a column that the input has no longer, or give one a type: it is asked later,
+      // before anything is changed.
+      guard try System.statusIfPresent(path: options.database) != nil else { throw error }
     }
   }
 
@@ -403,7 +402,7 @@ struct ImportRun {
       nulls: options.nulls.map { Array($0.utf8) }, trimsFields: options.trimsFields,
       fieldCount: opened.header.names.count,
       fields: match.fields, columns: match.plannedColumns,
-      added: opened.added.columns.isEmpty ? nil : opened.added,
+      added: opened.added.columns.isEmpty ? nil : opened.added, rules: match.rules,
       keyColumn: match.keyColumn, extras: match.extras,
       // A small input's rows fill up shared clusters, as those of small batches do.
       encodes: !file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
@@ -465,7 +464,7 @@ extension ImportOptions {
   fileprivate var namesColumns: Bool {
     if case .named = types { return true }
     return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil
-      || thousandsSeparator != nil || key != nil
+      || thousandsSeparator != nil || key != nil || !rules.isEmpty || !requiredColumns.isEmpty
   }
 
   var withoutTruncation: ImportOptions {

@@ -325,6 +325,14 @@ struct InputPlanner {
       writer.append("column")
       writer.append(name)
     }
+    for name in options.requiredColumns {
+      writer.append("not-null")
+      writer.append(name)
+    }
+    for rule in options.rules {
+      writer.append("check")
+      writer.append(rule.expression)
+    }
     for column in options.addedColumns {
       writer.append("added")
       writer.append(column.name)

@@ -11,6 +11,8 @@ struct TableMatch {
   let types: ColumnTypes
   /// What was noticed in the first records.
   let notes: [String]
+  /// What every record has to be.
+  let rules: [ImportPlan.PlannedRule]
 
   /// - Parameters:
   ///   - table: the table as it is; nil when it is to be created.
@@ -27,6 +29,8 @@ struct TableMatch {
     var named = options.dateFormats.compactMap(\.column)
     if case .named(let types) = options.types { named += types.keys.sorted() }
     if let key = options.key { named.append(key) }
+    let compared = Set(options.rules.flatMap(\.predicate.columnNames))
+    named += options.requiredColumns + compared.sorted()
     for name in named where !names.contains(name) {
       throw Self.missing(name, names, opened, table)
     }
@@ -55,7 +59,7 @@ struct TableMatch {
         sample: Self.sample(position, choice, opened),
         stored: index.flatMap {
           stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
-        })
+        }, isCompared: compared.contains(name))
       var state = ColumnTypes.State(reader)
       if let table, let index {
         let column = table.schema.columns[index]
@@ -77,6 +81,7 @@ struct TableMatch {
     try Self.checkMissing(names, opened, table)
     fields = choice.fields
     plannedColumns = columns
+    rules = try Self.rules(options.rules, columns)
     self.notes = notes
     extras = Self.extras(names, schema, nextIdentifier)
     if let table, keepsValues, options.ragged == .extend {
@@ -115,9 +120,28 @@ struct TableMatch {
     ImportPlan.PlannedColumn(
       name: name, identifier: identifier, strictType: state.strictType,
       strictNotation: state.strictNotation, missing: notation.missing,
-      candidates: state.candidates, isNullable: stored?.isNullable ?? true && !isKey,
+      candidates: state.candidates,
+      isNullable: stored?.isNullable ?? true && !isKey && !options.requiredColumns.contains(name),
       isNew: stored == nil,
       isGuessed: stored == nil && (!notation.isTypeTold || options.types == .text))
+  }
+
+  /// - Throws: `ImportError.invalidOption` for a rule that the columns' types do not allow.
+  private static func rules(
+    _ rules: [RecordRule], _ columns: [ImportPlan.PlannedColumn]
+  ) throws(ImportError) -> [ImportPlan.PlannedRule] {
+    var planned: [ImportPlan.PlannedRule] = []
+    for rule in rules {
+      do {
+        let test = try RecordTest(.not(rule.predicate), columns.map(\.definition))
+        planned.append(.init(expression: rule.expression, refusal: test))
+      } catch {
+        throw .invalidOption(
+          "--check '\(rule.expression)': \(error); columns have the types of their first values, or of "
+            + "--types NAME:TYPE")
+      }
+    }
+    return planned
   }
 
   /// - Throws: `ImportError.missingColumn` for a column that every object needs and the input does not have.
