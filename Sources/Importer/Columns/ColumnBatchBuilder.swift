@@ -1,20 +1,20 @@
 import Engine
 
-/// A parser thread's work on one chunk: parse, put null spellings in place, check types, encode.
+/// A parser thread's work on one chunk: parse, set nulls, check types, encode.
 ///
-/// Thread rule: confined; one for each parser thread. Its memory is used again for every chunk.
+/// Thread rule: confined; each parser thread has its own. Its memory is reused for every chunk.
 final class ColumnBatchBuilder {
   private let plan: ImportPlan
   private let parser: RecordParser
   private let builder = ClusterBuilder()
   private let hasRules: Bool
-  /// Whether some spelling is null.
+  /// Whether some spelling means null.
   private let hasNulls: Bool
   private var repeats = KeyRepeats()
   private var scan = NotationScan()
   private let scout: RowScout?
 
-  /// - Parameter scout: looks for rows in the table; nil: nobody is to.
+  /// - Parameter scout: looks up rows in the table; nil: rows are not looked up.
   init(_ plan: ImportPlan, scout: RowScout? = nil) {
     self.plan = plan
     self.scout = scout
@@ -31,9 +31,9 @@ final class ColumnBatchBuilder {
   private struct Matrix {
     var columnCount: Int
     var rowCount: Int
-    /// nil: the parser's spans as they are.
+    /// Nil: the parser's spans unchanged.
     var copy: [TextSpan]?
-    /// The parser's row for each row; nil: the same.
+    /// The parser's row for each row; nil: the same number.
     var parsedRows: [Int]?
 
     func parsedRow(_ row: Int) -> Int { parsedRows?[row] ?? row }
@@ -171,7 +171,7 @@ final class ColumnBatchBuilder {
       }
       if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
         let candidates = plan.columns[index].candidates
-        // Most dates need no second look.
+        // Most dates need no second check.
         if candidates.allSatisfy({ column.isRead(as: $0.reading) }) { return summary }
         let misfits = misfits(candidates, index, matrix, parsed, chunk)
         summary.misfits = ColumnBatch.Misfit.all(misfits, place)
@@ -180,7 +180,7 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// For each candidate of a column the first row that it does not read.
+  /// For each candidate of a column, the first row that it cannot read.
   private func misfits(
     _ candidates: [ReadingCandidate], _ column: Int, _ matrix: Matrix, _ parsed: ParsedChunk,
     _ chunk: Chunk
@@ -195,7 +195,7 @@ final class ColumnBatchBuilder {
     return (found ?? nil) ?? []
   }
 
-  /// A batch ends every so many records, counted from the input's first.
+  /// A batch ends every `batchRecords` records, counted from the input's first.
   private func boundaries(_ parsed: ParsedChunk, _ chunk: Chunk) -> [ColumnBatch.Boundary] {
     var boundaries: [ColumnBatch.Boundary] = []
     let end = ColumnBatch.Boundary(
@@ -228,7 +228,7 @@ final class ColumnBatchBuilder {
     matrix.copy ?? Array(parsed.spans)
   }
 
-  /// Leaves the fields out that become no column, and puts the others in the columns' order.
+  /// Leaves out the fields that become no column, and puts the others in the columns' order.
   private func choose(_ fields: [Int], in matrix: inout Matrix, _ parsed: ParsedChunk) {
     var spans: [TextSpan] = []
     spans.reserveCapacity(matrix.rowCount * fields.count)
@@ -239,7 +239,7 @@ final class ColumnBatchBuilder {
     matrix.columnCount = fields.count
   }
 
-  /// Widens the rows by the surplus fields of long records.
+  /// Appends the surplus fields of long records to the rows.
   private func addSurplus(to matrix: inout Matrix, _ parsed: ParsedChunk) {
     let own = matrix.columnCount
     let wide = own + (parsed.surplus.map(\.index).max() ?? -1) + 1
@@ -266,7 +266,7 @@ final class ColumnBatchBuilder {
   private func putNulls(in matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) {
     var spans = copied(matrix, parsed)
     chunk.withMemory { memory in
-      /// - Parameter unquoted: whether a field in quotes is none, unless it is empty.
+      /// - Parameter unquoted: whether a field in quotes is not null, unless it is empty.
       func put(_ nulls: [[UInt8]], _ index: Int, unquoted: Bool = false) {
         if spans[index].isNull { return }
         if unquoted, spans[index].length > 0,
@@ -310,7 +310,7 @@ final class ColumnBatchBuilder {
     return !seen.observation.classes.isSubset(of: missing.bounds)
   }
 
-  /// Whether a column of a strict type has a value that its reading does not read.
+  /// Whether a column of a strict type has a value that its reading cannot read.
   private func breaksNotation(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     plan.columns.enumerated().contains { index, column in
       guard let reading = column.scanned else { return false }
@@ -320,8 +320,8 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// An empty string identifies nothing, no more than null does; and a key that is not spelled as its type
-  /// spells it would be another one.
+  /// An empty string identifies nothing, just like null; and a key in another spelling than its type's
+  /// canonical one would be a different key.
   private func breaksKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     guard let key = plan.keyColumn else { return false }
     let found = try? withSpans(matrix, parsed) { spans in
@@ -331,13 +331,13 @@ final class ColumnBatchBuilder {
     return hasTypedKey && unfitKey(matrix, parsed, chunk) != nil
   }
 
-  /// Whether the key was told to be of a type other than text.
+  /// Whether the key was declared to have a type other than text.
   private var hasTypedKey: Bool {
     guard let key = plan.keyColumn, let type = plan.columns[key].strictType else { return false }
     return type != .text && type != .data
   }
 
-  /// The first row whose key is not spelled as its type spells it.
+  /// The first row whose key is not in its type's canonical spelling.
   private func unfitKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
     guard let key = plan.keyColumn else { return nil }
     let found = try? withSpans(matrix, parsed) { spans in
@@ -354,8 +354,7 @@ final class ColumnBatchBuilder {
     return found ?? nil
   }
 
-  /// Whether a key has blanks around it, or is one of several spellings of a value that people tell apart by
-  /// eye only.
+  /// Whether a key has blanks around it, or is not the canonical spelling of its decimal or UUID.
   private func isUnfitKey(_ field: UnsafeRawBufferPointer, _ type: ColumnType?) -> Bool {
     if field.hasBlanksAround { return true }
     guard let type, type.isWide, let value = Value(spelling: field, as: Reading(type)) else {
@@ -364,7 +363,7 @@ final class ColumnBatchBuilder {
     return !value.spelling.elementsEqual(field)
   }
 
-  /// Takes out the rows whose values do not fit, and says why for each.
+  /// Removes the rows whose values do not fit, and gives the reason for each.
   private func removeMisfits(
     from matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
   ) -> [Reject] {
@@ -472,7 +471,7 @@ final class ColumnBatchBuilder {
     _ value: String?, _ reason: String
   ) -> Reject {
     let start = parsed.byteOffset(ofRecord: record)
-    // A field that was unescaped, or is null, no longer says where it stood: then the record's start.
+    // A field that was unescaped, or is null, has no position of its own: use the record's start.
     let offset =
       span.isNull || Int(span.offset) >= chunk.byteCount
       ? start : chunk.inputOffset(Int(span.offset))
