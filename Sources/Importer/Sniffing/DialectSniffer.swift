@@ -184,7 +184,7 @@ package struct DialectSniffer {
     let next = behind.dropFirst(behind.starts(with: [0x0D, 0x0A]) ? 2 : 1).first
     if next.map(isLineEnd) == false {
       if width == trial.width { return !below.isCertain }
-      // `# a b` has the comment as a separate field; with one name less it may name rows.
+      // `# a b` has the comment as a separate field; one name less means a column of row names.
       let isAlone = last.dropFirst().starts(with: delimiter.bytes)
       if width == trial.width - 1 || (width == trial.width + 1 && isAlone) {
         return !below.isHeader

@@ -72,8 +72,8 @@ enum HeaderRows {
     return count
   }
 
-  /// Whether a record has a text over each column that has only figures: at least two such columns, or one in a
-  /// record of one or two fields.
+  /// Whether a record has a text over each column that has only figures: over at least two such columns, or
+  /// over one in a record of at most two fields.
   private static func isNames(_ record: [String?], above below: ArraySlice<[String?]>) -> Bool {
     var figures = 0
     var others = 0
