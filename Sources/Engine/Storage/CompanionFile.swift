@@ -58,7 +58,7 @@ package enum CompanionFile {
     do {
       guard let status = try System.linkStatus(path: path) else { return true }
       guard status.isRegular else { return false }
-      // Removing an empty file loses nothing. Its creator may not have let others read it yet.
+      // Nothing is lost with it, and its creator may not have let others read it yet.
       if status.size == 0 {
         try System.remove(path)
         return true
