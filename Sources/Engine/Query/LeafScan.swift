@@ -1,6 +1,7 @@
 /// Finds the rows of a leaf that a test selects, column by column.
 ///
-/// In a column as it is stored, each entry of a dictionary is tested once, packed numbers are compared as numbers, and bounds often decide without reading any row. A column with changed rows is read spelling by
+/// In a column as it is stored, each entry of a dictionary is tested once, packed numbers are compared as
+/// numbers, and bounds often decide without reading any row. A column with changed rows is read spelling by
 /// spelling.
 ///
 /// Unsafe pointers for speed, into memory that was just reserved for all rows of a leaf.
