@@ -102,6 +102,14 @@ extension ImportCommand {
       }
     }
     options.newColumns = arguments.isSet(newColumns)
+    if let name = try arguments.value(filename) {
+      options.addedColumns.append(try AddedColumn(name, "{path}"))
+    }
+    if let name = try arguments.value(recordNumber) {
+      options.addedColumns.append(try AddedColumn(name, "{record}"))
+    }
+    options.addedColumns += try arguments.values(set)
+    options.takesFolderColumns = arguments.isSet(hive)
   }
 
   /// The names, each of which may be there once.

@@ -125,6 +125,22 @@ enum ImportCommand {
     "rename", .renames, repeatable: true, group: inputGroup,
     help: "Other names for columns; \\: is a colon in a name, and a pair with a comma stands in "
       + "double quotes. All other options but --columns take the new names")
+  static let filename = Option<String>(
+    "filename", .name.shown(as: "COLUMN"), implied: "filename", group: inputGroup,
+    help: "Add a column with the path of the input, as it was given")
+  static let recordNumber = Option<String>(
+    "record-number", .name.shown(as: "COLUMN"), implied: "record_number", group: inputGroup,
+    help: "Add a column with the number of the record in its input, from 1")
+  static let set = Option<AddedColumn>(
+    "set", .addedColumn, repeatable: true, group: inputGroup,
+    help:
+      "Add a column with this value: {path} and {name} stand for the input, {now} for the moment when the "
+      + "import began, {line} and {record} for the record's numbers, {{ and }} for braces; an empty value is "
+      + "null"
+  )
+  static let hive = Flag(
+    "hive", group: inputGroup,
+    help: "Add a column for each folder in the input's path that is named like region=eu")
   static let trim = Flag(
     "trim", group: inputGroup,
     help:
@@ -214,7 +230,7 @@ enum ImportCommand {
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,
       dateFormat, decimal, thousands, null, trim, columns, rename, newColumns, requireFinalNewline,
-      limit,
+      filename, recordNumber, set, hive, limit,
       ragged, rejects, maxRejects, dryRun,
       compact, compactAbove, compactUsedBelow,
       parsers, queue,

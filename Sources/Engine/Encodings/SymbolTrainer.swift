@@ -4,7 +4,7 @@
 ///
 /// The same strings always give the same table.
 struct SymbolTrainer: ~Copyable {
-  /// The size of the sample and of its parts.
+  /// How much is sampled, and in which parts.
   struct Limits {
     var width: SymbolTable.Width
     var sampleBytes: Int

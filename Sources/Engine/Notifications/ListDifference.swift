@@ -46,8 +46,8 @@ struct ListDifference {
 
   /// A single key came, went or moved; the others keep their order.
   ///
-  /// - old: its old position; nil when it is new.
-  ///   - old: its old position; nil when it was not there.
+  /// - Parameters:
+  ///   - old: its old position; nil when it is new.
   ///   - new: its new position; nil when it is gone.
   ///   - count: how many keys the old list has.
   /// - Complexity: O(|old - new|).

@@ -1,4 +1,4 @@
-/// Keeps an observer going: as long as the token lives, and until `stop`.
+/// Keeps an observer alive: as long as the token lives, and until `stop`.
 ///
 /// Thread rule: belongs to its session, like everything that the session gives; it may be released on any
 /// thread.
@@ -42,4 +42,10 @@ protocol Tracker: AnyObject, SendableMetatype {
   func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change?
   /// True when nothing follows the last result of `advance`.
   var hasEnded: Bool { get }
+}
+
+/// What a tracker reports to its observer, and where: in a session, or for a version.
+enum TrackerEvent<Change, Place> {
+  case change(Change, Place)
+  case failed(any Error)
 }

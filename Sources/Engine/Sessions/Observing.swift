@@ -1,40 +1,31 @@
 import Dispatch
 
-/// What an observer of results receives.
+/// What an observer of results or of an object receives.
 ///
-/// `Collection` is `Results` where the session lives, `FrozenResults` on another queue.
-///
-/// Thread rule: that of `Collection`.
-public enum ResultsChange<Collection> {
-  /// The first call: the results as they are.
-  case initial(Collection)
-  /// Something changed since the last call: see `ChangeSet` for how to bring a view up to date.
-  case update(Collection, ChangeSet)
-  /// The table was removed. Nothing follows.
-  case deleted
-  /// What changed could not be read. Nothing follows.
-  case failed(any Error)
-}
-
-extension ResultsChange: Sendable where Collection: Sendable {}
-
-/// What an observer of an object receives.
-///
-/// `Observed` is `Object` where the session lives, `FrozenObject` on another queue.
+/// `Observed` is `Results` or `Object` on the session's thread or queue, `FrozenResults` or `FrozenObject` on
+/// another queue.
 ///
 /// Thread rule: that of `Observed`.
-public enum ObjectChange<Observed> {
-  /// The first call: the object as it is.
+public enum ObservedChange<Observed, Details> {
+  /// The first call: the results, or the object, as they are.
   case initial(Observed)
-  /// The fields that changed since the last call, with the values then and now.
-  case update(Observed, [PropertyChange])
-  /// The object was deleted. Nothing follows.
+  /// Something changed since the last call: the present state, and the difference. For results that is a
+  /// `ChangeSet`, which brings a view up to date; for an object, the changed fields with their values then
+  /// and now.
+  case update(Observed, Details)
+  /// The table was removed, or the object deleted. Nothing follows.
   case deleted
   /// What changed could not be read. Nothing follows.
   case failed(any Error)
 }
 
-extension ObjectChange: Sendable where Observed: Sendable {}
+extension ObservedChange: Sendable where Observed: Sendable, Details: Sendable {}
+
+/// What an observer of results receives.
+public typealias ResultsChange<Collection> = ObservedChange<Collection, ChangeSet>
+
+/// What an observer of an object receives.
+public typealias ObjectChange<Observed> = ObservedChange<Observed, [PropertyChange]>
 
 /// What an observer of a whole database receives.
 ///
@@ -79,18 +70,12 @@ extension Results {
     let tracker = try tracker(keyPaths)
     // The closure does not hold the results: they refer to the session, and it refers to its observers.
     let table = table
-    func results(_ list: ResultsTracking.List, _ session: Session) -> Results {
-      Results(session, table, list.query, schema: list.schema, keys: list.keys)
-    }
     return try session.add(
       LocalObserver(tracker) { event in
-        switch event {
-        case .failed(let error): call(.failed(error))
-        case .change(.initial(let list), let session): call(.initial(results(list, session)))
-        case .change(.update(let list, let changes), let session):
-          call(.update(results(list, session), changes))
-        case .change(.deleted, _): call(.deleted)
-        }
+        call(
+          event.told { list, session in
+            Results(session, table, list.query, schema: list.schema, keys: list.keys)
+          })
       })
   }
 
@@ -108,22 +93,14 @@ extension Results {
   ) throws -> NotificationToken {
     let tracker = try tracker(keyPaths)
     let observer = QueueObserver(session.database, queue, tracker) { event in
-      switch event {
-      case .failed(let error): call(.failed(error))
-      case .change(.deleted, _): call(.deleted)
-      case .change(.initial(let list), _): call(.initial(list.frozen))
-      case .change(.update(let list, let changes), _): call(.update(list.frozen, changes))
-      }
+      call(event.told { list, _ in list.frozen })
     }
     observer.start()
     return NotificationToken(session: session, observer: observer)
   }
 
   private func tracker(_ keyPaths: [String]?) throws -> ResultsTracking {
-    let view = try session.view(table)
-    if session.transaction != nil {
-      throw EngineError.insideTransaction(operation: "observing")
-    }
+    let view = try session.observedView(table)
     return ResultsTracking(
       try named().query, table, view.schema, try view.columnIDs(ofKeyPaths: keyPaths))
   }
@@ -142,12 +119,6 @@ final class ResultsTracking: Tracker {
     var frozen: FrozenResults { FrozenResults(table, query, keys: keys) }
   }
 
-  enum Change {
-    case initial(List)
-    case update(List, ChangeSet)
-    case deleted
-  }
-
   private let tracker: ResultsTracker
   private let columns: Set<UInt32>?
   private(set) var hasEnded = false
@@ -162,7 +133,9 @@ final class ResultsTracking: Tracker {
     self.columns = columns
   }
 
-  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change? {
+  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws
+    -> TrackedChange<List, ChangeSet>?
+  {
     let table = try snapshot.table(number: tracker.tableNumber)
     let change = try tracker.advance(to: table, sharing: cache)
     guard let table = tracker.table else {
@@ -177,6 +150,41 @@ final class ResultsTracking: Tracker {
     }
     let changes = update.changes(ofColumns: columns)
     return changes.isEmpty ? nil : .update(list, changes)
+  }
+}
+
+/// What a tracker of results or of an object has found.
+enum TrackedChange<State, Details> {
+  case initial(State)
+  case update(State, Details)
+  case deleted
+}
+
+extension TrackerEvent {
+  /// The event as the observer receives it.
+  ///
+  /// - Parameter observed: makes what the observer receives from a state.
+  func told<State, Details, Observed>(
+    _ observed: (State, Place) -> Observed
+  ) -> ObservedChange<Observed, Details> where Change == TrackedChange<State, Details> {
+    switch self {
+    case .failed(let error): .failed(error)
+    case .change(.initial(let state), let place): .initial(observed(state, place))
+    case .change(.update(let state, let details), let place):
+      .update(observed(state, place), details)
+    case .change(.deleted, _): .deleted
+    }
+  }
+}
+
+extension Session {
+  /// A table that will be observed.
+  ///
+  /// - Throws: `EngineError.insideTransaction`, `.invalidated`, `.wrongThread`.
+  fileprivate func observedView(_ table: TableIdentity) throws -> TableView {
+    let view = try view(table)
+    if transaction != nil { throw EngineError.insideTransaction(operation: "observing") }
+    return view
   }
 }
 
@@ -210,13 +218,7 @@ extension Object {
     let (table, key) = (table, key)
     return try session.add(
       LocalObserver(tracker) { event in
-        switch event {
-        case .failed(let error): call(.failed(error))
-        case .change(.initial, let session): call(.initial(session.object(table, key)))
-        case .change(.update(let changes), let session):
-          call(.update(session.object(table, key), changes))
-        case .change(.deleted, _): call(.deleted)
-        }
+        call(event.told { _, session in session.object(table, key) })
       })
   }
 
@@ -228,34 +230,16 @@ extension Object {
     _ call: @escaping @Sendable (ObjectChange<FrozenObject>) -> Void
   ) throws -> NotificationToken {
     let tracker = try tracker(keyPaths)
-    let (number, key) = (table.number, key)
+    let key = key
     let observer = QueueObserver(session.database, queue, tracker) { event in
-      do {
-        switch event {
-        case .failed(let error): call(.failed(error))
-        case .change(.deleted, _): call(.deleted)
-        case .change(let change, let snapshot):
-          guard let table = try snapshot.table(number: number) else { return }
-          let frozen = FrozenObject(frozen: table, key: key)
-          if case .update(let changes) = change {
-            call(.update(frozen, changes))
-          } else {
-            call(.initial(frozen))
-          }
-        }
-      } catch {
-        call(.failed(error))
-      }
+      call(event.told { table, _ in FrozenObject(frozen: table, key: key) })
     }
     observer.start()
     return NotificationToken(session: session, observer: observer)
   }
 
   private func tracker(_ keyPaths: [String]?) throws -> ObjectTracking {
-    let view = try session.view(table)
-    if session.transaction != nil {
-      throw EngineError.insideTransaction(operation: "observing")
-    }
+    let view = try session.observedView(table)
     let columns = try view.columnIDs(ofKeyPaths: keyPaths)
     if try isInvalidated {
       throw EngineError.invalidated(what: "object \(key) of table '\(table.name)'")
@@ -266,12 +250,6 @@ extension Object {
 
 /// Follows an object.
 final class ObjectTracking: Tracker {
-  enum Change {
-    case initial
-    case update([PropertyChange])
-    case deleted
-  }
-
   private let table: TableIdentity
   private let key: Int64
   /// The identifiers of the columns that count; nil for all.
@@ -285,25 +263,29 @@ final class ObjectTracking: Tracker {
     self.columns = columns
   }
 
-  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change? {
+  /// The state is the table in the version that has the object.
+  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws
+    -> TrackedChange<Table, [PropertyChange]>?
+  {
     if hasEnded { return nil }
-    let next = try snapshot.table(number: table.number)
-    let change: Change?
-    if let last {
-      switch try ObjectDifference(ofKey: key, from: last, to: next, columns: columns) {
-      case .unchanged: change = nil
-      case .changed(let changes): change = .update(changes)
-      case .deleted: change = .deleted
-      }
-    } else {
-      change = try next?.row(forKey: key) == nil ? .deleted : .initial
-    }
-    last = next
-    if case .deleted? = change {
+    defer { if hasEnded { self.last = nil } }
+    guard let next = try snapshot.table(number: table.number) else {
       hasEnded = true
-      last = nil
+      return .deleted
     }
-    return change
+    defer { self.last = next }
+    guard let last else {
+      if try next.row(forKey: key) != nil { return .initial(next) }
+      hasEnded = true
+      return .deleted
+    }
+    switch try ObjectDifference(ofKey: key, from: last, to: next, columns: columns) {
+    case .unchanged: return nil
+    case .changed(let changes): return .update(next, changes)
+    case .deleted:
+      hasEnded = true
+      return .deleted
+    }
   }
 }
 

@@ -6,10 +6,7 @@ import Dispatch
 /// Thread rule: any thread; the calls run on the queue, one at a time.
 final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
   // @unchecked: `state` is guarded by `lock`; only one run at a time uses the tracker and the version.
-  enum Event {
-    case change(Following.Change, Snapshot)
-    case failed(any Error)
-  }
+  typealias Event = TrackerEvent<Following.Change, Snapshot>
 
   private struct State {
     /// Released at its end: what the call refers to, and the version that the tracker knows.

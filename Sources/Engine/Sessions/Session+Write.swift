@@ -151,9 +151,10 @@ extension Session {
     WritableTable(try editor(try view(identity), operation))
   }
 
-  /// Adds an object. Columns that are not named get their default, or null without one.
+  /// Adds an object. Columns that are not named get their default, or null if they have none.
   ///
-  /// - Adds an object. Columns that are not named get their default, or null if they have none.
+  /// - Throws: `EngineError.noTransaction`, `.noSuchTable`, `.noSuchColumn`, `.invalidValue`,
+  ///   `.duplicateKey`, `.wrongThread`.
   @discardableResult
   public func insert(_ values: [String: Value], into table: String) throws -> Object {
     let identity = try identity(of: table)

@@ -16,10 +16,7 @@ protocol SessionObserver: Observer {
 
 /// A `SessionObserver` for what a tracker follows.
 final class LocalObserver<Following: Tracker>: SessionObserver {
-  enum Event {
-    case change(Following.Change, Session)
-    case failed(any Error)
-  }
+  typealias Event = TrackerEvent<Following.Change, Session>
 
   /// Released at its end: what the calls refer to, often the session, and the version that the tracker knows.
   private struct Parts {

@@ -2,8 +2,8 @@
 ///
 /// For a decimal, the first byte is 128 for zero, above it for positive numbers and below it for negative
 /// ones; the distance grows with the number of digits before the point. The other bytes hold the digits, from
-/// the first non-zero one on, as a number of 38 digits; for a negative number that is subtracted from 2^127 -
-/// 1. For a UUID, the first byte is 0.
+/// the first non-zero one on, as a number of 38 digits; for a negative number this is counted down from
+/// 2^127 - 1. For a UUID, the first byte is 0.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct WideNumber: Sendable, Hashable {

@@ -7,7 +7,8 @@ import Engine
 /// belongs to the chunk's parser. Its memory is reused when the chunk is released: pointers and spans into it
 /// must not be kept longer.
 package final class Chunk: @unchecked Sendable {
-  // @unchecked: everything is constant except the scratch area, which has one user at a time.
+  // @unchecked: everything is constant except the scratch area and the memory itself, which have one user at
+  // a time.
 
   /// 0 for the first chunk of an input.
   package let index: Int
@@ -40,8 +41,14 @@ package final class Chunk: @unchecked Sendable {
 
   /// The chunk's bytes, and the scratch area at `scratchOffset`. Raw, because parser threads read
   /// them 64 bytes at a time; both are `byteCount` long.
-  let memory: UnsafeMutableRawPointer
-  let scratchOffset: Int
+  ///
+  /// Unchecked: they change once, when the parser has finished with the chunk.
+  @exclusivity(unchecked) private(set) var memory: UnsafeMutableRawPointer
+  @exclusivity(unchecked) private(set) var scratchOffset: Int
+  /// How many bytes spans may point to.
+  @exclusivity(unchecked) private var memoryCount: Int
+  /// The chunk's own memory.
+  @exclusivity(unchecked) private var annex: UnsafeMutableRawPointer?
   package let byteCount: Int
   private let owner: ChunkMemory
 
@@ -51,6 +58,7 @@ package final class Chunk: @unchecked Sendable {
     self.owner = owner
     memory = owner.base + start
     scratchOffset = owner.capacity
+    memoryCount = owner.capacity + byteCount
     self.byteCount = byteCount
     index = summary.index
     byteOffset = summary.byteOffset
@@ -67,6 +75,8 @@ package final class Chunk: @unchecked Sendable {
     checksumBefore = summary.checksumBefore
     checksumAfter = summary.checksumAfter
   }
+
+  deinit { annex?.deallocate() }
 
   /// What the splitter knows about a chunk apart from its bytes.
   struct Summary {
@@ -98,7 +108,47 @@ package final class Chunk: @unchecked Sendable {
   package func withMemory<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try body(UnsafeRawBufferPointer(start: memory, count: scratchOffset + byteCount))
+    try body(UnsafeRawBufferPointer(start: memory, count: memoryCount))
+  }
+
+  /// Moves the input and the unescaped fields to the chunk's own memory, with room for more behind them.
+  ///
+  /// To be called once by the chunk's parser, after parsing: pointers into the chunk become invalid.
+  ///
+  /// - Parameters:
+  ///   - count: the size of the room in bytes.
+  ///   - spans: the chunk's fields; they are changed to point to the same bytes.
+  /// - Returns: where the room begins.
+  func makeRoom(_ count: Int, keeping spans: inout [TextSpan]) -> Int {
+    let scratchEnd = spans.reduce(scratchOffset) { end, span in
+      span.isNull ? end : max(end, Int(span.offset) + Int(span.length))
+    }
+    let scratch = max(0, scratchEnd - scratchOffset)
+    let place = UnsafeMutableRawPointer.allocate(
+      byteCount: byteCount + scratch + count, alignment: 64)
+    place.copyMemory(from: memory, byteCount: byteCount)
+    (place + byteCount).copyMemory(from: memory + scratchOffset, byteCount: scratch)
+    for index in spans.indices where !spans[index].isNull {
+      let offset = Int(spans[index].offset)
+      guard offset >= scratchOffset else { continue }
+      spans[index] = TextSpan(
+        offset: UInt32(clamping: offset - scratchOffset + byteCount), length: spans[index].length)
+    }
+    annex?.deallocate()
+    (annex, memory) = (place, place)
+    scratchOffset = byteCount
+    memoryCount = byteCount + scratch + count
+    return byteCount + scratch
+  }
+
+  /// Writes into the room that `makeRoom` has made; writes nothing beyond it.
+  func write(_ bytes: [UInt8], at offset: Int) {
+    guard annex != nil, offset >= byteCount, offset + bytes.count <= memoryCount else { return }
+    bytes.withUnsafeBytes { source in
+      if let base = source.baseAddress {
+        (memory + offset).copyMemory(from: base, byteCount: source.count)
+      }
+    }
   }
 
   /// How many bytes of the input correspond to the chunk's bytes from `start` to `end`, which must be whole

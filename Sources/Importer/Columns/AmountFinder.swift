@@ -34,10 +34,7 @@ enum AmountFinder {
     var hasThousands = true
     for field in fields {
       guard let parts = parts(field) else { return [] }
-      if !parts.symbol.isEmpty {
-        if let shape, shape.symbol != parts.symbol { return [] }
-        shape = shape ?? parts
-      }
+      if !parts.symbol.isEmpty { shape = shape ?? parts }
       separators.formUnion(parts.separators)
       hasThousands = hasThousands && parts.hasThousands
     }
@@ -47,6 +44,7 @@ enum AmountFinder {
       let notation = try? Notation(.decimal, [shape.example(style.example)])
       return notation.map { ReadingCandidate($0, meaning: meaning) }
     }
+    // Not where another currency was met, either.
     return found.filter { NotationFinder.fit([$0], fields) }
   }
 

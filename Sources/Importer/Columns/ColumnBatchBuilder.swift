@@ -27,27 +27,17 @@ final class ColumnBatchBuilder {
     hasNulls = !plan.nulls.isEmpty || plan.columns.contains { $0.missing != nil }
   }
 
-  /// The rows being built: the parser's own matrix, or a changed copy of it.
-  private struct Matrix {
-    var columnCount: Int
-    var rowCount: Int
-    /// Nil: the parser's spans unchanged.
-    var copy: [TextSpan]?
-    /// The parser's row for each row; nil: the same number.
-    var parsedRows: [Int]?
-
-    func parsedRow(_ row: Int) -> Int { parsedRows?[row] ?? row }
-  }
-
   func build(_ chunk: Chunk) throws -> ColumnBatch {
     let parsed = parser.parse(chunk)
     defer { parsed.release() }
     var rejects = parsed.malformed.map { reject($0, parsed) }
-    var matrix = Matrix(columnCount: plan.fieldCount, rowCount: parsed.rowCount)
-    if let fields = plan.fields { choose(fields, in: &matrix, parsed) }
-    if !parsed.surplus.isEmpty { addSurplus(to: &matrix, parsed) }
-    if plan.trimsFields { trim(&matrix, parsed, chunk) }
-    if hasNulls { putNulls(in: &matrix, parsed, chunk) }
+    var matrix = RowMatrix(parsed, chunk, columnCount: plan.fieldCount)
+    if let fields = plan.fields { matrix.choose(fields) }
+    let own = matrix.columnCount
+    if !parsed.surplus.isEmpty { matrix.addSurplus() }
+    if plan.trimsFields { matrix.trim(quote: plan.dialect.quote) }
+    if let added = plan.added { matrix.add(added, behind: own) }
+    if hasNulls { matrix.putNulls(plan) }
     var encoded = try encode(matrix, parsed, chunk)
     if hasRules, let cluster = encoded,
       breaksRules(cluster) || breaksNotation(matrix, parsed, chunk)
@@ -72,20 +62,11 @@ final class ColumnBatchBuilder {
     (0..<max(plan.columns.count, columnCount)).map(plan.identifier)
   }
 
-  private func withSpans<Result>(
-    _ matrix: Matrix, _ parsed: ParsedChunk, _ body: (UnsafePointer<TextSpan>) throws -> Result
-  ) throws -> Result? {
-    if let copy = matrix.copy {
-      return try copy.withUnsafeBufferPointer { try $0.baseAddress.map(body) }
-    }
-    return try parsed.spans.baseAddress.map(body)
-  }
-
-  private func encode(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) throws
+  private func encode(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) throws
     -> EncodedCluster?
   {
     guard matrix.rowCount > 0 else { return nil }
-    return try withSpans(matrix, parsed) { spans in
+    return try matrix.withSpans { spans in
       try chunk.withMemory { arena in
         try builder.encode(
           arena: arena, spans: spans, rowCount: matrix.rowCount,
@@ -95,7 +76,7 @@ final class ColumnBatchBuilder {
   }
 
   private func rows(
-    _ encoded: EncodedCluster?, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
+    _ encoded: EncodedCluster?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) throws -> ColumnBatch.Rows {
     guard let encoded else { return .none }
     if let key = plan.keyColumn {
@@ -107,7 +88,7 @@ final class ColumnBatchBuilder {
     var arena: [UInt8] = []
     var spans: [TextSpan] = []
     spans.reserveCapacity(matrix.rowCount * matrix.columnCount)
-    _ = try withSpans(matrix, parsed) { source in
+    _ = matrix.withSpans { source in
       chunk.withMemory { memory in
         for index in 0..<matrix.rowCount * matrix.columnCount {
           let span = source[index]
@@ -127,21 +108,22 @@ final class ColumnBatchBuilder {
       SpelledRows(
         arena: arena, spans: spans, columnCount: matrix.columnCount,
         records: (0..<matrix.rowCount).map {
-          parsed.recordIndex(ofRow: matrix.parsedRow($0))
+          matrix.recordIndex($0)
         }))
   }
 
   private func keyedRows(
-    _ encoded: EncodedCluster, _ key: Int, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
+    _ encoded: EncodedCluster, _ key: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk,
+    _ chunk: Chunk
   ) throws -> KeyedRows {
     let keys =
-      try withSpans(matrix, parsed) { spans in
+      matrix.withSpans { spans in
         (0..<matrix.rowCount).map { spans[$0 * matrix.columnCount + key] }
       } ?? []
     return KeyedRows(
-      chunk: chunk, spans: copied(matrix, parsed), columnCount: matrix.columnCount, keyColumn: key,
+      chunk: chunk, spans: matrix.spans, columnCount: matrix.columnCount, keyColumn: key,
       places: (0..<matrix.rowCount).map { row in
-        let index = parsed.recordIndex(ofRow: matrix.parsedRow(row))
+        let index = matrix.recordIndex(row)
         let record = parsed.record(index)
         return KeyedRows.RecordExtent(
           record: index, bytes: Int(record.start)..<Int(record.end),
@@ -152,21 +134,17 @@ final class ColumnBatchBuilder {
   }
 
   private func summaries(
-    _ encoded: EncodedCluster?, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
+    _ encoded: EncodedCluster?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) -> [ColumnBatch.ColumnSummary] {
     guard let encoded else {
       return (0..<matrix.columnCount).map { _ in .init(nulls: 0, sightings: []) }
     }
-    func place(_ row: Int) -> (record: Int, line: Int) {
-      let record = parsed.recordIndex(ofRow: matrix.parsedRow(row))
-      return (chunk.firstRecord + record, parsed.line(ofRecord: record))
-    }
     return encoded.columns.enumerated().map { index, column in
-      var summary = ColumnBatch.ColumnSummary(column, place: place)
+      var summary = ColumnBatch.ColumnSummary(column, place: matrix.place)
       if index == plan.keyColumn, !column.observation.classes.contains(.text),
         let row = unfitKey(matrix, parsed, chunk)
       {
-        let (record, line) = place(row)
+        let (record, line) = matrix.place(row)
         summary.sightings.append(.init(type: .text, record: record, line: line))
       }
       if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
@@ -174,7 +152,7 @@ final class ColumnBatchBuilder {
         // Most dates need no second check.
         if candidates.allSatisfy({ column.isRead(as: $0.reading) }) { return summary }
         let misfits = misfits(candidates, index, matrix, parsed, chunk)
-        summary.misfits = ColumnBatch.Misfit.all(misfits, place)
+        summary.misfits = ColumnBatch.Misfit.all(misfits, matrix.place)
       }
       return summary
     }
@@ -182,10 +160,10 @@ final class ColumnBatchBuilder {
 
   /// For each candidate of a column, the first row that it cannot read.
   private func misfits(
-    _ candidates: [ReadingCandidate], _ column: Int, _ matrix: Matrix, _ parsed: ParsedChunk,
+    _ candidates: [ReadingCandidate], _ column: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk,
     _ chunk: Chunk
   ) -> [Int?] {
-    let found = try? withSpans(matrix, parsed) { spans in
+    let found = matrix.withSpans { spans in
       chunk.withMemory { memory in
         scan.misfits(candidates, rowCount: matrix.rowCount, memory) {
           spans[$0 * matrix.columnCount + column]
@@ -222,75 +200,6 @@ final class ColumnBatchBuilder {
     return boundaries + [end]
   }
 
-  // MARK: Changing the matrix
-
-  private func copied(_ matrix: Matrix, _ parsed: ParsedChunk) -> [TextSpan] {
-    matrix.copy ?? Array(parsed.spans)
-  }
-
-  /// Leaves out the fields that become no column, and puts the others in the columns' order.
-  private func choose(_ fields: [Int], in matrix: inout Matrix, _ parsed: ParsedChunk) {
-    var spans: [TextSpan] = []
-    spans.reserveCapacity(matrix.rowCount * fields.count)
-    for row in 0..<matrix.rowCount {
-      for field in fields { spans.append(parsed.span(row: row, column: field)) }
-    }
-    matrix.copy = spans
-    matrix.columnCount = fields.count
-  }
-
-  /// Appends the surplus fields of long records to the rows.
-  private func addSurplus(to matrix: inout Matrix, _ parsed: ParsedChunk) {
-    let own = matrix.columnCount
-    let wide = own + (parsed.surplus.map(\.index).max() ?? -1) + 1
-    var spans = [TextSpan](repeating: .null, count: matrix.rowCount * wide)
-    let narrow = copied(matrix, parsed)
-    for row in 0..<matrix.rowCount {
-      for column in 0..<own { spans[row * wide + column] = narrow[row * own + column] }
-    }
-    for field in parsed.surplus { spans[field.row * wide + own + field.index] = field.span }
-    matrix.copy = spans
-    matrix.columnCount = wide
-  }
-
-  private func trim(_ matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) {
-    var spans = copied(matrix, parsed)
-    chunk.withMemory { memory in
-      for index in spans.indices {
-        spans[index] = parsed.withoutBlanks(spans[index], memory, quote: plan.dialect.quote)
-      }
-    }
-    matrix.copy = spans
-  }
-
-  private func putNulls(in matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) {
-    var spans = copied(matrix, parsed)
-    chunk.withMemory { memory in
-      /// - Parameter unquoted: whether a field in quotes is not null, unless it is empty.
-      func put(_ nulls: [[UInt8]], _ index: Int, unquoted: Bool = false) {
-        if spans[index].isNull { return }
-        if unquoted, spans[index].length > 0,
-          parsed.isQuoted(spans[index], quote: plan.dialect.quote)
-        {
-          return
-        }
-        let start = Int(spans[index].offset)
-        let field = memory[start..<start + Int(spans[index].length)]
-        if nulls.contains(where: { $0.count == field.count && field.elementsEqual($0) }) {
-          spans[index] = .null
-        }
-      }
-      if !plan.nulls.isEmpty { for index in spans.indices { put(plan.nulls, index) } }
-      for (column, planned) in plan.columns.enumerated() {
-        guard let missing = planned.missing else { continue }
-        for row in 0..<matrix.rowCount {
-          put(missing.spellings, row * matrix.columnCount + column, unquoted: true)
-        }
-      }
-    }
-    matrix.copy = spans
-  }
-
   // MARK: Rules
 
   private func breaksRules(_ cluster: EncodedCluster) -> Bool {
@@ -311,7 +220,7 @@ final class ColumnBatchBuilder {
   }
 
   /// Whether a column of a strict type has a value that its reading cannot read.
-  private func breaksNotation(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
+  private func breaksNotation(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     plan.columns.enumerated().contains { index, column in
       guard let reading = column.scanned else { return false }
       return misfits([ReadingCandidate(reading)], index, matrix, parsed, chunk).contains {
@@ -322,9 +231,9 @@ final class ColumnBatchBuilder {
 
   /// An empty string identifies nothing, just like null; and a key in another spelling than its type's
   /// canonical one would be a different key.
-  private func breaksKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
+  private func breaksKey(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     guard let key = plan.keyColumn else { return false }
-    let found = try? withSpans(matrix, parsed) { spans in
+    let found = matrix.withSpans { spans in
       (0..<matrix.rowCount).contains { spans[$0 * matrix.columnCount + key].length == 0 }
     }
     if found ?? false { return true }
@@ -338,9 +247,9 @@ final class ColumnBatchBuilder {
   }
 
   /// The first row whose key is not in its type's canonical spelling.
-  private func unfitKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
+  private func unfitKey(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
     guard let key = plan.keyColumn else { return nil }
-    let found = try? withSpans(matrix, parsed) { spans in
+    let found = matrix.withSpans { spans in
       chunk.withMemory { memory in
         (0..<matrix.rowCount).first { row in
           let span = spans[row * matrix.columnCount + key]
@@ -365,7 +274,7 @@ final class ColumnBatchBuilder {
 
   /// Removes the rows whose values do not fit, and gives the reason for each.
   private func removeMisfits(
-    from matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
+    from matrix: inout RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
   ) -> [Reject] {
     let suspects = plan.columns.indices.filter { index in
       let seen = cluster.columns[index]
@@ -377,7 +286,7 @@ final class ColumnBatchBuilder {
     var rejects: [Reject] = []
     var kept: [TextSpan] = []
     var rows: [Int] = []
-    let spans = copied(matrix, parsed)
+    let spans = matrix.spans
     for row in 0..<matrix.rowCount {
       let fields = row * matrix.columnCount..<(row + 1) * matrix.columnCount
       var isKept = true
@@ -386,7 +295,7 @@ final class ColumnBatchBuilder {
         guard let (value, reason) = misfit(span, index, parsed) else { continue }
         rejects.append(
           reject(
-            parsed.recordIndex(ofRow: matrix.parsedRow(row)), parsed, chunk, span,
+            matrix.recordIndex(row), parsed, chunk, span,
             plan.columns[index].name, value, reason))
         isKept = false
         break
@@ -396,9 +305,7 @@ final class ColumnBatchBuilder {
         rows.append(matrix.parsedRow(row))
       }
     }
-    matrix.copy = kept
-    matrix.parsedRows = rows
-    matrix.rowCount = rows.count
+    matrix.keep(kept, parsedRows: rows)
     return rejects
   }
 

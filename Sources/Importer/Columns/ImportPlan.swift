@@ -48,6 +48,8 @@ struct ImportPlan: Sendable {
   let fields: [Int]?
   /// One for each field of a record that becomes a column.
   let columns: [PlannedColumn]
+  /// Columns that do not come from a field: the last of `columns`; nil: none.
+  var added: AddedValues? = nil
   /// The index of the table's primary key; nil: it has none.
   let keyColumn: Int?
   /// The columns for surplus fields, numbered as they are needed.

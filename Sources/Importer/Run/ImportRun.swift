@@ -41,6 +41,9 @@ struct ImportRun {
   let origin: DatabaseOrigin?
 
   init(_ options: ImportOptions) throws {
+    var options = options
+    options.begun =
+      DateTime(microsecondsSince1970: Int64(System.secondsSince1970) * 1_000_000)?.description ?? ""
     self.options = options
     guard !options.inputs.isEmpty else {
       throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
@@ -400,6 +403,7 @@ struct ImportRun {
       nulls: options.nulls.map { Array($0.utf8) }, trimsFields: options.trimsFields,
       fieldCount: opened.header.names.count,
       fields: match.fields, columns: match.plannedColumns,
+      added: opened.added.columns.isEmpty ? nil : opened.added,
       keyColumn: match.keyColumn, extras: match.extras,
       // A small input's rows fill up shared clusters, as those of small batches do.
       encodes: !file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,

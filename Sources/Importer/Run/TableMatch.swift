@@ -23,7 +23,7 @@ struct TableMatch {
     isResuming: Bool = false
   ) throws {
     let choice = try Self.choice(opened, options, table)
-    let names = choice.names
+    let names = choice.names + opened.added.names
     var named = options.dateFormats.compactMap(\.column)
     if case .named(let types) = options.types { named += types.keys.sorted() }
     if let key = options.key { named.append(key) }
@@ -42,7 +42,6 @@ struct TableMatch {
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
     let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
     let declared = try Self.declared(table, options)
-    let sample = opened.sample
     for (position, name) in names.enumerated() {
       let index = schema?.index(of: name)
       var own = options
@@ -53,7 +52,7 @@ struct TableMatch {
       let stored = try keepsValues ? Self.stored(index, table) : nil
       let reader = try ColumnNotation(
         name, own, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
-        sample: sample.column(choice.fields?[position] ?? position),
+        sample: Self.sample(position, choice, opened),
         stored: index.flatMap {
           stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
         })
@@ -84,6 +83,15 @@ struct TableMatch {
       states += try Self.states(of: extras, table, isResuming: isResuming)
     }
     types = ColumnTypes(states)
+  }
+
+  private static func sample(
+    _ position: Int, _ choice: ColumnChoice, _ opened: InputPlanner.Opened
+  ) -> FieldSample.ColumnSample {
+    guard position < choice.names.count else {
+      return .init(fields: opened.added.columns[position - choice.names.count].sample)
+    }
+    return opened.sample.column(choice.fields?[position] ?? position)
   }
 
   /// Whether nobody has chosen the type of a column, or it is to be made.
