@@ -1,6 +1,7 @@
-/// The sum of decimals, exact: as digits before the point and behind it, each in two numbers of 19 digits.
+/// The exact sum of decimals: the digits before and behind the point, each in two numbers of 19 digits.
 ///
-/// Each of the four adds up by itself, with room for 2^63 values; carries are settled at the end.
+/// Each of the four numbers is summed up separately, with room for 2^63 values; carries are resolved at the
+/// end.
 struct DecimalSum {
   /// In units of 10^19, 1, 10^-19 and 10^-38.
   private var parts = (Int128(0), Int128(0), Int128(0), Int128(0))
@@ -19,7 +20,7 @@ struct DecimalSum {
     parts.3 += sign * Int128(fraction % Self.unit)
   }
 
-  /// The parts with carries settled: all of one sign, each but the first below 10^19.
+  /// The parts with carries resolved: all of one sign, each but the first below 10^19.
   private var settled: (isNegative: Bool, parts: [UInt128]) {
     let unit = Int128(Self.unit)
     var digits = [parts.0, parts.1, parts.2, parts.3]
@@ -51,7 +52,7 @@ struct DecimalSum {
     return (isNegative ? "-" : "") + (whole.isEmpty ? "0" : whole) + "." + digits[2] + digits[3]
   }
 
-  /// The sum; nil when it takes more than 38 digits.
+  /// The sum; nil when it needs more than 38 digits.
   var value: ExactDecimal? { ExactDecimal(text) }
 
   /// The nearest double.

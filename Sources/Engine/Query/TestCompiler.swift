@@ -1,4 +1,4 @@
-/// Fits one test to its column: finds it, and turns literals into what its values are compared with.
+/// Compiles one test for its column: finds it, and converts literals to what its values are compared with.
 struct TestCompiler {
   private let test: ColumnTest
   private let column: Column
@@ -128,7 +128,7 @@ struct TestCompiler {
 
   private func isIn(_ values: [Value]) throws(QueryError) -> CompiledPredicate {
     let present = values.filter { $0 != .null }
-    // Not equal to null is unknown: nothing is surely outside the list.
+    // Not equal to null is unknown: no value is certainly outside the list.
     if present.count < values.count, isNegated { return .constant(false) }
     if isText {
       var texts: Set<[UInt8]> = []
@@ -195,7 +195,7 @@ struct TestCompiler {
 
   // MARK: Numbers
 
-  /// What a literal is in the column's own numbers.
+  /// The literal as a number of the column's type.
   private func number(_ value: Value) throws(QueryError) -> NumberLiteral {
     switch (column.type, value) {
     case (.int, .int(let int)), (.double, .int(let int)): return .int(int)
@@ -231,7 +231,7 @@ struct TestCompiler {
     }
   }
 
-  /// What a literal is among decimals or UUIDs.
+  /// The literal as a decimal or UUID, or its nearest neighbours.
   private func wide(_ value: Value) throws(QueryError) -> WideLiteral {
     switch (column.type, value) {
     case (.decimal, .int(let int)): return WideLiteral(WideNumber(ExactDecimal(int)))
@@ -241,7 +241,7 @@ struct TestCompiler {
     case (.decimal, .decimal(let decimal)): return WideLiteral(WideNumber(decimal))
     case (.uuid, .uuid(let identifier)): return WideLiteral(WideNumber(identifier))
     case (_, .text(let text)):
-      // As the type spells it, or as the column does.
+      // In the type's spelling, or in the column's notation.
       var text = text
       let found = text.withUTF8 { bytes in
         let bytes = UnsafeRawBufferPointer(bytes)
@@ -310,7 +310,7 @@ struct TestCompiler {
 
 /// Naming columns in messages.
 enum ColumnNames {
-  /// That there is no such column, with the one that may be meant.
+  /// Says that there is no such column, and which one may be meant.
   static func unknown(_ name: String, among names: [String]) -> String {
     let problem = "there is no column '\(name)'"
     if let meant = nearest(to: name, among: names) {
@@ -320,7 +320,7 @@ enum ColumnNames {
     return problem + "; the columns are \(shown)\(names.count > 20 ? ", …" : "")"
   }
 
-  /// As a name is written in an expression.
+  /// A name as it is written in an expression.
   static func written(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy {
       $0 == 0x5F || (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
@@ -348,9 +348,9 @@ enum ColumnNames {
     CaseFolding.fold(name).filter { $0 != 0x20 && $0 != 0x5F && $0 != 0x2D }
   }
 
-  /// Insertions, deletions and substitutions that lead from one to the other.
+  /// The number of insertions, deletions and substitutions that turn one into the other.
   private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
-    // Nobody mistypes so long a name, and the cost is the product of the lengths.
+    // Nobody mistypes such long names, and the cost is the product of the lengths.
     guard one.count <= 64, other.count <= 64 else { return .max }
     var previous = Array(0...other.count)
     for (row, byte) in one.enumerated() {

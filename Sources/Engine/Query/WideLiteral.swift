@@ -1,6 +1,7 @@
-/// A decimal or a UUID as it was written in an expression: which values lie next to it.
+/// A decimal or a UUID in an expression, by the values next to it.
 struct WideLiteral: Sendable, Equatable {
-  /// The nearest ones that are not above and not below; the same where it is one. Nil: there is none.
+  /// The greatest value that is not above it, and the least that is not below it; equal when it is a value
+  /// itself. Nil: there is none.
   private let below: WideNumber?
   private let above: WideNumber?
 
@@ -23,12 +24,12 @@ struct WideLiteral: Sendable, Equatable {
       self = double > 0 ? WideLiteral(.highest, nil) : WideLiteral(nil, .lowest)
       return
     }
-    // More digits behind the point than decimals have.
+    // It has more digits behind the point than decimals have.
     let cut = WideNumber(Self.cut(double))
     self = double > 0 ? WideLiteral(cut, cut.next) : WideLiteral(cut.previous, cut)
   }
 
-  /// The number without the digits that a decimal cannot have.
+  /// The number without the digits that a decimal cannot hold.
   private static func cut(_ double: Double) -> ExactDecimal {
     var text = double.description
     let parts = text.withUTF8 { NumberSpelling.scan(SpellingView(UnsafeRawBufferPointer($0))) }
@@ -41,7 +42,7 @@ struct WideLiteral: Sendable, Equatable {
       exponent: 0 - ExactDecimal.maximumDigits) ?? .zero
   }
 
-  /// The values that compare like this; nil when none does. Exact: nothing is rounded.
+  /// The values for which the comparison is true; nil when there are none. Exact, without rounding.
   func range(_ ordering: Ordering) -> ClosedRange<WideNumber>? {
     let isValue = below == above
     let first: WideNumber?

@@ -1,17 +1,17 @@
 import Dispatch
 
-/// What an observer of results or of an object is told.
+/// What an observer of results or of an object receives.
 ///
-/// `Observed` is `Results` or `Object` where the session lives, `FrozenResults` or `FrozenObject` on another
-/// queue.
+/// `Observed` is `Results` or `Object` on the session's thread or queue, `FrozenResults` or `FrozenObject` on
+/// another queue.
 ///
 /// Thread rule: that of `Observed`.
 public enum ObservedChange<Observed, Details> {
   /// The first call: the results, or the object, as they are.
   case initial(Observed)
-  /// Something changed since the last call: what it is now, and how it differs. For results that is a
-  /// `ChangeSet`, with which a view is brought up to date; for an object the fields that changed, with the
-  /// values then and now.
+  /// Something changed since the last call: the present state, and the difference. For results that is a
+  /// `ChangeSet`, which brings a view up to date; for an object, the changed fields with their values then
+  /// and now.
   case update(Observed, Details)
   /// The table was removed, or the object deleted. Nothing follows.
   case deleted
@@ -21,13 +21,13 @@ public enum ObservedChange<Observed, Details> {
 
 extension ObservedChange: Sendable where Observed: Sendable, Details: Sendable {}
 
-/// What an observer of results is told.
+/// What an observer of results receives.
 public typealias ResultsChange<Collection> = ObservedChange<Collection, ChangeSet>
 
-/// What an observer of an object is told.
+/// What an observer of an object receives.
 public typealias ObjectChange<Observed> = ObservedChange<Observed, [PropertyChange]>
 
-/// What an observer of a whole database is told.
+/// What an observer of a whole database receives.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum DatabaseChange: Sendable {
@@ -42,33 +42,33 @@ public enum DatabaseChange: Sendable {
 // MARK: Results
 
 extension Results {
-  /// Has `call` told of the results, and of every change to them.
+  /// Calls `call` with the results, and with every change to them.
   ///
-  /// It is called where the session lives, after the session has moved on: a little later for the first
-  /// time, then whenever something has changed. Versions that the session passed over are told of
-  /// together. The session's live results agree with the positions while `call` runs; those that it is given
-  /// know their objects already, so that reading at a position runs no query.
+  /// It is called on the session's thread or queue, after the session has moved on: the first time a little
+  /// later, then after every change. Changes of skipped versions are reported together. While `call` runs,
+  /// the positions fit the session's live results; the results that it receives know their objects already,
+  /// so reading at a position runs no query.
   ///
-  /// Columns that the query or the key paths name are followed when they are given other names;
-  /// when one that the query names is removed, `.failed` is told. After `.deleted`, `.failed` or
-  /// `stop()` the observer holds nothing any more. While nobody can take a snapshot, because too
-  /// many are held, nothing is told: that is made up for once there is room.
+  /// Columns that the query or the key paths name are followed when they are renamed; when a column that the
+  /// query names is removed, `call` receives `.failed`. After `.deleted`, `.failed` or `stop()` the observer
+  /// holds nothing. While no snapshot can be taken, because too many are held, nothing is reported; the
+  /// changes follow once there is room.
   ///
   /// - Parameters:
   ///   - keyPaths: names of columns: objects count as modified only when one of these changed, also after it
-  ///     was given another name. Nil: all columns.
+  ///     was renamed. Nil: all columns.
   ///   - call: what to call; it may read, write, and add observers.
-  /// - Returns: keep it: the observer ends when it is released.
-  /// - Complexity: a change costs what was changed, not the size of the results: for a filter without
-  ///   an order, the filter is asked about objects that changed; with an order or a limit, the query
-  ///   runs anew when a column that it names changed.
-  /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
-  ///   `.noSuchColumn`, `.invalidated`, `.wrongThread`.
+  /// - Returns: the token, to be kept: releasing it ends the observer.
+  /// - Complexity: the cost depends on what changed, not on the size of the results: without an order, the
+  ///   filter is applied to the changed objects only; with an order or a limit, the query runs again when a
+  ///   column that it names changed.
+  /// - Throws: `EngineError.cannotObserve` where nothing can deliver; `.insideTransaction`, `.noSuchColumn`,
+  ///   `.invalidated`, `.wrongThread`.
   public func observe(
     keyPaths: [String]? = nil, _ call: @escaping (ResultsChange<Results>) -> Void
   ) throws -> NotificationToken {
     let tracker = try tracker(keyPaths)
-    // Not the results themselves: they refer to the session, and it to its observers.
+    // The closure does not hold the results: they refer to the session, and it refers to its observers.
     let table = table
     return try session.add(
       LocalObserver(tracker) { event in
@@ -79,11 +79,11 @@ extension Results {
       })
   }
 
-  /// The same on a queue, with frozen results; whatever the session does, and also without its thread
-  /// having anything that runs.
+  /// The same on a queue, with frozen results, independent of what the session does; the session's thread
+  /// needs no loop.
   ///
   /// - Parameters:
-  ///   - queue: calls are made on it one at a time, also when it is concurrent.
+  ///   - queue: calls run on it one at a time, even when it is concurrent.
   ///   - keyPaths: as above.
   ///   - call: what to call.
   /// - Throws: as above.
@@ -106,13 +106,13 @@ extension Results {
   }
 }
 
-/// Follows results.
+/// Follows the results of a query.
 final class ResultsTracking: Tracker {
-  /// The results in the version that is told of.
+  /// The results in the version that is reported.
   struct List {
     let table: Table
     let query: Query
-    /// The objects in order; nil when they are the whole table.
+    /// The objects' keys in order; nil when they are the whole table.
     let keys: [Int64]?
 
     var schema: TableSchema { table.schema }
@@ -124,8 +124,8 @@ final class ResultsTracking: Tracker {
   private(set) var hasEnded = false
 
   /// - Parameters:
-  ///   - schema: what the query's columns are called.
-  ///   - columns: the numbers of those that count; nil for all.
+  ///   - schema: the names of the query's columns.
+  ///   - columns: the identifiers of the columns that count; nil for all.
   init(
     _ query: Query, _ table: TableIdentity, _ schema: TableSchema, _ columns: Set<UInt32>?
   ) {
@@ -161,9 +161,9 @@ enum TrackedChange<State, Details> {
 }
 
 extension TrackerEvent {
-  /// What an observer is told of it.
+  /// The event as the observer receives it.
   ///
-  /// - Parameter observed: makes what the observer is given of a state.
+  /// - Parameter observed: makes what the observer receives from a state.
   func told<State, Details, Observed>(
     _ observed: (State, Place) -> Observed
   ) -> ObservedChange<Observed, Details> where Change == TrackedChange<State, Details> {
@@ -178,7 +178,7 @@ extension TrackerEvent {
 }
 
 extension Session {
-  /// A table that is going to be observed.
+  /// A table that will be observed.
   ///
   /// - Throws: `EngineError.insideTransaction`, `.invalidated`, `.wrongThread`.
   fileprivate func observedView(_ table: TableIdentity) throws -> TableView {
@@ -189,7 +189,7 @@ extension Session {
 }
 
 extension TableView {
-  /// The numbers of columns, which they keep whatever they are called; nil for nil.
+  /// The identifiers of columns, which renaming does not change; nil for nil.
   ///
   /// - Throws: `EngineError.noSuchColumn`.
   fileprivate func columnIDs(ofKeyPaths names: [String]?) throws -> Set<UInt32>? {
@@ -202,15 +202,15 @@ extension TableView {
 // MARK: Objects
 
 extension Object {
-  /// Has `call` told of the object, of every change to it, and of its deletion.
+  /// Calls `call` with the object, with every change to it, and with its deletion.
   ///
   /// - Parameters:
   ///   - keyPaths: names of the columns that count; nil for all.
   ///   - call: what to call.
-  /// - Returns: keep it: the observer ends when it is released.
-  /// - Complexity: O(log n + columns) after each version, and nothing of the other objects is read.
-  /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
-  ///   `.noSuchColumn`, `.invalidated`, `.wrongThread`.
+  /// - Returns: the token, to be kept: releasing it ends the observer.
+  /// - Complexity: O(log n + columns) after each version; other objects are not read.
+  /// - Throws: `EngineError.cannotObserve` where nothing can deliver; `.insideTransaction`, `.noSuchColumn`,
+  ///   `.invalidated`, `.wrongThread`.
   public func observe(
     keyPaths: [String]? = nil, _ call: @escaping (ObjectChange<Object>) -> Void
   ) throws -> NotificationToken {
@@ -252,7 +252,7 @@ extension Object {
 final class ObjectTracking: Tracker {
   private let table: TableIdentity
   private let key: Int64
-  /// The numbers of those that count; nil for all.
+  /// The identifiers of the columns that count; nil for all.
   private let columns: Set<UInt32>?
   private var last: Table?
   private(set) var hasEnded = false
@@ -263,7 +263,7 @@ final class ObjectTracking: Tracker {
     self.columns = columns
   }
 
-  /// The state is the table of the version that has the object.
+  /// The state is the table in the version that has the object.
   func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws
     -> TrackedChange<Table, [PropertyChange]>?
   {
@@ -292,13 +292,12 @@ final class ObjectTracking: Tracker {
 // MARK: The database
 
 extension Session {
-  /// Has `call` told whenever the session has moved on to a newer version, and, with `autorefresh` off,
-  /// whenever there is one.
+  /// Calls `call` whenever the session has moved on to a newer version, and, with `autorefresh` off, whenever
+  /// there is one.
   ///
-  /// - Returns: keep it: the observer ends when it is released.
+  /// - Returns: the token, to be kept: releasing it ends the observer.
   /// - Complexity: O(tables) after each version.
-  /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
-  ///   `.wrongThread`.
+  /// - Throws: `EngineError.cannotObserve` where nothing can deliver; `.insideTransaction`, `.wrongThread`.
   public func observe(_ call: @escaping (DatabaseChange) -> Void) throws -> NotificationToken {
     try check()
     if transaction != nil { throw EngineError.insideTransaction(operation: "observing") }

@@ -1,11 +1,11 @@
 /// How amounts and shares are spelled: numbers with a currency or a percent sign beside them.
 ///
-/// Written as an example: `$1,234.5`, `1.234,5 €`, `USD 1.5`, `1.5%`; `1.234,5` alone is a number without
-/// either. A currency may stand on either side of its number, with a blank between them or without, and may
-/// be left out. A minus or plus stands first, or between the two; parentheses around all of it are a minus
-/// too. A share is a hundredth of its number, and its sign is left out of 0 alone.
+/// A pattern is an example: `$1,234.5`, `1.234,5 €`, `USD 1.5`, `1.5%`; `1.234,5` is a number without either.
+/// A spelling may have the currency on either side of its number, with or without a blank between them, or
+/// leave it out. A minus or plus comes first, or between the two; parentheses around everything also mean a
+/// minus. A share is a hundredth of its number; only 0 may lack the percent sign.
 struct AmountPattern: Sendable, Hashable {
-  /// Empty: none.
+  /// Empty: there is none.
   let symbol: [UInt8]
   let numbers: NumberPattern
 
@@ -15,7 +15,7 @@ struct AmountPattern: Sendable, Hashable {
   var isPercent: Bool { symbol == Self.percent }
 
   init?(symbol: [UInt8], numbers: NumberPattern) {
-    // What could be taken for a part of the number.
+    // True for bytes that could be taken for a part of the number.
     let isForeign = { (byte: UInt8) in
       byte &- 0x30 < 10 || byte < 0x21 || byte == 0x7F || "+-(),'_".utf8.contains(byte)
     }
@@ -26,7 +26,7 @@ struct AmountPattern: Sendable, Hashable {
     self.numbers = numbers
   }
 
-  /// Nil when the text is no such example.
+  /// Nil when the text is not such an example.
   init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard let start = bytes.firstIndex(of: 0x31) else { return nil }
@@ -44,7 +44,7 @@ struct AmountPattern: Sendable, Hashable {
     if isPercent, sides[1].isEmpty { return nil }
   }
 
-  /// The number of a spelling; nil when it is not spelled so.
+  /// The number of a spelling; nil when the spelling does not fit.
   ///
   /// - Complexity: O(n) in its length.
   func parse(_ spelling: SpellingView) -> ExactDecimal? {
@@ -77,7 +77,7 @@ struct AmountPattern: Sendable, Hashable {
     return isNegative ? number.negated : number
   }
 
-  /// A number as a column of this notation keeps it: so that it is read as this number.
+  /// The spelling under which a column of this notation keeps a number: one that is read as this number.
   func spelling(of number: ExactDecimal) -> [UInt8] {
     var number = number
     var exponent = ""
@@ -99,7 +99,7 @@ extension ExactDecimal {
   }
 }
 
-/// What is left of a spelling between its first bytes and its last.
+/// The rest of a spelling between its first and last bytes.
 private struct Rest {
   private let spelling: SpellingView
   private var (start, end): (Int, Int)
@@ -133,7 +133,7 @@ private struct Rest {
     return true
   }
 
-  /// True for a minus, false for a plus; nil when there is neither.
+  /// Removes a sign: true for a minus, false for a plus; nil when there is neither.
   mutating func takeSign() -> Bool? {
     guard start < end else { return nil }
     let first = spelling[start]
@@ -145,7 +145,7 @@ private struct Rest {
   }
 
   mutating func dropBlanks() {
-    // Nothing else is a blank, or begins like one.
+    // Only blanks begin with one of these bytes.
     while start < end, [0x20, 0xC2, 0xE2].contains(spelling[start]),
       Self.blanks.contains(where: { take($0) })
     {}

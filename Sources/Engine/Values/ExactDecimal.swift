@@ -6,12 +6,12 @@ import Base
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ExactDecimal: Sendable, Hashable {
-  /// All digits, as a whole number: the value is this divided by 10 to the power of `scale`.
+  /// All digits as a whole number: the value is this divided by 10 to the power of `scale`.
   public let coefficient: Int128
-  /// Digits behind the point, the last of which is not zero: 0 to 38.
+  /// How many digits are behind the point, 0 to 38; the last of them is not zero.
   public let scale: Int
 
-  /// The most digits that a number has, and the most of them behind the point.
+  /// The most digits of a number, all or behind the point.
   public static let maximumDigits = 38
   public static let zero = ExactDecimal(known: 0, scale: 0)
 
@@ -20,7 +20,7 @@ public struct ExactDecimal: Sendable, Hashable {
     self.scale = scale
   }
 
-  /// `coefficient` / 10^`scale`; nil when that takes more than 38 digits, or more than 38 behind the point.
+  /// `coefficient` / 10^`scale`; nil when that needs more than 38 digits, or more than 38 behind the point.
   public init?(coefficient: Int128, scale: Int) {
     self.init(magnitude: coefficient.magnitude, isNegative: coefficient < 0, exponent: 0 &- scale)
   }
@@ -28,8 +28,8 @@ public struct ExactDecimal: Sendable, Hashable {
   /// The whole number.
   public init(_ int: Int64) { self.init(known: Int128(int), scale: 0) }
 
-  /// The number that a text such as `-12.50` or `1e3` spells; nil when it spells none, or one that does
-  /// not fit.
+  /// The number that a text such as `-12.50` or `1e3` spells; nil when the text is not a number, or the
+  /// number does not fit.
   public init?(_ text: String) {
     var text = text
     let parsed = text.withUTF8 { Self.parse(SpellingView(UnsafeRawBufferPointer($0))) }
@@ -37,7 +37,7 @@ public struct ExactDecimal: Sendable, Hashable {
     self = parsed
   }
 
-  /// `magnitude` * 10^`exponent`, with that sign.
+  /// `magnitude` * 10^`exponent`, with the given sign.
   init?(magnitude: UInt128, isNegative: Bool, exponent: Int) {
     var (magnitude, exponent) = (magnitude, exponent)
     if magnitude == 0 {
@@ -84,11 +84,11 @@ public struct ExactDecimal: Sendable, Hashable {
 }
 
 extension ExactDecimal {
-  /// Reads what a double may be spelled as, but for `NaN` and infinities: an optional sign, digits without
-  /// superfluous zeros in front, an optional fraction and exponent.
+  /// Reads every spelling of a double except `NaN` and infinities: an optional sign, digits without
+  /// superfluous leading zeros, an optional fraction and exponent.
   ///
   /// - Parameter shift: the result is multiplied by 10 to the power of this.
-  /// - Returns: nil for all else, and for what does not fit.
+  /// - Returns: nil for all other spellings, and for numbers that do not fit.
   static func parse(_ spelling: SpellingView, shift: Int = 0) -> ExactDecimal? {
     guard let parts = NumberSpelling.scan(spelling) else { return nil }
     if parts.significantDigits <= 19 {
@@ -99,12 +99,12 @@ extension ExactDecimal {
     return parseLong(spelling, parts, shift)
   }
 
-  /// A number of more than 19 digits, the last of which may be zeros.
+  /// Reads a number of more than 19 digits, the last of which may be zeros.
   private static func parseLong(
     _ spelling: SpellingView, _ parts: NumberSpelling.Parts, _ shift: Int
   ) -> ExactDecimal? {
     var magnitude: UInt128 = 0
-    // Those that have been taken in; zeros count when another digit follows them.
+    // How many digits were taken; zeros count once another digit follows them.
     var (digits, zeros, dropped) = (0, 0, 0)
     for byte in spelling.bytes {
       if byte | 0x20 == 0x65 { break }
@@ -120,7 +120,7 @@ extension ExactDecimal {
       zeros = 0
     }
     dropped = parts.significantDigits - digits
-    // `parts.exponent` is that of the 19th digit.
+    // `parts.exponent` belongs to the 19th digit.
     return ExactDecimal(
       magnitude: magnitude, isNegative: parts.isNegative,
       exponent: parts.exponent - (parts.significantDigits - 19) + dropped + shift)

@@ -1,25 +1,25 @@
-/// How the values of a column are spelled, where that is not the way `Value.init(spelling:type:)` reads:
+/// How the values of a column are spelled when it is not the way that `Value.init(spelling:type:)` reads:
 /// `August 3, 2018`, `1.234,5`, `yes`.
 ///
-/// A database keeps spellings, so that what was imported comes back to the letter; the notation, which
-/// is part of the column, says what they mean. Patterns are
-/// - for dates and date-times those of `strptime`: `%B %d, %Y`, `%d/%m/%Y %H:%M`; the first that reads a
-///   spelling counts, and the canonical spelling is always read; for times of day those without a date;
-/// - for ints and doubles one example of a number: `1.234,5` has a decimal comma and points between
-///   thousands, `1,5` no separators, `1,234` is for ints;
-/// - for decimals one example of an amount, `$1,234.5` or `1.234,5 €`, or of a share, `1.5%`, which is a
+/// A database keeps spellings, so that imported text comes back unchanged; the notation, which is part of the
+/// column, says what they mean. Patterns are
+/// - for dates and date-times, those of `strptime`: `%B %d, %Y`, `%d/%m/%Y %H:%M`; the first that fits a
+///   spelling counts, and the canonical spelling is always read; for times of day, those without a date;
+/// - for ints and doubles, one example of a number: `1.234,5` has a decimal comma and points between
+///   thousands, `1,5` has no separators, `1,234` is for ints;
+/// - for decimals, one example of an amount, `$1,234.5` or `1.234,5 €`, or of a share, `1.5%`, which is a
 ///   hundredth of its number; `1.234,5` is neither;
-/// - for bools two words: `yes/no`, in lower, Title or UPPER case; `true` and `false` are always read.
+/// - for bools, two words: `yes/no`, in lower, Title or UPPER case; `true` and `false` are always read.
 ///
 /// Thread rule: immutable, `Sendable`.
 public final class Notation: Sendable {
-  /// Of the column.
+  /// The column's type.
   public let type: ColumnType
-  /// As they were given.
+  /// The patterns as they were given.
   public let patterns: [String]
 
   private let kind: Kind
-  /// A bit for each `DateStyle` that is read as the day it means.
+  /// A bit for each `DateStyle` that the notation reads as the day it means.
   private let styles: UInt16
 
   private enum Kind: Sendable {
@@ -34,7 +34,7 @@ public final class Notation: Sendable {
   /// - Parameters:
   ///   - type: int, double, decimal, bool, date, dateTime or time.
   ///   - patterns: at least one.
-  /// - Throws: `EngineError.invalidArgument` when they are not of the type, or would read a canonical
+  /// - Throws: `EngineError.invalidArgument` when the patterns do not fit the type, or would read a canonical
   ///   spelling as another value.
   public init(_ type: ColumnType, _ patterns: [String]) throws(EngineError) {
     func invalid(_ reason: String) -> EngineError { .invalidArgument(reason) }
@@ -96,7 +96,7 @@ public final class Notation: Sendable {
     }
   }
 
-  /// A day whose parts make another day in any other order, and one of another century.
+  /// A day whose parts in any other order give another day, and a day of another century.
   private static let probes = [CalendarDate(clamping: 17_746), CalendarDate(clamping: 10_950)]
 
   private static func reads(_ style: DateStyle, _ patterns: [DatePattern]) -> Bool {
@@ -142,12 +142,12 @@ public final class Notation: Sendable {
     return DateSpelling.parseDate(spelling).map(Int64.init)
   }
 
-  /// True when a cluster's dates of that style are read as the days they are stored as.
+  /// True when a cluster's dates in that style are read as the days that are stored.
   func reads(_ style: DateStyle) -> Bool {
     type == .date && styles & 1 << UInt16(style.rawValue) != 0
   }
 
-  /// The number that a value of a type other than double is compared as.
+  /// The number that represents a value in comparisons, for types other than double.
   func integer(_ spelling: SpellingView) -> Int64? { PlainSpelling.read(spelling, bareInteger) }
 
   private func bareInteger(_ spelling: SpellingView) -> Int64? {
@@ -187,8 +187,8 @@ public final class Notation: Sendable {
 
   // MARK: Writing
 
-  /// A value as the column keeps it: where the canonical spelling would be read as another value, as the
-  /// text that is read as this one.
+  /// The value that the column keeps: a text that is read as this value, when its canonical spelling would be
+  /// read as another one.
   package func stored(_ value: Value) -> Value {
     if case .amounts(let pattern) = kind, case .decimal(let decimal) = value {
       return .text(String(decoding: pattern.spelling(of: decimal), as: UTF8.self))
@@ -215,7 +215,7 @@ extension Notation: Hashable, CustomStringConvertible {
     hasher.combine(patterns)
   }
 
-  /// The first patterns, and how many more there are.
+  /// The first patterns, and the number of others.
   package var summary: String {
     let more = patterns.count - 3
     return patterns.prefix(3).joined(separator: " or ") + (more > 0 ? " or \(more) more" : "")
@@ -225,7 +225,7 @@ extension Notation: Hashable, CustomStringConvertible {
   public var description: String { patterns.joined(separator: " or ") }
 }
 
-/// Two words for true and false.
+/// Two words, for true and false.
 private struct BoolWords: Sendable {
   private let (yes, no): ([UInt8], [UInt8])
 
@@ -249,7 +249,7 @@ private struct BoolWords: Sendable {
     func isUpper(_ index: Int) -> Bool { spelling[index] != word[index] }
     for index in word.indices where isUpper(index) {
       guard word[index] &- 0x61 < 26, spelling[index] == word[index] & ~0x20 else { return false }
-      // An upper one stands first, or behind none that is lower.
+      // An upper-case letter comes first, or follows only upper-case letters.
       if index > 0, !isUpper(0) || (index > 1 && !isUpper(1)) { return false }
     }
     if word.count > 2, isUpper(0), isUpper(1) {

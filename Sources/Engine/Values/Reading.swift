@@ -1,4 +1,4 @@
-/// What the spellings of a column mean: its type, and its notation where it has one.
+/// How the spellings of a column are read: its type, and its notation if it has one.
 package struct Reading: Sendable, Hashable {
   package let type: ColumnType
   package let notation: Notation?
@@ -19,20 +19,20 @@ package struct Reading: Sendable, Hashable {
   package static let text = Reading(.text)
   package static let data = Reading(.data)
 
-  /// The type, when spellings are read without a notation: then numbers that are stored as such are the
+  /// The type, when spellings are read without a notation: numbers that are stored as such are then the
   /// values.
   @inline(__always)
   var plainType: ColumnType? { notation == nil ? type : nil }
 
-  /// True when a cluster's dates of that style are read as the days they are stored as.
+  /// True when a cluster's dates in that style are read as the days that are stored.
   @inline(__always)
   func readsDays(_ style: DateStyle) -> Bool {
     if let notation { return notation.reads(style) }
     return type == .date && style == .iso
   }
 
-  /// The number that a value is compared as where it is one of 64 bits, and no double; nil for others, and
-  /// when the spelling is not of the type.
+  /// The number that represents a value in comparisons, for types compared as 64-bit integers; nil for other
+  /// types, and when the spelling does not fit the type.
   @inline(__always)
   package func integer(_ spelling: UnsafeRawBufferPointer) -> Int64? {
     let view = SpellingView(spelling)
@@ -47,7 +47,8 @@ package struct Reading: Sendable, Hashable {
     }
   }
 
-  /// What a decimal or a UUID is compared as; nil for other types, and when the spelling is none.
+  /// What represents a decimal or a UUID in comparisons; nil for other types, and when the spelling does not
+  /// fit.
   @inline(never)
   package func wide(_ spelling: UnsafeRawBufferPointer) -> WideNumber? {
     switch type {
@@ -57,14 +58,14 @@ package struct Reading: Sendable, Hashable {
     }
   }
 
-  /// The decimal of a spelling; nil when it is none.
+  /// The decimal of a spelling; nil when it is not one.
   func decimal(_ spelling: UnsafeRawBufferPointer) -> ExactDecimal? {
     let view = SpellingView(spelling)
     if let notation { return notation.decimal(view) }
     return PlainSpelling.decimal(view)
   }
 
-  /// The double of a spelling; nil when it is none.
+  /// The double of a spelling; nil when it is not one.
   @inline(__always)
   package func double(_ spelling: UnsafeRawBufferPointer) -> Double? {
     let view = SpellingView(spelling)
@@ -74,7 +75,7 @@ package struct Reading: Sendable, Hashable {
 }
 
 extension Value {
-  /// The value that a spelling stands for in a column that is read so; nil when it does not fit.
+  /// The value of a spelling in a column that is read this way; nil when it does not fit.
   @inline(__always)
   package init?(spelling: UnsafeRawBufferPointer, as reading: Reading) {
     guard let notation = reading.notation else {

@@ -1,15 +1,15 @@
-/// A UUID: 128 bits, of which everybody makes their own; see RFC 9562.
+/// A UUID: 128 bits that anybody can generate; see RFC 9562.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct UniqueIdentifier: Sendable, Hashable {
   /// The 16 bytes as a number, the first one highest.
   public let bits: UInt128
 
-  /// The identifier of these bits.
+  /// The identifier with these bits.
   public init(bits: UInt128) { self.bits = bits }
 
   /// The identifier that a text spells: 32 hexadecimal digits in any case, with or without hyphens
-  /// (`f81d4fae-7dec-11d0-a765-00a0c91e6bf6`), in braces, or behind `urn:uuid:`; nil for all else.
+  /// (`f81d4fae-7dec-11d0-a765-00a0c91e6bf6`), in braces, or behind `urn:uuid:`; nil for all other texts.
   public init?(_ text: String) {
     var text = text
     let parsed = text.withUTF8 { Self.parse(SpellingView(UnsafeRawBufferPointer($0))) }
@@ -64,9 +64,9 @@ public struct UniqueIdentifier: Sendable, Hashable {
 }
 
 extension UniqueIdentifier: Comparable, CustomStringConvertible {
-  /// True for the one whose bytes come first.
+  /// True for the identifier whose bytes come first.
   public static func < (left: Self, right: Self) -> Bool { left.bits < right.bits }
 
-  /// 32 small hexadecimal digits in groups of 8, 4, 4, 4 and 12, with hyphens between them.
+  /// 32 lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12, with hyphens between them.
   public var description: String { String(decoding: spelling, as: UTF8.self) }
 }

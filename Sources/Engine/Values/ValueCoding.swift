@@ -1,8 +1,8 @@
-// Values of the engine's own types for other encoders, JSON's for example: as texts in their own spelling.
-// In a table they are stored as what they are.
+// `Codable` for the engine's own types with other encoders, such as JSON's: as texts in their own spelling. A
+// table stores them as values of their types.
 
 extension CalendarDate: Codable {
-  /// - Throws: `DecodingError` when it is no text spelled `YYYY-MM-DD`, or no day.
+  /// - Throws: `DecodingError` when it is not a text spelled `YYYY-MM-DD`, or not a day.
   public init(from decoder: any Decoder) throws {
     let (value, misfit) = try decoder.value(.date, "a date like 2018-08-03")
     guard case .date(let date)? = value else { throw misfit }
@@ -16,7 +16,7 @@ extension CalendarDate: Codable {
 }
 
 extension DateTime: Codable {
-  /// - Throws: `DecodingError` when it is no text spelled like `2018-08-03T12:34:56Z`.
+  /// - Throws: `DecodingError` when it is not a text spelled like `2018-08-03T12:34:56Z`.
   public init(from decoder: any Decoder) throws {
     let (value, misfit) = try decoder.value(.dateTime, "a date-time like 2018-08-03T12:34:56Z")
     guard case .dateTime(let moment)? = value else { throw misfit }
@@ -30,7 +30,7 @@ extension DateTime: Codable {
 }
 
 extension TimeOfDay: Codable {
-  /// - Throws: `DecodingError` when it is no text spelled like `12:34:56`.
+  /// - Throws: `DecodingError` when it is not a text spelled like `12:34:56`.
   public init(from decoder: any Decoder) throws {
     let (value, misfit) = try decoder.value(.time, "a time like 12:34:56")
     guard case .time(let time)? = value else { throw misfit }
@@ -44,7 +44,7 @@ extension TimeOfDay: Codable {
 }
 
 extension ExactDecimal: Codable {
-  /// - Throws: `DecodingError` when it is no text spelled like `12.50`.
+  /// - Throws: `DecodingError` when it is not a text spelled like `12.50`.
   public init(from decoder: any Decoder) throws {
     let (value, misfit) = try decoder.value(.decimal, "a decimal like 12.50")
     guard case .decimal(let decimal)? = value else { throw misfit }
@@ -58,7 +58,7 @@ extension ExactDecimal: Codable {
 }
 
 extension UniqueIdentifier: Codable {
-  /// - Throws: `DecodingError` when it is no text with 32 hexadecimal digits.
+  /// - Throws: `DecodingError` when it is not a text with 32 hexadecimal digits.
   public init(from decoder: any Decoder) throws {
     let (value, misfit) = try decoder.value(.uuid, "a UUID")
     guard case .uuid(let identifier)? = value else { throw misfit }
@@ -72,7 +72,7 @@ extension UniqueIdentifier: Codable {
 }
 
 extension Decoder {
-  /// The value that a text spells, and what to throw when it is none of the type.
+  /// The value that a text spells; throws when the text does not fit the type.
   fileprivate func value(
     _ type: ColumnType, _ expected: String
   ) throws -> (value: Value?, misfit: DecodingError) {

@@ -1,9 +1,9 @@
-/// What decimals and UUIDs are compared as: 17 bytes, the first of which counts most.
+/// What represents decimals and UUIDs in comparisons: 17 bytes, the most significant first.
 ///
-/// Of a decimal, the first byte is 128 for zero; above it for positive numbers, the further the more digits
-/// there are before the point; below it for negative ones, likewise. The others have the digits, from the
-/// first that is not zero on, as a number of 38 digits; counted down from 2^127 - 1 where the number is
-/// negative. Of a UUID, the first byte is 0.
+/// For a decimal, the first byte is 128 for zero, above it for positive numbers and below it for negative
+/// ones; the distance grows with the number of digits before the point. The other bytes hold the digits, from
+/// the first non-zero one on, as a number of 38 digits; for a negative number this is counted down from
+/// 2^127 - 1. For a UUID, the first byte is 0.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct WideNumber: Sendable, Hashable {
@@ -40,7 +40,7 @@ package struct WideNumber: Sendable, Hashable {
   /// The bytes of a UUID.
   var bytes: [UInt8] { withUnsafeBytes(of: body.bigEndian, Array.init) }
 
-  /// The next higher one, whether it is that of a value or not; nil behind the highest.
+  /// The next higher number, whether a value has it or not; nil behind the highest.
   var next: WideNumber? {
     if body < .max { return WideNumber(head: head, body: body + 1) }
     return head < .max ? WideNumber(head: head + 1, body: 0) : nil

@@ -1,9 +1,9 @@
 import Base
 import Engine
 
-/// The columns that the records of one input get beside their fields: see `AddedColumn`.
+/// The columns that the records of one input get in addition to their fields: see `AddedColumn`.
 struct AddedValues: Sendable, Equatable {
-  /// What the values of a column are, with all that is the same for the whole input in place.
+  /// How the values of a column are made, with everything filled in that is the same for the whole input.
   struct Template: Sendable, Equatable {
     enum Part: Sendable, Equatable {
       case text([UInt8])
@@ -13,14 +13,14 @@ struct AddedValues: Sendable, Equatable {
     let name: String
     let parts: [Part]
 
-    /// The value of every record; nil where it is not the same.
+    /// The value of every record; nil when it is not constant.
     var constant: [UInt8]? {
       if parts.isEmpty { return [] }
       guard parts.count == 1, case .text(let text) = parts[0] else { return nil }
       return text
     }
 
-    /// No value is longer.
+    /// An upper bound for the length of a value.
     var longest: Int {
       parts.reduce(0) { sum, part in
         if case .text(let text) = part { return sum + text.count }
@@ -40,7 +40,7 @@ struct AddedValues: Sendable, Equatable {
       }
     }
 
-    /// Values as the first records have them.
+    /// The values of the first records.
     var sample: [[UInt8]] {
       var value: [UInt8] = []
       append(record: 1, line: 2, to: &value)
@@ -53,9 +53,9 @@ struct AddedValues: Sendable, Equatable {
   var names: [String] { columns.map(\.name) }
 
   /// - Parameters:
-  ///   - path: of the input, as it was given; `-` for standard input.
+  ///   - path: the input's path, as it was given; `-` for standard input.
   ///   - taken: names that the input's own columns have in the table.
-  /// - Throws: `ImportError.invalidOption` where a name is taken.
+  /// - Throws: `ImportError.invalidOption` when a name is taken.
   init(_ options: ImportOptions, path: String, taken: [String]) throws(ImportError) {
     let shown = PathText.shown(path)
     let name = shown.split(separator: "/").last.map(String.init) ?? shown
@@ -104,7 +104,7 @@ struct AddedValues: Sendable, Equatable {
   /// What Hive writes for null.
   private static let noValue = "__HIVE_DEFAULT_PARTITION__"
 
-  /// The columns that folders such as `region=eu/` stand for.
+  /// The columns for folders such as `region=eu/`.
   private static func folderColumns(_ path: String) -> [Template] {
     path.split(separator: "/").dropLast().compactMap { folder in
       guard let mark = folder.firstIndex(of: "="), mark > folder.startIndex else { return nil }
@@ -115,7 +115,7 @@ struct AddedValues: Sendable, Equatable {
     }
   }
 
-  /// `%3A` is a colon: what may not stand in a folder's name is written so.
+  /// `%3A` is a colon: characters that a folder's name may not contain are written in this way.
   private static func unescaped(_ text: Substring) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
@@ -129,7 +129,7 @@ struct AddedValues: Sendable, Equatable {
         bytes.append(byte)
       }
     }
-    // What is no text is kept as it is written.
+    // Bytes that are not text keep their written form.
     return String(validating: bytes, as: UTF8.self) == nil ? Array(text.utf8) : bytes
   }
 }

@@ -1,18 +1,18 @@
 import Engine
 
-/// Finds out from a sample how amounts of money and shares are spelled.
+/// Finds from a sample how amounts of money and shares are spelled.
 ///
-/// All of a column are of one currency, or are shares: otherwise their numbers are not to be compared. The
-/// currency may be left out of some, as in `0` among `$4.99`.
+/// All amounts of a column have one currency, or all are shares: otherwise their numbers cannot be compared.
+/// Some may lack the currency, such as `0` among `$4.99`.
 enum AmountFinder {
-  /// A field taken apart.
+  /// The parts of a field.
   fileprivate struct Parts {
-    /// Empty: none.
+    /// Empty: there is none.
     var symbol: [UInt8] = []
     var isBehind = false
     var hasBlank = false
     var separators: Set<UInt8> = []
-    /// Whether each comma, and each point, has three digits behind it and no more.
+    /// Whether exactly three digits follow each comma, and each point.
     var hasThousands = true
 
     /// The pattern of an amount that is written like this one.
@@ -26,8 +26,8 @@ enum AmountFinder {
   private static let longestField = 64
   private static let percent: [UInt8] = [0x25]
 
-  /// The notations that all fields fit; none when they are no amounts. Where `1.234` and `1,234` may mean two
-  /// things, both are among them.
+  /// The notations that fit all fields; none when they are not amounts. When `1.234` and `1,234` may mean two
+  /// things, both are included.
   static func candidates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     var shape: Parts?
     var separators: Set<UInt8> = []
@@ -48,8 +48,8 @@ enum AmountFinder {
     return found.filter { NotationFinder.fit([$0], fields) }
   }
 
-  /// The notation of a column that is told to have decimals: that of the fields that are amounts, of the
-  /// first currency that most of them have; nil when they need none, or may mean several things.
+  /// The notation of a column that was declared to have decimals. It is that of the fields that are amounts,
+  /// with the first currency that most of them have; nil when they need none, or may mean several things.
   static func likely(_ fields: [[UInt8]]) -> Notation? {
     let amounts = fields.map(\.withoutBlanks).compactMap { field in
       parts(field).map { (field: field, symbol: $0.symbol) }
@@ -65,14 +65,14 @@ enum AmountFinder {
     return first.reading.notation
   }
 
-  /// How numbers with these separators may be spelled, by what they would mean.
+  /// The possible spellings of numbers with these separators, by what they would mean.
   private static func styles(
     _ symbol: [UInt8], _ separators: Set<UInt8>, hasThousands: Bool
   ) -> [(meaning: Int, style: NumberStyle)] {
     let (comma, point): (UInt8, UInt8) = (0x2C, 0x2E)
     let others = separators.subtracting([comma, point])
     guard others.count <= 1 else { return [] }
-    // Commas are thousands, and points the other way round, unless something else is.
+    // Commas separate thousands, and points the other way round, unless another character does.
     let byPoint = (0, NumberStyle(decimal: .point, thousands: others.first ?? comma))
     let byComma = (1, NumberStyle(decimal: .comma, thousands: others.first ?? point))
     if separators.isDisjoint(with: [comma, point]) { return [byPoint] }
@@ -85,7 +85,7 @@ enum AmountFinder {
     return [byPoint, byComma]
   }
 
-  /// Nil when a field is no number with or without a currency or a percent sign.
+  /// Nil when a field is not a number, with or without a currency or a percent sign.
   private static func parts(_ field: [UInt8]) -> Parts? {
     guard field.count <= longestField else { return nil }
     var rest = field[...]
@@ -108,7 +108,7 @@ enum AmountFinder {
 }
 
 extension AmountFinder.Parts {
-  /// Looks at digits and what stands between them; false when there is something else.
+  /// Examines digits and the separators between them; false when there is anything else.
   fileprivate mutating func takeNumber(_ number: ArraySlice<UInt8>) -> Bool {
     var (digits, total) = (0, 0)
     var isBehindMark = false
@@ -143,14 +143,14 @@ extension ArraySlice<UInt8> {
     _ = dropBlanks()
   }
 
-  /// How many bytes a blank takes that the slice begins with; U+00A0 and U+202F are blanks too.
+  /// The length in bytes of a blank at the beginning of the slice; U+00A0 and U+202F are blanks too.
   fileprivate var blankAtStart: Int {
     if first == 0x20 { return 1 }
     if starts(with: [0xC2, 0xA0]) { return 2 }
     return starts(with: [0xE2, 0x80, 0xAF]) ? 3 : 0
   }
 
-  /// True when there were any.
+  /// Returns true when there were any.
   fileprivate mutating func dropBlanks() -> Bool {
     let before = count
     while blankAtStart > 0 { self = dropFirst(blankAtStart) }

@@ -1,14 +1,14 @@
 import Engine
 
-/// A parser thread's work on one chunk: parse, put null spellings in place, check types, encode.
+/// A parser thread's work on one chunk: parse, set nulls, check types, encode.
 ///
-/// Thread rule: confined; one for each parser thread. Its memory is used again for every chunk.
+/// Thread rule: confined; each parser thread has its own. Its memory is reused for every chunk.
 final class ColumnBatchBuilder {
   private let plan: ImportPlan
   private let parser: RecordParser
   private let builder = ClusterBuilder()
   private let hasRules: Bool
-  /// Whether some spelling is null.
+  /// Whether some spelling means null.
   private let hasNulls: Bool
   private var repeats = KeyRepeats()
   private var scan = NotationScan()
@@ -16,7 +16,7 @@ final class ColumnBatchBuilder {
   private var room: [UInt8] = []
   private let scout: RowScout?
 
-  /// - Parameter scout: looks for rows in the table; nil: nobody is to.
+  /// - Parameter scout: looks up rows in the table; nil: rows are not looked up.
   init(_ plan: ImportPlan, scout: RowScout? = nil) {
     self.plan = plan
     self.scout = scout
@@ -152,7 +152,7 @@ final class ColumnBatchBuilder {
       }
       if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
         let candidates = plan.columns[index].candidates
-        // Most dates need no second look.
+        // Most dates need no second check.
         if candidates.allSatisfy({ column.isRead(as: $0.reading) }) { return summary }
         let misfits = misfits(candidates, index, matrix, parsed, chunk)
         summary.misfits = ColumnBatch.Misfit.all(misfits, matrix.place)
@@ -161,7 +161,7 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// For each candidate of a column the first row that it does not read.
+  /// For each candidate of a column, the first row that it cannot read.
   private func misfits(
     _ candidates: [ReadingCandidate], _ column: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk,
     _ chunk: Chunk
@@ -176,7 +176,7 @@ final class ColumnBatchBuilder {
     return (found ?? nil) ?? []
   }
 
-  /// A batch ends every so many records, counted from the input's first.
+  /// A batch ends every `batchRecords` records, counted from the input's first.
   private func boundaries(_ parsed: ParsedChunk, _ chunk: Chunk) -> [ColumnBatch.Boundary] {
     var boundaries: [ColumnBatch.Boundary] = []
     let end = ColumnBatch.Boundary(
@@ -222,7 +222,7 @@ final class ColumnBatchBuilder {
     return !seen.observation.classes.isSubset(of: missing.bounds)
   }
 
-  /// Whether a column of a strict type has a value that its reading does not read.
+  /// Whether a column of a strict type has a value that its reading cannot read.
   private func breaksNotation(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     plan.columns.enumerated().contains { index, column in
       guard let reading = column.scanned else { return false }
@@ -232,8 +232,8 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// An empty string identifies nothing, no more than null does; and a key that is not spelled as its type
-  /// spells it would be another one.
+  /// An empty string identifies nothing, just like null; and a key in another spelling than its type's
+  /// canonical one would be a different key.
   private func breaksKey(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     guard let key = plan.keyColumn else { return false }
     let found = matrix.withSpans { spans in
@@ -243,13 +243,13 @@ final class ColumnBatchBuilder {
     return hasTypedKey && unfitKey(matrix, parsed, chunk) != nil
   }
 
-  /// Whether the key was told to be of a type other than text.
+  /// Whether the key was declared to have a type other than text.
   private var hasTypedKey: Bool {
     guard let key = plan.keyColumn, let type = plan.columns[key].strictType else { return false }
     return type != .text && type != .data
   }
 
-  /// The first row whose key is not spelled as its type spells it.
+  /// The first row whose key is not in its type's canonical spelling.
   private func unfitKey(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
     guard let key = plan.keyColumn else { return nil }
     let found = matrix.withSpans { spans in
@@ -266,8 +266,7 @@ final class ColumnBatchBuilder {
     return found ?? nil
   }
 
-  /// Whether a key has blanks around it, or is one of several spellings of a value that people tell apart by
-  /// eye only.
+  /// Whether a key has blanks around it, or is not the canonical spelling of its decimal or UUID.
   private func isUnfitKey(_ field: UnsafeRawBufferPointer, _ type: ColumnType?) -> Bool {
     if field.hasBlanksAround { return true }
     guard let type, type.isWide, let value = Value(spelling: field, as: Reading(type)) else {
@@ -301,7 +300,7 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// Takes out the rows whose values do not fit, and says why for each.
+  /// Removes the rows whose values do not fit, and gives the reason for each.
   private func removeMisfits(
     from matrix: inout RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
   ) -> [Reject] {
@@ -418,7 +417,7 @@ final class ColumnBatchBuilder {
     _ value: String?, _ reason: String
   ) -> Reject {
     let start = parsed.byteOffset(ofRecord: record)
-    // A field that was unescaped, or is null, no longer says where it stood: then the record's start.
+    // A field that was unescaped, or is null, has no position of its own: use the record's start.
     let offset =
       span.isNull || Int(span.offset) >= chunk.byteCount
       ? start : chunk.inputOffset(Int(span.offset))

@@ -1,29 +1,29 @@
 import Engine
 
-/// How a column of an input is to be read: as it was told, or as a sample of its values suggests.
+/// How a column of an input is read: as the user said, or as a sample of its values suggests.
 struct ColumnNotation {
-  /// The type given by name; nil: inferred.
+  /// The type that the user gave; nil: inferred.
   private(set) var strictType: ColumnType?
   private(set) var strictNotation: Notation?
   private(set) var candidates: [ReadingCandidate] = []
   let refusesPoints: Bool
-  /// True when the type was given by name.
+  /// True when the user gave the type.
   private(set) var isTypeTold = false
-  /// True when it was told how values of the strict type are spelled.
+  /// True when the user said how values of the strict type are spelled.
   private(set) var isTold = false
-  /// What stands for null, beside what was told.
+  /// What means null, apart from what the user said.
   private(set) var missing: MissingValues?
   /// Whether the values are texts, whatever they look like.
   private(set) var keepsText = false
-  /// What a person may want to know of the column.
+  /// What the user may want to know about the column.
   private(set) var hint: String?
 
   /// - Parameters:
-  ///   - name: in the table.
-  ///   - isKey: of the primary key, which is compared as it is spelled, and so has no notation.
-  ///   - sample: of the first records.
-  ///   - stored: the column that is there already, with values or a type that is to stay.
-  ///   - isCompared: by a rule: its type is not to change with later values.
+  ///   - name: the name in the table.
+  ///   - isKey: whether it is the primary key, which is compared by its spelling, and so has no notation.
+  ///   - sample: the values of the first records.
+  ///   - stored: the existing column, with values or a type that is to stay.
+  ///   - isCompared: whether a rule compares it: later values do not change its type.
   /// - Throws: `ImportError.invalidOption`.
   init(
     _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool,
@@ -160,7 +160,7 @@ struct ColumnNotation {
       }
       return isPlain ? nil : try? Notation(.time, KnownFormats.clocks)
     case .date, .dateTime:
-      // Formats for all columns are for those of this type.
+      // Formats given for all columns apply to columns of this type.
       let formats = finder.toldFormats.filter {
         isOwn || $0.pattern.hasTime == (type == .dateTime)
       }
@@ -174,7 +174,7 @@ struct ColumnNotation {
     }
   }
 
-  /// Words that often stand for null, in a column that would have a type without them.
+  /// Words that often mean null, in a column that would have a type without them.
   private static func hint(_ sample: [[UInt8]]) -> String? {
     guard let word = sample.first(where: MissingValues.likelyWords.contains) else { return nil }
     var classes: TypeSet = []
@@ -193,7 +193,7 @@ struct StoredColumn {
   let column: Column
   /// What its values look like.
   let classes: TypeSet
-  /// There may be larger integers than a double holds.
+  /// Some integers may be larger than a double holds.
   let mayHaveLargeIntegers: Bool
   private let table: TableContents
   private let id: UInt32
@@ -206,7 +206,8 @@ struct StoredColumn {
     mayHaveLargeIntegers = !classes.isEmpty && table.mayHaveLargeIntegers(inColumn: index)
   }
 
-  /// True when every value is the same under another reading; of a text column, when it is one at all.
+  /// True when every value stays the same under another reading; for a text column, when every value fits
+  /// that reading.
   func agrees(with reading: Reading) throws -> Bool {
     if reading == column.reading { return true }
     // Canonical dates and bools are read alike under every notation.
@@ -230,11 +231,11 @@ struct StoredColumn {
 }
 
 extension ColumnTypes.State {
-  /// What is known of a column beside its values.
+  /// What is known about a column apart from its values.
   struct Origin {
-    /// Its type was guessed by an import; else somebody has chosen it, and it is widened at most.
+    /// An import guessed its type. Otherwise somebody has chosen it, and it is at most widened.
     let isGuessed: Bool
-    /// How values of the strict type are spelled was told.
+    /// The user said how values of the strict type are spelled.
     let isTold: Bool
     /// An earlier run of this import has filled it.
     let isResuming: Bool
@@ -242,10 +243,10 @@ extension ColumnTypes.State {
     var isKey = false
   }
 
-  /// Takes in what the table has.
+  /// Adjusts to what the table has.
   ///
-  /// - Parameter stored: its values; nil when it has none, or is going to be emptied.
-  /// - Throws: `ImportError.invalidOption` when a strict type is not that of the values there are.
+  /// - Parameter stored: its values; nil when it has none, or will be emptied.
+  /// - Throws: `ImportError.invalidOption` when a strict type differs from that of the existing values.
   mutating func fit(_ column: Column, _ stored: StoredColumn?, _ origin: Origin) throws {
     if let strict = strictType {
       guard let stored, strict != .text else { return }
@@ -271,9 +272,10 @@ extension ColumnTypes.State {
     let found = classes
     classes = stored?.classes ?? []
     mayHaveLargeIntegers = stored?.mayHaveLargeIntegers ?? false
-    // In an emptied table a guessed type may be guessed anew.
+    // In an emptied table, a guessed type may be guessed again.
     if !origin.isGuessed { classes.formUnion(column.class) }
-    // Bytes take everything; and a key that is not spelled as its type spells it would be another one.
+    // Bytes accept everything; and a key in another spelling than its type's canonical one would be a
+    // different key.
     if column.type == .data || (origin.isKey && column.type.isWide) { strictType = column.type }
     sampled = classes
     isKnown = !classes.isEmpty
@@ -285,7 +287,7 @@ extension ColumnTypes.State {
     if column.notation != nil || !column.type.hasClasses {
       return begin([ReadingCandidate(column.reading)])
     }
-    // A column that is text stays so.
+    // A text column stays text.
     guard column.type != .text || (origin.isGuessed && origin.isResuming) else { return begin([]) }
     guard let stored else { return }
     for (index, candidate) in candidates.enumerated() {
@@ -311,7 +313,7 @@ extension Column {
 }
 
 extension ColumnTypes.State {
-  /// Before any value was seen.
+  /// The state before any value was seen.
   init(_ notation: ColumnNotation) {
     self.init(strictType: notation.strictType)
     strictNotation = notation.strictNotation

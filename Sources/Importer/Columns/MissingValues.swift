@@ -1,32 +1,32 @@
 import Engine
 
-/// What stands for a missing value in a column that otherwise has a type, though nobody has said so: `NA`,
-/// or an empty field in quotes in a file that has no other empty fields.
+/// What means a missing value in a column that otherwise has a type, without being declared: `NA`, or an
+/// empty field in quotes in a file without other empty fields.
 ///
-/// A word in quotes is a text, and never null. Taken from the first records alone: only what was met there
-/// among values of one type is null, and only while all values are of it. One that is not, after them, is
-/// rejected: the column is text then, in which `NA` may be a value (Namibia's code is one), and what has
-/// been read as null cannot be had back.
+/// A word in quotes is a text, and never null. Only the first records count: what occurred there among values
+/// of one type is null, as long as all values have that type. A later value that does not is rejected: the
+/// column would be text, in which `NA` may be a value (it is Namibia's code), and what has been read as null
+/// cannot be restored.
 struct MissingValues: Equatable {
-  /// Spellings that are null.
+  /// Spellings that mean null.
   let spellings: [[UInt8]]
-  /// What the other values are.
+  /// How the other values are read.
   let reading: Reading
-  /// The classes that values may be of, where the reading has no notation.
+  /// The classes that values may have, when the reading has no notation.
   let bounds: TypeSet
 
   /// What programs write for a missing value, and hardly anything else. `nan` is a number.
   static let words: Set<[UInt8]> = Set(
     ["NULL", "Null", "null", "NA", "N/A", "n/a", "#N/A", "\\N", "-"].map { Array($0.utf8) })
-  /// What some write, too: named in a note.
+  /// Other words that some write: mentioned in a note.
   static let likelyWords: Set<[UInt8]> = words.union(
     ["None", "none", "NIL", "nil", "N.A.", "n.a.", "--", "?", "."].map { Array($0.utf8) })
 
-  /// Nil when nothing in the sample stands for null, or the rest is text.
+  /// Nil when nothing in the sample means null, or the rest is text.
   ///
   /// - Parameters:
-  ///   - sample: of the column.
-  ///   - stored: the column that is there already, with values or a type that is to stay.
+  ///   - sample: the column's sample.
+  ///   - stored: the existing column, with values or a type that is to stay.
   init?(
     _ sample: FieldSample.ColumnSample, _ finder: NotationFinder, refusesPoints: Bool,
     stored: Column?
@@ -60,7 +60,7 @@ struct MissingValues: Equatable {
     bounds = Self.bounds(reading.type, classes)
   }
 
-  /// An empty field in quotes, in a column that was told to have a type; nil for texts.
+  /// An empty field in quotes, in a column with a given type; nil for texts.
   init?(emptyIn reading: Reading) {
     if reading.type == .text || reading.type == .data { return nil }
     spellings = [[]]
@@ -68,9 +68,9 @@ struct MissingValues: Equatable {
     bounds = .accepted(by: reading.type)
   }
 
-  /// What keeps the type, or widens it to another that is none of text.
+  /// The classes that keep the type, or widen it to another that is not text.
   ///
-  /// - Parameter classes: of the sample: the same in every run over an input.
+  /// - Parameter classes: those of the sample: the same in every run over an input.
   private static func bounds(_ type: ColumnType, _ classes: TypeSet) -> TypeSet {
     switch type {
     case .int: classes.contains(.bigInt) ? [.int, .bigInt] : [.int, .double]

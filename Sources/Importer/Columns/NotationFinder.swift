@@ -1,10 +1,10 @@
 import Engine
 
-/// A way in which a column's values may be read, when their classes do not tell it.
+/// A possible reading of a column's values, when their classes do not determine it.
 struct ReadingCandidate: Sendable, Equatable {
   let reading: Reading
-  /// Candidates of one meaning read a spelling as the same value; the first of them that fits is taken.
-  /// Where candidates of several fit, nobody can tell what the spellings mean.
+  /// Candidates with one meaning read a spelling as the same value; the first that fits is used. When
+  /// candidates with different meanings fit, nobody can tell what the spellings mean.
   let meaning: Int
 
   init(_ reading: Reading, meaning: Int = 0) {
@@ -17,26 +17,26 @@ struct ReadingCandidate: Sendable, Equatable {
   }
 }
 
-/// Finds out from a sample how a column's values may be read, where their classes do not tell it.
+/// Finds from a sample how a column's values may be read, when their classes do not determine it.
 ///
-/// What it finds is looked at in every record of the input: the first that is not spelled so ends it.
+/// The result is checked against every record of the input: the first that does not fit ends it.
 struct NotationFinder {
-  /// Formats that were told, in their order.
+  /// The formats that the user gave, in their order.
   let toldFormats: [KnownFormats.Format]
-  /// How numbers are spelled, when that was told.
+  /// How numbers are spelled, if the user said so.
   let toldNumbers: NumberStyle?
-  /// Between fields: where it is a comma, what has a decimal comma may be a list.
+  /// The delimiter of fields: if it is a comma, a field that has decimal commas may be a list.
   let delimiter: UInt8
 
-  /// The readings that all fields fit; none when the column's type follows from their classes.
+  /// The readings that fit all fields; none when the classes of the fields determine the column's type.
   func candidates(_ spellings: [[UInt8]]) -> [ReadingCandidate] {
-    // Blanks around are no part of a value.
+    // Blanks around a value are not part of it.
     let fields = spellings.map(\.withoutBlanks)
     if let toldNumbers, let told = toldNumbers.candidates, Self.fit(told, fields) { return told }
     var classes: TypeSet = []
     for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
     guard classes.contains(.text) || (!fields.isEmpty && classes.inferredType == .text) else {
-      // Numbers that are told to be dates, such as 20180803.
+      // Numbers that the user declared to be dates, such as 20180803.
       return classes.inferredType == .int && !toldFormats.isEmpty ? dates(fields) : []
     }
     for find in [dates, { shortDates($0) }, times, bools, AmountFinder.candidates, wides] {
@@ -72,12 +72,12 @@ struct NotationFinder {
 
   // MARK: Dates
 
-  /// The formats that were met, under each order of day and month.
+  /// The formats that occurred, under each order of day and month.
   private struct Found {
     var types: Set<ColumnType> = []
     var dayFirst: [String]? = []
     var monthFirst: [String]? = []
-    /// Formats of one meaning.
+    /// Formats with only one meaning.
     var certain: [String] = []
     var isAmbiguous = false
 
@@ -112,7 +112,7 @@ struct NotationFinder {
         found.dayFirst != nil || found.monthFirst != nil
       else { return [] }
     }
-    // Days among moments are the moments when they begin.
+    // Days among moments mean the moments at which they begin.
     guard let type: ColumnType = found.types.contains(.dateTime) ? .dateTime : found.types.first
     else { return [] }
     var candidates: [ReadingCandidate] = []
@@ -125,7 +125,7 @@ struct NotationFinder {
     return candidates
   }
 
-  /// False when the field is no date.
+  /// False when the field is not a date.
   private func take(_ field: UnsafeRawBufferPointer, _ found: inout Found) -> Bool {
     for format in toldFormats where format.pattern.reads(field) {
       found.types.insert(format.pattern.hasTime ? .dateTime : .date)
@@ -156,8 +156,8 @@ struct NotationFinder {
     return true
   }
 
-  /// Dates with two digits for the year, and times behind them: only where some value tells which of the
-  /// three is which, and none contradicts.
+  /// Dates with two digits for the year, perhaps with times behind them: only when some value shows which of
+  /// the three is which, and none contradicts it.
   private func shortDates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard let format = ShortDates(fields)?.format else { return [] }
     var formats: [String] = []
@@ -176,15 +176,15 @@ struct NotationFinder {
     return [ReadingCandidate(notation)]
   }
 
-  /// The notation of a column that is told to hold dates or date-times: formats that were told, or else
-  /// those of one meaning, and of one order of day and month where the sample is certain of it.
+  /// The notation of a column that was declared to hold dates or date-times: the given formats, or otherwise
+  /// those with only one meaning, and those with the order of day and month that the sample proves.
   ///
-  /// - Throws: `EngineError.invalidArgument` when a format is not of the type.
+  /// - Throws: `EngineError.invalidArgument` when a format does not fit the type.
   func strictDates(_ type: ColumnType, _ fields: [[UInt8]]) throws(EngineError) -> Notation? {
     var found = Found()
     for field in fields {
       var next = found
-      // Others are going to be rejected.
+      // Others will be rejected.
       if field.withUnsafeBytes({ take($0, &next) }), next.types == [type],
         next.dayFirst != nil || next.monthFirst != nil
       {
@@ -192,7 +192,7 @@ struct NotationFinder {
       }
     }
     var formats = toldFormats.map(\.text)
-    // All are ISO 8601: then what is not is rejected, and columns are searched faster.
+    // All values are ISO 8601: others are then rejected, and columns are searched faster.
     if formats.isEmpty, found.types == [type], found.certain.isEmpty, !found.isAmbiguous {
       return nil
     }
@@ -236,7 +236,7 @@ struct NotationFinder {
 
   // MARK: Bools
 
-  /// Both words must have been met: `N` alone may mean anything.
+  /// Both words must occur: `N` alone may mean anything.
   private func bools(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard fields.allSatisfy({ $0.count <= 3 }) else { return [] }
     for words in KnownFormats.words {
@@ -255,8 +255,8 @@ struct NotationFinder {
 
   // MARK: Decimals and UUIDs
 
-  /// UUIDs, and numbers with more digits than a double keeps, some of them behind the point: whole ones are
-  /// likelier to be names of something.
+  /// UUIDs, and numbers with more digits than a double keeps, some of them behind the point: whole numbers
+  /// are more likely identifiers.
   private func wides(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     let identifiers = [ReadingCandidate(.uuid)]
     if fields.allSatisfy({ $0.contains(0x2D) }), Self.fit(identifiers, fields) {
@@ -276,8 +276,8 @@ struct NotationFinder {
 
   // MARK: Numbers
 
-  /// Numbers with separators of thousands or a decimal comma, where only one way of reading all of them
-  /// makes sense: `1,234` alone may be 1234 or 1.234.
+  /// Numbers with separators of thousands or a decimal comma, when only one way of reading all of them makes
+  /// sense: `1,234` alone may be 1234 or 1.234.
   private func numbers(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     let isNumber = { (byte: UInt8) in
       (byte >= 0x30 && byte <= 0x39) || "+-.,eE".utf8.contains(byte)
@@ -290,7 +290,7 @@ struct NotationFinder {
       // 1.234 alone never becomes 1234.
       $0.reading.type == .double
     }.map { ReadingCandidate($0.reading, meaning: 1) }
-    // Nor is a point taken for a separator that was never met.
+    // Nor does a point that never occurred count as a separator.
     if !fields.contains(where: { $0.contains(0x2E) }) {
       candidates = candidates.filter { $0.meaning == 0 }
       candidates += (NumberStyle(decimal: .comma, thousands: nil).candidates ?? []).map {
@@ -298,19 +298,19 @@ struct NotationFinder {
       }
     }
     let fitting = candidates.filter { Self.fit([$0], fields) }
-    // In a file with commas between fields, what reads as decimal commas may be lists.
+    // In a file with commas between fields, apparent decimal commas may be lists.
     if delimiter == 0x2C, !fitting.contains(where: { $0.meaning == 0 }) { return [] }
     return fitting
   }
 }
 
-/// How numbers are spelled, as it was told.
+/// How the user said that numbers are spelled.
 struct NumberStyle: Sendable, Equatable {
   let decimal: ImportOptions.DecimalMark
-  /// nil: none.
+  /// Nil: none.
   let thousands: UInt8?
 
-  /// True when what is a double without a notation may be another number.
+  /// True when a double without a notation may become another number.
   var changesPoints: Bool { decimal == .comma }
 
   private var separator: String {
@@ -323,10 +323,10 @@ struct NumberStyle: Sendable, Equatable {
     return try? Notation(type == .decimal ? .decimal : .double, [example])
   }
 
-  /// The pattern of numbers that are spelled so.
+  /// The pattern of numbers in this style.
   var example: String { "1" + separator + (decimal == .comma ? ",5" : ".5") }
 
-  /// Whole numbers first. Nil when it is how numbers are spelled anyway.
+  /// Whole numbers first. Nil when this is the usual spelling of numbers.
   var candidates: [ReadingCandidate]? {
     let notations = [notation(.int), notation(.double)].compactMap { $0 }
     return notations.isEmpty
@@ -335,7 +335,7 @@ struct NumberStyle: Sendable, Equatable {
 }
 
 extension [UInt8] {
-  /// A field without the blanks and tabs around it; itself when it is nothing else.
+  /// A field without the blanks and tabs around it; unchanged when there is nothing else in it.
   var withoutBlanks: [UInt8] {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
     guard let first, let last, isBlank(first) || isBlank(last),

@@ -1,18 +1,18 @@
 import Engine
 
-/// Looks which of a column's candidates all spellings of some rows fit.
+/// Checks which of a column's candidates fit all spellings of some rows.
 ///
-/// A spelling that was met a moment ago is not read again: most columns of dates repeat themselves.
+/// A spelling that occurred shortly before is not read again: most columns of dates repeat themselves.
 struct NotationScan {
-  /// Spellings that fit every candidate, where they are to be found again.
+  /// Spellings that fit every candidate, in slots where they are found again.
   private var known = [TextSpan](repeating: .null, count: 1024)
   /// The same of spellings of up to seven bytes: their bytes, and their length in the highest.
   private var knownShort = [UInt64](repeating: .max, count: 1024)
 
-  /// For each candidate the first row whose spelling it does not read; nil where it reads all.
+  /// For each candidate, the first row whose spelling it cannot read; nil when it reads all.
   ///
   /// - Parameters:
-  ///   - rowCount: rows of the matrix.
+  ///   - rowCount: the number of rows of the matrix.
   ///   - span: the column's span in a row.
   mutating func misfits(
     _ candidates: [ReadingCandidate], rowCount: Int, _ memory: UnsafeRawBufferPointer,
@@ -67,7 +67,7 @@ struct NotationScan {
     return word(one, count &- 8) == word(other, count &- 8)
   }
 
-  /// - Precondition: `offset` + 8 <= the bytes.
+  /// - Precondition: `offset` + 8 is at most the number of bytes.
   @inline(__always)
   private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
     bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)

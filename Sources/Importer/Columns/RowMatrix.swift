@@ -1,14 +1,14 @@
 import Engine
 
-/// The rows of a chunk on their way to columns: the parser's own fields, or a changed copy of them.
+/// The rows of a chunk before encoding: the parser's own fields, or a changed copy of them.
 ///
 /// Thread rule: confined; valid until the parser takes the next chunk.
 struct RowMatrix {
   private(set) var columnCount: Int
   private(set) var rowCount: Int
-  /// nil: the parser's spans as they are.
+  /// Nil: the parser's spans unchanged.
   private var copy: [TextSpan]?
-  /// The parser's row for each row; nil: the same.
+  /// The parser's row for each row; nil: the same number.
   private var parsedRows: [Int]?
   private let parsed: ParsedChunk
   private let chunk: Chunk
@@ -26,16 +26,16 @@ struct RowMatrix {
   /// The parser's row for a row.
   func parsedRow(_ row: Int) -> Int { parsedRows?[row] ?? row }
 
-  /// Which record of the chunk a row is.
+  /// The index of a row's record in the chunk.
   func recordIndex(_ row: Int) -> Int { parsed.recordIndex(ofRow: parsedRow(row)) }
 
-  /// Number of a row's record in the input, and its line.
+  /// The number of a row's record in the input, and its line.
   func place(_ row: Int) -> (record: Int, line: Int) {
     let record = recordIndex(row)
     return (chunk.firstRecord + record, parsed.line(ofRecord: record))
   }
 
-  /// The fields in place, for as long as the call takes; nil when there are none.
+  /// The fields in place, for the duration of the call; nil when there are none.
   func withSpans<Result>(_ body: (UnsafePointer<TextSpan>) throws -> Result) rethrows -> Result? {
     if let copy { return try copy.withUnsafeBufferPointer { try $0.baseAddress.map(body) } }
     return try parsed.spans.baseAddress.map(body)
@@ -50,7 +50,7 @@ struct RowMatrix {
 
   // MARK: Columns
 
-  /// Leaves the fields out that become no column, and puts the others in the columns' order.
+  /// Leaves out the fields that become no column, and puts the others in the columns' order.
   mutating func choose(_ fields: [Int]) {
     var spans: [TextSpan] = []
     spans.reserveCapacity(rowCount * fields.count)
@@ -61,7 +61,7 @@ struct RowMatrix {
     columnCount = fields.count
   }
 
-  /// Widens the rows by the surplus fields of long records.
+  /// Appends the surplus fields of long records to the rows.
   mutating func addSurplus() {
     let own = columnCount
     let wide = own + (parsed.surplus.map(\.index).max() ?? -1) + 1
@@ -75,9 +75,9 @@ struct RowMatrix {
     columnCount = wide
   }
 
-  /// Puts the values of columns that no field is for behind the first `own` columns.
+  /// Adds the values of columns that do not come from a field behind the first `own` columns.
   ///
-  /// The chunk's bytes move to make room for them: pointers into them end.
+  /// The chunk's bytes move to make room for them: pointers into them become invalid.
   mutating func add(_ added: AddedValues, behind own: Int) {
     let columns = added.columns
     let longest = columns.reduce(0) { $0 + $1.longest * ($1.constant == nil ? rowCount : 1) }
@@ -115,7 +115,7 @@ struct RowMatrix {
 
   // MARK: Values
 
-  /// Leaves blanks around fields out.
+  /// Removes blanks around fields.
   mutating func trim(quote: UInt8?) {
     var spans = spans
     chunk.withMemory { memory in
@@ -126,11 +126,11 @@ struct RowMatrix {
     copy = spans
   }
 
-  /// Puts null where a spelling of it stands.
+  /// Puts null in place of its spellings.
   mutating func putNulls(_ plan: ImportPlan) {
     var spans = spans
     chunk.withMemory { memory in
-      /// - Parameter unquoted: whether a field in quotes is none, unless it is empty.
+      /// - Parameter unquoted: whether a field in quotes is not null, unless it is empty.
       func put(_ nulls: [[UInt8]], _ index: Int, unquoted: Bool = false) {
         if spans[index].isNull { return }
         if unquoted, spans[index].length > 0,

@@ -1,6 +1,6 @@
-/// Signs and codes of currencies, as they stand beside amounts.
+/// Signs and codes of currencies, as they occur beside amounts.
 enum Currency {
-  /// Codes of ISO 4217 that are not words of another meaning, as `TOP`, `ALL` and `PHP` are.
+  /// Codes of ISO 4217, except those with another meaning, such as `TOP`, `ALL` and `PHP`.
   private static let codes = [
     "AED", "ARS", "AUD", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "CZK", "DKK", "EGP", "EUR",
     "GBP",
@@ -26,7 +26,7 @@ enum Currency {
     currencies.sorted { $0.count > $1.count }
   }
 
-  /// Those whose amounts have commas between thousands, if there is nothing else to tell it.
+  /// Currencies whose amounts have commas between thousands, when nothing else decides it.
   static let withCommas: Set<[UInt8]> = Set(
     [
       "$", "£", "¥", "₹", "₩", "₪", "₦", "₱", "฿", "US$", "C$", "CA$", "A$", "AU$", "NZ$", "HK$",
@@ -36,12 +36,12 @@ enum Currency {
       "AUD", "NZD", "CAD", "HKD", "SGD", "TWD", "MXN", "PKR", "KES", "EGP", "MYR",
     ].map { Array($0.utf8) })
 
-  /// The currency that some bytes begin with.
+  /// The currency at the beginning of some bytes.
   static func beginning(_ bytes: some BidirectionalCollection<UInt8>) -> [UInt8]? {
     bytes.first.flatMap { byFirst[$0] }?.first { bytes.starts(with: $0) }
   }
 
-  /// The currency that some bytes end with.
+  /// The currency at the end of some bytes.
   static func ending(_ bytes: some BidirectionalCollection<UInt8>) -> [UInt8]? {
     bytes.last.flatMap { byLast[$0] }?.first {
       $0.count <= bytes.count && bytes.suffix($0.count).elementsEqual($0)
