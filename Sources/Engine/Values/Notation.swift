@@ -162,6 +162,16 @@ public final class Notation: Sendable {
     }
   }
 
+  /// Calls `use` with a number of the notation as it is without one; nil when the spelling is none.
+  func withPlainNumber<Result>(
+    _ spelling: SpellingView, _ use: (SpellingView) -> Result?
+  ) -> Result? {
+    guard case .numbers(let pattern) = kind else { return nil }
+    return PlainSpelling.read(spelling) { bare in
+      NumberSpelling.special(bare) == nil ? pattern.withPlain(bare, use) : use(bare)
+    }
+  }
+
   func value(_ spelling: SpellingView) -> Value? {
     if type == .double { return double(spelling).map { .double($0) } }
     return integer(spelling).map { Value(number: $0, type) }
