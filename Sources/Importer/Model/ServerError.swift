@@ -24,6 +24,8 @@ public struct ServerError: Error, Sendable, Equatable, CustomStringConvertible {
   public let sqlState: String?
   /// For people.
   public let description: String
+  /// The server's own words; empty where it has not said anything.
+  let words: String
   /// What the server says of where it happened.
   let context: String?
   /// Which statement of those that were sent together has failed, from 0.
@@ -32,12 +34,13 @@ public struct ServerError: Error, Sendable, Equatable, CustomStringConvertible {
   let isDisconnected: Bool
 
   init(
-    _ kind: Kind, _ description: String, sqlState: String? = nil, context: String? = nil,
-    statement: Int = 0, isDisconnected: Bool = false
+    _ kind: Kind, _ description: String, sqlState: String? = nil, words: String = "",
+    context: String? = nil, statement: Int = 0, isDisconnected: Bool = false
   ) {
     self.kind = kind
     self.description = description
     self.sqlState = sqlState
+    self.words = words
     self.context = context
     self.statement = statement
     self.isDisconnected = isDisconnected
@@ -46,7 +49,7 @@ public struct ServerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The same with other words.
   func saying(_ text: String) -> ServerError {
     ServerError(
-      kind, text, sqlState: sqlState, context: context, statement: statement,
+      kind, text, sqlState: sqlState, words: words, context: context, statement: statement,
       isDisconnected: isDisconnected)
   }
 }

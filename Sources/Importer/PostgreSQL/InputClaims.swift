@@ -119,20 +119,7 @@ struct InputClaims {
       try session.use { connection in
         let rows = try connection.run(Self.begin + insertion(input)).last?.count ?? 0
         if rows == 0 {
-          let row = try connection.run(
-            "SELECT done, owner FROM \(tables.input) WHERE input = \(key(input)) FOR UPDATE"
-          ).last?.rows.first
-          if row?.first == "t" {
-            try connection.run(forgetting(input))
-            try connection.run(insertion(input))
-          } else if row?.last != owner {
-            throw ServerError(
-              .busy,
-              "\(session.target.shown): an import of \(input.name) into \(target) was begun and has not come "
-                + "to its end: go on with --resume; or, when nobody is at work on it and it is to be imported "
-                + "anew, forget it with DELETE FROM \(tables.input) WHERE input = \(key(input)), which leaves "
-                + "its rows in the table")
-          }
+          try beginAnew(input, connection)
         } else {
           // What was left of an input that somebody has forgotten by hand.
           try connection.run(remains(input))
@@ -140,6 +127,34 @@ struct InputClaims {
         try commit(connection)
       }
     }
+  }
+
+  /// Forgets an input that is known, in an open transaction, where nothing of it can be imported twice by that:
+  /// it is done, or nothing of it is committed and nobody is at work on it.
+  private func beginAnew(_ input: ServerInput, _ connection: ServerConnection) throws {
+    let row = try connection.run(
+      "SELECT done, owner, EXISTS (SELECT 1 FROM \(tables.range) WHERE input = \(key(input))), EXISTS (SELECT "
+        + "1 FROM \(tables.lease) WHERE input = \(key(input)) AND until >= clock_timestamp()) FROM "
+        + "\(tables.input) WHERE input = \(key(input)) FOR UPDATE"
+    ).last?.rows.first
+    // Gone meanwhile, or begun by a try of this very process whose answer was lost.
+    guard let row, row[1] != owner || row[0] == "t" else { return }
+    let (isDone, isBegun, isLeased) = (row[0] == "t", row[2] == "t", row[3] == "t")
+    if isLeased, !isDone {
+      throw ServerError(
+        .busy,
+        "\(session.target.shown): \(input.name) is being imported into \(target) by \(row[1] ?? "another"); on "
+          + "several machines, give --resume on each")
+    }
+    guard isDone || !isBegun else {
+      throw ServerError(
+        .usage,
+        "\(session.target.shown): an import of \(input.name) into \(target) was begun and has not come to its "
+          + "end: go on with --resume; or, if it is to be imported anew, forget it with DELETE FROM "
+          + "\(tables.input) WHERE input = \(key(input)), which leaves its rows in the table")
+    }
+    try connection.run(forgetting(input))
+    try connection.run(insertion(input))
   }
 
   private func commit(_ connection: ServerConnection) throws {

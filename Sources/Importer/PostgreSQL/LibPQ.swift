@@ -135,6 +135,6 @@ struct LibPQ: @unchecked Sendable {
   static func line(_ text: Text?) -> String {
     guard let text else { return "" }
     return String(cString: text).split(whereSeparator: \.isNewline)
-      .map { $0.split(separator: " ").joined(separator: " ") }.joined(separator: "; ")
+      .map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }.joined(separator: "; ")
   }
 }

@@ -61,10 +61,10 @@ struct RowTransfer {
       } catch let error as ServerError {
         guard let state = error.sqlState, SQLState(state).isOfRows else { throw error }
         if let row = Self.line(error.context, table: copiedName).map({ next + $0 - 1 }), row < end {
-          known = (row, error.description)
+          known = (row, error.words)
           width = max(1, row - next)
         } else if end - next == 1 {
-          known = (next, error.description)
+          known = (next, error.words)
         } else {
           width = (end - next) / 2
         }

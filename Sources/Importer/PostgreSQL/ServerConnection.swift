@@ -121,7 +121,9 @@ final class ServerConnection {
   /// Why the server cannot be connected to, by what libpq says.
   private func refused() -> ServerError {
     let message = LibPQ.line(library.errorMessage(handle))
-    let text = message.isEmpty ? "the connection failed" : message
+    // Where in the server's source it was said is of no use here.
+    let said = message.split(separator: "; ").filter { !$0.hasPrefix("LOCATION:") }
+    let text = said.isEmpty ? "the connection failed" : said.joined(separator: "; ")
     guard let state = SQLState.inMessage(message) else {
       let isTrust = ["certificate", "SSL", "GSSAPI", "password supplied"].contains(where: text.contains)
       return ServerError(
@@ -246,10 +248,9 @@ final class ServerConnection {
     }
     let state = SQLState(code)
     let detail = field(LibPQ.Code.detail).map { " (\($0))" } ?? ""
+    let words = "\(field(LibPQ.Code.message) ?? "")\(detail) [\(code)]"
     return ServerError(
-      state.kind,
-      "\(name): \(field(LibPQ.Code.message) ?? "")\(detail) [\(code)]\(state.advice)",
-      sqlState: code, context: field(LibPQ.Code.context), statement: statement,
+      state.kind, "\(name): \(words)\(state.advice)", sqlState: code, words: words, context: field(LibPQ.Code.context), statement: statement,
       isDisconnected: !isOpen)
   }
 
