@@ -37,7 +37,10 @@ public enum ServerAddress {
     if address.contains("'") || address.contains("\\") { return "a server given by key=value pairs" }
     for pair in address.split(whereSeparator: \.isWhitespace) {
       guard let equals = pair.firstIndex(of: "=") else { continue }
-      if keywords.contains(String(pair[..<equals])) { shown.append(String(pair)) }
+      guard keywords.contains(String(pair[..<equals])) else { continue }
+      // The database's name may be a whole address itself.
+      let value = String(pair[pair.index(after: equals)...])
+      shown.append(pair[...equals] + (schemes.contains(where: value.hasPrefix) ? Self.shown(value) : value))
     }
     return shown.isEmpty ? "a server given by key=value pairs" : shown.joined(separator: " ")
   }
