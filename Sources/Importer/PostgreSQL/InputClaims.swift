@@ -200,6 +200,8 @@ struct InputClaims {
         "UPDATE \(tables.lease) SET owner = \(SQLText.literal(owner)), until = \(until) WHERE input = "
           + "\(key(input)) AND (until < clock_timestamp() OR owner = \(SQLText.literal(owner)))")
       if leased.last?.count != 1 { return try refusal(input, connection) }
+      // What the former owner has open would be waited for: for ever, where it was stopped in the middle.
+      try connection.run(LoadPlan.ending(input: input.key, record: nil))
       // Waits for batches of the former owner that are being committed; all later ones are fenced.
       let rows = try connection.run(
         Self.begin
@@ -210,8 +212,14 @@ struct InputClaims {
       guard let row, let epoch = row.first.flatMap({ $0.flatMap { Int($0) } }) else {
         return try ended(input, connection)
       }
-      try check(input, row)
-      return .claimed(InputClaim(input: input, epoch: epoch, ranges: try ranges(input, connection)))
+      do {
+        try check(input, row)
+        return .claimed(
+          InputClaim(input: input, epoch: epoch, ranges: try ranges(input, connection)))
+      } catch let error as ImportError {
+        try connection.run(release(input))
+        throw error
+      }
     }
   }
 

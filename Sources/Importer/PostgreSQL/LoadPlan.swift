@@ -1,3 +1,5 @@
+import Base
+
 /// All that the lanes of one input have in common.
 ///
 /// Thread rule: a plain value, `Sendable`.
@@ -38,8 +40,28 @@ struct LoadPlan: Sendable {
       + "tcp_keepalives_count = 4; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL TimeZone = 'UTC'"
   }
 
-  /// The number of statements in it.
-  static let beginCount = 10
+  /// The number of statements in it, and in what names a batch.
+  static let beginCount = 11
+
+  /// The name of a transaction, while it is open, among the server's activities: by it those are found that
+  /// nobody goes on with.
+  private static func activity(input: String, record: Int?) -> String {
+    "sheaf \(RangeChecksum.text(Checksum.of(Array(input.utf8)))) \(record.map(String.init) ?? "%")"
+  }
+
+  /// Gives the transaction of a range its name.
+  func naming(_ range: CopyRange) -> String {
+    "SET LOCAL application_name = "
+      + SQLText.literal(Self.activity(input: input, record: range.firstRecord))
+  }
+
+  /// Ends transactions of an input, or of one of its ranges, that other connections have open: whose client is
+  /// gone, or was stopped, and which the server would wait for. One that is being committed is committed.
+  static func ending(input: String, record: Int?) -> String {
+    "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name LIKE "
+      + "\(SQLText.literal(activity(input: input, record: record))) AND usename = current_user AND pid <> "
+      + "pg_catalog.pg_backend_pid()"
+  }
 
   /// The range's row. It is there or it is not, and with it the rows: nothing else says what is committed. No
   /// row is inserted once another owner has the input; two of one range cannot be.

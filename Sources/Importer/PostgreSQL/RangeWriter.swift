@@ -39,10 +39,16 @@ final class RangeWriter {
   /// - Throws: `ServerError`; `TooManyRejects`; `ImportError.inputChanged`.
   func write(_ range: CopyRange) throws -> RangeOutcome {
     var isCareful = false
+    var connections = session.connections
     while true {
       do {
         return try session.use { connection in
           try checkAcknowledged(connection)
+          if session.connections > max(1, connections) {
+            // The server may not know yet that the connection before is gone.
+            try connection.run(LoadPlan.ending(input: plan.input, record: range.firstRecord))
+            connections = session.connections
+          }
           return try attempt(range, isCareful: isCareful, connection)
         }
       } catch let error as ServerError {
@@ -74,7 +80,8 @@ final class RangeWriter {
     counts.rejected = range.rejects.count
     do {
       let results = try connection.run(
-        LoadPlan.begin(isSynchronous: plan.isSynchronous) + "; " + plan.insertion(range, counts))
+        LoadPlan.begin(isSynchronous: plan.isSynchronous) + "; " + plan.naming(range) + "; "
+          + plan.insertion(range, counts))
       guard results.last?.count == 1 else { throw Fenced.error(plan.target.shown, plan.input) }
     } catch let error as ServerError
       where error.sqlState == SQLState.uniqueViolation && error.statement == LoadPlan.beginCount
