@@ -31,9 +31,13 @@ package final class PostgreSQLServer {
   /// Where the programs of the newest PostgreSQL are; nil where there is none.
   private static var programs: String? {
     var folders = (System.environment("PATH") ?? "").split(separator: ":").map(String.init)
-    for base in ["/usr/lib/postgresql", "/usr/local/opt/postgresql", "/opt/homebrew/opt/postgresql"] {
+    for base in [
+      "/usr/lib/postgresql", "/usr/local/opt/postgresql", "/opt/homebrew/opt/postgresql",
+    ] {
       let versions = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
-      folders += versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { base + "/" + $0 + "/bin" }
+      folders += versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map {
+        base + "/" + $0 + "/bin"
+      }
       folders.append(base + "/bin")
     }
     return folders.first { folder in
@@ -163,7 +167,8 @@ package final class PostgreSQLServer {
 
   /// The address of a database.
   package func address(
-    user: String = "sheaf", password: String? = nil, database: String = "postgres", port: UInt16? = nil
+    user: String = "sheaf", password: String? = nil, database: String = "postgres",
+    port: UInt16? = nil
   ) -> String {
     "postgresql://\(user)\(password.map { ":" + $0 } ?? "")@127.0.0.1:\(port ?? self.port)/\(database)"
   }

@@ -8,7 +8,8 @@ extension ImportCommand {
   static let connections = Option<Int>(
     "connections", .positiveCount(upTo: ServerOptions.mostConnections), default: "4",
     group: serverGroup,
-    help: "How many connections load at once; with --key it is one, since the order of records counts")
+    help:
+      "How many connections load at once; with --key it is one, since the order of records counts")
   static let create = Flag(
     "create", group: serverGroup,
     help:
@@ -32,16 +33,24 @@ extension ImportCommand {
   ///
   /// - Throws: `CommandError` for options that are of files, or of servers, alone.
   static func server(_ arguments: ParsedArguments) throws -> ServerOptions? {
+    for input in arguments.positionals where ServerAddress.isURL(input) {
+      throw CommandError.usage(
+        "\(ServerAddress.shown(input)) is a server, and inputs are files: send through a pipe what psql -c "
+          + "'COPY ... TO STDOUT WITH (FORMAT csv, HEADER)' gives, as psql ... | sheaf import -")
+    }
     let destination = try arguments.required(into)
     guard ServerAddress.isServer(destination) else {
       for option in serverOptions where arguments.isGiven(option) {
         throw CommandError.usage(
-          "--\(option.name) is for an import into a server, such as --into postgresql://host/database")
+          "--\(option.name) is for an import into a server, such as --into postgresql://host/database"
+        )
       }
       return nil
     }
-    for option in [compactAbove, compactUsedBelow] as [any OptionEntry] where arguments.isGiven(option) {
-      throw CommandError.usage("--\(option.name) is for an import into a file: a server has none to compact")
+    for option in [compactAbove, compactUsedBelow] as [any OptionEntry]
+    where arguments.isGiven(option) {
+      throw CommandError.usage(
+        "--\(option.name) is for an import into a file: a server has none to compact")
     }
     var options = ServerOptions(address: destination)
     options.connections = try arguments.required(connections)

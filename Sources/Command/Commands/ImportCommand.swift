@@ -241,8 +241,10 @@ enum ImportCommand {
         command: "sheaf import apps.csv --into apps.sheaf --resume",
         meaning: "Go on after an interruption: nothing is lost, nothing imported twice."),
       .init(
-        command: "sheaf import 'logs/*.csv' --into postgresql://db/logs --table log --create --resume",
-        meaning: "Load files into a PostgreSQL server, each record once; on several machines at once."),
+        command:
+          "sheaf import 'logs/*.csv' --into postgresql://db/logs --table log --create --resume",
+        meaning:
+          "Load files into a PostgreSQL server, each record once; on several machines at once."),
       .init(
         command: "sheaf import u.csv --into u.sheaf --report line --report-file runs.jsonl",
         meaning: "A job of every night: a line for the log, and a JSON report for the monitor."),
@@ -256,7 +258,8 @@ enum ImportCommand {
     let isServer = ServerAddress.isServer(database)
     return try RunLog.keep(
       arguments, output, command: "import",
-      files: inputs + (isServer ? [] : [database]) + [try arguments.value(rejects)].compactMap(\.self),
+      files: inputs + (isServer ? [] : [database])
+        + [try arguments.value(rejects)].compactMap(\.self),
       subject: [
         .init(key: "inputs", value: .array(inputs.map { .string($0) })),
         .init(

@@ -248,7 +248,8 @@ struct ImportReportPrinter {
         : "nothing to do: all \(HumanFormat.count(report.inputs.count)) inputs were imported "
           + "completely before"
     }
-    let imported = "imported \(HumanFormat.count(report.imported, "object", "objects")) into \(table)"
+    let imported =
+      "imported \(HumanFormat.count(report.imported, "object", "objects")) into \(table)"
     if report.isOfServer { return imported }
     return imported + ", which has \(HumanFormat.count(report.objects)) now"
   }

@@ -104,7 +104,8 @@ final class ColumnBatchBuilder {
   }
 
   private func keyedRows(
-    _ encoded: EncodedCluster, _ key: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
+    _ encoded: EncodedCluster, _ key: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk,
+    _ chunk: Chunk
   ) throws -> KeyedRows {
     let keys =
       try matrix.withSpans(parsed) { spans in

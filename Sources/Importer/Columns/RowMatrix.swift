@@ -1,7 +1,7 @@
 import Engine
 
-/// The rows of a chunk as a table has them: fields chosen, blanks and null spellings taken out. The parser's own
-/// matrix of spans, or a changed copy of it.
+/// The rows of a chunk as a table has them: fields chosen, blanks and null spellings taken out. The parser's
+/// own matrix of spans, or a changed copy of it.
 ///
 /// Thread rule: a plain value; its spans are valid while the chunk and what was parsed of it are.
 struct RowMatrix {

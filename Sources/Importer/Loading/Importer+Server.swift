@@ -6,15 +6,15 @@ extension Importer {
   /// this process, of the server and of the connections, and however many processes run the same import.
   ///
   /// Ranges of `options.batchSize` records (10,000 where nil) are committed by several connections at once,
-  /// each together with a row that says so, in tables beside the one that is loaded; `docs/distributed.md` has
-  /// them. `options.database` is not looked at.
+  /// each together with a row that says so, in tables beside the one that is loaded; `docs/distributed.md`
+  /// has them. `options.database` is not looked at.
   ///
   /// - Parameters:
   ///   - options: what to import, and how.
   ///   - server: where to.
   ///   - report: set to what the import did, as far as it went: after a failure, to what is committed.
-  /// - Complexity: time follows the input's bytes; memory is bounded by `server.connections` + 1 batches of at
-  ///   most 16 MiB of input.
+  /// - Complexity: time follows the input's bytes; memory is bounded by `server.connections` + 1 batches of
+  ///   at most 16 MiB of input.
   /// - Throws: `ServerError` for the server, `ImportError` for what is wrong with an input or the options,
   ///   `SystemError` for the rejects files.
   public static func load(

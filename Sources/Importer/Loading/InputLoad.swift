@@ -48,7 +48,8 @@ final class InputLoad {
     let policy = run.options.conflictPolicy
     load = LoadPlan(
       target: target, tables: claims.tables, table: table.qualified, tableName: table.name,
-      columns: plan.columns.map { SQLText.name($0.name) }, input: claim.input.key, epoch: claim.epoch,
+      columns: plan.columns.map { SQLText.name($0.name) }, input: claim.input.key,
+      epoch: claim.epoch,
       isSynchronous: options.durability == .full, retrySeconds: options.wait,
       keys: options.key.map { key in
         KeyedTable(
@@ -60,7 +61,8 @@ final class InputLoad {
     end = (opened.splitter.byteOffset, opened.splitter.checksum.value)
     startByte = end.byte
     rangeCount = claim.ranges.count
-    report.notes = (opened.notes + opened.header.notes.map(\.description) + matched.match.notes).map {
+    report.notes = (opened.notes + opened.header.notes.map(\.description) + matched.match.notes).map
+    {
       "\(file.name): \($0)"
     }
     report.dialect = opened.report
@@ -83,7 +85,8 @@ final class InputLoad {
     else {
       throw ImportError.inputChanged(
         path: file.name,
-        reason: "it has changed since its import was begun: its first \(last.byteEnd) bytes are not those that "
+        reason:
+          "it has changed since its import was begun: its first \(last.byteEnd) bytes are not those that "
           + "were imported")
     }
     let done = last.firstRecord - 1 + last.counts.records
@@ -128,7 +131,8 @@ final class InputLoad {
       fill(team)
       switch error {
       case ImportError.interrupted: report.isInterrupted = true
-      case let failure as ServerError where failure.kind == .interrupted: report.isInterrupted = true
+      case let failure as ServerError where failure.kind == .interrupted:
+        report.isInterrupted = true
       case is TooManyRejects:
         throw try tooMany(budget, before, &rejects)
       default: throw error
@@ -191,7 +195,9 @@ final class InputLoad {
       guard there.isOf(range) else {
         throw ImportError.inputChanged(
           path: file.name,
-          reason: "records from \(range.firstRecord) on are in the table with other bytes than it has now")
+          reason:
+            "records from \(range.firstRecord) on are in the table with other bytes than it has now"
+        )
       }
       return !options.shouldStop()
     }
@@ -215,17 +221,24 @@ final class InputLoad {
   /// Puts what was committed into the report.
   private func fill(_ team: LaneTeam) {
     let counts = team.counts
-    (report.read, report.imported, report.updated) = (counts.records, counts.imported, counts.updated)
+    (report.read, report.imported, report.updated) = (
+      counts.records, counts.imported, counts.updated
+    )
     (report.skipped, report.unchanged) = (counts.skipped, counts.unchanged)
     (report.rejected, report.batches) = (counts.rejected, team.committed)
     report.bytesRead = end.byte - (report.resumedAt?.byteOffset ?? 0)
-    let unfinishedNote = unfinished.flatMap { $0.line < 2 ? nil : "the last record, at line \($0.line), has no "
-      + "line end as the others do: the input may have been cut off" }
+    let unfinishedNote = unfinished.flatMap {
+      $0.line < 2
+        ? nil
+        : "the last record, at line \($0.line), has no "
+          + "line end as the others do: the input may have been cut off"
+    }
     let notes = tolerances.notes + [opened.source.change, unfinishedNote].compactMap(\.self)
     report.notes += notes.map { "\(file.name): \($0)" }
     report.columns = zip(plan.columns, nulls).map { column, nulls in
       .init(
-        name: column.name, type: column.strictType ?? .text, notation: column.strictNotation, nulls: nulls,
+        name: column.name, type: column.strictType ?? .text, notation: column.strictNotation,
+        nulls: nulls,
         widened: nil)
     }
     var own = ImportReport.FileReport(path: file.path, resumedAt: report.resumedAt)

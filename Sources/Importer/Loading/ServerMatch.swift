@@ -18,11 +18,15 @@ struct ServerMatch {
       if column.isGenerated {
         throw ServerError(
           .usage,
-          "\(server): column '\(name)' of \(table.shown) is computed by the server: leave it out with --columns")
+          "\(server): column '\(name)' of \(table.shown) is computed by the server: leave it out with "
+            + "--columns"
+        )
       }
     }
     for column in table.columns
-    where !column.isNullable && !column.hasDefault && !column.isGenerated && !names.contains(column.name) {
+    where !column.isNullable && !column.hasDefault && !column.isGenerated
+      && !names.contains(column.name)
+    {
       throw ImportError.missingColumn(path: opened.source.name, name: column.name, known: names)
     }
     var typed = options
@@ -40,7 +44,7 @@ struct ServerMatch {
 
   /// The types that are given, and the table's.
   private static func types(
-    _ names: [String], _ known: [String: ServerTable.Column], _ options: ImportOptions
+    _ names: [String], _ known: [String: ServerTable.ServerColumn], _ options: ImportOptions
   ) -> [String: ColumnType] {
     var types: [String: ColumnType] = [:]
     for name in names { types[name] = known[name]?.type ?? .text }
@@ -52,7 +56,8 @@ struct ServerMatch {
     return types
   }
 
-  private static func unknown(_ name: String, _ table: ServerTable, _ server: String) -> ServerError {
+  private static func unknown(_ name: String, _ table: ServerTable, _ server: String) -> ServerError
+  {
     let similar = table.columns.first { $0.name.lowercased() == name.lowercased() }
     let advice =
       similar.map { "; did you mean '\($0.name)'? --rename '\(name):\($0.name)' takes it" }
@@ -65,7 +70,8 @@ struct ServerMatch {
   }
 
   /// A digest of everything that decides what a record of the input becomes.
-  func digest(_ file: InputFile, _ opened: InputPlanner.Opened, _ options: ImportOptions) -> String {
+  func digest(_ file: InputFile, _ opened: InputPlanner.Opened, _ options: ImportOptions) -> String
+  {
     var writer = ByteWriter()
     writer.append(
       InputPlanner(options: options, path: file.path).optionsDigest(opened, key: options.key))

@@ -67,7 +67,10 @@ struct ServerRun {
       (options.dryRun, "--dry-run: without --into, sheaf sniff says how an input would be read"),
       (options.batchSize == .all, "--batch-size all: name a number"),
       (options.durability == .none, "--durability none: full and group are"),
-      (options.ragged == .extend, "--ragged extend: a table of a server's gets no columns by itself"),
+      (
+        options.ragged == .extend,
+        "--ragged extend: a table of a server's gets no columns by itself"
+      ),
       (options.newColumns, "--new-columns: add them on the server first"),
       (options.sameInput == .contents, "--same-input contents"),
       (options.compaction.mode == .always, "--compact always"),
@@ -146,7 +149,7 @@ struct ServerRun {
     let inputs = try files.map { try serverInput($0, table) }
     if !options.resume { try claims.begin(inputs) }
     var left = Array(files.indices)
-    var waiting = Waiting(options)
+    var waiting = ClaimWait(options)
     while !left.isEmpty {
       var leased: [Int] = []
       var owner = ""
@@ -165,7 +168,9 @@ struct ServerRun {
         }
       }
       left = leased
-      if let first = leased.first { try waiting.pause(files[first].name, owner, server: target.shown) }
+      if let first = leased.first {
+        try waiting.pause(files[first].name, owner, server: target.shown)
+      }
     }
   }
 
@@ -176,8 +181,8 @@ struct ServerRun {
     guard server.creates else {
       throw ServerError(
         .usage,
-        "\(target.shown): there is no table '\(tableName)' [42P01]: make it, name another one with --table, or "
-          + "have it made with --create")
+        "\(target.shown): there is no table '\(tableName)' [42P01]: make it, name another one with "
+          + "--table, or have it made with --create")
     }
     let types = try scanned()
     let statement = try ServerTable.creation(
@@ -185,36 +190,43 @@ struct ServerRun {
     try session.use { connection in
       do {
         try connection.run(statement)
-      } catch let error as ServerError where error.sqlState == "42P07" || error.sqlState == "23505" {
+      } catch let error as ServerError where error.sqlState == "42P07" || error.sqlState == "23505"
+      {
         // Another process has made it, or this one before an answer was lost.
       }
     }
     guard let table = try session.use({ try ServerTable.find(tableName, $0) }) else {
       throw ServerError(
-        .usage, "\(target.shown): the table '\(tableName)' was made, and is not found: name its schema, too")
+        .usage,
+        "\(target.shown): the table '\(tableName)' was made, and is not found: name its schema, too"
+      )
     }
     return table
   }
 
   /// Refuses servers on which nothing is promised.
   private static func checkServer(_ connection: ServerConnection) throws {
-    let version = try connection.run("SELECT version()").last?.rows.first?.first.flatMap { $0 } ?? ""
+    let version =
+      try connection.run("SELECT version()").last?.rows.first?.first.flatMap { $0 } ?? ""
     let others = ["CockroachDB", "Redshift", "-YB-", "Greenplum", "Materialize", "QuestDB"]
     if let other = others.first(where: version.contains) {
       throw ServerError(
-        .usage, "\(connection.name): the server is \(other == "-YB-" ? "YugabyteDB" : other), which is not "
+        .usage,
+        "\(connection.name): the server is \(other == "-YB-" ? "YugabyteDB" : other), which is not "
           + "supported yet: only PostgreSQL is")
     }
     guard connection.serverVersion >= 120_000 else {
       throw ServerError(
-        .usage, "\(connection.name): the server says that it is \(version): PostgreSQL 12 or newer is needed")
+        .usage,
+        "\(connection.name): the server says that it is \(version): PostgreSQL 12 or newer is needed"
+      )
     }
     let encoding = connection.parameter("server_encoding") ?? ""
     guard encoding == "UTF8" else {
       throw ServerError(
         .usage,
-        "\(connection.name): the database is in \(encoding), in which not every text can be kept: import into "
-          + "one that was made with ENCODING 'UTF8'")
+        "\(connection.name): the database is in \(encoding), in which not every text can be kept: import "
+          + "into one that was made with ENCODING 'UTF8'")
     }
   }
 
@@ -228,7 +240,8 @@ struct ServerRun {
           continue
         }
         guard let pipe, pipe.index == index,
-          try !TableMatch(pipe.opened, options, table: nil).plannedColumns.map(\.strictType).contains(nil)
+          try !TableMatch(pipe.opened, options, table: nil).plannedColumns.map(\.strictType)
+            .contains(nil)
         else {
           throw ImportError.invalidOption(
             "\(file.name) can be read only once, so the types of its columns cannot be found before it is "
@@ -310,7 +323,8 @@ struct ServerRun {
     let end = try claims.end(input)
     // What another process has just read need not be read again.
     if !others.contains(index) { try compare(index, input, end) }
-    let point = ImportReport.ResumePoint(record: end.records, byteOffset: end.byte, isComplete: true)
+    let point = ImportReport.ResumePoint(
+      record: end.records, byteOffset: end.byte, isComplete: true)
     if report.resumedAt == nil { report.resumedAt = point }
     report.files.append(.init(path: file.path, resumedAt: point))
   }
@@ -327,7 +341,9 @@ struct ServerRun {
     // Nothing was read of an empty one.
     guard end.byte > 0 else { return }
     let splitter = try opened(index).splitter
-    guard case .done = try splitter.skip(to: end.byte, checksum: end.digest, isCancelled: options.shouldStop)
+    guard
+      case .done = try splitter.skip(
+        to: end.byte, checksum: end.digest, isCancelled: options.shouldStop)
     else { throw changed("it has other bytes than when its import was completed") }
     guard try options.limit != nil || splitter.isAtEnd() else {
       throw changed("it has grown since its import was completed")
@@ -336,7 +352,7 @@ struct ServerRun {
 }
 
 /// A wait for inputs that other processes have.
-private struct Waiting {
+private struct ClaimWait {
   private var patience: Patience
   private let limit: Double
   private let notice: @Sendable (String) -> Void

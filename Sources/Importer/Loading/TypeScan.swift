@@ -1,7 +1,7 @@
 import Engine
 
-/// What the columns of all inputs together are, found by reading them once: a table of a server's has its types
-/// before the first row.
+/// What the columns of all inputs together are, found by reading them once: a table of a server's has its
+/// types before the first row.
 struct TypeScan {
   /// What is known of a column.
   private struct Found {
@@ -24,7 +24,9 @@ struct TypeScan {
   /// Reads an input.
   ///
   /// - Throws: what reading and the header throw; `ImportError.interrupted`.
-  mutating func add(_ file: InputFile, _ opened: InputPlanner.Opened, _ threads: PipelineThreads) throws {
+  mutating func add(_ file: InputFile, _ opened: InputPlanner.Opened, _ threads: PipelineThreads)
+    throws
+  {
     let match = try TableMatch(opened, options, table: nil)
     var types = match.types
     let known = match.plannedColumns.map(\.strictType)

@@ -7,10 +7,13 @@ public enum ServerAddress {
     "host", "hostaddr", "port", "dbname", "user", "service", "sslmode",
   ]
 
+  /// Whether a word is the URL of a server.
+  public static func isURL(_ word: String) -> Bool { schemes.contains(where: word.hasPrefix) }
+
   /// Whether a destination is a server: a URL, or `key=value` pairs that begin with one of libpq's own keys.
   /// A file of such a name is meant by `./NAME`.
   public static func isServer(_ destination: String) -> Bool {
-    if schemes.contains(where: destination.hasPrefix) { return true }
+    if isURL(destination) { return true }
     return keywords.contains { destination.hasPrefix($0 + "=") }
   }
 
@@ -34,13 +37,16 @@ public enum ServerAddress {
   private static func shownPairs(_ address: String) -> String {
     var shown: [String] = []
     // A value in quotes may have anything in it, another key too.
-    if address.contains("'") || address.contains("\\") { return "a server given by key=value pairs" }
+    if address.contains("'") || address.contains("\\") {
+      return "a server given by key=value pairs"
+    }
     for pair in address.split(whereSeparator: \.isWhitespace) {
       guard let equals = pair.firstIndex(of: "=") else { continue }
       guard keywords.contains(String(pair[..<equals])) else { continue }
       // The database's name may be a whole address itself.
       let value = String(pair[pair.index(after: equals)...])
-      shown.append(pair[...equals] + (schemes.contains(where: value.hasPrefix) ? Self.shown(value) : value))
+      shown.append(
+        pair[...equals] + (schemes.contains(where: value.hasPrefix) ? Self.shown(value) : value))
     }
     return shown.isEmpty ? "a server given by key=value pairs" : shown.joined(separator: " ")
   }

@@ -101,7 +101,8 @@ enum Pipeline {
   /// - Parameter parses: whether there is nobody else to do it.
   private static func read<Output: Sendable>(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?,
-    _ build: @escaping (Chunk) throws -> Output, into queue: OrderedQueue<Chunk, Output>, parses: Bool,
+    _ build: @escaping (Chunk) throws -> Output, into queue: OrderedQueue<Chunk, Output>,
+    parses: Bool,
     times: SerialTimes?
   ) {
     let most = mostRecords(plan)

@@ -63,7 +63,9 @@ struct RowCounts: Sendable, Equatable {
   /// The columns, in this order.
   static let columns = "records, imported, updated, skipped, unchanged, rejected"
 
-  var values: String { "\(records), \(imported), \(updated), \(skipped), \(unchanged), \(rejected)" }
+  var values: String {
+    "\(records), \(imported), \(updated), \(skipped), \(unchanged), \(rejected)"
+  }
 
   /// The columns' sums.
   static let sums =
@@ -111,7 +113,8 @@ struct StoredRange: Sendable, Equatable {
     guard row.count == 11, let first = row[0].flatMap({ Int($0) }),
       let start = row[1].flatMap({ Int($0) }), let end = row[2].flatMap({ Int($0) }),
       let line = row[3].flatMap({ Int($0) }), let checksum = row[4],
-      let counts = RowCounts(row[5...]), counts.isWhole, first > 0, start >= 0, end >= start, line > 0,
+      let counts = RowCounts(row[5...]), counts.isWhole, first > 0, start >= 0, end >= start,
+      line > 0,
       first < 1 << 56, end < 1 << 56, line < 1 << 56
     else { return nil }
     (firstRecord, byteStart, byteEnd, lineEnd) = (first, start, end, line)

@@ -40,7 +40,8 @@ struct CopyPiece: Sendable {
     return Reject(
       record: firstRecord + place.record,
       position: SourcePosition(
-        file: file, line: place.line, column: 1, byteOffset: chunk.inputOffset(place.bytes.lowerBound)),
+        file: file, line: place.line, column: 1,
+        byteOffset: chunk.inputOffset(place.bytes.lowerBound)),
       column: nil, value: nil, reason: reason,
       original: chunk.original(from: place.bytes.lowerBound, to: place.bytes.upperBound))
   }
@@ -58,7 +59,9 @@ final class CopyPieceBuilder {
   /// - Parameter plan: all of whose columns have a strict type.
   init(_ plan: ImportPlan) {
     self.plan = plan
-    fields = plan.columns.map { CopyField(reading: Reading($0.strictType ?? .text, $0.strictNotation)) }
+    fields = plan.columns.map {
+      CopyField(reading: Reading($0.strictType ?? .text, $0.strictNotation))
+    }
     parser = RecordParser(
       dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
       header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
@@ -84,8 +87,10 @@ final class CopyPieceBuilder {
     }
     if malformed > 0, rejects.count > malformed { rejects.sort { $0.record < $1.record } }
     return CopyPiece(
-      chunk: chunk, file: plan.file, firstRecord: chunk.firstRecord, recordCount: parsed.recordCount,
-      text: text.bytes, rowEnds: rows.ends, places: rows.places, rejects: rejects, nulls: rows.nulls,
+      chunk: chunk, file: plan.file, firstRecord: chunk.firstRecord,
+      recordCount: parsed.recordCount,
+      text: text.bytes, rowEnds: rows.ends, places: rows.places, rejects: rejects,
+      nulls: rows.nulls,
       tolerances: parsed.tolerances, byteEnd: chunk.byteOffset + chunk.inputByteCount,
       lineEnd: chunk.firstLine + chunk.lineBreaks, checksum: chunk.checksumAfter,
       isLast: chunk.isLast, unfinished: unfinished(parsed, chunk))
@@ -128,14 +133,17 @@ final class CopyPieceBuilder {
       }
       return refuse(
         row, column, span,
-        plan.misfit(span, column, parsed) ?? (nil, CopyField.Problem.misfit.reason(plan.columns[column].name)))
+        plan.misfit(span, column, parsed) ?? (
+          nil, CopyField.Problem.misfit.reason(plan.columns[column].name)
+        ))
     }
     text.end(0x0A)
     let record = parsed.record(index)
     rows.ends.append(UInt32(clamping: text.count))
     rows.places.append(
       .init(
-        record: index, bytes: Int(record.start)..<Int(record.end), line: parsed.line(ofRecord: index)))
+        record: index, bytes: Int(record.start)..<Int(record.end),
+        line: parsed.line(ofRecord: index)))
     return nil
 
     func refuse(
@@ -205,8 +213,10 @@ struct CopyRange: Sendable {
   ) throws(Failure) {
     var first = 0
     for piece in pieces {
-      let own = max(rows.lowerBound, first)..<max(
-        max(rows.lowerBound, first), min(rows.upperBound, first + piece.rowCount))
+      let own =
+        max(
+          rows.lowerBound, first)..<max(
+          max(rows.lowerBound, first), min(rows.upperBound, first + piece.rowCount))
       if !own.isEmpty {
         let bytes = piece.bytes(ofRows: own.lowerBound - first..<own.upperBound - first)
         let result: Result<Void, Failure> = piece.text.withUnsafeBytes { text in

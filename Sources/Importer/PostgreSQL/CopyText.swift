@@ -116,7 +116,8 @@ struct CopyField: Sendable {
     func reason(_ column: String) -> String {
       switch self {
       case .misfit: "the value does not fit column '\(column)'"
-      case .nul: "the text in column '\(column)' has a NUL character, which PostgreSQL does not store"
+      case .nul:
+        "the text in column '\(column)' has a NUL character, which PostgreSQL does not store"
       case .yearZero:
         "the value of column '\(column)' is in the year 0, which PostgreSQL does not know: there the year 1 "
           + "follows 1 BC"
@@ -164,7 +165,8 @@ struct CopyField: Sendable {
     return nil
   }
 
-  /// Digits that are surely within 64 bits and without a zero in front, with or without a minus: most numbers.
+  /// Digits that are surely within 64 bits and without a zero in front, with or without a minus: most
+  /// numbers.
   @inline(__always)
   private static func isPlainInteger(_ field: UnsafeRawBufferPointer) -> Bool {
     var index = 0

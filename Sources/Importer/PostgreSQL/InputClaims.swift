@@ -94,7 +94,8 @@ struct InputClaims {
             try connection.run(statement)
           } catch let error as ServerError {
             // Two who make a table at once may both see that it is not there: the other one has made it.
-            guard let state = error.sqlState, ["23505", "42P07", "42710", "XX000"].contains(state) else {
+            guard let state = error.sqlState, ["23505", "42P07", "42710", "XX000"].contains(state)
+            else {
               throw error
             }
           }
@@ -103,9 +104,9 @@ struct InputClaims {
       }
     } catch let error as ServerError where ["42703", "42P01"].contains(error.sqlState) {
       throw error.saying(
-        "\(session.target.shown): the tables sheaf_input, sheaf_lease, sheaf_range and sheaf_reject in schema "
-          + "\(tables.schema) are not as this version of Sheaf makes them (\(error.description)): move them "
-          + "away, or import into another schema")
+        "\(session.target.shown): the tables sheaf_input, sheaf_lease, sheaf_range and sheaf_reject in "
+          + "schema \(tables.schema) are not as this version of Sheaf makes them (\(error.description)): "
+          + "move them away, or import into another schema")
     }
   }
 
@@ -129,13 +130,14 @@ struct InputClaims {
     }
   }
 
-  /// Forgets an input that is known, in an open transaction, where nothing of it can be imported twice by that:
-  /// it is done, or nothing of it is committed and nobody is at work on it.
+  /// Forgets an input that is known, in an open transaction, where nothing of it can be imported twice by
+  /// that: it is done, or nothing of it is committed and nobody is at work on it.
   private func beginAnew(_ input: ServerInput, _ connection: ServerConnection) throws {
     let row = try connection.run(
-      "SELECT done, owner, EXISTS (SELECT 1 FROM \(tables.range) WHERE input = \(key(input))), EXISTS (SELECT "
-        + "1 FROM \(tables.lease) WHERE input = \(key(input)) AND until >= clock_timestamp()) FROM "
-        + "\(tables.input) WHERE input = \(key(input)) FOR UPDATE"
+      "SELECT done, owner, EXISTS (SELECT 1 FROM \(tables.range) WHERE input = "
+        + "\(key(input))), EXISTS "
+        + "(SELECT 1 FROM \(tables.lease) WHERE input = \(key(input)) AND until >= clock_timestamp()) "
+        + "FROM \(tables.input) WHERE input = \(key(input)) FOR UPDATE"
     ).last?.rows.first
     // Gone meanwhile, or begun by a try of this very process whose answer was lost.
     guard let row, row[1] != owner || row[0] == "t" else { return }
@@ -143,14 +145,14 @@ struct InputClaims {
     if isLeased, !isDone {
       throw ServerError(
         .busy,
-        "\(session.target.shown): \(input.name) is being imported into \(target) by \(row[1] ?? "another"); on "
-          + "several machines, give --resume on each")
+        "\(session.target.shown): \(input.name) is being imported into \(target) by "
+          + "\(row[1] ?? "another"); on several machines, give --resume on each")
     }
     guard isDone || !isBegun else {
       throw ServerError(
         .usage,
-        "\(session.target.shown): an import of \(input.name) into \(target) was begun and has not come to its "
-          + "end: go on with --resume; or, if it is to be imported anew, forget it with DELETE FROM "
+        "\(session.target.shown): an import of \(input.name) into \(target) was begun and has not come "
+          + "to its end: go on with --resume; or, if it is to be imported anew, forget it with DELETE FROM "
           + "\(tables.input) WHERE input = \(key(input)), which leaves its rows in the table")
     }
     try connection.run(forgetting(input))
@@ -245,19 +247,22 @@ struct InputClaims {
     guard row[1] == String(batchRecords) else {
       throw ImportError.cannotResume(
         path: input.name,
-        reason: "its import was begun with --batch-size \(row[1] ?? "?"), which says where its batches end: "
+        reason:
+          "its import was begun with --batch-size \(row[1] ?? "?"), which says where its batches end: "
           + "use the same")
     }
     guard row[2] == input.size.map(String.init), row[3] == input.checksum else {
       throw ImportError.inputChanged(
         path: input.name,
-        reason: "an input of this name was begun before, of \(row[2] ?? "unknown") bytes, and this one has "
-          + "\(input.size.map(String.init) ?? "unknown") or begins otherwise: import it under another name if it "
-          + "is another one")
+        reason:
+          "an input of this name was begun before, of \(row[2] ?? "unknown") bytes, and this one has "
+          + "\(input.size.map(String.init) ?? "unknown") or begins otherwise: import it under another "
+          + "name if it is another one")
     }
   }
 
-  private func ranges(_ input: ServerInput, _ connection: ServerConnection) throws -> [StoredRange] {
+  private func ranges(_ input: ServerInput, _ connection: ServerConnection) throws -> [StoredRange]
+  {
     let rows =
       try connection.run(
         "SELECT \(StoredRange.columns) FROM \(tables.range) WHERE input = \(key(input)) ORDER BY first_record"
@@ -265,7 +270,8 @@ struct InputClaims {
     return try rows.map { row in
       guard let range = StoredRange(row) else {
         throw ServerError(
-          .data, "\(session.target.shown): a row of \(tables.range) for \(input.name) makes no sense")
+          .data,
+          "\(session.target.shown): a row of \(tables.range) for \(input.name) makes no sense")
       }
       return range
     }
@@ -285,7 +291,8 @@ struct InputClaims {
     if found != options {
       throw ImportError.cannotResume(
         path: claim.input.name,
-        reason: "the import was begun with other options for what a record becomes (--types, --date-format, "
+        reason:
+          "the import was begun with other options for what a record becomes (--types, --date-format, "
           + "--decimal, --thousands, --columns, --rename, --header, --delimiter, --quote, --escape, "
           + "--comment, --encoding, --null, --ragged, --key, --on-conflict or --limit), or the table's "
           + "columns had other types; use the same ones")
@@ -335,18 +342,21 @@ struct InputClaims {
   func end(_ input: ServerInput) throws -> End {
     let row = try session.use { connection in
       try connection.run(
-        "SELECT records, size, checksum, byte_end, digest FROM \(tables.input) WHERE input = \(key(input)) AND "
-          + "done"
+        "SELECT records, size, checksum, byte_end, digest FROM \(tables.input) WHERE input = "
+          + "\(key(input)) AND done"
       ).last?.rows.first
     }
-    guard let row, let records = row[0].flatMap({ Int($0) }), let byte = row[3].flatMap({ Int($0) }),
+    guard let row, let records = row[0].flatMap({ Int($0) }),
+      let byte = row[3].flatMap({ Int($0) }),
       let digest = row[4].flatMap({ RangeChecksum.value($0) })
     else {
       throw ServerError(
-        .busy, "\(session.target.shown): somebody has changed what is known of \(input.name); try again")
+        .busy,
+        "\(session.target.shown): somebody has changed what is known of \(input.name); try again")
     }
     return End(
-      records: records, size: row[1].flatMap { Int($0) }, checksum: row[2], byte: byte, digest: digest)
+      records: records, size: row[1].flatMap { Int($0) }, checksum: row[2], byte: byte,
+      digest: digest)
   }
 
   /// Says that the input is in the table, all of it: counts what is there, in a transaction that is on disk
@@ -365,7 +375,9 @@ struct InputClaims {
       let rows = try connection.run(
         Self.begin + "SELECT done FROM \(tables.input) WHERE input = \(key(input)) AND epoch = "
           + "\(claim.epoch) FOR UPDATE")
-      guard let row = rows.last?.rows.first else { throw Fenced.error(session.target.shown, input.name) }
+      guard let row = rows.last?.rows.first else {
+        throw Fenced.error(session.target.shown, input.name)
+      }
       // An earlier try had gone well, and only its answer was lost.
       if row.first == "t" { return connection.rollBack() }
       let found = try connection.run(
@@ -390,8 +402,9 @@ struct InputClaims {
     while true {
       let rows = try session.use { connection in
         try connection.run(
-          "SELECT record, line, position, byte_offset, \"column\", value, reason, encode(original, 'hex') FROM "
-            + "\(tables.reject) WHERE input = \(key(input)) AND record > \(last) ORDER BY record LIMIT 200"
+          "SELECT record, line, position, byte_offset, \"column\", value, reason, "
+            + "encode(original, 'hex') FROM \(tables.reject) WHERE input = \(key(input)) AND record > "
+            + "\(last) ORDER BY record LIMIT 200"
         ).last?.rows ?? []
       }
       let rejects = rows.compactMap { Reject($0, file: input.name) }
@@ -405,14 +418,17 @@ struct InputClaims {
 extension Reject {
   /// From a row of `sheaf_reject`; nil when it is none.
   fileprivate init?(_ row: [String?], file: String) {
-    guard row.count == 8, let record = row[0].flatMap({ Int($0) }), let line = row[1].flatMap({ Int($0) }),
+    guard row.count == 8, let record = row[0].flatMap({ Int($0) }),
+      let line = row[1].flatMap({ Int($0) }),
       let column = row[2].flatMap({ Int($0) }), let offset = row[3].flatMap({ Int($0) }),
       let reason = row[6], let hex = row[7]
     else { return nil }
     var original: [UInt8] = []
     var digits = hex.utf8.makeIterator()
     while let high = digits.next(), let low = digits.next() {
-      guard let byte = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16) else { return nil }
+      guard let byte = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16) else {
+        return nil
+      }
       original.append(byte)
     }
     self.init(

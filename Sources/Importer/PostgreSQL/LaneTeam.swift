@@ -2,8 +2,8 @@ import Base
 
 /// The lanes: threads that commit ranges, each through a connection of its own.
 ///
-/// A range is handed over when a lane is free to take it, so there are at most as many ranges as lanes, and the
-/// one that is being put together. Lanes keep no order among each other.
+/// A range is handed over when a lane is free to take it, so there are at most as many ranges as lanes, and
+/// the one that is being put together. Lanes keep no order among each other.
 ///
 /// Thread rule: used by one thread, which hands over ranges.
 final class LaneTeam {

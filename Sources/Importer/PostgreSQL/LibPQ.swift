@@ -10,7 +10,9 @@ struct LibPQ: @unchecked Sendable {
   typealias Handle = OpaquePointer
   typealias Text = UnsafePointer<CChar>
 
-  let parse: @convention(c) (Text, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> UnsafeMutableRawPointer?
+  let parse:
+    @convention(c) (Text, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) ->
+      UnsafeMutableRawPointer?
   let freeParsed: @convention(c) (UnsafeMutableRawPointer?) -> Void
   let freeMemory: @convention(c) (UnsafeMutableRawPointer?) -> Void
   let connect: @convention(c) (UnsafePointer<Text?>, UnsafePointer<Text?>, Int32) -> Handle?
@@ -135,6 +137,7 @@ struct LibPQ: @unchecked Sendable {
   static func line(_ text: Text?) -> String {
     guard let text else { return "" }
     return String(cString: text).split(whereSeparator: \.isNewline)
-      .map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }.joined(separator: "; ")
+      .map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }.joined(
+        separator: "; ")
   }
 }

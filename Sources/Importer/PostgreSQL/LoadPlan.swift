@@ -55,12 +55,12 @@ struct LoadPlan: Sendable {
       + SQLText.literal(Self.activity(input: input, record: range.firstRecord))
   }
 
-  /// Ends transactions of an input, or of one of its ranges, that other connections have open: whose client is
-  /// gone, or was stopped, and which the server would wait for. One that is being committed is committed.
+  /// Ends transactions of an input, or of one of its ranges, that other connections have open: whose client
+  /// is gone, or was stopped, and which the server would wait for. One that is being committed is committed.
   static func ending(input: String, record: Int?) -> String {
-    "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name LIKE "
-      + "\(SQLText.literal(activity(input: input, record: record))) AND usename = current_user AND pid <> "
-      + "pg_catalog.pg_backend_pid()"
+    "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name "
+      + "LIKE \(SQLText.literal(activity(input: input, record: record))) AND usename = current_user AND "
+      + "pid <> pg_catalog.pg_backend_pid()"
   }
 
   /// The range's row. It is there or it is not, and with it the rows: nothing else says what is committed. No
@@ -90,7 +90,8 @@ struct LoadPlan: Sendable {
         + "\(SQLText.literal(reject.value)), \(SQLText.literal(reject.reason)), "
         + "\(SQLText.literal(reject.original)))"
     }
-    return "INSERT INTO \(tables.reject) (input, record, line, position, byte_offset, \"column\", value, "
+    return
+      "INSERT INTO \(tables.reject) (input, record, line, position, byte_offset, \"column\", value, "
       + "reason, original) VALUES " + rows.joined(separator: ", ")
   }
 

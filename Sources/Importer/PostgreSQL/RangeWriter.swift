@@ -106,7 +106,8 @@ final class RangeWriter {
     if counts != guessed { try connection.run(plan.correction(range, counts)) }
     guard try connection.run("COMMIT").last?.tag == "COMMIT" else {
       throw ServerError(
-        .inputOutput, "\(plan.target.shown): the server rolled a batch back at its end; go on with --resume")
+        .inputOutput,
+        "\(plan.target.shown): the server rolled a batch back at its end; go on with --resume")
     }
     return RangeOutcome(counts: counts, wasThere: false)
   }
@@ -118,7 +119,9 @@ final class RangeWriter {
     else {
       throw ImportError.inputChanged(
         path: range.pieces.first?.file ?? plan.input,
-        reason: "records from \(range.firstRecord) on are in the table with other bytes than the input has")
+        reason:
+          "records from \(range.firstRecord) on are in the table with other bytes than the input has"
+      )
     }
     return RangeOutcome(counts: stored.counts, wasThere: true)
   }
@@ -163,6 +166,7 @@ enum LostBatches {
     ServerError(
       .busy,
       "\(server): the server has lost \(count) batch\(count == 1 ? "" : "es") that it had acknowledged, as a "
-        + "crash with --durability group may: run the command again with --resume, which imports them again")
+        + "crash with --durability group may: run the command again with --resume, which imports them again"
+    )
   }
 }

@@ -33,7 +33,9 @@ struct RowTransfer {
   /// - Parameter told: called with all that were refused so far; throws when they are too many.
   /// - Returns: those and what is left out because of its key.
   /// - Complexity: two statements a refused row where the server names the line, else O(log(rows)).
-  func transferCarefully(_ counts: inout RowCounts, _ told: ([Reject]) throws -> Void) throws -> [Reject] {
+  func transferCarefully(_ counts: inout RowCounts, _ told: ([Reject]) throws -> Void) throws
+    -> [Reject]
+  {
     counts.imported = 0
     if plan.keys != nil { try makeStage() }
     var refused: [Reject] = []
@@ -77,7 +79,9 @@ struct RowTransfer {
     _ row: Int, _ reason: String, _ counts: inout RowCounts, _ refused: inout [Reject],
     _ told: ([Reject]) throws -> Void
   ) throws {
-    guard let reject = range.reject(row, reason: "the server refuses the row: \(reason)") else { return }
+    guard let reject = range.reject(row, reason: "the server refuses the row: \(reason)") else {
+      return
+    }
     counts.rejected += 1
     refused.append(reject)
     try told(refused)
@@ -154,7 +158,9 @@ extension RowTransfer {
         + "ALTER TABLE \(Self.stage) ADD COLUMN sheaf_row bigint GENERATED ALWAYS AS IDENTITY")
   }
 
-  private func merge(_ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts) throws -> [Reject] {
+  private func merge(_ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts) throws
+    -> [Reject]
+  {
     try copy(rows, "COPY \(Self.stage) (\(list)) FROM STDIN")
     let conflicts: [Reject]
     switch keys.policy {
@@ -182,17 +188,20 @@ extension RowTransfer {
     let results = try connection.run(
       "WITH numbered AS (SELECT *, row_number() OVER (ORDER BY sheaf_row) AS sheaf_place FROM "
         + "\(Self.stage)), added AS (INSERT INTO \(plan.table) (\(list)) SELECT \(list) FROM \(Self.stage) "
-        + "ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO NOTHING RETURNING \(keys.key) AS sheaf_key), firsts "
-        + "AS (SELECT min(sheaf_place) AS place FROM numbered JOIN added ON added.sheaf_key = "
+        + "ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO NOTHING RETURNING \(keys.key) AS sheaf_key), "
+        + "firsts AS (SELECT min(sheaf_place) AS place FROM numbered JOIN added ON added.sheaf_key = "
         + "numbered.\(keys.key) GROUP BY added.sheaf_key) SELECT sheaf_place FROM numbered WHERE sheaf_place "
         + "NOT IN (SELECT place FROM firsts) ORDER BY sheaf_place")
-    let places = (results.last?.rows ?? []).compactMap { $0.first.flatMap { $0.flatMap { Int($0) } } }
+    let places = (results.last?.rows ?? []).compactMap {
+      $0.first.flatMap { $0.flatMap { Int($0) } }
+    }
     counts.imported += rows.count - places.count
     counts.rejected += places.count
     return places.compactMap { place in
       range.reject(
         rows.lowerBound + place - 1,
-        reason: "its key, in column \(keys.key), is there already, in the table or earlier in the input")
+        reason:
+          "its key, in column \(keys.key), is there already, in the table or earlier in the input")
     }
   }
 
@@ -213,8 +222,8 @@ extension RowTransfer {
       let results = try connection.run(
         "INSERT INTO \(plan.table) AS sheaf_target (\(list)) SELECT \(list) FROM \(rounds) WHERE sheaf_round "
           + "= \(round) ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO UPDATE SET \(assignments) WHERE "
-          + "ROW(\(old)) IS DISTINCT FROM ROW(\(new)) RETURNING CASE WHEN sheaf_target.xmax = 0 THEN 1 ELSE 0 "
-          + "END")
+          + "ROW(\(old)) IS DISTINCT FROM ROW(\(new)) RETURNING CASE WHEN sheaf_target.xmax = 0 THEN 1 "
+          + "ELSE 0 END")
       let answers = results.last?.rows ?? []
       let imported = answers.count { $0.first == "1" }
       counts.imported += imported

@@ -5,7 +5,8 @@ enum SQLText {
 
   /// A name, quoted: whatever is in it, it is a name.
   static func name(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+      + "\""
   }
 
   /// A text as a literal, whatever `standard_conforming_strings` is.

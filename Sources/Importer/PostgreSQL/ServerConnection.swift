@@ -103,7 +103,9 @@ final class ServerConnection {
         } else {
           System.waitForRoom(socket, milliseconds: Self.pause)
         }
-        if isCancelled() { throw ServerError(.interrupted, "interrupted while connecting to \(name)") }
+        if isCancelled() {
+          throw ServerError(.interrupted, "interrupted while connecting to \(name)")
+        }
         if patience.isOver {
           throw ServerError(
             .busy, "\(name): no answer within \(Int(seconds)) seconds; check host and port",
@@ -125,7 +127,8 @@ final class ServerConnection {
     let said = message.split(separator: "; ").filter { !$0.hasPrefix("LOCATION:") }
     let text = said.isEmpty ? "the connection failed" : said.joined(separator: "; ")
     guard let state = SQLState.inMessage(message) else {
-      let isTrust = ["certificate", "SSL", "GSSAPI", "password supplied"].contains(where: text.contains)
+      let isTrust = ["certificate", "SSL", "GSSAPI", "password supplied"].contains(
+        where: text.contains)
       return ServerError(
         isTrust ? .missing : .busy, "\(name): \(text)", isDisconnected: true)
     }
@@ -243,14 +246,16 @@ final class ServerConnection {
     guard let code = field(LibPQ.Code.sqlState) else {
       let text = LibPQ.line(library.resultMessage(result))
       return ServerError(
-        .inputOutput, "\(name): \(text.isEmpty ? "the connection was lost" : text); go on with --resume",
+        .inputOutput,
+        "\(name): \(text.isEmpty ? "the connection was lost" : text); go on with --resume",
         statement: statement, isDisconnected: true)
     }
     let state = SQLState(code)
     let detail = field(LibPQ.Code.detail).map { " (\($0))" } ?? ""
     let words = "\(field(LibPQ.Code.message) ?? "")\(detail) [\(code)]"
     return ServerError(
-      state.kind, "\(name): \(words)\(state.advice)", sqlState: code, words: words, context: field(LibPQ.Code.context), statement: statement,
+      state.kind, "\(name): \(words)\(state.advice)", sqlState: code, words: words,
+      context: field(LibPQ.Code.context), statement: statement,
       isDisconnected: !isOpen)
   }
 
@@ -261,7 +266,8 @@ final class ServerConnection {
   /// - Returns: how many rows the server says that it has taken.
   func copy(
     _ statement: String,
-    _ write: (_ put: (UnsafeRawBufferPointer) throws(ServerError) -> Void) throws(ServerError) -> Void
+    _ write: (_ put: (UnsafeRawBufferPointer) throws(ServerError) -> Void) throws(ServerError) ->
+      Void
   ) throws(ServerError) -> Int {
     try send(statement)
     try beginCopy()

@@ -1,7 +1,7 @@
 import Base
 
-/// A server that is worked with until it is done: the connection is made when it is needed, and made anew when
-/// it was lost.
+/// A server that is worked with until it is done: the connection is made when it is needed, and made anew
+/// when it was lost.
 ///
 /// Thread rule: one thread at a time.
 final class ServerSession {
@@ -60,7 +60,8 @@ final class ServerSession {
         return try work(try connected())
       } catch {
         connection?.rollBack()
-        guard let failure = error as? ServerError, mayPass(failure), backoff.pause(isStopping) else {
+        guard let failure = error as? ServerError, mayPass(failure), backoff.pause(isStopping)
+        else {
           throw error
         }
       }
@@ -80,8 +81,8 @@ final class ServerSession {
 @available(*, unavailable)
 extension ServerSession: Sendable {}
 
-/// Pauses between tries, each about twice as long as the one before and no two alike, so that those who failed
-/// together do not come back together.
+/// Pauses between tries, each about twice as long as the one before and no two alike, so that those who
+/// failed together do not come back together.
 struct Backoff {
   private let end: UInt64
   private var milliseconds = 50

@@ -2,7 +2,7 @@ import Engine
 
 /// A table of a server's, as an import finds it.
 struct ServerTable: Sendable {
-  struct Column: Sendable, Equatable {
+  struct ServerColumn: Sendable, Equatable {
     let name: String
     /// How values are read and sent; nil: as they are spelled, whatever the server makes of them.
     let type: ColumnType?
@@ -18,7 +18,7 @@ struct ServerTable: Sendable {
 
   let schema: String
   let name: String
-  let columns: [Column]
+  let columns: [ServerColumn]
 
   /// The table, qualified and quoted.
   var qualified: String { SQLText.name(schema) + "." + SQLText.name(name) }
@@ -36,13 +36,15 @@ struct ServerTable: Sendable {
   static func find(_ given: String, _ connection: ServerConnection) throws -> ServerTable? {
     for (schema, name) in candidates(given) {
       let place =
-        schema.map { "n.nspname = \(SQLText.literal($0))" } ?? "pg_catalog.pg_table_is_visible(c.oid)"
+        schema.map { "n.nspname = \(SQLText.literal($0))" }
+        ?? "pg_catalog.pg_table_is_visible(c.oid)"
       let row = try connection.run(
         "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence FROM pg_catalog.pg_class c JOIN "
           + "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = \(SQLText.literal(name)) "
           + "AND \(place) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1 LIMIT 1"
       ).last?.rows.first
-      guard let row, let oid = row[0].flatMap({ Int($0) }), let schema = row[1], let name = row[2] else {
+      guard let row, let oid = row[0].flatMap({ Int($0) }), let schema = row[1], let name = row[2]
+      else {
         continue
       }
       let table = ServerTable(schema: schema, name: name, columns: try columns(oid, connection))
@@ -54,7 +56,9 @@ struct ServerTable: Sendable {
 
   /// What a name may mean.
   private static func candidates(_ given: String) -> [(schema: String?, name: String)] {
-    guard let point = given.firstIndex(of: "."), point != given.startIndex else { return [(nil, given)] }
+    guard let point = given.firstIndex(of: "."), point != given.startIndex else {
+      return [(nil, given)]
+    }
     let name = String(given[given.index(after: point)...])
     return [(nil, given)] + (name.isEmpty ? [] : [(String(given[..<point]), name)])
   }
@@ -67,7 +71,8 @@ struct ServerTable: Sendable {
     kind: String, persistence: String, _ oid: Int, _ connection: ServerConnection
   ) throws {
     if CheckpointTables.names.contains(name) {
-      throw refusal("is where Sheaf keeps how far imports have come: choose another table", connection)
+      throw refusal(
+        "is where Sheaf keeps how far imports have come: choose another table", connection)
     }
     guard kind == "r" || kind == "p" else {
       throw refusal("is a view or a foreign table: rows are imported into tables only", connection)
@@ -79,8 +84,8 @@ struct ServerTable: Sendable {
     }
     if kind == "p" {
       let foreign = try connection.run(
-        "SELECT c.relname FROM pg_catalog.pg_partition_tree(\(oid)::regclass) t JOIN pg_catalog.pg_class c ON "
-          + "c.oid = t.relid WHERE c.relkind = 'f' OR c.relpersistence <> 'p' LIMIT 1"
+        "SELECT c.relname FROM pg_catalog.pg_partition_tree(\(oid)::regclass) t JOIN pg_catalog.pg_class "
+          + "c ON c.oid = t.relid WHERE c.relkind = 'f' OR c.relpersistence <> 'p' LIMIT 1"
       ).last?.rows.first?.first
       if let foreign {
         throw refusal(
@@ -89,29 +94,32 @@ struct ServerTable: Sendable {
       }
     }
     let isDistributed = try connection.run(
-      "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL").last?.rows.first?.first
+      "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
+    ).last?.rows.first?.first
     if isDistributed == "t" {
       let found = try connection.run(
-        "SELECT 1 FROM pg_catalog.pg_dist_partition WHERE logicalrelid = \(oid)::regclass").last?.count
+        "SELECT 1 FROM pg_catalog.pg_dist_partition WHERE logicalrelid = \(oid)::regclass"
+      ).last?.count
       if found ?? 0 > 0 {
         throw refusal("is distributed by Citus, which is not supported yet", connection)
       }
     }
   }
 
-  private static func columns(_ oid: Int, _ connection: ServerConnection) throws -> [Column] {
+  private static func columns(_ oid: Int, _ connection: ServerConnection) throws -> [ServerColumn] {
     let generated =
       connection.serverVersion >= 120_000 ? "a.attgenerated <> ''" : "false"
     let rows =
       try connection.run(
-        "SELECT a.attname, a.atttypid::bigint, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull, "
-          + "a.atthasdef, \(generated), a.attidentity <> '' FROM pg_catalog.pg_attribute a WHERE a.attrelid = "
-          + "\(oid) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+        "SELECT a.attname, a.atttypid::bigint, pg_catalog.format_type(a.atttypid, a.atttypmod), "
+          + "a.attnotnull, a.atthasdef, \(generated), a.attidentity <> '' FROM pg_catalog.pg_attribute a "
+          + "WHERE a.attrelid = \(oid) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
       ).last?.rows ?? []
     return rows.map { row in
-      Column(
+      ServerColumn(
         name: row[0] ?? "", type: row[1].flatMap { Int($0) }.flatMap(type), typeName: row[2] ?? "",
-        isNullable: row[3] != "t", hasDefault: row[4] == "t" || row[6] == "t", isGenerated: row[5] == "t",
+        isNullable: row[3] != "t", hasDefault: row[4] == "t" || row[6] == "t",
+        isGenerated: row[5] == "t",
         isIdentity: row[6] == "t")
     }
   }
@@ -148,12 +156,15 @@ struct ServerTable: Sendable {
     for part in [schema, name].compactMap(\.self) {
       if let problem = SQLText.problem(withName: part) {
         throw ServerError(
-          .usage, "\(server): a table cannot be called '\(part)': \(problem); choose a name with --table")
+          .usage,
+          "\(server): a table cannot be called '\(part)': \(problem); choose a name with --table")
       }
     }
     if CheckpointTables.names.contains(name) {
       throw ServerError(
-        .usage, "\(server): '\(name)' is where Sheaf keeps how far imports have come: choose another --table")
+        .usage,
+        "\(server): '\(name)' is where Sheaf keeps how far imports have come: choose another --table"
+      )
     }
     guard columns.count <= mostColumns else {
       throw ServerError(
@@ -165,7 +176,8 @@ struct ServerTable: Sendable {
       if let problem = SQLText.problem(withName: column.name) {
         throw ServerError(
           .usage,
-          "\(server): a column cannot be called '\(column.name)': \(problem); --rename gives it another name")
+          "\(server): a column cannot be called '\(column.name)': \(problem); --rename gives it another name"
+        )
       }
     }
     let list = columns.map { "\(SQLText.name($0.name)) \(typeName($0.type, isNumeric: isNumeric))" }

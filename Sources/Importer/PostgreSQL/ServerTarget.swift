@@ -31,7 +31,9 @@ struct ServerTarget: Sendable {
   /// them may be the password.
   private static func harmless(_ reason: String) -> String {
     var parts: [Substring] = []
-    for (index, part) in reason.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
+    for (index, part) in reason.split(separator: "\"", omittingEmptySubsequences: false)
+      .enumerated()
+    {
       parts.append(index % 2 == 0 ? part : "...")
     }
     return parts.isEmpty ? "it is no URL and no list of key=value" : parts.joined(separator: "\"")

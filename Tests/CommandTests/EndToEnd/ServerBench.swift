@@ -72,16 +72,21 @@ final class ServerBench {
 
   /// Numbered rows of `id,text`, with what `COPY` and CSV escape in them.
   static func rows(_ count: Int, from first: Int = 1) -> String {
-    let texts = ["plain", "\"a,b\"", "\"two\nlines\"", "back\\slash", "\"tab\there\"", "\\N", "\"\"", "é"]
+    let texts = [
+      "plain", "\"a,b\"", "\"two\nlines\"", "back\\slash", "\"tab\there\"", "\\N", "\"\"", "é",
+    ]
     var csv = "id,text\n"
     for id in first..<first + count { csv += "\(id),\(texts[id % texts.count])\n" }
     return csv
   }
 
   /// A digest of what `rows` makes of numbers `1...count`, by the server's own reckoning.
-  func expectRows(_ count: Int, in table: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+  func expectRows(_ count: Int, in table: String, sourceLocation: SourceLocation = #_sourceLocation)
+    throws
+  {
     let found = try query(
-      "SELECT count(*), count(DISTINCT id), coalesce(min(id), 1), coalesce(max(id), 0) FROM \(table)")
+      "SELECT count(*), count(DISTINCT id), coalesce(min(id), 1), coalesce(max(id), 0) FROM \(table)"
+    )
     #expect(
       found == [["\(count)", "\(count)", "1", "\(count)"]], sourceLocation: sourceLocation)
     let wrong = try value(

@@ -7,11 +7,14 @@ import Testing
 
 /// What is said, and with which status, where a server cannot be imported into.
 @Suite struct ServerErrorTests {
-  private static func run(_ words: [String], environment: [String: String] = [:]) throws -> SheafProcess.Result {
+  private static func run(_ words: [String], environment: [String: String] = [:]) throws
+    -> SheafProcess.Result
+  {
     let bench = try Workbench()
     try bench.write("a.csv", "id,text\n1,x\n")
     return try SheafProcess.run(
-      ["import", bench.path("a.csv"), "--rejects", bench.path("r.csv")] + words, environment: environment)
+      ["import", bench.path("a.csv"), "--rejects", bench.path("r.csv")] + words,
+      environment: environment)
   }
 
   private static func expect(
@@ -20,7 +23,8 @@ import Testing
   ) {
     #expect(result.status == status, "\(result.errorText)", sourceLocation: sourceLocation)
     #expect(result.errorText.contains(text), "\(result.errorText)", sourceLocation: sourceLocation)
-    #expect(!(result.errorText + result.outputText).contains("SECRET"), sourceLocation: sourceLocation)
+    #expect(
+      !(result.errorText + result.outputText).contains("SECRET"), sourceLocation: sourceLocation)
     #expect(
       result.errorText.split(separator: "\n").count == 1, "\(result.errorText)",
       sourceLocation: sourceLocation)
@@ -29,24 +33,30 @@ import Testing
   @Test("Without libpq: 66, and what to install")
   func library() throws {
     let result = try Self.run(
-      ["--into", "postgresql://u:SECRET@127.0.0.1/x"], environment: ["SHEAF_LIBPQ": "/nowhere/libpq.so"])
+      ["--into", "postgresql://u:SECRET@127.0.0.1/x"],
+      environment: ["SHEAF_LIBPQ": "/nowhere/libpq.so"])
     Self.expect(result, 66, "libpq5")
   }
 
-  @Test("What only a file can do is refused, before a server is looked for", arguments: [
-    ["--truncate"], ["--truncate", "--allow-empty"], ["--dry-run"], ["--batch-size", "all"],
-    ["--durability", "none"], ["--ragged", "extend"], ["--new-columns"], ["--same-input", "contents"],
-    ["--compact", "always"], ["--compact-above", "1MB"], ["--on-conflict", "skip"], ["--numeric"],
-    ["--connections", "0"], ["--connections", "65"], ["--lease", "0"],
-  ])
+  @Test(
+    "What only a file can do is refused, before a server is looked for",
+    arguments: [
+      ["--truncate"], ["--truncate", "--allow-empty"], ["--dry-run"], ["--batch-size", "all"],
+      ["--durability", "none"], ["--ragged", "extend"], ["--new-columns"],
+      ["--same-input", "contents"],
+      ["--compact", "always"], ["--compact-above", "1MB"], ["--on-conflict", "skip"], ["--numeric"],
+      ["--connections", "0"], ["--connections", "65"], ["--lease", "0"],
+    ])
   func refused(_ words: [String]) throws {
     let result = try Self.run(["--into", "postgresql://u:SECRET@127.0.0.1:1/x"] + words)
     Self.expect(result, 64, "--")
   }
 
-  @Test("Options of servers are refused for a file", arguments: [
-    ["--connections", "2"], ["--create"], ["--numeric"], ["--lease", "5"],
-  ])
+  @Test(
+    "Options of servers are refused for a file",
+    arguments: [
+      ["--connections", "2"], ["--create"], ["--numeric"], ["--lease", "5"],
+    ])
   func files(_ words: [String]) throws {
     Self.expect(try Self.run(["--into", "/tmp/never.sheaf"] + words), 64, "server")
   }
@@ -55,10 +65,12 @@ import Testing
   func missing() throws {
     guard let bench = try ServerBench(), let port = Sockets.freePort() else { return }
     let at = "@127.0.0.1:\(bench.server.port)/"
-    Self.expect(try Self.run(["--into", "postgresql://sheaf:SECRET@127.0.0.1:\(port)/x"]), 75, "refused")
+    Self.expect(
+      try Self.run(["--into", "postgresql://sheaf:SECRET@127.0.0.1:\(port)/x"]), 75, "refused")
     Self.expect(try Self.run(["--into", "postgresql://sheaf:SECRET\(at)none"]), 66, "3D000")
     Self.expect(try Self.run(["--into", "postgresql://nobody:SECRET\(at)postgres"]), 66, "28000")
-    Self.expect(try Self.run(["--into", "postgresql://sheaf:SECRET%zz\(at)postgres"]), 64, "cannot be read")
+    Self.expect(
+      try Self.run(["--into", "postgresql://sheaf:SECRET%zz\(at)postgres"]), 64, "cannot be read")
     Self.expect(try Self.run(["--into", "host=x SECRET"]), 64, "cannot be read")
     Self.expect(try Self.run(["--into", bench.address(), "--table", "none"]), 64, "42P01")
     _ = try bench.query(
@@ -70,8 +82,10 @@ import Testing
     Self.expect(try Self.run(["--into", bench.address(), "--table", "u"]), 64, "unlogged")
     Self.expect(try Self.run(["--into", bench.address(), "--table", "n"]), 65, "other")
     Self.expect(try Self.run(["--into", bench.address(), "--table", "g"]), 64, "computed")
-    Self.expect(try Self.run(["--into", bench.address(), "--table", "k", "--key", "id"]), 64, "42P10")
-    Self.expect(try Self.run(["--into", bench.address(), "--table", "sheaf_range"]), 64, "another table")
+    Self.expect(
+      try Self.run(["--into", bench.address(), "--table", "k", "--key", "id"]), 64, "42P10")
+    Self.expect(
+      try Self.run(["--into", bench.address(), "--table", "sheaf_range"]), 64, "another table")
   }
 
   @Test("Rights that are not granted: 66")
@@ -86,13 +100,18 @@ import Testing
 
   @Test("A password is asked for by SCRAM, and taken from where libpq takes it")
   func passwords() throws {
-    guard let server = try PostgreSQLServer.start(authentication: "scram-sha-256", settings: ["fsync=off"])
+    guard
+      let server = try PostgreSQLServer.start(
+        authentication: "scram-sha-256", settings: ["fsync=off"])
     else { return }
     let words = ["--table", "t", "--create", "--into"]
     Self.expect(
-      try Self.run(words + [server.address(password: "SECRET")], environment: ["PGPASSFILE": "/nowhere"]), 66,
+      try Self.run(
+        words + [server.address(password: "SECRET")], environment: ["PGPASSFILE": "/nowhere"]), 66,
       "28P01")
-    Self.expect(try Self.run(words + [server.address()], environment: ["PGPASSFILE": "/nowhere"]), 66, "password")
+    Self.expect(
+      try Self.run(words + [server.address()], environment: ["PGPASSFILE": "/nowhere"]), 66,
+      "password")
     let good = try Self.run(words + [server.address()], environment: ["PGPASSWORD": "sheaf"])
     #expect(good.status == 0, "\(good.errorText)")
     #expect(try server.query("SELECT * FROM t") == [["1", "x"]])

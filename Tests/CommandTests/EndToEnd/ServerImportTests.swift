@@ -11,9 +11,13 @@ import Testing
   func creation() throws {
     guard let bench = try ServerBench() else { return }
     try bench.bench.write(
-      "a.csv", "id,price,day,at,ok,time,note\n1,1.5,\"August 3, 2018\",2018-08-03T12:00:00+02:00,true,09:05,x\n")
-    try bench.bench.write("b.csv", "id,price,day,at,ok,time,note\n2,7,,,,,\n+3,,\"May 1, 2020\",,,,\"\"\n")
-    let report = try bench.report(["a.csv", "b.csv"], ["--table", "t", "--create", "--batch-size", "1"])
+      "a.csv",
+      "id,price,day,at,ok,time,note\n1,1.5,\"August 3, 2018\",2018-08-03T12:00:00+02:00,true,09:05,x\n"
+    )
+    try bench.bench.write(
+      "b.csv", "id,price,day,at,ok,time,note\n2,7,,,,,\n+3,,\"May 1, 2020\",,,,\"\"\n")
+    let report = try bench.report(
+      ["a.csv", "b.csv"], ["--table", "t", "--create", "--batch-size", "1"])
     #expect(report["imported"].int == 3)
     #expect(report["file"].isNull && report["objects"].isNull)
     let types = try bench.query(
@@ -21,7 +25,8 @@ import Testing
         + "ordinal_position")
     #expect(
       types.map(\.last) == [
-        "bigint", "double precision", "date", "timestamp with time zone", "boolean", "time without time zone",
+        "bigint", "double precision", "date", "timestamp with time zone", "boolean",
+        "time without time zone",
         "text",
       ])
     #expect(
@@ -32,9 +37,11 @@ import Testing
     #expect(try bench.value("SELECT count(*) FROM t WHERE note IS NULL") == "1")
   }
 
-  @Test("Every text arrives to the letter, through any number of lanes and any size of batches", arguments: [
-    ("1", "3", 40), ("7", "4", 2000), ("1000", "2", 5000), ("10000", "4", 5000),
-  ])
+  @Test(
+    "Every text arrives to the letter, through any number of lanes and any size of batches",
+    arguments: [
+      ("1", "3", 40), ("7", "4", 2000), ("1000", "2", 5000), ("10000", "4", 5000),
+    ])
   func texts(_ batch: String, _ lanes: String, _ count: Int) throws {
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", ServerBench.rows(count))
@@ -46,7 +53,10 @@ import Testing
     #expect(report["batches"].int == (count + size - 1) / size)
     try bench.expectRows(count, in: "t")
     #expect(try bench.value("SELECT count(*) FROM sheaf_range") == "0")
-    #expect(try bench.query("SELECT done, records, imported FROM sheaf_input") == [["t", "\(count)", "\(count)"]])
+    #expect(
+      try bench.query("SELECT done, records, imported FROM sheaf_input") == [
+        ["t", "\(count)", "\(count)"]
+      ])
     #expect(try bench.value("SELECT count(*) FROM sheaf_lease") == "0")
   }
 
@@ -63,7 +73,8 @@ import Testing
     // 99999 is beyond the type, with a line; the check has one, too; the deferred constraint has none.
     _ = try bench.query(
       "CREATE TABLE other (id int PRIMARY KEY); INSERT INTO other SELECT * FROM generate_series(1, 480); CREATE "
-        + "TABLE t (id int REFERENCES other DEFERRABLE INITIALLY DEFERRED, qty smallint CHECK (qty >= 0))")
+        + "TABLE t (id int REFERENCES other DEFERRABLE INITIALLY DEFERRED, qty smallint CHECK (qty >= 0))"
+    )
     let result = try bench.run(["a.csv"], ["--table", "t"], status: .dataRefused)
     #expect(result.errorText.contains("a.csv:10:3"), "\(result.errorText)")
     #expect(try bench.value("SELECT count(*) FROM t") == "0")
@@ -76,7 +87,8 @@ import Testing
     let expected = (1...500).filter { $0 > 480 || [7, 9, 11, 13].contains($0 % 100) }
     #expect(numbers == expected)
     let reasons = try bench.bench.text("rejects.2.csv.reasons.jsonl")
-    #expect(reasons.contains("[22003]") && reasons.contains("[23514]") && reasons.contains("[23503]"))
+    #expect(
+      reasons.contains("[22003]") && reasons.contains("[23514]") && reasons.contains("[23503]"))
     #expect(!reasons.contains("postgresql://"))
   }
 
@@ -115,7 +127,8 @@ import Testing
     #expect(try bench.value("SELECT count(*) FROM t") == "0")
   }
 
-  @Test("Keys come to what they come to in a file", arguments: ["error", "skip", "replace", "update"])
+  @Test(
+    "Keys come to what they come to in a file", arguments: ["error", "skip", "replace", "update"])
   func keys(_ policy: String) throws {
     guard let bench = try ServerBench() else { return }
     var random = SplitMix64(seed: 11)
@@ -124,7 +137,8 @@ import Testing
       for _ in 0..<200 {
         let texts = ["x", "y", ""]
         let id = Int.random(in: 0..<120, using: &random)
-        csv += "\(id),\(Int.random(in: 0..<3, using: &random)),\(texts.randomElement(using: &random) ?? "")\n"
+        csv +=
+          "\(id),\(Int.random(in: 0..<3, using: &random)),\(texts.randomElement(using: &random) ?? "")\n"
       }
       try bench.bench.write(name, csv)
     }
@@ -134,7 +148,8 @@ import Testing
       try? FileManager.default.removeItem(atPath: bench.bench.database)
       for name in ["a.csv", "b.csv"] {
         let more = [
-          "--table", "t", "--key", "id", "--on-conflict", policy, "--batch-size", size, "--max-rejects",
+          "--table", "t", "--key", "id", "--on-conflict", policy, "--batch-size", size,
+          "--max-rejects",
           "unlimited",
         ]
         let own = try bench.report([name], more)
@@ -144,8 +159,10 @@ import Testing
           #expect(own[count].int == file[count].int, "\(policy) \(size) \(name) \(count)")
         }
       }
-      let rows = try bench.query("SELECT id, a, b FROM t").map { $0.joined(separator: ",") }.sorted()
-      let file = try bench.bench.export().split(separator: "\n").dropFirst().map(String.init).sorted()
+      let rows = try bench.query("SELECT id, a, b FROM t").map { $0.joined(separator: ",") }
+        .sorted()
+      let file = try bench.bench.export().split(separator: "\n").dropFirst().map(String.init)
+        .sorted()
       #expect(rows == file, "\(policy) \(size)")
     }
   }

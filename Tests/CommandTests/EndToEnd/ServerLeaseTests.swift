@@ -90,7 +90,8 @@ import Testing
     _ = try bench.query("CREATE TABLE t (id int, text text)")
     let address = bench.server.address(password: "SECRET", database: bench.database)
     let process = try SheafProcess(
-      ["import", bench.bench.path("a.csv"), "--into", address] + Self.more.filter { $0 != "--resume" })
+      ["import", bench.bench.path("a.csv"), "--into", address]
+        + Self.more.filter { $0 != "--resume" })
     try Self.await(500, bench)
     process.signal(SIGTERM)
     let result = process.finish()

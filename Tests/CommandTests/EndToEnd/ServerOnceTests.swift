@@ -20,7 +20,9 @@ import Testing
   }
 
   /// Ranges are there with their rows, and rows with their ranges, at every moment.
-  private static func expectAgreement(_ bench: ServerBench, sourceLocation: SourceLocation = #_sourceLocation)
+  private static func expectAgreement(
+    _ bench: ServerBench, sourceLocation: SourceLocation = #_sourceLocation
+  )
     throws
   {
     let found = try bench.query(
@@ -29,7 +31,9 @@ import Testing
     #expect(found.first?.first == found.first?.last, sourceLocation: sourceLocation)
   }
 
-  @Test("A loader that is killed at any moment, and again, leaves what --resume completes", arguments: ["full", "group"])
+  @Test(
+    "A loader that is killed at any moment, and again, leaves what --resume completes",
+    arguments: ["full", "group"])
   func killedLoader(_ durability: String) throws {
     guard let bench = try Self.made() else { return }
     var random = SplitMix64(seed: UInt64.random(in: 0..<1000))
@@ -37,7 +41,11 @@ import Testing
     var kills = 0
     // Small ones, so that it takes its time.
     let words = bench.words(
-      ["a.csv"], ["--table", "t", "--batch-size", "10", "--resume", "--lease", "1", "--durability", durability])
+      ["a.csv"],
+      [
+        "--table", "t", "--batch-size", "10", "--resume", "--lease", "1", "--durability",
+        durability,
+      ])
     for round in 0..<Effort.rounds(6, long: 60) {
       let process = try SheafProcess(words)
       System.sleep(milliseconds: UInt32.random(in: 0..<(round < 3 ? 400 : 900), using: &random))
@@ -56,18 +64,26 @@ import Testing
   }
 
   private static func expectAgreementIfBegun(_ bench: ServerBench) throws {
-    guard try bench.value("SELECT to_regclass('sheaf_range') IS NOT NULL AND to_regclass('sheaf_input') IS NOT NULL") == "t"
+    guard
+      try bench.value(
+        "SELECT to_regclass('sheaf_range') IS NOT NULL AND to_regclass('sheaf_input') IS NOT NULL")
+        == "t"
     else { return }
     try expectAgreement(bench)
   }
 
-  @Test("A server that crashes in the middle is waited for, and nothing is lost or there twice", arguments: ["full", "group"])
+  @Test(
+    "A server that crashes in the middle is waited for, and nothing is lost or there twice",
+    arguments: ["full", "group"])
   func crashedServer(_ durability: String) throws {
     // A server of the test's own, which flushes as servers do.
-    guard let server = try PostgreSQLServer.start(), let bench = try Self.made(server) else { return }
+    guard let server = try PostgreSQLServer.start(), let bench = try Self.made(server) else {
+      return
+    }
     var random = SplitMix64(seed: UInt64.random(in: 0..<1000))
     for round in 0..<Effort.rounds(4, long: 20) {
-      let process = try SheafProcess(bench.words(["a.csv"], Self.more + ["--durability", durability]))
+      let process = try SheafProcess(
+        bench.words(["a.csv"], Self.more + ["--durability", durability]))
       System.sleep(milliseconds: UInt32.random(in: 200..<900, using: &random))
       if round % 2 == 0 { server.stop() } else { server.kill() }
       try server.start()
@@ -75,7 +91,9 @@ import Testing
       // An acknowledged batch may be gone with group, and the loader has to say so.
       #expect(
         result.status == 0 || result.status == 75 || result.status == 74, "\(result.errorText)")
-      if durability == "full" { #expect(!result.errorText.contains("has lost"), "\(result.errorText)") }
+      if durability == "full" {
+        #expect(!result.errorText.contains("has lost"), "\(result.errorText)")
+      }
       try Self.expectAgreementIfBegun(bench)
       if try bench.value("SELECT count(*) FROM t") == "\(Self.count)" { break }
     }
@@ -90,11 +108,14 @@ import Testing
       let bench = try Self.made(server)
     else { return }
     // Of the last crash the loader hears nothing: the batches are taken away behind its back.
-    guard let proxy = CuttingProxy(to: server.port, statement: "FOR UPDATE", { _ in .none }) else { return }
+    guard let proxy = CuttingProxy(to: server.port, statement: "FOR UPDATE", { _ in .none }) else {
+      return
+    }
     _ = try bench.query(
       "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN DELETE FROM sheaf_range WHERE "
         + "first_record = 101; DELETE FROM t WHERE id BETWEEN 101 AND 200; RETURN NULL; END'")
-    let words = bench.words(["a.csv"], Self.more + ["--durability", "group", "--limit", "5000"], port: proxy.port)
+    let words = bench.words(
+      ["a.csv"], Self.more + ["--durability", "group", "--limit", "5000"], port: proxy.port)
     // Makes the tables.
     try bench.bench.write("b.csv", "id,text\n")
     try bench.run(["b.csv"], Self.more)
@@ -102,7 +123,8 @@ import Testing
       "CREATE TRIGGER lose AFTER INSERT ON sheaf_range FOR EACH ROW WHEN (NEW.first_record = 4901) EXECUTE "
         + "FUNCTION lose()")
     let result = try SheafProcess.run(words)
-    #expect(result.status == 75 && result.errorText.contains("has lost 1 batch"), "\(result.errorText)")
+    #expect(
+      result.status == 75 && result.errorText.contains("has lost 1 batch"), "\(result.errorText)")
     #expect(try bench.value("SELECT count(*) FROM t") == "4900")
     _ = try bench.query("DROP TRIGGER lose ON sheaf_range")
     try bench.bench.run(words)
@@ -128,13 +150,17 @@ import Testing
         == [["\(Self.count)", "\(Self.count)", "0"]], "seed \(seed)")
   }
 
-  @Test("Connections cut inside the copy, or around the range's row, change nothing", arguments: ["sheaf_range", "COPY"])
+  @Test(
+    "Connections cut inside the copy, or around the range's row, change nothing",
+    arguments: ["sheaf_range", "COPY"])
   func cutBatches(_ statement: String) throws {
     guard let bench = try Self.made() else { return }
     guard
       let proxy = CuttingProxy(
         to: bench.server.port, statement: statement,
-        { number in number > 6 && number % 5 == 0 ? CuttingProxy.Cut.allCases[1 + number / 5 % 3] : .none })
+        { number in
+          number > 6 && number % 5 == 0 ? CuttingProxy.Cut.allCases[1 + number / 5 % 3] : .none
+        })
     else { return }
     let result = try SheafProcess.run(
       bench.words(["a.csv"], Self.more + ["--durability", "full"], port: proxy.port))
@@ -143,7 +169,9 @@ import Testing
     try bench.expectRows(Self.count, in: "t")
   }
 
-  @Test("Keys, whose order counts, come out the same when commits are cut", arguments: ["skip", "update"])
+  @Test(
+    "Keys, whose order counts, come out the same when commits are cut",
+    arguments: ["skip", "update"])
   func cutKeys(_ policy: String) throws {
     guard let bench = try ServerBench() else { return }
     var csv = "id,text\n"
@@ -153,10 +181,13 @@ import Testing
     guard
       let proxy = CuttingProxy(
         to: bench.server.port, statement: "COMMIT",
-        { number in number > 3 && number % 3 == 0 ? CuttingProxy.Cut.allCases[1 + number / 3 % 3] : .none })
+        { number in
+          number > 3 && number % 3 == 0 ? CuttingProxy.Cut.allCases[1 + number / 3 % 3] : .none
+        })
     else { return }
     let result = try SheafProcess.run(
-      bench.words(["a.csv"], Self.more + ["--key", "id", "--on-conflict", policy], port: proxy.port))
+      bench.words(
+        ["a.csv"], Self.more + ["--key", "id", "--on-conflict", policy], port: proxy.port))
     #expect(result.status == 0, "\(result.errorText)")
     let rows = try bench.query("SELECT id, text FROM t ORDER BY id")
     let expected = (0..<700).map { id in
@@ -169,7 +200,8 @@ import Testing
   @Test("What the server cannot do is not tried for ever")
   func bounded() throws {
     guard let bench = try Self.made() else { return }
-    guard let proxy = CuttingProxy(to: bench.server.port, statement: "COPY", { _ in .before }) else { return }
+    guard let proxy = CuttingProxy(to: bench.server.port, statement: "COPY", { _ in .before })
+    else { return }
     let words = bench.words(
       ["a.csv"], ["--table", "t", "--resume", "--lease", "1", "--wait", "2"], port: proxy.port)
     let result = try SheafProcess.run(words)

@@ -18,11 +18,14 @@ import Testing
     return field.withUnsafeBytes { CopyField(reading: reading).write($0, to: text) }
   }
 
-  @Test("What means something in COPY is escaped, and nothing else", arguments: [
-    ("plain", "plain"), ("", ""), ("a\tb", "a\\tb"), ("a\nb", "a\\nb"), ("a\r\nb", "a\\r\\nb"),
-    ("\\", "\\\\"), ("\\N", "\\\\N"), ("\\.", "\\\\."), ("\u{B}\u{C}\u{8}\u{7F}", "\u{B}\u{C}\u{8}\u{7F}"),
-    ("é\"',;", "é\"',;"),
-  ])
+  @Test(
+    "What means something in COPY is escaped, and nothing else",
+    arguments: [
+      ("plain", "plain"), ("", ""), ("a\tb", "a\\tb"), ("a\nb", "a\\nb"), ("a\r\nb", "a\\r\\nb"),
+      ("\\", "\\\\"), ("\\N", "\\\\N"), ("\\.", "\\\\."),
+      ("\u{B}\u{C}\u{8}\u{7F}", "\u{B}\u{C}\u{8}\u{7F}"),
+      ("é\"',;", "é\"',;"),
+    ])
   func escaping(_ field: String, _ expected: String) {
     #expect(Self.sent(field, .text) == expected)
   }
@@ -55,15 +58,21 @@ import Testing
     #expect(Self.problem([0x61, 0, 0x62], .text) == .nul)
   }
 
-  @Test("Integers are sent by what they mean", arguments: [
-    ("5", "5"), ("0", "0"), ("-5", "-5"), ("+5", "5"), (" 7 ", "7"), ("123456789012345678", "123456789012345678"),
-    ("9223372036854775807", "9223372036854775807"), ("-9223372036854775808", "-9223372036854775808"),
-  ])
+  @Test(
+    "Integers are sent by what they mean",
+    arguments: [
+      ("5", "5"), ("0", "0"), ("-5", "-5"), ("+5", "5"), (" 7 ", "7"),
+      ("123456789012345678", "123456789012345678"),
+      ("9223372036854775807", "9223372036854775807"),
+      ("-9223372036854775808", "-9223372036854775808"),
+    ])
   func integers(_ field: String, _ expected: String) { #expect(Self.sent(field, .int) == expected) }
 
-  @Test("What is no integer is not sent as one", arguments: [
-    "", "-", "+", "007", "-0", "1.0", "1e3", "9223372036854775808", "1 2", "a", "１",
-  ])
+  @Test(
+    "What is no integer is not sent as one",
+    arguments: [
+      "", "-", "+", "007", "-0", "1.0", "1e3", "9223372036854775808", "1 2", "a", "１",
+    ])
   func noIntegers(_ field: String) {
     #expect(Self.problem(Array(field.utf8), .int) == .misfit)
   }
@@ -76,7 +85,8 @@ import Testing
     #expect(Self.sent("NaN", .double) == "NaN")
     #expect(Self.sent("1,5", .double) == nil)
     let european = Reading(.double, try Notation(.double, ["1.234,5"]))
-    #expect(Self.sent("1.234.567,890123456789012345678", european) == "1234567.890123456789012345678")
+    #expect(
+      Self.sent("1.234.567,890123456789012345678", european) == "1234567.890123456789012345678")
     #expect(Self.sent("abc", european) == nil)
   }
 

@@ -25,14 +25,20 @@ import Testing
     #expect(SQLText.literal([0x00, 0xFF, 0x27] as [UInt8]) == " E'\\\\x00ff27'::bytea")
   }
 
-  @Test("What each code means is the table of docs/distributed.md", arguments: [
-    ("42P01", ServerError.Kind.usage), ("42703", .usage), ("42P10", .usage), ("0A000", .usage),
-    ("22003", .data), ("22021", .data), ("23505", .data), ("23503", .data), ("42804", .data), ("P0001", .data),
-    ("3D000", .missing), ("28P01", .missing), ("28000", .missing), ("42501", .missing), ("25006", .missing),
-    ("08006", .inputOutput), ("57P01", .inputOutput), ("57P02", .inputOutput), ("58030", .inputOutput),
-    ("53100", .inputOutput), ("XX000", .inputOutput), ("53300", .busy), ("57P03", .busy), ("55P03", .busy),
-    ("40001", .busy), ("40P01", .busy), ("40003", .busy), ("57014", .busy),
-  ])
+  @Test(
+    "What each code means is the table of docs/distributed.md",
+    arguments: [
+      ("42P01", ServerError.Kind.usage), ("42703", .usage), ("42P10", .usage), ("0A000", .usage),
+      ("22003", .data), ("22021", .data), ("23505", .data), ("23503", .data), ("42804", .data),
+      ("P0001", .data),
+      ("3D000", .missing), ("28P01", .missing), ("28000", .missing), ("42501", .missing),
+      ("25006", .missing),
+      ("08006", .inputOutput), ("57P01", .inputOutput), ("57P02", .inputOutput),
+      ("58030", .inputOutput),
+      ("53100", .inputOutput), ("XX000", .inputOutput), ("53300", .busy), ("57P03", .busy),
+      ("55P03", .busy),
+      ("40001", .busy), ("40P01", .busy), ("40003", .busy), ("57014", .busy),
+    ])
   func kinds(_ code: String, _ kind: ServerError.Kind) {
     #expect(SQLState(code).kind == kind)
   }
@@ -62,26 +68,32 @@ import Testing
     #expect(
       SQLState.inMessage("connection to server at \"h\", port 5432 failed: FATAL:  28P01: password")
         == SQLState("28P01"))
-    #expect(SQLState.inMessage("FATAL: 57P03: the database system is starting up") == SQLState("57P03"))
+    #expect(
+      SQLState.inMessage("FATAL: 57P03: the database system is starting up") == SQLState("57P03"))
     #expect(SQLState.inMessage("FATALE : 3D000: la base n'existe pas") == SQLState("3D000"))
     #expect(SQLState.inMessage("could not connect: Connection refused") == nil)
     #expect(SQLState.inMessage("at port: 12: refused: HELLO: nobody") == nil)
   }
 
-  @Test("The row is found in what the server says of a COPY", arguments: [
-    ("COPY apps, line 3, column size: \"x\"", 3), ("COPY apps, line 12: \"a\tb\"", 12),
-    ("COPY apps, Zeile 7, Spalte id: »x«", 7), ("SQL function \"f\" statement 1; COPY apps, line 4", 4),
-    ("COPY apps, line 5, column id: \"COPY apps, line 9\"", 5),
-  ])
+  @Test(
+    "The row is found in what the server says of a COPY",
+    arguments: [
+      ("COPY apps, line 3, column size: \"x\"", 3), ("COPY apps, line 12: \"a\tb\"", 12),
+      ("COPY apps, Zeile 7, Spalte id: »x«", 7),
+      ("SQL function \"f\" statement 1; COPY apps, line 4", 4),
+      ("COPY apps, line 5, column id: \"COPY apps, line 9\"", 5),
+    ])
   func lines(_ context: String, _ line: Int) {
     #expect(RowTransfer.line(context, table: "apps") == line)
   }
 
-  @Test("No row is made up where the server names none", arguments: [
-    nil, "", "COPY other, line 3", "COPY apps", "COPY apps, ", "COPY apps, column a: \"3\"",
-    "COPY apps, line 0", "COPY apps, line 99999999999999999999",
-    "SQL statement \"SELECT 1 FROM ONLY x\"",
-  ] as [String?])
+  @Test(
+    "No row is made up where the server names none",
+    arguments: [
+      nil, "", "COPY other, line 3", "COPY apps", "COPY apps, ", "COPY apps, column a: \"3\"",
+      "COPY apps, line 0", "COPY apps, line 99999999999999999999",
+      "SQL statement \"SELECT 1 FROM ONLY x\"",
+    ] as [String?])
   func noLines(_ context: String?) {
     #expect(RowTransfer.line(context, table: "apps") == nil)
   }
