@@ -15,8 +15,8 @@ struct ServerRun {
   let threads = PipelineThreads()
   let times = SerialTimes()
   private let started = System.monotonicNanoseconds
-  /// An input that cannot be read a second time, looked at before the server is touched.
-  private var pipe: (index: Int, opened: InputPlanner.Opened)?
+  /// Inputs that cannot be read a second time, and were looked at before they are loaded.
+  private var pipes: [Int: InputPlanner.Opened] = [:]
   /// Of all inputs; nil when one is a pipe or compressed.
   let bytesTotal: Int?
   /// Inputs that another process was seen with.
@@ -90,7 +90,7 @@ struct ServerRun {
       do {
         let opened = try open(file)
         _ = try TableMatch(opened, options, table: nil)
-        if !file.canBeReadAgain { pipe = (index, opened) }
+        if !file.canBeReadAgain { pipes[index] = opened }
         return
       } catch ImportError.emptyInput(let path) {
         if index == files.count - 1 { throw ImportError.emptyInput(path: path) }
@@ -105,10 +105,7 @@ struct ServerRun {
   }
 
   private mutating func opened(_ index: Int) throws -> InputPlanner.Opened {
-    if let pipe, pipe.index == index {
-      self.pipe = nil
-      return pipe.opened
-    }
+    if let opened = pipes.removeValue(forKey: index) { return opened }
     return try open(files[index])
   }
 
@@ -125,8 +122,9 @@ struct ServerRun {
       report.readerSeconds = Double(times.reader) / 1e9
     }
     let shouldStop = options.shouldStop
+    let grace = StopGrace(shouldStop)
     let session = ServerSession(
-      target, retrySeconds: options.wait, isStopping: shouldStop, isAbandoned: shouldStop)
+      target, retrySeconds: options.wait, isStopping: shouldStop, isAbandoned: { grace.isOver })
     defer { session.close() }
     do {
       try run(session)
@@ -207,7 +205,7 @@ struct ServerRun {
   /// Refuses servers on which nothing is promised.
   private static func checkServer(_ connection: ServerConnection) throws {
     let version =
-      try connection.run("SELECT version()").last?.rows.first?.first.flatMap { $0 } ?? ""
+      try connection.run("SELECT version()").last?.rows.first?[0] ?? ""
     let others = ["CockroachDB", "Redshift", "-YB-", "Greenplum", "Materialize", "QuestDB"]
     if let other = others.first(where: version.contains) {
       throw ServerError(
@@ -239,16 +237,18 @@ struct ServerRun {
           try scan.add(file, open(file), threads)
           continue
         }
-        guard let pipe, pipe.index == index,
-          try !TableMatch(pipe.opened, options, table: nil).plannedColumns.map(\.strictType)
-            .contains(nil)
+        let opened = try pipes[index] ?? open(file)
+        pipes[index] = opened
+        guard
+          try !TableMatch(opened, options, table: nil).plannedColumns.map(\.strictType).contains(
+            nil)
         else {
           throw ImportError.invalidOption(
             "\(file.name) can be read only once, so the types of its columns cannot be found before it is "
               + "loaded: make the table first, give the types of all columns with --types NAME:TYPE,..., or "
               + "say --types text")
         }
-        try scan.add(file, pipe.opened, threads)
+        try scan.add(file, opened, threads)
       } catch ImportError.emptyInput where files.count > 1 {
         continue
       }
@@ -385,6 +385,29 @@ private struct ClaimWait {
           "\(server): \(input) is being imported by \(owner), and was for as long as --wait says; run the "
             + "command again later, with --resume: what is done then is left out")
       }
+    }
+  }
+}
+
+/// Some seconds in which what is under way may end once an import is interrupted.
+///
+/// Thread rule: any thread.
+private final class StopGrace: @unchecked Sendable {
+  // @unchecked: `limit` is guarded by `lock`.
+  private let shouldStop: @Sendable () -> Bool
+  private let lock = Lock()
+  private var limit: SilenceLimit?
+
+  private static let seconds = 5.0
+
+  init(_ shouldStop: @escaping @Sendable () -> Bool) { self.shouldStop = shouldStop }
+
+  var isOver: Bool {
+    guard shouldStop() else { return false }
+    return lock.withLock {
+      let own = limit ?? SilenceLimit(Self.seconds)
+      limit = own
+      return own.isOver
     }
   }
 }

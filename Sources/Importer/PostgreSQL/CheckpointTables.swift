@@ -76,24 +76,26 @@ struct RowCounts: Sendable, Equatable {
   init() {}
 
   /// From columns of a row that a server gave; nil when they are none.
-  init?(_ fields: ArraySlice<String?>) {
-    let numbers = fields.compactMap { $0.flatMap { Int($0) } }
+  ///
+  /// - Parameter first: where they begin.
+  init?(_ row: ServerRow, from first: Int) {
+    let numbers = (first..<first + 6).compactMap { row.int($0) }
     guard numbers.count == 6, numbers.allSatisfy({ (0...1 << 56).contains($0) }) else { return nil }
     (records, imported, updated) = (numbers[0], numbers[1], numbers[2])
     (skipped, unchanged, rejected) = (numbers[3], numbers[4], numbers[5])
   }
 
   static func += (left: inout RowCounts, right: RowCounts) {
-    left.records += right.records
-    left.imported += right.imported
-    left.updated += right.updated
-    left.skipped += right.skipped
-    left.unchanged += right.unchanged
-    left.rejected += right.rejected
+    left.records &+= right.records
+    left.imported &+= right.imported
+    left.updated &+= right.updated
+    left.skipped &+= right.skipped
+    left.unchanged &+= right.unchanged
+    left.rejected &+= right.rejected
   }
 
   /// Every record is accounted for.
-  var isWhole: Bool { records == imported + updated + skipped + unchanged + rejected }
+  var isWhole: Bool { records == imported &+ updated &+ skipped &+ unchanged &+ rejected }
 }
 
 /// A range that a server has committed.
@@ -109,13 +111,12 @@ struct StoredRange: Sendable, Equatable {
   static let columns =
     "first_record, byte_start, byte_end, line_end, checksum, \(RowCounts.columns)"
 
-  init?(_ row: [String?]) {
-    guard row.count == 11, let first = row[0].flatMap({ Int($0) }),
-      let start = row[1].flatMap({ Int($0) }), let end = row[2].flatMap({ Int($0) }),
-      let line = row[3].flatMap({ Int($0) }), let checksum = row[4],
-      let counts = RowCounts(row[5...]), counts.isWhole, first > 0, start >= 0, end >= start,
-      line > 0,
-      first < 1 << 56, end < 1 << 56, line < 1 << 56
+  init?(_ row: ServerRow) {
+    guard let first = row.int(0), let start = row.int(1), let end = row.int(2),
+      let line = row.int(3),
+      let checksum = row[4], let counts = RowCounts(row, from: 5), counts.isWhole, first > 0,
+      start >= 0,
+      end >= start, line > 0, first < 1 << 56, end < 1 << 56, line < 1 << 56
     else { return nil }
     (firstRecord, byteStart, byteEnd, lineEnd) = (first, start, end, line)
     self.checksum = checksum

@@ -115,18 +115,18 @@ struct InputClaims {
   ///
   /// - Throws: `ServerError` where one of them has been begun and has not come to its end.
   func begin(_ inputs: [ServerInput]) throws {
-    // A try whose answer was lost has begun them for this very owner.
-    for input in inputs {
-      try session.use { connection in
-        let rows = try connection.run(Self.begin + insertion(input)).last?.count ?? 0
-        if rows == 0 {
-          try beginAnew(input, connection)
-        } else {
+    try session.use { connection in
+      // All or none: an input that is forgotten here is not to be imported again because another is refused.
+      try connection.run(LoadPlan.begin(isSynchronous: true))
+      for input in inputs {
+        if try connection.run(insertion(input)).last?.count == 1 {
           // What was left of an input that somebody has forgotten by hand.
           try connection.run(remains(input))
+        } else {
+          try beginAnew(input, connection)
         }
-        try commit(connection)
       }
+      try commit(connection)
     }
   }
 
@@ -211,7 +211,7 @@ struct InputClaims {
           + "\(key(input)) AND NOT done RETURNING epoch, batch_size, size, checksum")
       let row = rows.last?.rows.first
       try commit(connection)
-      guard let row, let epoch = row.first.flatMap({ $0.flatMap { Int($0) } }) else {
+      guard let row, let epoch = row.int(0) else {
         return try ended(input, connection)
       }
       do {
@@ -230,7 +230,7 @@ struct InputClaims {
     let row = try connection.run(
       "SELECT owner FROM \(tables.lease) WHERE input = \(key(input))"
     ).last?.rows.first
-    return .leased(owner: row?.first.flatMap { $0 } ?? "another process")
+    return .leased(owner: row?[0] ?? "another process")
   }
 
   private func ended(_ input: ServerInput, _ connection: ServerConnection) throws -> Answer {
@@ -243,7 +243,7 @@ struct InputClaims {
   }
 
   /// - Parameter row: epoch, batch size, size and checksum of what the tables have.
-  private func check(_ input: ServerInput, _ row: [String?]) throws {
+  private func check(_ input: ServerInput, _ row: ServerRow) throws {
     guard row[1] == String(batchRecords) else {
       throw ImportError.cannotResume(
         path: input.name,
@@ -285,7 +285,7 @@ struct InputClaims {
       try connection.run(
         "UPDATE \(tables.input) SET options = coalesce(options, \(SQLText.literal(options))) WHERE input = "
           + "\(key(claim.input)) AND epoch = \(claim.epoch) RETURNING options"
-      ).last?.rows.first?.first.flatMap { $0 }
+      ).last?.rows.first?[0]
     }
     guard let found else { throw Fenced.error(session.target.shown, claim.input.name) }
     if found != options {
@@ -321,8 +321,8 @@ struct InputClaims {
       "SELECT done, \(RowCounts.columns) FROM \(tables.input) WHERE input = \(key(input))"
     ).last?.rows.first
     guard let row else { return .unknown }
-    guard row.first == "t" else { return .begun }
-    return .done(RowCounts(row[1...]) ?? RowCounts())
+    guard row[0] == "t" else { return .begun }
+    return .done(RowCounts(row, from: 1) ?? RowCounts())
   }
 
   /// What is kept of an input that is done.
@@ -346,8 +346,8 @@ struct InputClaims {
           + "\(key(input)) AND done"
       ).last?.rows.first
     }
-    guard let row, let records = row[0].flatMap({ Int($0) }),
-      let byte = row[3].flatMap({ Int($0) }),
+    guard let row, let records = row.int(0),
+      let byte = row.int(3),
       let digest = row[4].flatMap({ RangeChecksum.value($0) })
     else {
       throw ServerError(
@@ -355,7 +355,7 @@ struct InputClaims {
         "\(session.target.shown): somebody has changed what is known of \(input.name); try again")
     }
     return End(
-      records: records, size: row[1].flatMap { Int($0) }, checksum: row[2], byte: byte,
+      records: records, size: row.int(1), checksum: row[2], byte: byte,
       digest: digest)
   }
 
@@ -379,13 +379,13 @@ struct InputClaims {
         throw Fenced.error(session.target.shown, input.name)
       }
       // An earlier try had gone well, and only its answer was lost.
-      if row.first == "t" { return connection.rollBack() }
+      if row[0] == "t" { return connection.rollBack() }
       let found = try connection.run(
         "SELECT count(*), \(RowCounts.sums) FROM \(tables.range) WHERE input = \(key(input))"
       ).last?.rows.first
-      let present = found?.first.flatMap { $0.flatMap { Int($0) } } ?? 0
-      guard present == ranges, found.flatMap({ RowCounts($0[1...]) }) == counts else {
-        throw LostBatches.error(session.target.shown, max(1, ranges - present))
+      let present = found?.int(0) ?? 0
+      guard present == ranges, found.flatMap({ RowCounts($0, from: 1) }) == counts else {
+        throw LostBatches.error(session.target.shown, max(1, ranges &- present))
       }
       try connection.run(
         "UPDATE \(tables.input) SET done = true, (\(RowCounts.columns)) = (\(counts.values)), byte_end = "
@@ -417,10 +417,10 @@ struct InputClaims {
 
 extension Reject {
   /// From a row of `sheaf_reject`; nil when it is none.
-  fileprivate init?(_ row: [String?], file: String) {
-    guard row.count == 8, let record = row[0].flatMap({ Int($0) }),
-      let line = row[1].flatMap({ Int($0) }),
-      let column = row[2].flatMap({ Int($0) }), let offset = row[3].flatMap({ Int($0) }),
+  fileprivate init?(_ row: ServerRow, file: String) {
+    guard let record = row.int(0),
+      let line = row.int(1),
+      let column = row.int(2), let offset = row.int(3),
       let reason = row[6], let hex = row[7]
     else { return nil }
     var original: [UInt8] = []

@@ -67,8 +67,8 @@ final class RangeWriter {
     let expected = acknowledged()
     let found = try connection.run(
       "SELECT count(*) FROM \(plan.tables.range) WHERE input = \(SQLText.literal(plan.input))")
-    let count = found.first?.rows.first?.first.flatMap { $0.flatMap { Int($0) } } ?? 0
-    if count < expected { throw LostBatches.error(plan.target.shown, expected - count) }
+    let count = found.first?.rows.first?.int(0) ?? 0
+    if count < expected { throw LostBatches.error(plan.target.shown, expected &- count) }
   }
 
   private func attempt(

@@ -136,7 +136,9 @@ struct RowTransfer {
     // The place ends with a comma or a colon; what is behind may be anything.
     let digits = rest.prefix { $0 != 0x2C && $0 != 0x3A && $0 != 0x3B }.split(separator: 0x20)
       .first { $0.allSatisfy { (0x30...0x39).contains($0) } }
-    guard let digits, let number = Int(String(decoding: digits, as: UTF8.self)), number > 0 else {
+    guard let digits, let number = Int(String(decoding: digits, as: UTF8.self)),
+      (1...1 << 40).contains(number)
+    else {
       return nil
     }
     return number
@@ -192,8 +194,8 @@ extension RowTransfer {
         + "firsts AS (SELECT min(sheaf_place) AS place FROM numbered JOIN added ON added.sheaf_key = "
         + "numbered.\(keys.key) GROUP BY added.sheaf_key) SELECT sheaf_place FROM numbered WHERE sheaf_place "
         + "NOT IN (SELECT place FROM firsts) ORDER BY sheaf_place")
-    let places = (results.last?.rows ?? []).compactMap {
-      $0.first.flatMap { $0.flatMap { Int($0) } }
+    let places = (results.last?.rows ?? []).compactMap { $0.int(0) }.filter {
+      (1...max(1, rows.count)).contains($0)
     }
     counts.imported += rows.count - places.count
     counts.rejected += places.count
@@ -211,21 +213,20 @@ extension RowTransfer {
     let rounds =
       "(SELECT *, row_number() OVER (PARTITION BY \(keys.key) ORDER BY sheaf_row) AS sheaf_round FROM "
       + "\(Self.stage)) AS numbered"
-    let most = try connection.run("SELECT max(sheaf_round) FROM \(rounds)").last?.rows.first?.first
-      .flatMap { $0.flatMap { Int($0) } }
+    let most = try connection.run("SELECT max(sheaf_round) FROM \(rounds)").last?.rows.first?.int(0)
     let changed = keys.policy == .replace ? keys.tableColumns : plan.columns
     let assignments = changed.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     let old = changed.map { "sheaf_target.\($0)" }.joined(separator: ", ")
     let new = changed.map { "excluded.\($0)" }.joined(separator: ", ")
     var written = 0
-    for round in 1...max(1, most ?? 1) {
+    for round in 1...max(1, min(most ?? 1, rows.count)) {
       let results = try connection.run(
         "INSERT INTO \(plan.table) AS sheaf_target (\(list)) SELECT \(list) FROM \(rounds) WHERE sheaf_round "
           + "= \(round) ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO UPDATE SET \(assignments) WHERE "
           + "ROW(\(old)) IS DISTINCT FROM ROW(\(new)) RETURNING CASE WHEN sheaf_target.xmax = 0 THEN 1 "
           + "ELSE 0 END")
       let answers = results.last?.rows ?? []
-      let imported = answers.count { $0.first == "1" }
+      let imported = answers.count { $0[0] == "1" }
       counts.imported += imported
       counts.updated += answers.count - imported
       written += answers.count

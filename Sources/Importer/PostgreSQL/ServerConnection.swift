@@ -6,8 +6,19 @@ struct ServerResult: Sendable {
   let tag: String
   /// How many rows were changed or given.
   let count: Int
-  /// Row by row; nil for null.
-  let rows: [[String?]]
+  let rows: [ServerRow]
+}
+
+/// A row that a server gave: whatever it has in it, asking for a field is no error.
+struct ServerRow: Sendable {
+  /// nil for null.
+  let fields: [String?]
+
+  /// A field; nil for null, and where there is none.
+  subscript(index: Int) -> String? { fields.indices.contains(index) ? fields[index] : nil }
+
+  /// A field that is a whole number.
+  func int(_ index: Int) -> Int? { self[index].flatMap { Int($0) } }
 }
 
 /// A connection to a PostgreSQL server that never waits without looking whether it is still to.
@@ -32,10 +43,12 @@ final class ServerConnection {
   ///
   /// - Parameters:
   ///   - silence: seconds without an answer after which it is given up; nil: as long as it takes.
+  ///   - isStopping: asked while connecting: true gives up.
   ///   - isCancelled: asked while the server is silent: true gives the connection up.
   /// - Throws: `ServerError`.
   init(
-    _ target: ServerTarget, silence: Double? = nil, isCancelled: @escaping () -> Bool
+    _ target: ServerTarget, silence: Double? = nil, isStopping: () -> Bool,
+    isCancelled: @escaping () -> Bool
   ) throws(ServerError) {
     library = target.library
     name = target.shown
@@ -49,7 +62,7 @@ final class ServerConnection {
     // Else they would go to standard error.
     _ = library.setNoticeReceiver(handle, { _, _ in }, nil)
     do {
-      try connect(seconds: target.connectSeconds ?? Self.connectSeconds)
+      try connect(seconds: target.connectSeconds ?? Self.connectSeconds, isStopping)
     } catch {
       close()
       throw error
@@ -90,7 +103,7 @@ final class ServerConnection {
 
   var databaseName: String { library.database(handle).map { String(cString: $0) } ?? "" }
 
-  private func connect(seconds: Double) throws(ServerError) {
+  private func connect(seconds: Double, _ isStopping: () -> Bool) throws(ServerError) {
     let patience = SilenceLimit(seconds)
     if library.status(handle) == 1 { throw refused() }
     var state = LibPQ.Code.pollingWriting
@@ -103,7 +116,7 @@ final class ServerConnection {
         } else {
           System.waitForRoom(socket, milliseconds: Self.pause)
         }
-        if isCancelled() {
+        if isStopping() || isCancelled() {
           throw ServerError(.interrupted, "interrupted while connecting to \(name)")
         }
         if patience.isOver {
@@ -231,10 +244,11 @@ final class ServerConnection {
     let count = library.commandTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
     let columns = library.columnCount(result)
     let rows = (0..<max(0, library.rowCount(result))).map { row in
-      (0..<max(0, columns)).map { column -> String? in
-        if library.isNull(result, row, column) == 1 { return nil }
-        return library.value(result, row, column).map { String(cString: $0) }
-      }
+      ServerRow(
+        fields: (0..<max(0, columns)).map { column in
+          if library.isNull(result, row, column) == 1 { return nil }
+          return library.value(result, row, column).map { String(cString: $0) }
+        })
     }
     return ServerResult(tag: tag, count: count, rows: rows)
   }

@@ -19,7 +19,7 @@ final class ServerSession {
   /// - Parameters:
   ///   - retrySeconds: for how long failures that may pass are retried.
   ///   - hasConnected: whether the server was there already, so that one that is not is waited for.
-  ///   - isStopping: asked between tries: true ends them.
+  ///   - isStopping: asked between tries and while connecting: true ends them.
   ///   - isAbandoned: asked while the server is silent: true gives it up.
   init(
     _ target: ServerTarget, retrySeconds: Double, hasConnected: Bool = false,
@@ -41,7 +41,8 @@ final class ServerSession {
   private func connected() throws(ServerError) -> ServerConnection {
     if let connection, connection.isOpen { return connection }
     connection?.close()
-    let new = try ServerConnection(target, silence: LoadPlan.silence, isCancelled: isAbandoned)
+    let new = try ServerConnection(
+      target, silence: LoadPlan.silence, isStopping: isStopping, isCancelled: isAbandoned)
     connection = new
     hasConnected = true
     connections += 1

@@ -43,7 +43,7 @@ struct ServerTable: Sendable {
           + "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = \(SQLText.literal(name)) "
           + "AND \(place) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1 LIMIT 1"
       ).last?.rows.first
-      guard let row, let oid = row[0].flatMap({ Int($0) }), let schema = row[1], let name = row[2]
+      guard let row, let oid = row.int(0), let schema = row[1], let name = row[2]
       else {
         continue
       }
@@ -86,16 +86,16 @@ struct ServerTable: Sendable {
       let foreign = try connection.run(
         "SELECT c.relname FROM pg_catalog.pg_partition_tree(\(oid)::regclass) t JOIN pg_catalog.pg_class "
           + "c ON c.oid = t.relid WHERE c.relkind = 'f' OR c.relpersistence <> 'p' LIMIT 1"
-      ).last?.rows.first?.first
+      ).last?.rows.first
       if let foreign {
         throw refusal(
-          "has the partition \(foreign ?? "") on another server, or unlogged: such a one is not committed "
+          "has the partition \(foreign[0] ?? "") on another server, or unlogged: such a one is not committed "
             + "together with the others, so nobody could tell what is imported", connection)
       }
     }
     let isDistributed = try connection.run(
       "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
-    ).last?.rows.first?.first
+    ).last?.rows.first?[0]
     if isDistributed == "t" {
       let found = try connection.run(
         "SELECT 1 FROM pg_catalog.pg_dist_partition WHERE logicalrelid = \(oid)::regclass"
@@ -117,7 +117,7 @@ struct ServerTable: Sendable {
       ).last?.rows ?? []
     return rows.map { row in
       ServerColumn(
-        name: row[0] ?? "", type: row[1].flatMap { Int($0) }.flatMap(type), typeName: row[2] ?? "",
+        name: row[0] ?? "", type: row.int(1).flatMap(type), typeName: row[2] ?? "",
         isNullable: row[3] != "t", hasDefault: row[4] == "t" || row[6] == "t",
         isGenerated: row[5] == "t",
         isIdentity: row[6] == "t")

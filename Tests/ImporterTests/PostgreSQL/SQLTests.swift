@@ -101,15 +101,15 @@ import Testing
   @Test("Rows of the checkpoint tables that make no sense are none")
   func storedRanges() {
     let good: [String?] = ["1", "10", "20", "3", "00ff", "5", "4", "0", "0", "0", "1"]
-    #expect(StoredRange(good) != nil)
+    #expect(StoredRange(ServerRow(fields: good)) != nil)
     for (index, field) in [
       (0, "0"), (0, "x"), (0, nil), (1, "-1"), (2, "9"), (5, "6"), (10, "-1"), (6, nil),
       (2, "99999999999999999999"),
     ] as [(Int, String?)] {
       var row = good
       row[index] = field
-      #expect(StoredRange(row) == nil, "\(index) \(field ?? "nil")")
+      #expect(StoredRange(ServerRow(fields: row)) == nil, "\(index) \(field ?? "nil")")
     }
-    #expect(StoredRange(Array(good.dropLast())) == nil)
+    #expect(StoredRange(ServerRow(fields: Array(good.dropLast()))) == nil)
   }
 }
