@@ -53,6 +53,12 @@ struct CopyPiece: Sendable {
 final class CopyPieceBuilder {
   private let plan: ImportPlan
   private let fields: [CopyField]
+  // What each field of each row asks: by itself, so that nothing is retained for it.
+  private let shortcuts: [CopyField.Shortcut]
+  private let isNullable: [Bool]
+  private let keyColumn: Int
+  /// nil for columns without a notation.
+  private let sent: [SentSpellings?]
   private let parser: RecordParser
   private let text = CopyText()
 
@@ -62,6 +68,10 @@ final class CopyPieceBuilder {
     fields = plan.columns.map {
       CopyField(reading: Reading($0.strictType ?? .text, $0.strictNotation))
     }
+    shortcuts = fields.map(\.shortcut)
+    isNullable = plan.columns.map(\.isNullable)
+    keyColumn = plan.keyColumn ?? -1
+    sent = fields.map { $0.reading.notation == nil ? nil : SentSpellings() }
     parser = RecordParser(
       dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
       header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
@@ -120,13 +130,13 @@ final class CopyPieceBuilder {
       let span = spans[row * matrix.columnCount + column]
       if column > 0 { text.end(0x09) }
       if span.isNull {
-        if plan.columns[column].isNullable {
+        if isNullable[column] {
           rows.nulls[column] += 1
           text.writeNull()
           continue
         }
-      } else if column != plan.keyColumn || span.length > 0 {
-        guard let problem = fields[column].write(span.bytes(from: base), to: text) else { continue }
+      } else if column != keyColumn || span.length > 0 {
+        guard let problem = write(span.bytes(from: base), column) else { continue }
         if problem != .misfit {
           return refuse(row, column, span, (nil, problem.reason(plan.columns[column].name)))
         }
@@ -157,6 +167,26 @@ final class CopyPieceBuilder {
       return plan.reject(
         index, parsed, chunk, span, plan.columns[column].name, problem.value, problem.reason)
     }
+  }
+
+  /// Writes a field.
+  @inline(__always)
+  private func write(_ field: UnsafeRawBufferPointer, _ column: Int) -> CopyField.Problem? {
+    switch shortcuts[column] {
+    case .text: return text.writeEscaped(field) ? nil : .nul
+    case .integer:
+      if CopyField.isPlainInteger(field) {
+        text.writePlain(field)
+        return nil
+      }
+    case .none: break
+    }
+    guard let sent = sent[column] else { return fields[column].write(field, to: text) }
+    if sent.write(field, to: text) { return nil }
+    let start = text.count
+    let problem = fields[column].write(field, to: text)
+    if problem == nil { sent.note(field, text, from: start) }
+    return problem
   }
 
   private func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {

@@ -20,6 +20,12 @@ final class CopyText {
   /// A copy of what is there.
   var bytes: [UInt8] { Array(UnsafeBufferPointer(start: memory, count: count)) }
 
+  /// Calls `body` with what is there behind `start`.
+  func withBytes(from start: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+    guard start >= 0, start <= count else { return }
+    body(UnsafeRawBufferPointer(start: memory + start, count: count - start))
+  }
+
   func removeAll() { count = 0 }
 
   /// Takes back what was written behind `length`.
@@ -103,6 +109,21 @@ extension CopyText: Sendable {}
 struct CopyField: Sendable {
   let reading: Reading
 
+  /// What needs no look at the reading: most fields.
+  enum Shortcut: Sendable {
+    case none
+    case text
+    case integer
+  }
+
+  var shortcut: Shortcut {
+    switch reading.type {
+    case .text, .data: .text
+    case .int: reading.notation == nil ? .integer : .none
+    case .double, .bool, .date, .dateTime, .time: .none
+    }
+  }
+
   /// What is wrong with a value; nil when it was written.
   enum Problem: Equatable {
     /// It is not of the type.
@@ -168,7 +189,7 @@ struct CopyField: Sendable {
   /// Digits that are surely within 64 bits and without a zero in front, with or without a minus: most
   /// numbers.
   @inline(__always)
-  private static func isPlainInteger(_ field: UnsafeRawBufferPointer) -> Bool {
+  static func isPlainInteger(_ field: UnsafeRawBufferPointer) -> Bool {
     var index = 0
     guard field.count > 0, field.count <= 18 else { return false }
     if field[0] == 0x2D { index = 1 }
@@ -182,3 +203,54 @@ struct CopyField: Sendable {
     return true
   }
 }
+
+/// What was sent for spellings of a column that has a notation: the same few come again and again, and
+/// reading a date in words takes longer than all else in its row.
+///
+/// Thread rule: confined.
+final class SentSpellings {
+  /// A power of two.
+  private static let slots = 1024
+  /// Longer spellings, and longer texts, are not kept.
+  private static let most = 30
+  /// Of each slot: the lengths of spelling and text, then both.
+  private static let stride = 2 + 2 * most
+  private let memory: UnsafeMutablePointer<UInt8>
+
+  init() {
+    memory = .allocate(capacity: Self.slots * Self.stride)
+    memory.initialize(repeating: 0, count: Self.slots * Self.stride)
+  }
+
+  deinit { memory.deallocate() }
+
+  private func slot(_ field: UnsafeRawBufferPointer) -> UnsafeMutablePointer<UInt8> {
+    memory + Int(truncatingIfNeeded: Checksum.of(field) & UInt64(Self.slots - 1)) * Self.stride
+  }
+
+  /// Writes what was sent for a spelling; false when it is not known.
+  func write(_ field: UnsafeRawBufferPointer, to text: CopyText) -> Bool {
+    guard field.count > 0, field.count <= Self.most else { return false }
+    let slot = slot(field)
+    guard Int(slot[0]) == field.count else { return false }
+    for index in 0..<field.count where slot[2 + index] != field[index] { return false }
+    text.writePlain(UnsafeRawBufferPointer(start: slot + 2 + Self.most, count: Int(slot[1])))
+    return true
+  }
+
+  /// Notes what was sent for a spelling: the text behind `start`.
+  func note(_ field: UnsafeRawBufferPointer, _ text: CopyText, from start: Int) {
+    guard field.count > 0, field.count <= Self.most else { return }
+    let slot = slot(field)
+    text.withBytes(from: start) { sent in
+      guard sent.count <= Self.most else { return }
+      slot[0] = UInt8(field.count)
+      slot[1] = UInt8(sent.count)
+      for index in 0..<field.count { slot[2 + index] = field[index] }
+      for index in 0..<sent.count { slot[2 + Self.most + index] = sent[index] }
+    }
+  }
+}
+
+@available(*, unavailable)
+extension SentSpellings: Sendable {}

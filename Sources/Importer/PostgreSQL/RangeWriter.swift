@@ -66,8 +66,13 @@ final class RangeWriter {
     if plan.isSynchronous || session.connections <= max(1, checkedConnections) { return }
     let expected = acknowledged()
     let found = try connection.run(
-      "SELECT count(*) FROM \(plan.tables.range) WHERE input = \(SQLText.literal(plan.input))")
-    let count = found.first?.rows.first?.int(0) ?? 0
+      "SELECT count(*), EXISTS (SELECT 1 FROM \(plan.tables.input) WHERE input = "
+        + "\(SQLText.literal(plan.input)) AND epoch = \(plan.epoch) AND NOT done) FROM "
+        + "\(plan.tables.range) WHERE input = \(SQLText.literal(plan.input))"
+    ).first?.rows.first
+    // Who has gone on with the input may have folded its ranges.
+    guard found?[1] == "t" else { throw Fenced.error(plan.target.shown, plan.input) }
+    let count = found?.int(0) ?? 0
     if count < expected { throw LostBatches.error(plan.target.shown, expected &- count) }
   }
 

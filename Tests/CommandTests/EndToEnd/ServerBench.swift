@@ -50,6 +50,14 @@ final class ServerBench {
 
   func value(_ statements: String) throws -> String { try query(statements).first?.first ?? "" }
 
+  /// Makes a table for `rows` into which each batch takes some time, so that something can be done meanwhile.
+  func makeSlowTable(_ name: String) throws {
+    _ = try query(
+      "CREATE TABLE \(name) (id int, text text); CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS "
+        + "'BEGIN PERFORM pg_sleep(0.02); RETURN NULL; END'; CREATE TRIGGER wait AFTER INSERT ON \(name) FOR "
+        + "EACH STATEMENT EXECUTE FUNCTION wait()")
+  }
+
   /// An import of files of the bench.
   func words(_ files: [String], _ more: [String], port: UInt16? = nil) -> [String] {
     ["import"] + files.map(bench.path) + ["--into", address(port: port)]

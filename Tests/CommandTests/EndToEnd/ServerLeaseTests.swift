@@ -24,7 +24,7 @@ import Testing
   func fenced() throws {
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", ServerBench.rows(40_000))
-    _ = try bench.query("CREATE TABLE t (id int, text text)")
+    try bench.makeSlowTable("t")
     let stopped = try SheafProcess(bench.words(["a.csv"], Self.more))
     try Self.await(500, bench)
     stopped.signal(SIGSTOP)
@@ -44,7 +44,7 @@ import Testing
       names.append("\(number).csv")
       try bench.bench.write("\(number).csv", ServerBench.rows(4000, from: number * 4000 + 1))
     }
-    _ = try bench.query("CREATE TABLE t (id int, text text)")
+    try bench.makeSlowTable("t")
     let words = bench.words(names, Self.more)
     let processes = try (0..<3).map { _ in try SheafProcess(words) }
     try Self.await(1000, bench)
@@ -65,7 +65,7 @@ import Testing
   func begun() throws {
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", ServerBench.rows(40_000))
-    _ = try bench.query("CREATE TABLE t (id int, text text)")
+    try bench.makeSlowTable("t")
     let without = Self.more.filter { $0 != "--resume" }
     let first = try SheafProcess(bench.words(["a.csv"], without))
     try Self.await(500, bench)
@@ -87,7 +87,7 @@ import Testing
   func interrupted() throws {
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", ServerBench.rows(40_000))
-    _ = try bench.query("CREATE TABLE t (id int, text text)")
+    try bench.makeSlowTable("t")
     let address = bench.server.address(password: "SECRET", database: bench.database)
     let process = try SheafProcess(
       ["import", bench.bench.path("a.csv"), "--into", address]

@@ -104,6 +104,35 @@ import Testing
     #expect(Self.sent("09:05", .time) == "09:05:00")
   }
 
+  @Test("What was sent for a spelling is sent for it again, and for no other")
+  func repeated() throws {
+    let field = CopyField(reading: Reading(.date, try Notation(.date, ["%B %d, %Y"])))
+    let known = SentSpellings()
+    for round in 0..<2 {
+      for day in 0..<6000 {
+        let date = try #require(CalendarDate(daysSince1970: day))
+        let months = ["January", "February", "March", "April", "May", "June", "July", "August"]
+        guard date.month <= months.count else { continue }
+        let spelling = Array("\(months[date.month - 1]) \(date.day), \(date.year)".utf8)
+        let text = CopyText()
+        spelling.withUnsafeBytes { bytes in
+          if known.write(bytes, to: text) { return }
+          #expect(field.write(bytes, to: text) == nil)
+          known.note(bytes, text, from: 0)
+        }
+        if text.bytes != Array(date.description.utf8) {
+          Issue.record("\(round) \(date): \(String(decoding: text.bytes, as: UTF8.self))")
+        }
+      }
+    }
+    // Neither the empty one nor a long one is kept.
+    for bytes in [[], [UInt8](repeating: 0x41, count: 31)] {
+      let text = CopyText()
+      bytes.withUnsafeBytes { known.note($0, text, from: 0) }
+      #expect(bytes.withUnsafeBytes { !known.write($0, to: text) })
+    }
+  }
+
   @Test("Bools are t and f")
   func bools() throws {
     #expect(Self.sent("TRUE", .bool) == "t")
