@@ -97,6 +97,9 @@ import Testing
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", "id\n" + (1...300).map { "\($0)\n" }.joined())
     _ = try bench.query("CREATE TABLE t (id int CHECK (id < 0))")
+    let result = try bench.run(["a.csv"], ["--table", "t"], status: .dataRefused)
+    #expect(result.errorText.contains("23514"), "\(result.errorText)")
+    #expect(try bench.value("SELECT count(*) FROM sheaf_range") == "0")
     let report = try bench.report(["a.csv"], ["--table", "t", "--max-rejects", "unlimited"])
     #expect(report["rejected"].int == 300)
     #expect(try bench.value("SELECT count(*) FROM sheaf_reject") == "300")
