@@ -32,14 +32,29 @@ struct ServerMatch {
     var typed = options
     typed.types = .named(Self.types(names, known, options))
     match = try TableMatch(opened, typed, table: nil)
-    columns = match.plannedColumns.map { planned in
-      ImportPlan.PlannedColumn(
+    // What stands for null is found as in an import into a file, where no type was told.
+    let found = try TableMatch(opened, options, table: nil)
+    columns = zip(match.plannedColumns, found.plannedColumns).map { planned, found in
+      let missing = Self.missing(found, planned)
+      return ImportPlan.PlannedColumn(
         name: planned.name, identifier: planned.identifier, strictType: planned.strictType,
-        strictNotation: planned.strictNotation, missing: planned.missing, candidates: [],
+        strictNotation: missing?.reading.type == planned.strictType
+          ? missing?.reading.notation ?? planned.strictNotation : planned.strictNotation,
+        missing: missing ?? planned.missing, candidates: [],
         // A column with a default that is given a null gets the null.
         isNullable: (known[planned.name]?.isNullable ?? true) && planned.isNullable, isNew: false,
         isGuessed: false)
     }
+  }
+
+  /// What stands for null in a column, where the values beside it are of the type that the table has.
+  private static func missing(
+    _ found: ImportPlan.PlannedColumn, _ planned: ImportPlan.PlannedColumn
+  ) -> MissingValues? {
+    guard let missing = found.missing, let type = planned.strictType else { return nil }
+    let own = missing.reading.type
+    let isWider = [(.int, .double), (.date, .dateTime)].contains { $0 == (own, type) }
+    return own == type || (isWider && missing.reading.notation == nil) ? missing : nil
   }
 
   /// The types that are given, and the table's.
@@ -81,6 +96,9 @@ struct ServerMatch {
       writer.append(column.strictType?.rawValue ?? 0)
       writer.append(column.strictNotation?.description ?? "")
       writer.append(column.isNullable)
+      for null in column.missing?.spellings ?? [] {
+        writer.append(String(decoding: null, as: UTF8.self))
+      }
     }
     return RangeChecksum.text(Checksum.of(writer.bytes))
   }

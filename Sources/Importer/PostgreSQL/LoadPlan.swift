@@ -27,8 +27,9 @@ struct LoadPlan: Sendable {
   static let lockMilliseconds = 30_000
   /// After how long the server gives up on a client that says nothing inside a transaction.
   static let idleMilliseconds = 60_000
-  /// Without an answer for so many seconds a connection is given up.
-  static let silence = 120.0
+  /// Without an answer for so many seconds a connection is given up. A batch may take long where triggers and
+  /// indexes have much to do; a peer that is gone is found out by the system, in a minute.
+  static let silence = 900.0
 
   /// Begins a transaction. Everything is set for it alone: a pool may give the connection to somebody else
   /// afterwards.

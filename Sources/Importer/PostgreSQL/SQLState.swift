@@ -30,6 +30,8 @@ struct SQLState: Equatable {
   var isTransient: Bool {
     switch code {
     case "57P01", "57P02", "57P03", "53300", "55P03", "40001", "40P01", "40003": true
+    // Limits of the server's for who says nothing, inside a transaction and outside.
+    case "25P03", "57P05": true
     // Of shards and of nodes that others reach for us.
     case "XX000": true
     default: codeClass == "08" || codeClass == "40" || codeClass == "58"

@@ -60,8 +60,13 @@ struct ServerTarget: Sendable {
   /// Begins to connect; nil where there is no memory.
   func start() -> LibPQ.Handle? {
     // Later ones overrule what the address says of the same.
-    let names = ["fallback_application_name", "dbname", "client_encoding"]
-    let values = ["sheaf", address, "UTF8"]
+    let names = [
+      "fallback_application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
+      "dbname",
+      "client_encoding",
+    ]
+    // A peer that is gone is found out in a minute; one that is at work may take its time.
+    let values = ["sheaf", "30", "10", "3", address, "UTF8"]
     return withTexts(names) { names in
       withTexts(values) { values in library.connect(names, values, 1) }
     }

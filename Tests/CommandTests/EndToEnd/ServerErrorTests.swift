@@ -88,6 +88,19 @@ import Testing
       try Self.run(["--into", bench.address(), "--table", "sheaf_range"]), 64, "another table")
   }
 
+  @Test(
+    "A command that takes no server says so without the password",
+    arguments: [
+      ["info", "postgresql://u:SECRET@h/d"], ["export", "postgresql://u:SECRET@h/d"],
+      ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf"],
+      ["check", "host=h password=SECRET"],
+    ])
+  func otherCommands(_ words: [String]) throws {
+    let result = try SheafProcess.run(words)
+    #expect(result.status == 64 || result.status == 66)
+    #expect(!result.errorText.contains("SECRET"), "\(result.errorText)")
+  }
+
   @Test("Rights that are not granted: 66")
   func rights() throws {
     guard let bench = try ServerBench() else { return }

@@ -117,6 +117,22 @@ import Testing
     #expect(result.errorText.contains("63"))
   }
 
+  @Test("What stands for null in a file does so for a server", arguments: [true, false])
+  func missing(_ isThere: Bool) throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write(
+      "a.csv", "id,n,x,day,t\n1,NA,1.5,\"May 1, 2020\",NA\n2,7,-,NA,x\n3,NULL,2,\"May 3, 2020\",\n")
+    if isThere {
+      _ = try bench.query("CREATE TABLE t (id int, n int, x numeric, day date, t text)")
+    }
+    try bench.run(["a.csv"], ["--table", "t"] + (isThere ? [] : ["--create"]))
+    #expect(
+      try bench.query("SELECT id, n, x, day, t, t IS NULL FROM t ORDER BY id") == [
+        ["1", "", "1.5", "2020-05-01", "NA", "f"], ["2", "7", "", "", "x", "f"],
+        ["3", "", "2", "2020-05-03", "", "t"],
+      ])
+  }
+
   @Test("A row that a trigger takes away without a word is not said to be imported")
   func trigger() throws {
     guard let bench = try ServerBench() else { return }

@@ -45,7 +45,9 @@ import Testing
 
   @Test("What may pass is tried again, and nothing else")
   func transient() {
-    for code in ["40001", "40P01", "40003", "08006", "57P01", "57P03", "53300", "55P03", "XX000"] {
+    for code in [
+      "40001", "40P01", "40003", "08006", "57P01", "57P03", "53300", "55P03", "XX000", "25P03",
+    ] {
       #expect(SQLState(code).isTransient, "\(code)")
     }
     for code in ["22003", "23505", "42P01", "42501", "28P01", "53100", "0A000", "57014"] {
