@@ -113,7 +113,7 @@ final class InputLoad {
     let lanes = options.key == nil ? server.connections : 1
     let team = LaneTeam(load, lanes: lanes, budget, acknowledged: claim.ranges.count)
     let keeper = try LeaseKeeper(
-      target, claims.extension_(claim.input), seconds: server.leaseSeconds)
+      target, claims.renewal(claim.input), seconds: server.leaseSeconds)
     defer { keeper.stop() }
     do {
       do {
@@ -127,16 +127,16 @@ final class InputLoad {
       if budget.exceedsShare(ofRecords: before.read + storedCounts.records + team.counts.records) {
         throw TooManyRejects()
       }
+    } catch ImportError.interrupted {
+      report.isInterrupted = true
+    } catch let failure as ServerError where failure.kind == .interrupted {
+      report.isInterrupted = true
+    } catch is TooManyRejects {
+      fill(team)
+      throw try tooMany(budget, before, &rejects)
     } catch {
       fill(team)
-      switch error {
-      case ImportError.interrupted: report.isInterrupted = true
-      case let failure as ServerError where failure.kind == .interrupted:
-        report.isInterrupted = true
-      case is TooManyRejects:
-        throw try tooMany(budget, before, &rejects)
-      default: throw error
-      }
+      throw error
     }
     fill(team)
     if report.isInterrupted { return }

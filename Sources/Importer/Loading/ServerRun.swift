@@ -64,7 +64,7 @@ struct ServerRun {
     let refused: [(Bool, String)] = [
       (options.truncate, "--truncate: empty the table on the server first"),
       (options.allowsEmpty, "--allow-empty"),
-      (options.dryRun, "--dry-run: without --into, sheaf sniff says how an input would be read"),
+      (options.dryRun, "--dry-run: sheaf sniff says how an input would be read"),
       (options.batchSize == .all, "--batch-size all: name a number"),
       (options.durability == .none, "--durability none: full and group are"),
       (

@@ -76,7 +76,7 @@ struct InputClaims {
   private var until: String { "clock_timestamp() + interval '\(leaseSeconds) seconds'" }
 
   /// What extends the lease of an input.
-  func extension_(_ input: ServerInput) -> String {
+  func renewal(_ input: ServerInput) -> String {
     "UPDATE \(tables.lease) SET until = \(until) WHERE input = \(key(input)) AND owner = "
       + SQLText.literal(owner)
   }

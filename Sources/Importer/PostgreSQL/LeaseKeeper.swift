@@ -38,9 +38,10 @@ final class LeaseKeeper {
       var next = System.monotonicNanoseconds
       while true {
         next &+= UInt64(pause) * 1_000_000
-        while System.monotonicNanoseconds < next {
-          let left = (next &- System.monotonicNanoseconds) / 1_000_000 + 1
-          if shared.wait(milliseconds: Int(left)) { return session.close() }
+        while true {
+          let now = System.monotonicNanoseconds
+          if now >= next { break }
+          if shared.wait(milliseconds: Int((next - now) / 1_000_000) + 1) { return session.close() }
         }
         // A server that does not answer now may do so at the next sign; nothing else is lost by it.
         let count = try? session.use { try $0.run(statement).last?.count }
