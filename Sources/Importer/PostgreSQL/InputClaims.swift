@@ -133,21 +133,21 @@ struct InputClaims {
   /// Forgets an input that is known, in an open transaction, where nothing of it can be imported twice by
   /// that: it is done, or nothing of it is committed and nobody is at work on it.
   private func beginAnew(_ input: ServerInput, _ connection: ServerConnection) throws {
-    let row = try connection.run(
+    let question =
       "SELECT done, owner, EXISTS (SELECT 1 FROM \(tables.range) WHERE input = "
-        + "\(key(input))), EXISTS "
-        + "(SELECT 1 FROM \(tables.lease) WHERE input = \(key(input)) AND until >= clock_timestamp()) "
-        + "FROM \(tables.input) WHERE input = \(key(input)) FOR UPDATE"
-    ).last?.rows.first
+      + "\(key(input))), EXISTS "
+      + "(SELECT 1 FROM \(tables.lease) WHERE input = \(key(input)) AND until >= clock_timestamp()) "
+      + "FROM \(tables.input) WHERE input = \(key(input))"
+    // Batches that are under way keep the row locked: who is not to touch it must not wait for them.
+    let unlocked = try connection.run(question).last?.rows.first
+    if let unlocked, unlocked[1] != owner || unlocked[0] == "t" {
+      try refuseLeased(input, unlocked)
+    }
+    let row = try connection.run(question + " FOR UPDATE").last?.rows.first
     // Gone meanwhile, or begun by a try of this very process whose answer was lost.
     guard let row, row[1] != owner || row[0] == "t" else { return }
-    let (isDone, isBegun, isLeased) = (row[0] == "t", row[2] == "t", row[3] == "t")
-    if isLeased, !isDone {
-      throw ServerError(
-        .busy,
-        "\(session.target.shown): \(input.name) is being imported into \(target) by "
-          + "\(row[1] ?? "another"); on several machines, give --resume on each")
-    }
+    try refuseLeased(input, row)
+    let (isDone, isBegun) = (row[0] == "t", row[2] == "t")
     guard isDone || !isBegun else {
       throw ServerError(
         .usage,
@@ -157,6 +157,16 @@ struct InputClaims {
     }
     try connection.run(forgetting(input))
     try connection.run(insertion(input))
+  }
+
+  /// - Parameter row: whether it is done, its owner, whether it is begun, whether somebody is at work.
+  private func refuseLeased(_ input: ServerInput, _ row: ServerRow) throws {
+    if row[3] == "t", row[0] != "t" {
+      throw ServerError(
+        .busy,
+        "\(session.target.shown): \(input.name) is being imported into \(target) by "
+          + "\(row[1] ?? "another"); on several machines, give --resume on each")
+    }
   }
 
   private func commit(_ connection: ServerConnection) throws {

@@ -50,13 +50,27 @@ final class ServerBench {
 
   func value(_ statements: String) throws -> String { try query(statements).first?.first ?? "" }
 
-  /// Makes a table for `rows` into which each batch takes some time, so that something can be done meanwhile.
-  func makeSlowTable(_ name: String) throws {
+  /// Makes a table `t` for `rows` that takes so many and then keeps every batch waiting until `openGate`:
+  /// what is done meanwhile is done in the middle of an import, however slow the machine is.
+  func makeGatedTable(_ count: Int) throws {
     _ = try query(
-      "CREATE TABLE \(name) (id int, text text); CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS "
-        + "'BEGIN PERFORM pg_sleep(0.02); RETURN NULL; END'; CREATE TRIGGER wait AFTER INSERT ON \(name) FOR "
-        + "EACH STATEMENT EXECUTE FUNCTION wait()")
+      "CREATE TABLE t (id int, text text); CREATE TABLE gate (id int); INSERT INTO gate VALUES (1); CREATE "
+        + "FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN WHILE EXISTS (SELECT 1 FROM "
+        + "gate) AND (SELECT count(*) FROM t) > \(count) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN "
+        + "NULL; END'; CREATE TRIGGER wait AFTER INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION wait()"
+    )
   }
+
+  /// Waits until the table has taken what it takes.
+  func awaitGate(_ count: Int) throws {
+    for _ in 0..<3000 {
+      if Int(try value("SELECT count(*) FROM t")) ?? 0 >= count { return }
+      System.sleep(milliseconds: 20)
+    }
+    Issue.record("there are never \(count) rows")
+  }
+
+  func openGate() throws { _ = try query("DELETE FROM gate") }
 
   /// An import of files of the bench.
   func words(_ files: [String], _ more: [String], port: UInt16? = nil) -> [String] {

@@ -11,23 +11,15 @@ import Testing
     "--table", "t", "--batch-size", "50", "--resume", "--lease", "2", "--wait", "60",
   ]
 
-  /// Waits until so many rows are in the table.
-  private static func await(_ count: Int, _ bench: ServerBench) throws {
-    for _ in 0..<600 {
-      if Int(try bench.value("SELECT count(*) FROM t")) ?? 0 >= count { return }
-      System.sleep(milliseconds: 20)
-    }
-    Issue.record("there are never \(count) rows")
-  }
-
   @Test("A process that was stopped past its lease is fenced, and another has done the rest")
   func fenced() throws {
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", ServerBench.rows(40_000))
-    try bench.makeSlowTable("t")
+    try bench.makeGatedTable(500)
     let stopped = try SheafProcess(bench.words(["a.csv"], Self.more))
-    try Self.await(500, bench)
+    try bench.awaitGate(500)
     stopped.signal(SIGSTOP)
+    try bench.openGate()
     let result = try SheafProcess.run(bench.words(["a.csv"], Self.more))
     #expect(result.status == 0, "\(result.errorText)")
     stopped.signal(SIGCONT)
@@ -44,12 +36,13 @@ import Testing
       names.append("\(number).csv")
       try bench.bench.write("\(number).csv", ServerBench.rows(4000, from: number * 4000 + 1))
     }
-    try bench.makeSlowTable("t")
+    try bench.makeGatedTable(500)
     let words = bench.words(names, Self.more)
     let processes = try (0..<3).map { _ in try SheafProcess(words) }
-    try Self.await(1000, bench)
+    try bench.awaitGate(500)
     processes[0].signal(SIGKILL)
     processes[1].signal(SIGSTOP)
+    try bench.openGate()
     let last = processes[2].finish()
     #expect(last.status == 0, "\(last.errorText)")
     processes[1].signal(SIGCONT)
@@ -65,14 +58,15 @@ import Testing
   func begun() throws {
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", ServerBench.rows(40_000))
-    try bench.makeSlowTable("t")
+    try bench.makeGatedTable(500)
     let without = Self.more.filter { $0 != "--resume" }
     let first = try SheafProcess(bench.words(["a.csv"], without))
-    try Self.await(500, bench)
+    try bench.awaitGate(500)
     let second = try bench.run(["a.csv"], without, status: .busy)
     #expect(second.errorText.contains("is being imported"))
     first.signal(SIGKILL)
     _ = first.finish()
+    try bench.openGate()
     System.sleep(milliseconds: 2500)
     let third = try bench.run(["a.csv"], without, status: .usage)
     #expect(third.errorText.contains("--resume"))
@@ -87,13 +81,14 @@ import Testing
   func interrupted() throws {
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", ServerBench.rows(40_000))
-    try bench.makeSlowTable("t")
+    try bench.makeGatedTable(500)
     let address = bench.server.address(password: "SECRET", database: bench.database)
     let process = try SheafProcess(
       ["import", bench.bench.path("a.csv"), "--into", address]
         + Self.more.filter { $0 != "--resume" })
-    try Self.await(500, bench)
+    try bench.awaitGate(500)
     process.signal(SIGTERM)
+    try bench.openGate()
     let result = process.finish()
     #expect(result.status == 143, "\(result.errorText)")
     #expect(result.outputText.contains("to go on: sheaf import"))
