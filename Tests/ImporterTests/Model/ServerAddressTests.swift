@@ -18,7 +18,8 @@ import Testing
   @Test(
     "No password is shown, however it is written",
     arguments: [
-      "postgresql://u:SECRET@h:5/d", "postgresql://u:SECRET@x@h/d", "postgresql://u:a/SECRET@h/d",
+      "postgresql://u:SECRET@h:5/d", "postgresql://u:SECRET@x@h/d", "postgresql://u:p@SECRET@h/d",
+      "postgresql://u:a/SECRET@h/d",
       "postgresql://u:a?SECRET@h/d", "postgresql://h/d?password=SECRET",
       "postgresql://h/d?user=u&PASSWORD=SECRET",
       "postgresql://h/d?sslpassword=SECRET&sslmode=require", "postgresql://h/d?pass%77ord=SECRET",
