@@ -179,6 +179,16 @@ public final class Notation: Sendable {
     return PlainSpelling.read(spelling, pattern.parse)
   }
 
+  /// Calls `use` with a number of the notation as it is without one; nil when the spelling is none.
+  func withPlainNumber<Result>(
+    _ spelling: SpellingView, _ use: (SpellingView) -> Result?
+  ) -> Result? {
+    guard case .numbers(let pattern) = kind else { return nil }
+    return PlainSpelling.read(spelling) { bare in
+      NumberSpelling.special(bare) == nil ? pattern.withPlain(bare, use) : use(bare)
+    }
+  }
+
   func value(_ spelling: SpellingView) -> Value? {
     if type == .decimal { return decimal(spelling).map { .decimal($0) } }
     if type == .double { return double(spelling).map { .double($0) } }

@@ -8,8 +8,6 @@ final class ColumnBatchBuilder {
   private let parser: RecordParser
   private let builder = ClusterBuilder()
   private let hasRules: Bool
-  /// Whether some spelling means null.
-  private let hasNulls: Bool
   private var repeats = KeyRepeats()
   private var scan = NotationScan()
   /// For the tests of rules.
@@ -27,20 +25,13 @@ final class ColumnBatchBuilder {
       plan.columns.contains {
         $0.strictType != nil || !$0.isNullable || $0.missing != nil
       } || !plan.rules.isEmpty
-    hasNulls = !plan.nulls.isEmpty || plan.columns.contains { $0.missing != nil }
   }
 
   func build(_ chunk: Chunk) throws -> ColumnBatch {
     let parsed = parser.parse(chunk)
     defer { parsed.release() }
-    var rejects = parsed.malformed.map { reject($0, parsed) }
-    var matrix = RowMatrix(parsed, chunk, columnCount: plan.fieldCount)
-    if let fields = plan.fields { matrix.choose(fields) }
-    let own = matrix.columnCount
-    if !parsed.surplus.isEmpty { matrix.addSurplus() }
-    if plan.trimsFields { matrix.trim(quote: plan.dialect.quote) }
-    if let added = plan.added { matrix.add(added, behind: own) }
-    if hasNulls { matrix.putNulls(plan) }
+    var rejects = parsed.malformed.map { plan.reject($0, parsed) }
+    var matrix = RowMatrix(plan, parsed, chunk)
     var encoded = try encode(matrix, parsed, chunk)
     if hasRules, let cluster = encoded,
       breaksRules(cluster) || breaksNotation(matrix, parsed, chunk)
@@ -240,13 +231,7 @@ final class ColumnBatchBuilder {
       (0..<matrix.rowCount).contains { spans[$0 * matrix.columnCount + key].length == 0 }
     }
     if found ?? false { return true }
-    return hasTypedKey && unfitKey(matrix, parsed, chunk) != nil
-  }
-
-  /// Whether the key was declared to have a type other than text.
-  private var hasTypedKey: Bool {
-    guard let key = plan.keyColumn, let type = plan.columns[key].strictType else { return false }
-    return type != .text && type != .data
+    return plan.hasTypedKey && unfitKey(matrix, parsed, chunk) != nil
   }
 
   /// The first row whose key is not in its type's canonical spelling.
@@ -259,20 +244,11 @@ final class ColumnBatchBuilder {
           guard !span.isNull, span.length > 0 else { return false }
           let start = Int(span.offset)
           let field = UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
-          return isUnfitKey(field, plan.columns[key].strictType)
+          return plan.isUnfitKey(field, plan.columns[key].strictType)
         }
       }
     }
     return found ?? nil
-  }
-
-  /// Whether a key has blanks around it, or is not the canonical spelling of its decimal or UUID.
-  private func isUnfitKey(_ field: UnsafeRawBufferPointer, _ type: ColumnType?) -> Bool {
-    if field.hasBlanksAround { return true }
-    guard let type, type.isWide, let value = Value(spelling: field, as: Reading(type)) else {
-      return false
-    }
-    return !value.spelling.elementsEqual(field)
   }
 
   /// The first row that a rule refuses.
@@ -289,14 +265,7 @@ final class ColumnBatchBuilder {
     _ row: UnsafePointer<TextSpan>, _ chunk: Chunk
   ) -> ImportPlan.PlannedRule? {
     chunk.withMemory { memory in
-      plan.rules.first { rule in
-        rule.refusal.matches(room: &room) { column in
-          let span = row[column]
-          if span.isNull { return nil }
-          let start = Int(span.offset)
-          return UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
-        }
-      }
+      memory.baseAddress.flatMap { plan.rule(refusing: row, $0, room: &room) }
     }
   }
 
@@ -320,9 +289,9 @@ final class ColumnBatchBuilder {
       var isKept = true
       for index in suspects {
         let span = spans[fields.lowerBound + index]
-        guard let (value, reason) = misfit(span, index, parsed) else { continue }
+        guard let (value, reason) = plan.misfit(span, index, parsed) else { continue }
         rejects.append(
-          reject(
+          plan.reject(
             matrix.recordIndex(row), parsed, chunk, span,
             plan.columns[index].name, value, reason))
         isKept = false
@@ -333,10 +302,7 @@ final class ColumnBatchBuilder {
           row.baseAddress.flatMap { refusal($0, chunk) }
         })
       {
-        rejects.append(
-          reject(
-            matrix.recordIndex(row), parsed, chunk, .null, nil, nil,
-            "the record does not pass --check '\(rule.expression)'"))
+        rejects.append(plan.reject(matrix.recordIndex(row), parsed, chunk, by: rule))
         isKept = false
       }
       if isKept {
@@ -348,85 +314,11 @@ final class ColumnBatchBuilder {
     return rejects
   }
 
-  private func misfit(_ span: TextSpan, _ index: Int, _ parsed: ParsedChunk)
-    -> (value: String?, reason: String)?
-  {
-    let column = plan.columns[index]
-    if index == plan.keyColumn, span.length == 0 {
-      return (span.isNull ? nil : "", "the key '\(column.name)' is empty")
-    }
-    guard let bytes = parsed.text(span) else {
-      return column.isNullable ? nil : (nil, "null where column '\(column.name)' allows none")
-    }
-    let text = String(decoding: bytes.prefix(200), as: UTF8.self)
-    if index == plan.keyColumn, hasTypedKey,
-      bytes.withUnsafeBytes({ isUnfitKey($0, column.strictType) })
-    {
-      let reason =
-        bytes.withUnsafeBytes(\.hasBlanksAround)
-        ? "has blanks around it, and keys are compared as they are spelled; --trim removes them"
-        : "is not spelled as a \(column.strictType?.name ?? "") is, and keys are compared as they are "
-          + "spelled; --types '\(column.name):text' takes every spelling as a key of its own"
-      return (text, "the key '\(column.name)' \(reason)")
-    }
-    let isRead: Bool
-    if let type = column.strictType {
-      let reading = Reading(type, column.strictNotation)
-      isRead = bytes.withUnsafeBytes { Value(spelling: $0, as: reading) } != nil
-    } else if let missing = column.missing {
-      isRead = bytes.withUnsafeBytes(TypeSet.of).isSubset(of: missing.bounds)
-    } else {
-      return nil
-    }
-    if isRead { return nil }
-    let type = column.strictType ?? column.missing?.reading.type ?? .text
-    var reason = MisfitReason(type, column.strictNotation, bytes, column: column.name).description
-    if let missing = column.missing {
-      reason += "; \(missing.shown) is null there: --types '\(column.name):text' keeps all as text"
-    }
-    return (text, reason)
-  }
-
   private func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {
     guard chunk.isUnfinished, parsed.recordCount > 0 else { return nil }
     let last = parsed.recordCount - 1
     return SourcePosition(
       file: plan.file, line: parsed.line(ofRecord: last), column: 1,
       byteOffset: parsed.byteOffset(ofRecord: last))
-  }
-
-  // MARK: Rejects
-
-  private func reject(_ malformed: MalformedRecord, _ parsed: ParsedChunk) -> Reject {
-    let original = parsed.originalBytes(ofRecord: malformed.record)
-    return Reject(
-      record: (parsed.chunk?.firstRecord ?? 1) + malformed.record,
-      position: SourcePosition(
-        file: plan.file, line: malformed.line, column: malformed.column,
-        byteOffset: malformed.byteOffset),
-      column: nil, value: nil,
-      reason: malformed.reason.description
-        + malformed.reason.advice(
-          original,
-          likelyEncoding: plan.likelyEncoding ?? MalformedReason.likelyEncoding(original)),
-      original: original)
-  }
-
-  private func reject(
-    _ record: Int, _ parsed: ParsedChunk, _ chunk: Chunk, _ span: TextSpan, _ column: String?,
-    _ value: String?, _ reason: String
-  ) -> Reject {
-    let start = parsed.byteOffset(ofRecord: record)
-    // A field that was unescaped, or is null, has no position of its own: use the record's start.
-    let offset =
-      span.isNull || Int(span.offset) >= chunk.byteCount
-      ? start : chunk.inputOffset(Int(span.offset))
-    return Reject(
-      record: chunk.firstRecord + record,
-      position: SourcePosition(
-        file: plan.file, line: parsed.line(ofRecord: record), column: offset - start + 1,
-        byteOffset: offset),
-      column: column, value: value, reason: reason,
-      original: parsed.originalBytes(ofRecord: record))
   }
 }

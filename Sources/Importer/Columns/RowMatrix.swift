@@ -13,11 +13,17 @@ struct RowMatrix {
   private let parsed: ParsedChunk
   private let chunk: Chunk
 
-  init(_ parsed: ParsedChunk, _ chunk: Chunk, columnCount: Int) {
+  init(_ plan: ImportPlan, _ parsed: ParsedChunk, _ chunk: Chunk) {
     self.parsed = parsed
     self.chunk = chunk
-    self.columnCount = columnCount
+    columnCount = plan.fieldCount
     rowCount = parsed.rowCount
+    if let fields = plan.fields { choose(fields) }
+    let own = columnCount
+    if !parsed.surplus.isEmpty { addSurplus() }
+    if plan.trimsFields { trim(quote: plan.dialect.quote) }
+    if let added = plan.added { add(added, behind: own) }
+    if plan.hasNulls { putNulls(plan) }
   }
 
   /// Fields, row by row.
@@ -51,7 +57,7 @@ struct RowMatrix {
   // MARK: Columns
 
   /// Leaves out the fields that become no column, and puts the others in the columns' order.
-  mutating func choose(_ fields: [Int]) {
+  private mutating func choose(_ fields: [Int]) {
     var spans: [TextSpan] = []
     spans.reserveCapacity(rowCount * fields.count)
     for row in 0..<rowCount {
@@ -62,7 +68,7 @@ struct RowMatrix {
   }
 
   /// Appends the surplus fields of long records to the rows.
-  mutating func addSurplus() {
+  private mutating func addSurplus() {
     let own = columnCount
     let wide = own + (parsed.surplus.map(\.index).max() ?? -1) + 1
     var spans = [TextSpan](repeating: .null, count: rowCount * wide)
@@ -78,7 +84,7 @@ struct RowMatrix {
   /// Adds the values of columns that do not come from a field behind the first `own` columns.
   ///
   /// The chunk's bytes move to make room for them: pointers into them become invalid.
-  mutating func add(_ added: AddedValues, behind own: Int) {
+  private mutating func add(_ added: AddedValues, behind own: Int) {
     let columns = added.columns
     let longest = columns.reduce(0) { $0 + $1.longest * ($1.constant == nil ? rowCount : 1) }
     var fields = spans
@@ -116,7 +122,7 @@ struct RowMatrix {
   // MARK: Values
 
   /// Removes blanks around fields.
-  mutating func trim(quote: UInt8?) {
+  private mutating func trim(quote: UInt8?) {
     var spans = spans
     chunk.withMemory { memory in
       for index in spans.indices {
@@ -127,7 +133,7 @@ struct RowMatrix {
   }
 
   /// Puts null in place of its spellings.
-  mutating func putNulls(_ plan: ImportPlan) {
+  private mutating func putNulls(_ plan: ImportPlan) {
     var spans = spans
     chunk.withMemory { memory in
       /// - Parameter unquoted: whether a field in quotes is not null, unless it is empty.

@@ -104,7 +104,7 @@ struct ImportRun {
   }
 
   /// The file's name without its extensions.
-  private static func tableName(_ path: String) -> String {
+  static func tableName(_ path: String) -> String {
     if path == "-" { return "stdin" }
     let path = PathText.shown(path)
     let name = path.split(separator: "/").last.map(String.init) ?? path
@@ -289,7 +289,7 @@ struct ImportRun {
     _ rejects: RejectNamer.Choice,
     isLast: Bool
   ) throws {
-    let plan = makePlan(file, opened, start.match)
+    let plan = ImportPlan(file, opened, start.match, options)
     if let known = start.known { try noteShortage(file, known.rejects) }
     let log = try rejectFiles.log(
       rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
@@ -388,25 +388,6 @@ struct ImportRun {
       return nil
     }
     return try snapshot.table(tableName)
-  }
-
-  private func makePlan(_ file: InputFile, _ opened: InputPlanner.Opened, _ match: TableMatch)
-    -> ImportPlan
-  {
-    let batchRecords: Int? =
-      if case .records(let size) = options.effectiveBatchSize { size } else { nil }
-    return ImportPlan(
-      file: file.name, dialect: opened.dialect, ragged: options.ragged,
-      header: opened.repeatedHeader,
-      endsWithDelimiter: opened.endsWithDelimiter,
-      nulls: options.nulls.map { Array($0.utf8) }, trimsFields: options.trimsFields,
-      fieldCount: opened.header.names.count,
-      fields: match.fields, columns: match.plannedColumns,
-      added: opened.added.columns.isEmpty ? nil : opened.added, rules: match.rules,
-      keyColumn: match.keyColumn, extras: match.extras,
-      // A small input's rows fill up shared clusters, as those of small batches do.
-      encodes: !file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
-      batchRecords: batchRecords, likelyEncoding: opened.likelyEncoding)
   }
 
   /// Bytes of all inputs; nil when one is a pipe or compressed.
