@@ -13,6 +13,7 @@ public struct ExactDecimal: Sendable, Hashable {
 
   /// The most digits of a number, all or behind the point.
   public static let maximumDigits = 38
+  /// The number 0.
   public static let zero = ExactDecimal(known: 0, scale: 0)
 
   private init(known coefficient: Int128, scale: Int) {
