@@ -11,7 +11,7 @@ struct ServerMatch {
   init(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, _ table: ServerTable, server: String
   ) throws {
-    let names = try ColumnChoice(opened.header.names, options).names
+    let names = try ColumnChoice(opened.header.names, options).names + opened.added.names
     let known = Dictionary(table.columns.map { ($0.name, $0) }) { first, _ in first }
     for name in names {
       guard let column = known[name] else { throw Self.unknown(name, table, server) }
@@ -29,11 +29,11 @@ struct ServerMatch {
     {
       throw ImportError.missingColumn(path: opened.source.name, name: column.name, known: names)
     }
-    var typed = options
-    typed.types = .named(Self.types(names, known, options))
-    match = try TableMatch(opened, typed, table: nil)
-    // What stands for null is found as in an import into a file, where no type was told.
+    // What stands for null is found as in an import into a file, where no type was told; and so are amounts.
     let found = try TableMatch(opened, options, table: nil)
+    var typed = options
+    typed.types = .named(Self.types(names, known, options, found))
+    match = try TableMatch(opened, typed, table: nil)
     columns = zip(match.plannedColumns, found.plannedColumns).map { planned, found in
       let missing = Self.missing(found, planned)
       return ImportPlan.PlannedColumn(
@@ -57,12 +57,20 @@ struct ServerMatch {
     return own == type || (isWider && missing.reading.notation == nil) ? missing : nil
   }
 
-  /// The types that are given, and the table's.
+  /// The types that are given, and the table's. A `numeric` holds what a double is spelled as, however long,
+  /// and `NaN`; amounts are read as decimals.
   private static func types(
-    _ names: [String], _ known: [String: ServerTable.ServerColumn], _ options: ImportOptions
+    _ names: [String], _ known: [String: ServerTable.ServerColumn], _ options: ImportOptions,
+    _ found: TableMatch
   ) -> [String: ColumnType] {
+    let amounts = found.plannedColumns.filter { column in
+      column.strictType == .decimal || column.candidates.contains { $0.reading.type == .decimal }
+    }.map(\.name)
     var types: [String: ColumnType] = [:]
-    for name in names { types[name] = known[name]?.type ?? .text }
+    for name in names {
+      types[name] = known[name]?.type ?? .text
+      if known[name]?.isNumeric == true, amounts.contains(name) { types[name] = .decimal }
+    }
     switch options.types {
     case .infer: break
     case .text: for name in names { types[name] = .text }

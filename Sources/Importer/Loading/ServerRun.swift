@@ -25,6 +25,7 @@ struct ServerRun {
   init(_ options: ImportOptions, _ server: ServerOptions) throws {
     try Self.check(options, server)
     self.options = options
+    self.options.begun = ImportOptions.now
     self.server = server
     // Another destination's: nothing is looked for there.
     self.options.database = ""

@@ -258,6 +258,11 @@ public struct ImportOptions: Sendable {
     self.database = database
   }
 
+  /// This moment, as a date-time is spelled.
+  static var now: String {
+    DateTime(microsecondsSince1970: Int64(System.secondsSince1970) * 1_000_000)?.description ?? ""
+  }
+
   /// Whether all inputs are one transaction.
   var isOneTransaction: Bool { truncate && batchSize == nil }
 

@@ -14,6 +14,9 @@ struct ServerTable: Sendable {
     /// Whether the server computes it, so that none can be given.
     let isGenerated: Bool
     let isIdentity: Bool
+
+    /// Whether it keeps every digit.
+    var isNumeric: Bool { typeName.hasPrefix("numeric") }
   }
 
   let schema: String

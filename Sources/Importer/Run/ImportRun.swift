@@ -42,8 +42,7 @@ struct ImportRun {
 
   init(_ options: ImportOptions) throws {
     var options = options
-    options.begun =
-      DateTime(microsecondsSince1970: Int64(System.secondsSince1970) * 1_000_000)?.description ?? ""
+    options.begun = ImportOptions.now
     self.options = options
     guard !options.inputs.isEmpty else {
       throw ImportError.invalidOption("name at least one CSV file, or - for standard input")

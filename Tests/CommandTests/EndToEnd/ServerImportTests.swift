@@ -133,6 +133,31 @@ import Testing
       ])
   }
 
+  @Test("Columns beside the fields, rules, amounts and UUIDs are what they are in a file")
+  func addedAndRefused() throws {
+    guard let bench = try ServerBench() else { return }
+    let id = "F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6"
+    try bench.bench.write(
+      "a.csv", "id,p,u\n1,\"$1,234.50\",\(id)\n2,$5,\n3,$-1,\(id)\n4,,\(id)\n,$7,\(id)\n")
+    let more = [
+      "--set", "src=x{record}", "--record-number=n", "--set", "at={now}", "--check", "p >= 0",
+      "--not-null", "id", "--max-rejects", "unlimited",
+    ]
+    let report = try bench.report(["a.csv"], ["--table", "t", "--create"] + more)
+    #expect(report["imported"].int == 3 && report["rejected"].int == 2)
+    #expect(
+      try bench.query("SELECT id, p, u, src, n, at > now() - interval '1 day' FROM t ORDER BY id")
+        == [
+          ["1", "1234.5", id.lowercased(), "x1", "1", "t"], ["2", "5", "", "x2", "2", "t"],
+          ["4", "", id.lowercased(), "x4", "4", "t"],
+        ])
+    // A table that does not have such a column.
+    _ = try bench.query("CREATE TABLE other (id int, p text, u uuid)")
+    let result = try bench.run(
+      ["a.csv"], ["--table", "other", "--record-number=n"], status: .usage)
+    #expect(result.errorText.contains("has no column 'n'"), "\(result.errorText)")
+  }
+
   @Test("A row that a trigger takes away without a word is not said to be imported")
   func trigger() throws {
     guard let bench = try ServerBench() else { return }
