@@ -267,7 +267,7 @@ enum ImportCommand {
         meaning: "Go on after an interruption: nothing is lost, nothing imported twice."),
       .init(
         command:
-          "sheaf import 'logs/*.csv' --into postgresql://db/logs --table log --create --resume",
+          "sheaf import 'logs/*.csv' --into postgresql://db/logs --create --resume",
         meaning:
           "Load files into a PostgreSQL server, each record once; on several machines at once."),
       .init(
