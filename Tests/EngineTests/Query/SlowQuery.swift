@@ -115,6 +115,9 @@ enum SlowQuery {
     case (.int(let int), .double(let other)): return compare(int, other)
     case (.double(let double), .int(let other)): return -compare(other, double)
     case (.double(let double), .double(let other)): return order(double, other)
+    // Columns of ints and doubles have no more digits than the nearest double.
+    case (.int, .decimal(let other)), (.double, .decimal(let other)):
+      return compare(value, .double(other.double), ignoresCase)
     case (.bool(let bool), .bool(let other)): return (bool ? 1 : 0) - (other ? 1 : 0)
     case (.date(let date), .date(let other)): return order(date, other)
     case (.dateTime(let moment), .dateTime(let other)): return order(moment, other)
