@@ -65,19 +65,23 @@ public struct RowView {
   }
 
   /// The value of a column of decimals; nil for null and other types.
-  public func decimal(_ column: Int) -> ExactDecimal? {
-    guard case .decimal(let decimal)? = wide(column, .decimal) else { return nil }
+  ///
+  /// - Throws: `EngineError.damaged` through the call that gave this view, when the spelling is no decimal.
+  public func decimal(_ column: Int) throws -> ExactDecimal? {
+    guard case .decimal(let decimal)? = try wide(column, .decimal) else { return nil }
     return decimal
   }
 
   /// The value of a column of UUIDs; nil for null and other types.
-  public func uuid(_ column: Int) -> UniqueIdentifier? {
-    guard case .uuid(let identifier)? = wide(column, .uuid) else { return nil }
+  ///
+  /// - Throws: `EngineError.damaged` through the call that gave this view, when the spelling is no UUID.
+  public func uuid(_ column: Int) throws -> UniqueIdentifier? {
+    guard case .uuid(let identifier)? = try wide(column, .uuid) else { return nil }
     return identifier
   }
 
-  private func wide(_ column: Int, _ type: ColumnType) -> Value? {
-    with(column, else: nil) { $0.type == type ? try? $0.value(row) : nil }
+  private func wide(_ column: Int, _ type: ColumnType) throws -> Value? {
+    try with(column, else: nil) { $0.type == type ? try $0.value(row) : nil }
   }
 
   /// The bytes of a column of text (UTF-8 unless the file is damaged) or of data.

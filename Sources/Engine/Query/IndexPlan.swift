@@ -198,11 +198,6 @@ extension CompiledTest {
         }
       }
       return Self.joined(codes)
-    case .wides(let set) where type == .uuid:
-      // UUIDs that are keys have only one spelling.
-      guard set.ranges.allSatisfy({ $0.lowerBound == $0.upperBound }) else { return nil }
-      return Self.joined(
-        set.ranges.map { exact(UniqueIdentifier(bits: $0.lowerBound.body).spelling) })
     default: return nil
     }
   }

@@ -69,8 +69,16 @@ struct AddedValues: Sendable, Equatable {
         "the column '\(column.name)' that is to be added to '\(shown)' is there already: give it another "
           + "name, or the input's own with --rename")
     }
+    guard columns.reduce(0, { $0 + $1.longest }) <= Self.mostBytes else {
+      throw .invalidOption(
+        "the columns that are to be added take more than \(Self.mostBytes) bytes for a record of '\(shown)'"
+      )
+    }
     self.columns = columns
   }
+
+  /// All values of a record together: a chunk has up to 1,024 of them in memory.
+  private static let mostBytes = 1 << 16
 
   private static func parts(
     _ column: AddedColumn, path: String, name: String, _ now: String

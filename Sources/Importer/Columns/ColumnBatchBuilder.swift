@@ -47,7 +47,7 @@ final class ColumnBatchBuilder {
       columns: summaries(encoded, matrix, parsed, chunk), rejects: rejects,
       tolerances: parsed.tolerances,
       boundaries: boundaries(parsed, chunk), byteCount: chunk.byteCount, isLast: chunk.isLast,
-      unfinished: unfinished(parsed, chunk))
+      unfinished: plan.unfinished(parsed, chunk))
   }
 
   // MARK: Encoding
@@ -312,13 +312,5 @@ final class ColumnBatchBuilder {
     }
     matrix.keep(kept, parsedRows: rows)
     return rejects
-  }
-
-  private func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {
-    guard chunk.isUnfinished, parsed.recordCount > 0 else { return nil }
-    let last = parsed.recordCount - 1
-    return SourcePosition(
-      file: plan.file, line: parsed.line(ofRecord: last), column: 1,
-      byteOffset: parsed.byteOffset(ofRecord: last))
   }
 }

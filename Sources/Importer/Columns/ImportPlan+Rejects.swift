@@ -119,4 +119,13 @@ extension ImportPlan {
       column: column, value: value, reason: reason,
       original: parsed.originalBytes(ofRecord: record))
   }
+
+  /// Where the last record begins, if it has no line end; nil when it has one.
+  func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {
+    guard chunk.isUnfinished, parsed.recordCount > 0 else { return nil }
+    let last = parsed.recordCount - 1
+    return SourcePosition(
+      file: file, line: parsed.line(ofRecord: last), column: 1,
+      byteOffset: parsed.byteOffset(ofRecord: last))
+  }
 }

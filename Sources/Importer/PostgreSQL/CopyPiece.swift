@@ -105,7 +105,7 @@ final class CopyPieceBuilder {
       nulls: rows.nulls,
       tolerances: parsed.tolerances, byteEnd: chunk.byteOffset + chunk.inputByteCount,
       lineEnd: chunk.firstLine + chunk.lineBreaks, checksum: chunk.checksumAfter,
-      isLast: chunk.isLast, unfinished: unfinished(parsed, chunk))
+      isLast: chunk.isLast, unfinished: plan.unfinished(parsed, chunk))
   }
 
   /// What is known of the rows written so far.
@@ -198,14 +198,6 @@ final class CopyPieceBuilder {
     let problem = fields[column].write(field, to: text)
     if problem == nil { sent.note(field, text, from: start) }
     return problem
-  }
-
-  private func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {
-    guard chunk.isUnfinished, parsed.recordCount > 0 else { return nil }
-    let last = parsed.recordCount - 1
-    return SourcePosition(
-      file: plan.file, line: parsed.line(ofRecord: last), column: 1,
-      byteOffset: parsed.byteOffset(ofRecord: last))
   }
 }
 

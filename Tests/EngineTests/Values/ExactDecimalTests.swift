@@ -190,7 +190,7 @@ import Testing
     var seen: [String] = []
     try table.forEachView { view in
       seen.append(
-        "\(view.decimal(0)?.description ?? "-") \(view.uuid(1)?.bits == id.bits) \(view.bytes(0) == nil) \(view.int(0) == nil)"
+        "\(try view.decimal(0)?.description ?? "-") \(try view.uuid(1)?.bits == id.bits) \(view.bytes(0) == nil) \(view.int(0) == nil)"
       )
     }
     #expect(seen == ["0.1 true true true", "5 false true true"])

@@ -146,4 +146,22 @@ import Testing
     #expect(report.rejected == 1)
     #expect(try folder.types() == "u uuid, n int")
   }
+
+  @Test(
+    "A key that is made of a column that is there may have any spelling, and is found by its value")
+  func laterKey() throws {
+    let folder = try ImportFolder()
+    let id = Self.id + "6"
+    try folder.importCSV("u,n\n\(id.uppercased()),1\n\(Self.id)7,2\n")
+    #expect(try folder.types() == "u uuid, n int")
+    let report = try folder.importCSV("u,n\n\(Self.id)8,3\n") { $0.key = "u" }
+    #expect(report.rejected == 0)
+    let database = try Database.open(folder.database)
+    defer { try? database.close() }
+    let table = try database.snapshot().table("t")
+    for use in [IndexPolicy.never, .always] {
+      let reader = try ResultReader(Query(try Predicate("u == '\(id)'")), table, indexUse: use)
+      #expect(try reader.count() == 1, "\(use)")
+    }
+  }
 }

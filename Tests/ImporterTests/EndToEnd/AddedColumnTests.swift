@@ -184,6 +184,11 @@ import Testing
     #expect(throws: ImportError.self) { try AddedColumn("", "x") }
     #expect(try AddedColumn("a", "{{{line}}}").parts == [.text("{"), .line, .text("}")])
     let folder = try ImportFolder()
+    #expect(throws: ImportError.self) {
+      try folder.importCSV("a,c\n1,2\n") {
+        $0.addedColumns = [try AddedColumn("x", "{line}" + String(repeating: "y", count: 1 << 16))]
+      }
+    }
     for name in ["a", "b"] {
       #expect(throws: ImportError.self, "\(name)") {
         try folder.importCSV("a,c\n1,2\n") {
