@@ -105,8 +105,7 @@ struct ImportRun {
   /// The file's name without its extensions.
   static func tableName(_ path: String) -> String {
     if path == "-" { return "stdin" }
-    let path = PathText.shown(path)
-    let name = path.split(separator: "/").last.map(String.init) ?? path
+    let name = System.name(of: PathText.shown(path))
     let stem = name.drop { $0 == "." }.prefix { $0 != "." }
     return stem.isEmpty ? name : String(stem)
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Importer
 import Testing
 
 @testable import Command
