@@ -94,7 +94,8 @@ struct InputPlanner {
     if header.names.count == 1, options.delimiter == nil {
       notes += notesOfOneColumn(records)
     }
-    noteFooter(source, decoded, dialect, width: header.names.count, &notes)
+    noteFooter(
+      source, decoded, dialect, width: header.names.count, from: splitter.byteOffset, &notes)
     let ends = recordEnds(sample, dialect, &notes)
     // A single name, or none, is too little to tell a header from a record.
     let repeatedHeader =
