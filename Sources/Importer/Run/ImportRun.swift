@@ -293,7 +293,7 @@ struct ImportRun {
       rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
     let written = transaction.map {
       DatabaseDestination(
-        $0, plan: plan, policy: options.conflictPolicy, expected: start.schema,
+        $0, plan: plan, conflict: options.conflictRule, expected: start.schema,
         goesOnFrom: start.known, truncates: truncationIsDue && !start.resumes,
         keepsContents: options.sameInput == .contents)
     }
@@ -377,6 +377,16 @@ struct ImportRun {
       throw ImportError.invalidOption(
         "--on-conflict \(options.conflictPolicy.rawValue) needs a key, and table '\(tableName)' has "
           + "none: name the column with --key")
+    }
+    if options.conflictPolicy.leavesOut, options.ignoresBlanks || options.newerThan != nil {
+      throw ImportError.invalidOption(
+        "\(options.newerThan == nil ? "--ignore-blanks" : "--newer-than") says how records change objects: "
+          + "give --key and --on-conflict update or replace")
+    }
+    if let newer = options.newerThan, newer == key {
+      throw ImportError.invalidOption(
+        "--newer-than '\(newer)': the key is the same in the record and the object; name a column that says "
+          + "how new they are")
     }
     return key
   }

@@ -346,10 +346,17 @@ struct InputPlanner {
       writer.append(old)
       writer.append(new)
     }
-    if let key {
-      writer.append(key)
-      writer.append(options.conflictPolicy.rawValue)
-    }
+    if let key { appendConflicts(key, to: &writer) }
     return Checksum.of(writer.bytes)
+  }
+
+  private func appendConflicts(_ key: String, to writer: inout ByteWriter) {
+    writer.append(key)
+    writer.append(options.conflictPolicy.rawValue)
+    if options.ignoresBlanks { writer.append("ignore-blanks") }
+    if let column = options.newerThan {
+      writer.append("newer-than")
+      writer.append(column)
+    }
   }
 }
