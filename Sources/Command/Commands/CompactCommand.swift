@@ -145,9 +145,13 @@ enum CompactCommand {
   ) throws -> CompactionResult {
     let force = arguments.isSet(Self.force)
     let keepsVersions = !arguments.isSet(dropVersions)
-    let use = try database.fileUse()
-    guard policy.shouldCompact(total: use.total, used: use.needed) else {
-      return CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
+    let before = try System.status(path: database.path).size
+    // Who asks for it without conditions may want to be rid of a kept version that cannot be read any more.
+    if policy.mode == .auto {
+      let use = try database.fileUse()
+      guard policy.shouldCompact(total: use.total, used: use.needed) else {
+        return CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
+      }
     }
     let shouldStop = { Interrupt.signal != nil }
     guard let copy else {
@@ -162,7 +166,7 @@ enum CompactCommand {
       try database.writeCopy(
         to: copy, replacing: force, keepsVersions: keepsVersions, shouldStop: shouldStop)
       return CompactionResult(
-        decision: .compacted, before: use.total, after: try System.status(path: copy).size)
+        decision: .compacted, before: before, after: try System.status(path: copy).size)
     } catch EngineError.cancelled {
       throw EngineError.cancelled
     } catch EngineError.system(let error) where error.isExisting {

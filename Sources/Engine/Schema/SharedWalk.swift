@@ -131,7 +131,9 @@ struct SharedWalk {
     guard let place = places.last.map({ $0.upperBound - 1 }) else { return error }
     return BlockError(
       path: error.path, offset: error.offset, length: error.length,
-      what: "\(error.what) (of version \(versions[place].version), which is held or kept)",
+      what:
+        "\(error.what) (of version \(versions[place].version), which is held or kept; sheaf compact "
+        + "--drop-versions leaves out those that are kept)",
       system: error.system)
   }
 }

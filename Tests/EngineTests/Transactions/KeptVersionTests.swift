@@ -1,4 +1,5 @@
 import Base
+import Foundation
 import TestSupport
 import Testing
 
@@ -184,6 +185,35 @@ struct KeptVersionTests {
     }
     withExtendedLifetime(held) {}
     if isReadOnly { try other.close() }
+    try database.close()
+  }
+
+  /// A reader that shares no lock file with the writer holds it by a lock on the file itself.
+  @Test("A kept version is held by a reader of a file with several names")
+  func readByAnotherName() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("a.sheaf")
+    let database = try Database.open(path, options: .tiny)
+    try Self.fill(database, 300)
+    let kept = try Self.step(database, 1, -1, most: 1)
+    try database.flush()
+    try FileManager.default.createDirectory(
+      atPath: folder.path("other"), withIntermediateDirectories: false)
+    try FileManager.default.linkItem(atPath: path, toPath: folder.path("other/b.sheaf"))
+    let other = try Database.open(folder.path("other/b.sheaf"), options: .init(access: .readOnly))
+    let held = try other.snapshot(at: .number(kept))
+    #expect(throws: EngineError.self) { try other.snapshot(at: .number(kept + 100)) }
+    try database.write { try $0.keepVersions(0) }
+    for round in 0..<3 as Range<Int64> {
+      for key in 1...300 as ClosedRange<Int64> {
+        try database.write { try $0.table("a").update(key, ["stars": .int(round)]) }
+      }
+    }
+    for key in 1...300 as ClosedRange<Int64> {
+      #expect(try Self.stars(held, key) == .int(key - 1))
+    }
+    withExtendedLifetime(held) {}
+    try other.close()
     try database.close()
   }
 
