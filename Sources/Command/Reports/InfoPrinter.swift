@@ -221,6 +221,11 @@ struct InfoPrinter {
           + "\(HumanFormat.duration(seconds: info.estimateSeconds)), and the result thrown away. "
           + "It may be off by \(HumanFormat.size(estimate.possibleError)).")
     }
+    if info.keptVersions > 0 {
+      text += sentence(
+        "That is without the versions that are kept (--drop-versions); sheaf compact by itself keeps "
+          + "them, with what they share, and merges no clusters then.")
+    }
     if !info.readers.isEmpty {
       text += sentence(
         "It needs the file for itself: not before the readers above are done. sheaf compact --into "

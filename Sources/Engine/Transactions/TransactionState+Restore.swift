@@ -31,9 +31,18 @@ extension Catalogue {
   /// - Parameter later: the catalogue of the later version.
   func steps(to later: Catalogue) -> [TableStep] {
     var steps: [TableStep] = []
+    // They are few, tables may be many.
+    let companions = tables.filter(\.isCompanion)
+    let others = later.tables.filter(\.isCompanion)
     for table in later.programTables {
       let before = self.table(number: table.number)
-      if let before, !isChanged(before, table, later) { continue }
+      if let before,
+        !Self.isChanged(
+          before, table, Self.companions(of: table.number, among: companions),
+          Self.companions(of: table.number, among: others))
+      {
+        continue
+      }
       steps.append(
         TableStep(
           name: table.name, before: before.map { Int(clamping: $0.root.count) },
@@ -46,12 +55,12 @@ extension Catalogue {
     return steps
   }
 
-  private func isChanged(_ before: TableEntry, _ after: TableEntry, _ later: Catalogue) -> Bool {
+  private static func isChanged(
+    _ before: TableEntry, _ after: TableEntry, _ companions: [TableEntry], _ others: [TableEntry]
+  ) -> Bool {
     if before.name != after.name || before.notes != after.notes { return true }
-    let companions = companions(of: before.number)
-    let others = later.companions(of: before.number)
-    guard companions.count == others.count, Self.isSame(before, after) else { return true }
-    return !zip(companions, others).allSatisfy { $0.name == $1.name && Self.isSame($0, $1) }
+    guard companions.count == others.count, isSame(before, after) else { return true }
+    return !zip(companions, others).allSatisfy { $0.name == $1.name && isSame($0, $1) }
   }
 
   /// Whether two versions of a table have the same objects and columns. Blocks may have been moved.
@@ -68,7 +77,11 @@ extension Catalogue {
 
   /// The companions of a table, by their names.
   func companions(of number: UInt32) -> [TableEntry] {
-    tables.filter { Self.isCompanion($0.name, of: number) }.sorted { $0.name < $1.name }
+    Self.companions(of: number, among: tables)
+  }
+
+  private static func companions(of number: UInt32, among tables: [TableEntry]) -> [TableEntry] {
+    tables.filter { isCompanion($0.name, of: number) }.sorted { $0.name < $1.name }
   }
 }
 
@@ -104,7 +117,7 @@ extension TransactionState {
       if let names {
         for name in names { try restore(table: name, from: old, end: record.end) }
       } else {
-        let numbers = old.tables.map(\.number)
+        let numbers = Set(old.tables.map(\.number))
         for table in catalogue.tables.reversed() where !numbers.contains(table.number) {
           if let place = catalogue.place(number: table.number) { catalogue.remove(at: place) }
         }
