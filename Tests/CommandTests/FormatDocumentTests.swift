@@ -178,6 +178,13 @@ struct FormatDocumentTests {
       case .time:
         let microseconds = Int64(random.next() % 86_400) * 1_000_000 + (isFew ? 0 : 250_000)
         return TimeOfDay(microseconds: microseconds).map { .time($0) } ?? .null
+      case .decimal:
+        let digits = Int128(Int64(bitPattern: random.next())) << (isFew ? 60 : 0)
+        return ExactDecimal(coefficient: isFew ? digits : digits / 7, scale: Int(number >> 8) % 39)
+          .map { .decimal($0) } ?? .decimal(.zero)
+      case .uuid:
+        let bits = isFew ? 5 : UInt128(random.next()) << 64 | UInt128(random.next())
+        return .uuid(UniqueIdentifier(bits: bits))
       case .text:
         return .text(isFew ? ["", "a", "GAME", "日本"][Int(number >> 8) % 4] : "t\(number)")
       case .data: return .data(isFew ? [0, 0] : [UInt8(number >> 8 & 255), 255, 0, 1, 2])

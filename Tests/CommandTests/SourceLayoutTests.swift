@@ -15,7 +15,8 @@ struct SourceLayoutTests {
       "Support",
     ],
     "Importer": [
-      "Run", "Export", "Pipeline", "Columns", "Sniffing", "CSV", "Input", "Threads", "Model",
+      "Loading", "Run", "Export", "Pipeline", "PostgreSQL", "Columns", "Sniffing", "CSV", "Input",
+      "Threads", "Model",
     ],
     "Command": [
       "Program", "Commands", "Torture", "Tune", "Reports", "Manual", "Sample", "Children",

@@ -176,7 +176,7 @@ struct Reading {
     case .int(let int): Int(truncatingIfNeeded: int)
     case .double(let double): double > 0 ? 1 : 0
     case .text(let text): text.utf8.count
-    case .bool, .date, .dateTime, .time, .data: 1
+    case .bool, .date, .dateTime, .time, .decimal, .uuid, .data: 1
     }
   }
 }

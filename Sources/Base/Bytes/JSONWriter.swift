@@ -7,7 +7,7 @@ package struct JSONWriter {
   /// For every open object or array: its closing byte, and whether it has an element yet.
   private var open: [(close: UInt8, hasElement: Bool)] = []
   private var followsKey = false
-  /// Characters beyond ASCII that are written as escapes in values, though JSON does not want it.
+  /// Which characters beyond ASCII are written as escapes in values, though JSON does not require it.
   package var escapes: (@Sendable (Unicode.Scalar) -> Bool)?
 
   package init() {}
@@ -49,7 +49,7 @@ package struct JSONWriter {
     appendQuoted(escaped(text).utf8, isEscaped: escapes != nil)
   }
 
-  /// The text with what `escapes` says, and all that JSON wants escaped, escaped.
+  /// Escapes the characters that `escapes` names, and all that JSON requires to be escaped.
   private func escaped(_ text: String) -> String {
     guard let escapes else { return text }
     var result = ""
@@ -77,8 +77,8 @@ package struct JSONWriter {
     bytes.append(contentsOf: String(number).utf8)
   }
 
-  /// The shortest text that reads back as the same number; null for what JSON has no number for
-  /// (infinities and not-a-number).
+  /// The shortest text that reads back as the same number; null for infinities and not-a-number, which JSON
+  /// cannot write.
   package mutating func double(_ number: Double) {
     separate()
     bytes.append(contentsOf: number.isFinite ? number.description.utf8 : "null".utf8)

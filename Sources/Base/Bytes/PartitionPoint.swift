@@ -1,5 +1,5 @@
-/// The first number of a range for which a condition holds that holds for all behind it too; the
-/// range's end when it holds for none.
+/// The first number of a range for which a condition holds; the range's end when it holds for none. Where the
+/// condition holds for a number, it must hold for all later ones too.
 ///
 /// - Complexity: O(log n) calls of the condition.
 @inlinable @inline(__always)
@@ -9,7 +9,7 @@ package func partitionPoint<Number: FixedWidthInteger, Failure: Error>(
   var low = range.lowerBound
   var high = range.upperBound
   while low < high {
-    // So it cannot overflow.
+    // This sum cannot overflow.
     let middle = low &+ (high &- low) &>> 1
     if try isBehind(middle) { high = middle } else { low = middle &+ 1 }
   }

@@ -1,4 +1,4 @@
-// SIGBUS: a look at the mapping of a file that cannot be read there. What differs between Linux and
+// SIGBUS: the process reads a mapped page of a file that cannot be read there. What differs between Linux and
 // macOS lies here and in the System files.
 
 #if canImport(Darwin)
@@ -7,15 +7,15 @@
   import Glibc
 #endif
 
-/// Says which file, and where, before the process ends because a mapped file could not be read: a
-/// bad block, a file that somebody cut short, a lock file whose blocks a full disk could not store.
+/// Names the file and the offset before the process ends because a mapped file could not be read: a bad
+/// block, a file that somebody truncated, a lock file whose blocks did not fit on a full disk.
 ///
-/// Every mapping is noted in a table of fixed places that a signal handler may read: atomics, nothing that is
-/// allocated or locked there.
+/// Every mapping is noted in a table of fixed size that a signal handler may read: it uses atomics only, and
+/// neither allocates nor locks.
 ///
 /// Thread rule: any thread.
 package enum BusErrors {
-  /// Where a mapping is noted.
+  /// The place of a mapping in the table.
   package struct MappingNote: Sendable {
     fileprivate let index: Int
   }
@@ -38,7 +38,8 @@ package enum BusErrors {
     AtomicWord(table.memory + (index * 3 + part) * 8)
   }
 
-  /// Notes a mapping; nil when the table is full, and a bus error in it then ends the process without a word.
+  /// Notes a mapping; nil when the table is full, and a bus error in the mapping then ends the process
+  /// without a message.
   ///
   /// - Parameter advice: what may have happened, and what to do.
   package static func note(
@@ -74,7 +75,7 @@ package enum BusErrors {
     }
   }
 
-  /// The table is the process's: what else is mapped makes no difference to a schedule of a test.
+  /// The table belongs to the whole process: other mappings make no difference to a test's schedule.
   @inline(__always)
   private static func unscheduled<Result>(_ body: () -> Result) -> Result {
     #if DEBUG
@@ -84,23 +85,23 @@ package enum BusErrors {
     #endif
   }
 
-  /// What handled the signal before.
+  /// The handler that was there before.
   private static let previous: Previous = Previous()
 
   private struct Previous: @unchecked Sendable {
-    // @unchecked: written once, before the handler that reads it is there.
+    // @unchecked: written once, before the handler that reads it is installed.
     let action = UnsafeMutablePointer<sigaction>.allocate(capacity: 1)
 
     init() { action.initialize(to: sigaction()) }
   }
 
-  /// Has bus errors in mapped files reported on standard error, and the process end with status 74.
+  /// Reports bus errors in mapped files on standard error, and ends the process with status 74.
   ///
-  /// - Parameter replaces: whether to come before a handler that is there; faults elsewhere are
-  ///   still its own. The language's runtime installs one of its own in some places.
-  /// - Returns: false, and nothing was done, when the program handles the signal itself.
+  /// - Parameter replaces: whether to replace a handler that is there; it still gets faults elsewhere.
+  ///   Swift's runtime installs a handler of its own on some systems.
+  /// - Returns: false, without any change, when the program handles the signal itself.
   package static func report(replaces: Bool = false) -> Bool {
-    // Made now, so that the handler is not the first to look.
+    // Allocated now: the handler must not be the first to use the table.
     _ = table
     guard sigaction(SIGBUS, nil, previous.action) == 0 else { return false }
     var handler = sigaction()
@@ -135,7 +136,8 @@ package enum BusErrors {
       put(text + strlen(text) + 1)
       System.exitAtOnce(74)
     }
-    // Not of a file of ours: as if nobody had asked. A fault comes again by itself.
+    // The fault is not in a mapped file: the previous handler is restored, and the fault comes again by
+    // itself.
     _ = sigaction(number, previous.action, nil)
     if info.map({ $0.pointee.si_code <= 0 }) ?? true { raise(number) }
   }

@@ -11,13 +11,13 @@ import Synchronization
 
 /// Waits until somebody writes to a file, in any process, or until it is told to stop.
 ///
-/// Linux says so through inotify, macOS through a kqueue. Where neither is to be had (a limit of the
-/// user's, a strange file system) `isWatching` is false and waiting ends with its time only.
+/// Linux says so through inotify, macOS through a kqueue. Where neither is available (a user's limit, an
+/// unusual file system), `isWatching` is false and a wait ends by its timeout only.
 ///
 /// Thread rule: one thread waits, any thread stops.
 package final class FileWatch: Sendable {
   package enum Outcome: Sendable {
-    /// Somebody has written, or nothing is known.
+    /// Somebody has written, or it is not known whether anybody has.
     case written
     case timedOut
     case stopped
@@ -31,7 +31,7 @@ package final class FileWatch: Sendable {
 
   /// - Parameters:
   ///   - descriptor: the file, open for as long as the watch lives.
-  ///   - watches: false asks for waiting by time only.
+  ///   - watches: false: wait by timeout only.
   /// - Throws: `SystemError` when the process has no descriptor left.
   package init(_ descriptor: Int32, path: String, watches: Bool = true) throws(SystemError) {
     wake = try System.pipe()
@@ -47,8 +47,8 @@ package final class FileWatch: Sendable {
   /// Ends this and every later wait.
   package func stop() {
     isStopped.store(true, ordering: .sequentiallyConsistent)
-    // The pipe has room: nobody reads the one byte that it may hold already. Should it fail, the
-    // wait goes on to the end of its time.
+    // The pipe has room: nobody reads the one byte that it may hold already. If the write fails, the wait
+    // lasts until its timeout.
     let byte: [UInt8] = [1]
     byte.withUnsafeBytes { try? System.write(wake.writing, $0, path: "") }
   }
@@ -58,7 +58,7 @@ package final class FileWatch: Sendable {
     var requests = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)]
     if let events { requests.append(pollfd(fd: events, events: Int16(POLLIN), revents: 0)) }
     #if DEBUG
-      // Files do not wake a scheduled thread: it looks, lets the others go on, and looks again.
+      // Changes to files do not wake a scheduled thread: it looks, lets the others run, and looks again.
       let time = Scheduling.scheduler == nil ? milliseconds : 0
       if let scheduler = Scheduling.scheduler, poll(&requests, nfds_t(requests.count), 0) == 0 {
         scheduler.pause(milliseconds: Int(milliseconds))
@@ -71,7 +71,7 @@ package final class FileWatch: Sendable {
       return .stopped
     }
     if found == 0 { return .timedOut }
-    // After a signal nothing is known: looking once too often costs nothing.
+    // After a signal the state is unknown: one look too many does no harm.
     if let events, found > 0 { Self.drain(events) }
     return .written
   }
@@ -101,7 +101,7 @@ package final class FileWatch: Sendable {
     private static func watch(_ descriptor: Int32, path: String) -> Int32? {
       let events = System.call(.watch) { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) }
       guard events >= 0 else { return nil }
-      // Through the descriptor it is the very file, whatever the path names by now.
+      // The descriptor leads to this very file, whatever the path names by now.
       func watches(_ path: String) -> Bool {
         System.call(.watch) { inotify_add_watch(events, path, UInt32(IN_MODIFY)) } >= 0
       }

@@ -1,29 +1,29 @@
-/// A lock on a database file for a whole job: an import of many transactions, or a compaction. Two jobs
-/// at once would come between each other's batches.
+/// A lock on a database file for a whole job: an import of many transactions, or a compaction. Two jobs at
+/// once would mix their batches.
 ///
-/// It lies on a byte of the database file far behind its end, and is the kernel's: it ends with the
-/// process, however that ends. Only jobs ask for it; readers and writers of single transactions go on
-/// meanwhile, and so does whoever has the database merely open.
+/// The kernel holds it on a byte far behind the end of the database file: it ends with the process, however
+/// that ends. Only jobs ask for it; readers, writers of single transactions and open databases are not
+/// affected.
 ///
 /// Thread rule: any thread. Two locks of one process exclude each other too.
 package final class JobLock: Sendable {
   private let descriptor: Int32
   private static let byte = 1 << 60
 
-  /// What ended the wait.
+  /// Why the wait ended.
   package typealias Refusal = Patience.Refusal
 
-  /// What is neither a file nor a folder: opening it could wait for ever.
+  /// The path leads to neither a file nor a folder: opening it could wait for ever.
   package struct NoFile: Error {
-    /// With all links followed.
+    /// The path with all links followed.
     package let path: String
   }
 
-  /// Waits for other jobs on the file, and creates the file, empty, where it is missing.
+  /// Waits for other jobs on the file. Creates an empty file where it is missing.
   ///
   /// - Parameters:
-  ///   - creates: whether a missing file is created; else it is an error.
-  ///   - patience: for how long.
+  ///   - creates: whether a missing file is created; otherwise it is an error.
+  ///   - patience: for how long to wait.
   /// - Throws: `Refusal`, `SystemError`; `NoFile` for a pipe or a device.
   package init(
     _ given: String, creates: Bool, _ patience: inout Patience
@@ -38,7 +38,7 @@ package final class JobLock: Sendable {
       do {
         let isTaken = try System.lock(
           descriptor, .exclusive, at: Self.byte, length: 1, wait: false, path: path)
-        // A compaction puts another file in place.
+        // A compaction puts another file in this place.
         if isTaken, try Self.isNamed(path, descriptor) {
           self.descriptor = descriptor
           return

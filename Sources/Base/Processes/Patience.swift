@@ -1,47 +1,47 @@
-/// One wait, in pauses: the system knows no end of a wait for a lock. It begins with the first pause.
+/// One wait, in pauses: the system has no timeout for a wait for a file lock. It begins with the first pause.
 package struct Patience {
-  /// What ended a wait.
+  /// Why a wait ended.
   package enum Refusal: Error, Sendable, Equatable {
-    /// Others have it still.
+    /// Others still hold it.
     case busy
-    /// `shouldStop` said so.
+    /// `shouldStop` returned true.
     case cancelled
   }
 
-  /// How long it may take, in seconds.
+  /// How long the wait may take, in seconds.
   package let limit: Double
-  /// Nil once it was told.
+  /// Nil once it was called.
   package private(set) var notice: (@Sendable (String) -> Void)?
   package let shouldStop: (@Sendable () -> Bool)?
   private var began: UInt64?
   private var microseconds = Self.firstPause
 
-  /// Others mostly have it for less than a commit takes; if not, they may for minutes.
+  /// Others mostly hold it for less than a commit takes; if not, perhaps for minutes.
   private static let firstPause: UInt32 = 50
   private static let longestPause: UInt32 = 20_000
   private static let noticeSeconds = 1.0
 
   /// - Parameters:
-  ///   - seconds: the most; infinity: as long as it takes.
-  ///   - least: seconds that it takes at least, whatever `seconds` says.
-  ///   - notice: told once, after a second, what is waited for.
-  ///   - shouldStop: asked while it waits: true ends it.
+  ///   - seconds: the longest wait; infinity: as long as it takes.
+  ///   - least: the shortest limit in seconds, whatever `seconds` says.
+  ///   - notice: called once, after a second, with what is waited for.
+  ///   - shouldStop: asked during the wait: true ends it.
   package init(
     seconds: Double, least: Double = 0, notice: (@Sendable (String) -> Void)? = nil,
     shouldStop: (@Sendable () -> Bool)? = nil
   ) {
-    // No number is no time.
+    // Not-a-number counts as no time.
     limit = seconds > least ? seconds : least
     self.notice = notice
     self.shouldStop = shouldStop
   }
 
-  /// How long it has taken.
+  /// How long the wait has taken.
   package var seconds: Double {
     began.map { Double(System.monotonicNanoseconds &- $0) / 1e9 } ?? 0
   }
 
-  /// Lets a moment pass.
+  /// Pauses for a moment.
   ///
   /// - Parameter what: what is waited for.
   package mutating func pause(_ what: () -> String) throws(Refusal) {

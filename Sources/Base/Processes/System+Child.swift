@@ -30,19 +30,19 @@ package struct ChildEnding: Sendable {
 
 /// Other programs, run as children.
 extension System {
-  /// Starts a program, looked for in `PATH` when it is a mere name.
+  /// Starts a program; a mere name is looked up in `PATH`.
   ///
-  /// The child is in a process group of its own, so that an interrupt key meant for this process does
-  /// not end it, and a closed pipe ends it: it does not outlive the reader of its output.
+  /// The child gets a process group of its own, so that an interrupt key meant for this process does not end
+  /// it. A closed pipe ends it: it does not outlive the reader of its output.
   ///
   /// - Parameters:
-  ///   - input: its standard input; nil for nothing.
-  ///   - capturesError: whether its standard error comes through a pipe too.
+  ///   - input: its standard input; nil: an empty one.
+  ///   - capturesError: whether its standard error is read through a pipe too.
   /// - Throws: `SystemError`, whose `isMissing` says that there is no such program.
   package static func start(
     _ program: String, _ arguments: [String], input: Int32? = nil, capturesError: Bool = false
   ) throws(SystemError) -> ChildProcess {
-    // The ends are never 0, 1 or 2, see `openStandardDescriptors`: those of a child are made by copying.
+    // The ends are never 0, 1 or 2, see `openStandardDescriptors`: a child's are made by copying.
     let (outputRead, outputWrite) = try pipe(for: program)
     defer { close(outputWrite) }
     var error: (reading: Int32, writing: Int32)?
@@ -56,7 +56,7 @@ extension System {
     }
     defer { if let error { close(error.writing) } }
     if let error {
-      // Its messages are read at its end only: more than the pipe holds are dropped.
+      // Its messages are read only when it has ended: what the pipe cannot hold is dropped.
       _ = fcntl(error.writing, F_SETFL, fcntl(error.writing, F_GETFL) | O_NONBLOCK)
     }
     var process: pid_t = 0
@@ -91,7 +91,7 @@ extension System {
     if let error = standard.error { posix_spawn_file_actions_adddup2(&actions, error, 2) }
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // A signal that is ignored here would be ignored there.
+    // The child would inherit that a signal is ignored here.
     var defaults = sigset_t()
     sigemptyset(&defaults)
     for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { sigaddset(&defaults, number) }
@@ -109,9 +109,9 @@ extension System {
     return posix_spawnp(&process, program, &actions, &attributes, words, environ)
   }
 
-  /// Waits for a child's end, and forgets it: no zombie stays. Call once.
+  /// Waits for a child's end, and forgets it, so that no zombie stays. Call once.
   ///
-  /// - Throws: `SystemError`, when nobody knows how it ended: see `keepEndingsOfChildren`.
+  /// - Throws: `SystemError` when its ending cannot be known: see `keepEndingsOfChildren`.
   package static func waitForEnd(of child: ChildProcess) throws(SystemError) -> ChildEnding {
     var raw: Int32 = 0
     var usage = rusage()
@@ -128,17 +128,17 @@ extension System {
     Double(time.tv_sec) + Double(time.tv_usec) / 1e6
   }
 
-  /// Ends a process at once; also what the system sends when it is out of memory.
+  /// Ends a process at once; the system sends it too when memory runs out.
   package static let killSignal: Int32 = SIGKILL
 
-  /// Ends a child at once. Only before `waitForEnd`: later its number may be another's.
+  /// Ends a child at once. Call it before `waitForEnd` only: later another process may have its number.
   package static func end(_ child: ChildProcess) { kill(child.identifier, SIGKILL) }
 
-  /// Ends this process when its parent ends, however that ends. For a child's beginning, on whose behalf the
-  /// parent's thread that started it lives on.
+  /// Ends this process when its parent ends, however that ends. Call it when a child begins; the parent's
+  /// thread that started it must live on.
   ///
   /// - Parameter parent: the process that is to be the parent; it may have ended already.
-  /// - Returns: false when it has.
+  /// - Returns: false when the parent has ended.
   package static func endWithParent(_ parent: Int32) -> Bool {
     #if canImport(Darwin)
       let watcher = try? Thread(name: "sheaf-parent") {
@@ -150,20 +150,20 @@ extension System {
       let parentDeathSignal: Int32 = 1
       _ = linuxPrctl(parentDeathSignal, UInt(SIGKILL), 0, 0, 0)
     #endif
-    // It may have ended before it could be watched.
+    // The parent may have ended before it could be watched.
     return getppid() == parent
   }
 
-  /// Undoes what a parent may have asked for: that the system forgets how children end. For a program's
-  /// beginning.
+  /// A parent may have asked the system to forget how children end; this undoes it. Call it when a program
+  /// begins.
   package static func keepEndingsOfChildren() { signal(SIGCHLD, SIG_DFL) }
 
-  /// Opens `/dev/null` for those of the three standard descriptors that are closed, the wrong way round
-  /// for what they are for: else a database could be opened as standard output, and be printed into.
+  /// Opens `/dev/null` for those of the three standard descriptors that are closed, each in the direction
+  /// that it is not used in: otherwise a database could be opened as standard output, and be printed into.
   package static func openStandardDescriptors() {
     for (descriptor, mode) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)]
     where fcntl(descriptor, F_GETFD) < 0 {
-      // The lowest free number is the one that is missing.
+      // The lowest free number is the closed one.
       #if canImport(Darwin)
         _ = Darwin.open("/dev/null", mode)
       #else

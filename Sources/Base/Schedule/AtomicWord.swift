@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An atomic 64-bit word in memory that outlives it: in a mapping shared by processes, or allocated.
+/// An atomic 64-bit word in memory that others own: in a mapping shared by processes, or allocated.
 @usableFromInline
 package struct AtomicWord: @unchecked Sendable {
   // @unchecked: the word is only ever reached through atomic operations.
@@ -11,7 +11,7 @@ package struct AtomicWord: @unchecked Sendable {
     pointer = memory.assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// A word of its own, 0 at first, to be given back with `deallocate`.
+  /// Allocates a word, 0 at first; the caller frees it with `deallocate`.
   package static func allocate() -> AtomicWord {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
     memory.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
@@ -21,7 +21,7 @@ package struct AtomicWord: @unchecked Sendable {
   package func deallocate() { UnsafeMutableRawPointer(pointer).deallocate() }
 
   #if DEBUG
-    /// Lets a test's scheduler choose who goes first.
+    /// Lets a test's scheduler choose which thread goes first.
     @usableFromInline
     func reach(changes: Bool = true) {
       Scheduling.reach(.word(UInt(bitPattern: pointer), changes: changes))

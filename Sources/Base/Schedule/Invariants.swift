@@ -1,17 +1,17 @@
 #if DEBUG
-  /// What must hold at the end of an operation, and does not. Debug builds only: the files
-  /// `+Invariants.swift` say what is looked at, and when.
+  /// An invariant that does not hold at the end of an operation. Debug builds only: the files
+  /// `+Invariants.swift` say what is checked, and when.
   package struct BrokenInvariant: Error, Equatable {
-    /// Of whom, and what is wrong.
+    /// Which object, and what is wrong with it.
     package let what: String
 
     package init(what: String) { self.what = what }
   }
 
-  /// Looks at invariants where an operation ends.
+  /// Checks invariants where an operation ends.
   package enum Invariants {
-    /// Ends the process when one is broken: going on could write over what is sound. Whatever a
-    /// file says, all of them hold; a broken one is a defect of the program.
+    /// Ends the process when an invariant is broken: going on could overwrite sound data. No content of a
+    /// file may break one; a broken one is a defect of the program.
     package static func require(_ check: () throws(BrokenInvariant) -> Void) {
       do {
         try check()

@@ -7,33 +7,34 @@
     import Glibc
   #endif
 
-  /// Something that a thread is about to do, before which another thread may go first.
+  /// A step that a thread is about to take; another thread may go first.
   package struct SwitchPoint: Sendable {
-    /// What it is done to: an address, or for calls a number that stands for what they look at or change.
+    /// What the step uses: an address, or, for system calls, a number that stands for what they read or
+    /// change.
     package let object: UInt
-    /// Whether others can see that it was done; a mere look they cannot.
+    /// Whether other threads can see its effect; they cannot see a mere read.
     package let changes: Bool
-    /// Whether it takes so long, or the thread has nothing to do for so long, that others go on meanwhile:
-    /// that interrupts nobody.
+    /// Whether the step takes so long, or the thread is idle for so long, that switching to others here is no
+    /// interruption.
     package let isLong: Bool
-    /// Whether it is a part of something that is a step by itself, where the grain is coarse.
+    /// Whether it is part of a larger step, which is not divided where the grain is coarse.
     package let isFine: Bool
 
     package static func word(_ address: UInt, changes: Bool) -> SwitchPoint {
       SwitchPoint(object: address, changes: changes, isLong: false, isFine: true)
     }
 
-    /// Several words that are read or changed together, as a version's are.
+    /// Several words that are read or changed together, such as a version's.
     package static func words(_ address: UnsafeRawPointer, changes: Bool) -> SwitchPoint {
       SwitchPoint(object: UInt(bitPattern: address), changes: changes, isLong: false, isFine: false)
     }
 
-    /// A call of the kernel's about what `object` numbers, below 4096, where no word has its address.
+    /// A system call on what `object` stands for: a number below 4096, where no word has its address.
     package static func call(_ object: UInt, changes: Bool, isLong: Bool = false) -> SwitchPoint {
       SwitchPoint(object: object, changes: changes, isLong: isLong, isFine: false)
     }
 
-    /// What a file has in the page of an offset.
+    /// The page of a file that contains an offset.
     package static func contents(of file: UInt64 = 0, at offset: Int) -> UInt {
       1 << 62 | UInt(truncatingIfNeeded: file & 0x3FFF_FFFF) << 32
         | UInt(truncatingIfNeeded: offset >> 12) & 0xFFFF_FFFF
@@ -43,40 +44,40 @@
     package static let fileLocks: UInt = 1
     /// The clock.
     package static let clock: UInt = 2
-    /// Nothing that anybody shares: a mere moment.
+    /// Nothing shared: a mere pause.
     package static let nothing: UInt = 3
   }
 
-  /// Decides which of its threads goes on. Tests have one; there is none in release builds, where the calls
+  /// Decides which of its threads runs. Tests have one; there is none in release builds, where the calls
   /// below are not compiled.
   ///
-  /// Thread rule: every function is called by the scheduled thread that it is about.
+  /// Thread rule: the scheduled thread that a call concerns makes it.
   package protocol ThreadScheduler: AnyObject, Sendable {
     /// Returns when the calling thread may take the step.
     func reach(_ point: SwitchPoint)
-    /// Returns when no scheduled thread has the lock; it is the caller's then.
+    /// Returns when no scheduled thread has the lock; the caller has it then.
     func lock(_ lock: UInt)
     func unlock(_ lock: UInt)
-    /// Gives the lock up, and returns with it after `wake` of the condition, or once the time is over.
+    /// Gives up the lock, and returns with it after `wake` of the condition, or after the timeout.
     func wait(_ lock: UInt, on condition: UInt, milliseconds: Int?)
-    /// Wakes all that wait on the condition, or one.
+    /// Wakes one or all of the threads that wait on the condition.
     func wake(_ condition: UInt, all: Bool)
-    /// Returns after other threads have gone on: the caller has nothing to do but to look again.
+    /// Returns after other threads have run: the caller can only look again.
     func pause(milliseconds: Int)
-    /// Called by a thread that starts another: what the other is known by.
+    /// Called by a thread that starts another; returns the new thread's number.
     func start() -> Int
-    /// Called by the new thread, first and last.
+    /// Called by the new thread, at its beginning and at its end.
     func began(_ thread: Int)
     func ended()
     /// Returns when the thread has ended.
     func join(_ thread: Int)
-    /// A clock that goes on only while all wait.
+    /// A clock that advances only while all threads wait.
     var nanoseconds: UInt64 { get }
   }
 
   /// The scheduler of the calling thread.
   package enum Scheduling {
-    /// How many threads have one: without any, looking for it costs one load.
+    /// How many threads have a scheduler: while none has, the check costs one load.
     private static let threads = Atomic<Int>(0)
 
     private static let key: pthread_key_t = {
@@ -113,7 +114,7 @@
       known.release()
     }
 
-    /// Runs `body` with the calling thread not scheduled: for what a test does by itself.
+    /// Runs `body` with the calling thread not scheduled: for the test's own work.
     package static func without<Result>(_ body: () throws -> Result) rethrows -> Result {
       let known = pthread_getspecific(key)
       pthread_setspecific(key, nil)

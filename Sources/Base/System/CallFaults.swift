@@ -4,24 +4,24 @@
   import Glibc
 #endif
 
-/// A kind of call of the operating system, as tests name those that they have fail.
+/// A kind of operating-system call, under the name by which a test makes it fail.
 package enum CallKind: String, CaseIterable, Sendable {
   case open, stat, read, write, seek, flush, resize, rename, remove, link, map, lock, access
   case folder, path, space, pipe, poll, watch, start, wait, thread
 }
 
-/// What becomes of a call that a test interferes with.
+/// What happens to a call that a test interferes with.
 enum CallFault: Sendable {
-  /// It fails with this error number instead of being made.
+  /// It is not made, and fails with this error number.
   case code(Int32)
-  /// It moves half of the bytes that it was to move.
+  /// It moves half of the bytes that were asked for.
   case short
 }
 
 extension System {
-  /// Makes a call that says by a negative number, and `errno`, that it has failed; again when a
-  /// signal has interrupted it, unless it is a wait for something to happen. Every wrapper's call
-  /// goes through here, or asks `failure` first, so that a test can have it fail.
+  /// Makes a call that reports failure by a negative number and `errno`. Repeats it when a signal has
+  /// interrupted it, unless it waits for an event. Every wrapper's call goes through here, or asks `failure`
+  /// first, so that a test can make it fail.
   @inline(__always)
   static func call<Outcome: SignedInteger>(_ kind: CallKind, _ body: () -> Outcome) -> Outcome {
     Outcome(truncatingIfNeeded: call(kind, bytes: 0) { _ in Int(truncatingIfNeeded: body()) })
@@ -29,7 +29,7 @@ extension System {
 
   /// The same for a call that may move fewer bytes than it was asked to.
   ///
-  /// - Parameter body: told how many bytes to ask for.
+  /// - Parameter body: gets the number of bytes to ask for.
   @inline(__always)
   static func call(_ kind: CallKind, bytes count: Int, _ body: (Int) -> Int) -> Int {
     while true {
@@ -43,7 +43,7 @@ extension System {
     }
   }
 
-  /// The error number with which a call is to fail instead of being made; nil: it is made.
+  /// The error number with which a call fails without being made; nil: it is made.
   @inline(__always)
   static func failure(of kind: CallKind) -> Int32? {
     if case .code(let code) = fault(of: kind) { code } else { nil }
@@ -60,21 +60,21 @@ extension System {
 }
 
 #if DEBUG
-  /// Has one call of the operating system fail, and counts them: for tests of whole programs, in
-  /// debug builds only.
+  /// Makes one operating-system call fail, and counts the calls: for tests of whole programs, in debug builds
+  /// only.
   ///
   /// The environment variable `SHEAF_FAULT` says which: `write:17:EIO:FILE` the 17th write,
-  /// `write:17+:ENOSPC:FILE` that and all later ones, `read:3:short:FILE` half of what a read was
-  /// to give; `flush:2:kill:FILE` kills the process there, and `path:2:trap:FILE` says who calls. A
-  /// line is added to FILE when it happens, and one with the number of calls of each kind when the
-  /// process ends; `count:FILE` has none fail.
+  /// `write:17+:ENOSPC:FILE` that one and all later ones, `read:3:short:FILE` half of what a read was to
+  /// give; `flush:2:kill:FILE` kills the process there, and `path:2:trap:FILE` shows the caller. FILE gets a
+  /// line when it happens, and one with the number of calls of each kind when the process ends; `count:FILE`
+  /// makes none fail.
   ///
   /// Thread rule: any thread.
   package enum CallFaults {
     private struct Plan: Sendable {
       let kind: CallKind?
       let numbers: ClosedRange<UInt64>
-      /// Nil: the process ends there.
+      /// Nil: the process is killed there.
       let fault: CallFault?
       let isKill: Bool
       let file: String
@@ -125,7 +125,7 @@ extension System {
 
     private static let counts = Counts()
 
-    /// Counts a call, and says what becomes of it; nil: what the system makes of it.
+    /// Counts a call and returns its fault; nil: it is made as usual.
     @inline(__always)
     static func next(_ kind: CallKind) -> CallFault? {
       plan == nil ? nil : planned(kind)
@@ -140,7 +140,7 @@ extension System {
       return fault
     }
 
-    /// Adds the numbers of calls to the file. At the end of the process.
+    /// Appends the numbers of calls to the file, at the end of the process.
     package static func tellCounts() {
       guard plan != nil else { return }
       let all = CallKind.allCases.map { "\($0.rawValue)=\(counts.word($0).load())" }

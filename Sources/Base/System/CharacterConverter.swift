@@ -4,27 +4,29 @@
   import Glibc
 #endif
 
-/// What bytes mean in an encoding that the system's `iconv` knows. glibc loads a module for most of them when
-/// they are asked for; where these are not installed, they are not known.
+/// Decodes bytes in an encoding that the system's `iconv` knows. glibc loads a module for most encodings on
+/// demand; without the module it does not know the encoding.
 ///
 /// Thread rule: used by one thread at a time.
 package final class CharacterConverter {
-  /// What a few bytes are by themselves.
+  /// The meaning of a few bytes by themselves.
   package enum Meaning: Equatable {
-    /// This UTF-8, of one character or of several; empty for what only changes a state.
+    /// This UTF-8, of one or more characters; empty for bytes that only change a state.
     case text([UInt8])
-    /// The beginning of something longer.
+    /// The beginning of a longer sequence.
     case beginning
-    /// No text.
+    /// Not text.
     case none
   }
 
   // `iconv_open` says -1 for an error, as a pointer.
   private let handle: iconv_t
 
-  /// - Parameter name: as `iconv -l` has it, in any case; nil where the system does not know it.
+  /// - Parameter name: a name that `iconv -l` lists, in any case. Returns nil where the system does not
+  ///   know it.
   package init?(_ name: String) {
-    // What follows a slash says how to write, and an empty name is the encoding of the locale.
+    // A slash begins instructions for writing, and the empty name means the locale's encoding: both are
+    // refused.
     guard !name.isEmpty, name.utf8.count < 64, name.utf8.allSatisfy({ Self.isOfName($0) }),
       let handle = iconv_open("UTF-8", name), Int(bitPattern: handle) != -1
     else { return nil }
@@ -40,9 +42,9 @@ package final class CharacterConverter {
     }
   }
 
-  /// What bytes mean, taken from the start of a text: all of them, or nothing.
+  /// Decodes bytes from the start of a text: all of them, or none.
   ///
-  /// - Parameter bytes: as many as one likes; what is behind the first that is no text is not looked at.
+  /// - Parameter bytes: any number; the call stops at the first that is not text.
   package func meaning(of bytes: [UInt8]) -> Meaning {
     var input = bytes.map { CChar(bitPattern: $0) }
     var output = [CChar](repeating: 0, count: 16 * bytes.count + 64)
@@ -55,11 +57,11 @@ package final class CharacterConverter {
         var (left, room) = (input.count, output.count)
         _ = iconv(handle, nil, nil, nil, nil)
         errno = 0
-        // -1 of `size_t`, as which glibc and Darwin say that it has failed.
+        // -1 as a `size_t`: glibc and Darwin report failure by it.
         outcome = Int(bitPattern: UInt(bitPattern: iconv(handle, &from, &left, &to, &room)))
         code = errno
         rest = left
-        // Some encodings hold a character back, for a mark that may follow.
+        // Some encodings hold back a character, because a combining mark may follow.
         if outcome != -1 { _ = iconv(handle, nil, nil, &to, &room) }
         written = output.count - room
       }

@@ -1,13 +1,13 @@
-/// Paths as text. A path is bytes; those of it that are no UTF-8 stand in the text as characters from the end
-/// of Unicode, U+10FF00 and the byte, so that a file of any name can be named, opened and told of.
+/// Paths as text. A path is bytes. Bytes that are not UTF-8 are represented by characters from the end of
+/// Unicode, U+10FF00 plus the byte, so that a file of any name can be named, opened and reported.
 ///
 /// Thread rule: plain functions.
 package enum PathText {
   private static let plane: UInt32 = 0x10_FF00
   private static let stands: ClosedRange<UInt32> = 0x10_FF80...0x10_FFFF
 
-  /// The text of a path as the system has it. Characters that stand for bytes themselves are taken apart into
-  /// theirs, so that nothing is lost.
+  /// The text of a path as the system has it. Characters that already stand for bytes are encoded byte by
+  /// byte, so that nothing is lost.
   package static func text(_ bytes: some Collection<UInt8>) -> String {
     var text = ""
     var parser = Unicode.UTF8.ForwardParser()
@@ -59,9 +59,9 @@ package enum PathText {
     return bytes
   }
 
-  /// Whether some characters stand for bytes that are no text.
+  /// Whether some characters stand for bytes that are not text.
   package static func hasBytes(_ text: String) -> Bool {
-    // All of them begin with it.
+    // The UTF-8 of all of them begins with this byte.
     text.utf8.contains(0xF4) && text.unicodeScalars.contains { stands.contains($0.value) }
   }
 
@@ -70,7 +70,7 @@ package enum PathText {
     stands.contains(scalar.value) ? UInt8(truncatingIfNeeded: scalar.value) : nil
   }
 
-  /// The path for people: `caf\xE9.csv`.
+  /// The path as people see it: `caf\xE9.csv`.
   package static func shown(_ text: String) -> String {
     guard hasBytes(text) else { return text }
     var shown = ""
@@ -86,7 +86,7 @@ package enum PathText {
 }
 
 extension System {
-  /// A path as the system's functions take it.
+  /// A path in the form that the system's functions take.
   static func native(_ path: String) -> [CChar] {
     PathText.bytes(path).map { CChar(bitPattern: $0) } + [0]
   }

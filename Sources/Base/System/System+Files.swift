@@ -4,12 +4,13 @@
   import Glibc
 #endif
 
-/// Files that are not simply opened: without following links, in place of others, with the access of others.
+/// Opening, renaming and creating files beyond a plain `open`: links not followed, names not replaced, access
+/// copied.
 extension System {
-  /// Opens a file that is there. What a symbolic link leads to is not, nor is anything but a regular file; a
-  /// pipe is not waited for.
+  /// Opens an existing regular file. It does not follow a symbolic link, refuses anything else, and does not
+  /// wait for a pipe.
   ///
-  /// - Throws: `SystemError`, whose `isNoRegularFile` says that it is something else.
+  /// - Throws: `SystemError`, whose `isNoRegularFile` is true for anything else.
   package static func openRegular(_ path: String, writable: Bool) throws(SystemError) -> Int32 {
     try checkPath(path)
     let flags = (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -31,7 +32,7 @@ extension System {
     }
   }
 
-  /// What a path names itself: a symbolic link is one. Nil: nothing.
+  /// The status of what a path itself names, which may be a symbolic link; nil: nothing.
   package static func linkStatus(path: String) throws(SystemError) -> FileStatus? {
     var raw = stat()
     if call(.stat, { lstat(native(path), &raw) }) == 0 { return FileStatus(raw) }
@@ -39,9 +40,9 @@ extension System {
     throw SystemError(operation: "stat", path: path, code: errno)
   }
 
-  /// Renames a file to a name that nothing has.
+  /// Renames a file to an unused name.
   ///
-  /// - Throws: `SystemError`, whose `isExisting` says that something has it.
+  /// - Throws: `SystemError`, whose `isExisting` is true when the name is in use.
   package static func renameToNew(_ from: String, to: String) throws(SystemError) {
     let outcome = call(.rename) {
       #if canImport(Darwin)
@@ -52,7 +53,7 @@ extension System {
       #endif
     }
     if outcome == 0 { return }
-    // A file system that cannot do it in one step can make a second name.
+    // A file system that cannot do it in one step can make a hard link.
     if errno == EINVAL || errno == ENOTSUP || errno == ENOSYS {
       if call(.link, { link(native(from), native(to)) }) == 0 {
         try remove(from)
@@ -62,15 +63,16 @@ extension System {
     throw SystemError(operation: "rename", path: to, code: errno)
   }
 
-  /// A pipe whose ends are closed when another program is started, whoever starts it.
+  /// A pipe whose ends are closed in every other program that this process starts.
   ///
-  /// - Parameter path: what an error names.
+  /// - Parameter path: named in errors.
   package static func pipe(for path: String = "") throws(SystemError) -> (
     reading: Int32, writing: Int32
   ) {
     var ends: [Int32] = [-1, -1]
     #if canImport(Darwin)
-      // There is no way to ask for it at once: a program started in between by another thread inherits them.
+      // Darwin cannot create and mark it in one step: a program that another thread starts in between
+      // inherits the ends.
       let failed = call(.pipe) { Darwin.pipe(&ends) } != 0
       let code = errno
       if !failed { for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) } }
@@ -102,8 +104,8 @@ extension System {
 
   // MARK: Access
 
-  /// Gives a file the owner, the group, the permissions and the access list of another one. It never allows
-  /// more than that in between, when it was created for its owner alone.
+  /// Gives a file the owner, the group, the permissions and the access list of another one. A file that was
+  /// created for its owner alone never allows more than that in between.
   ///
   /// - Throws: `SystemError`; a user who is not root cannot give a file away.
   package static func copyAccess(from source: Int32, to target: Int32, path: String)
@@ -125,11 +127,12 @@ extension System {
       try check(
         fcopyfile(source, target, nil, copyfile_flags_t(COPYFILE_ACL)) != 0, "keep access list")
     #else
-      // A list's mask stands in the permissions of the group, which without it would be the group's own.
+      // With an access list, the group permissions hold the list's mask; without the list they would become
+      // the group's own.
       if let list = try accessList(source, path: path) {
         try check(!setAccessList(list, of: target), "keep access list")
       } else {
-        // What the folder gives to all that is created in it.
+        // The folder gives this list to everything created in it.
         let failed = call(.access) { linuxFremovexattr(target, accessListName) } != 0
         try check(failed && errno != ENODATA && errno != ENOTSUP, "keep access list")
       }
@@ -138,7 +141,7 @@ extension System {
     #endif
   }
 
-  /// Whether two files have the same access list, or none; true where that cannot be compared.
+  /// Whether two files have the same access list, or none; true where the lists cannot be compared.
   package static func hasSameAccessList(_ one: Int32, _ other: Int32, path: String)
     throws(SystemError) -> Bool
   {
@@ -152,7 +155,7 @@ extension System {
   #if !canImport(Darwin)
     private static let accessListName = "system.posix_acl_access"
 
-    /// Whether the file has the list now.
+    /// Sets a file's access list; true when it was set.
     package static func setAccessList(_ list: [UInt8], of descriptor: Int32) -> Bool {
       list.withUnsafeBytes {
         let (base, count) = ($0.baseAddress, $0.count)
@@ -162,7 +165,7 @@ extension System {
       }
     }
 
-    /// The POSIX access list of a file, as the kernel has it; nil: its permissions say it all.
+    /// The POSIX access list of a file, in the kernel's form; nil: the file has only its permissions.
     package static func accessList(_ descriptor: Int32, path: String) throws(SystemError)
       -> [UInt8]?
     {
@@ -185,8 +188,8 @@ extension System {
     }
   }
 
-  /// The same as far as the user may: what cannot be given to the owner or the group of the other file is
-  /// not given to anybody else instead.
+  /// Like `copyAccess`, as far as the user may: rights that cannot go to the other file's owner or group go
+  /// to nobody else.
   package static func copyAccessAsAllowed(from source: Int32, to target: Int32, path: String)
     throws(SystemError)
   {
@@ -201,11 +204,11 @@ extension System {
         throw SystemError(operation: "set permissions", path: path, code: errno)
       }
     #endif
-    // The group alone can be one of the user's.
+    // The user may be a member of that group, without owning the other file.
     _ = fchown(target, uid_t.max, gid_t(wanted.group))
     var permissions = wanted.permissions & 0o666
     if try status(target, path: path).group != wanted.group {
-      // Members of that group are among the others now.
+      // Members of the source's group count as others here.
       permissions &= 0o600 | (permissions >> 3) & 0o006
     }
     try setPermissions(of: target, to: permissions | 0o600, path: path)

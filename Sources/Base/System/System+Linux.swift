@@ -1,5 +1,5 @@
 #if !canImport(Darwin)
-  // Calls of Linux that Swift's overlay of glibc leaves out: their C declarations, word by word.
+  // Linux calls that Swift's overlay of glibc leaves out: their C declarations.
 
   @_silgen_name("pipe2")
   func linuxPipe2(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32

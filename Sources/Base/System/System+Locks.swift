@@ -47,8 +47,8 @@ extension System {
     try lockedRange(descriptor, in: offset..<offset + length, path: path) != nil
   }
 
-  /// The bytes of a range that some other open file description holds a lock on; nil when none does.
-  /// Of several locks it is any.
+  /// The bytes of a range that another open file description has locked; nil when none has. Of several locks
+  /// it returns any.
   package static func lockedRange(
     _ descriptor: Int32, in range: Range<Int>, path: String
   ) throws(SystemError) -> Range<Int>? {
@@ -65,14 +65,14 @@ extension System {
       throw SystemError(operation: "lock", path: path, code: errno)
     }
     if request.l_type == Self.raw(.none) { return nil }
-    // A length of 0 goes as far as there is.
+    // A length of 0 means: to the end.
     let end = Int(request.l_start).addingReportingOverflow(Int(request.l_len))
     let isEndless = request.l_len == 0 || end.overflow
     return (isEndless ? range : Int(request.l_start)..<end.partialValue).clamped(to: range)
   }
 
-  /// The process that holds a lock on the range; nil when nobody does, or the system does not say
-  /// who: it knows no owner of a lock of an open file description.
+  /// The process that holds a lock on the range. Nil when nobody does, or the system does not say who: it
+  /// records no owner for the lock of an open file description.
   package static func lockHolder(
     _ descriptor: Int32, at offset: Int, length: Int
   ) -> Int32? {

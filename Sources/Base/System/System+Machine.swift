@@ -15,7 +15,7 @@ extension System {
     return overflow ? nil : bytes
   }
 
-  /// The kernel's name and release, and the kind of processor, as `uname` tells them.
+  /// The kernel's name and release, and the kind of processor, as `uname` reports them.
   package static var kernel: (name: String, release: String, architecture: String) {
     var raw = utsname()
     guard uname(&raw) == 0 else { return ("unknown", "", "") }
@@ -49,7 +49,7 @@ extension System {
     return line.map { String($0.dropFirst(key.count).filter { $0 != "\"" }) }
   }
 
-  /// Processes that wanted a processor, on average over the last minute.
+  /// Processes that were ready to run, on average over the last minute.
   package static var loadAverage: Double? {
     var loads = [0.0]
     return getloadavg(&loads, 1) == 1 ? loads[0] : nil
@@ -66,7 +66,7 @@ extension System {
     #else
       guard let status = try? status(path: path), let text = try? textFile("/proc/self/mountinfo")
       else { return nil }
-      // As glibc's gnu_dev_major and gnu_dev_minor take a device number apart.
+      // Splits a device number as glibc's gnu_dev_major and gnu_dev_minor do.
       let number = status.device
       let major = (number >> 8) & 0xFFF | (number >> 32) & ~0xFFF
       let minor = number & 0xFF | (number >> 12) & ~0xFF
@@ -82,12 +82,12 @@ extension System {
     #endif
   }
 
-  /// A moment of the calendar.
+  /// A date and time of the calendar.
   package struct CalendarTime: Sendable {
     package let year, month, day, hour, minute, second: Int
   }
 
-  /// Now, here or at Greenwich.
+  /// The current time, local or UTC.
   package static func now(local: Bool) -> CalendarTime {
     var moment = time(nil)
     var fields = tm()

@@ -16,7 +16,7 @@ extension System {
       let length = withVaList([Int32(clamping: count - 1), value]) {
         vsnprintf(buffer.baseAddress, room, "%.*e", $0)
       }
-      // A digit, what the locale has for a point, digits, and the exponent.
+      // A digit, the locale's decimal point, digits, and the exponent.
       let printed = buffer[..<max(0, min(Int(length), room - 1))].lazy.map { UInt8(bitPattern: $0) }
       return Array(printed.prefix { $0 != 0x65 }.filter { $0 >= 0x30 && $0 <= 0x39 })
     }

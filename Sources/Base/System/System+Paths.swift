@@ -25,15 +25,15 @@ extension System {
     return one.inode == other.inode && one.device == other.device
   }
 
-  /// The path with all symbolic links followed; the path itself when it names nothing yet.
+  /// The path with all symbolic links followed; the path itself when nothing has that name yet.
   ///
-  /// A link to a file that is not there yet gives that file's path: who creates the file through
-  /// the link, and who opens it afterwards, have to agree on what lies beside it.
+  /// A link to a missing file gives that file's path: the process that creates the file through the link and
+  /// the one that opens it afterwards must agree on the names of the companion files.
   ///
-  /// - Throws: `SystemError` when the system cannot tell just now: by another name it would be another file.
+  /// - Throws: `SystemError` when the system cannot tell just now: another name would mean another file.
   package static func resolved(_ path: String) throws(SystemError) -> String {
     var path = path
-    // As many links as systems follow.
+    // As many links as systems usually follow.
     for _ in 0..<40 {
       let failure = failure(of: .path)
       if failure == nil, let buffer = realpath(native(path), nil) {
@@ -41,7 +41,7 @@ extension System {
         return PathText.text(buffer)
       }
       let code = failure ?? errno
-      // What is missing, in circles, too long or closed to this user is told by whoever opens it.
+      // Opening the path will report what is missing, circular, too long or forbidden.
       guard [ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EACCES, EINVAL].contains(code) else {
         throw SystemError(operation: "find", path: path, code: code)
       }
@@ -51,7 +51,7 @@ extension System {
     return path
   }
 
-  /// What a symbolic link says; nil for anything else.
+  /// What a symbolic link contains; nil for anything else.
   package static func target(ofLink path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = call(.path) { readlink(native(path), &buffer, buffer.count) }

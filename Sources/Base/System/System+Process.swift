@@ -26,19 +26,18 @@ extension System {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Lets a write beyond the limit of a file's size fail with `EFBIG`, as one to a full disk does, instead of
+  /// Lets a write beyond the file-size limit fail with `EFBIG`, like a write to a full disk, instead of
   /// killing the process.
   package static func ignoreFileSizeLimit() {
     signal(SIGXFSZ, SIG_IGN)
   }
 
-  /// Runs `handler` whenever `number` arrives. System calls it interrupts go on by themselves.
+  /// Runs `handler` whenever `number` arrives. System calls that it interrupts are resumed.
   package static func handle(signal number: Int32, _ handler: @escaping SignalHandler) {
     signal(number, handler)
   }
 
-  /// Like `handle`, unless whoever started this process had it ignore the signal, as a shell does for
-  /// what it starts in the background.
+  /// Like `handle`, unless the parent process had the signal ignored, as a shell does for background jobs.
   package static func handleUnlessIgnored(signal number: Int32, _ handler: @escaping SignalHandler)
   {
     var present = sigaction()
@@ -58,7 +57,7 @@ extension System {
     if !isIgnored { signal(number, handler) }
   }
 
-  /// Seconds since 1970, as the machine's clock has it.
+  /// Seconds since 1970 by the machine's clock.
   package static var secondsSince1970: Int { Int(time(nil)) }
 
   /// Ends the process after the C library's own clean-up.
@@ -73,14 +72,13 @@ extension System {
     #endif
   }
 
-  /// Ends the process with nothing run in between; safe in a signal handler.
+  /// Ends the process without any clean-up; safe in a signal handler.
   package static func exitAtOnce(_ status: Int32) -> Never { _exit(status) }
 
-  /// The address of a copy of a path that stays for as long as the process does, for
-  /// `removeAtOnce`; 0 without memory.
+  /// The address of a copy of a path that is never freed, for `removeAtOnce`; 0 without memory.
   package static func permanentCopy(_ path: String) -> UInt { UInt(bitPattern: strdup(path)) }
 
-  /// Removes the file whose path `permanentCopy` keeps at an address; safe in a signal handler.
+  /// Removes the file whose path `permanentCopy` stored at an address; safe in a signal handler.
   package static func removeAtOnce(_ address: UInt) {
     if let path = UnsafePointer<CChar>(bitPattern: address) { unlink(path) }
   }
@@ -94,8 +92,8 @@ extension System {
 
   /// The most memory, in bytes, that this process has had resident so far.
   package static var peakMemory: Int {
-    // What `getrusage` tells on Linux is never less than what the parent had when it started this
-    // process; the line in /proc is about this program alone.
+    // On Linux, `getrusage` never reports less than the parent had when it started this process; the line in
+    // /proc is about this program alone.
     #if !canImport(Darwin)
       if let kilobytes = kilobytes(of: "VmHWM:", in: "/proc/self/status") {
         return kilobytes &* 1024

@@ -14,9 +14,9 @@ package struct FileStatus: Sendable {
   package let inode: UInt64
   package let isRegular: Bool
   package let isDirectory: Bool
-  /// A symbolic link, where it was asked for itself.
+  /// True for a symbolic link whose own status was asked for.
   package let isLink: Bool
-  /// How many names it has: 0 once it was removed.
+  /// The number of its names: 0 once it was removed.
   package let links: Int
   /// Last modification, in nanoseconds since 1970.
   package let modified: Int64
@@ -40,13 +40,13 @@ package enum System {
     case append
   }
 
-  /// Refuses what the system would cut off at a zero byte, and take for another file.
+  /// Refuses a path with a zero byte: the system would cut it off there, and take it for another file.
   package static func checkPath(_ path: String) throws(SystemError) {
     if path.utf8.contains(0) { throw SystemError(operation: "open", path: path, code: EINVAL) }
   }
 
-  /// - Parameter followsLinks: false for a file that is written to and that nobody has named: a symbolic link
-  ///   in its place is an error (`SystemError.isLink`), and what it leads to is left alone.
+  /// - Parameter followsLinks: false for a file that is written under a name that the user did not give: a
+  ///   symbolic link there is an error (`SystemError.isLink`), and its target is left alone.
   package static func open(
     _ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644, followsLinks: Bool = true
   ) throws(SystemError) -> Int32 {
@@ -88,7 +88,7 @@ package enum System {
     return FileStatus(raw)
   }
 
-  /// What a path leads to; nil: nothing is there.
+  /// The status of what a path leads to; nil: nothing is there.
   package static func statusIfPresent(path: String) throws(SystemError) -> FileStatus? {
     do {
       return try status(path: path)
@@ -122,8 +122,8 @@ package enum System {
     return count
   }
 
-  /// Waits until reading would not wait any more, for at most about `milliseconds`; false when it
-  /// still would, or a signal came.
+  /// Waits until a read would not block, for at most about `milliseconds`; false when it still would, or a
+  /// signal came.
   package static func waitForInput(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     let found = call(.poll) { poll(&request, 1, milliseconds) }
@@ -156,7 +156,7 @@ package enum System {
     }
   }
 
-  /// Tells the system that the file will be read once, from the front; a mere hint.
+  /// Tells the system that the file will be read once, from start to end; a mere hint.
   package static func adviseSequential(_ descriptor: Int32) {
     #if canImport(Darwin)
       _ = fcntl(descriptor, F_RDAHEAD, 1)
@@ -214,7 +214,7 @@ package enum System {
 
   /// Makes the names in a folder (a creation, a rename) survive a power cut.
   ///
-  /// A folder that may be written and not read cannot be flushed by itself; then everything is.
+  /// A folder that is writable but not readable cannot be flushed by itself; then everything is flushed.
   package static func flushDirectory(of path: String) throws(SystemError) {
     let folder = directory(of: path)
     let descriptor: Int32
@@ -258,7 +258,7 @@ package enum System {
     }
   }
 
-  /// A shared mapping of a descriptor's first `length` bytes; nil when the system has no room.
+  /// A shared mapping of a descriptor's first `length` bytes; nil when the system has no address space.
   ///
   /// The mapping may be longer than the file: the bytes beyond its end must not be touched until
   /// the file has grown over them.
@@ -282,7 +282,7 @@ package enum System {
   package static func forgetMapped(_ bytes: UnsafeRawBufferPointer) {
     guard let base = bytes.baseAddress else { return }
     let pageSize = max(1, Int(sysconf(Int32(_SC_PAGESIZE))))
-    // Whole pages around the bytes: those that others look at come back when they are read.
+    // Whole pages around the bytes: when others read their neighbours, the pages come back.
     let start = UInt(bitPattern: base) / UInt(pageSize) * UInt(pageSize)
     let length = Int(UInt(bitPattern: base) - start) + bytes.count
     if let address = UnsafeMutableRawPointer(bitPattern: start) {
@@ -290,7 +290,7 @@ package enum System {
     }
   }
 
-  /// Zeroed private memory that takes room only where it is touched; nil when there is none.
+  /// Zeroed private memory that uses pages only where it is touched; nil when there is none.
   package static func reserve(length: Int) -> UnsafeMutableRawPointer? {
     if failure(of: .map) != nil { return nil }
     #if canImport(Darwin)
@@ -329,15 +329,14 @@ package enum System {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Nanoseconds that processors have spent on this process: the same however busy the machine is.
+  /// Processor time of this process in nanoseconds: independent of how busy the machine is.
   package static var processorNanoseconds: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Nanoseconds that processors have spent on the calling thread. A call of the kernel's, of about
-  /// half a microsecond.
+  /// Processor time of the calling thread in nanoseconds. The system call takes about half a microsecond.
   package static var threadNanoseconds: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

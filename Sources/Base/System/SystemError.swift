@@ -45,19 +45,19 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// True when the disk, the quota or the file-size limit is exhausted.
   public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
-  /// True when what was to be replaced is a place where something is mounted.
+  /// True when the target of a rename is a mount point.
   package var isMountPoint: Bool { code == EBUSY && operation == "rename" }
   /// True when a file or a folder on the way to it does not exist.
   public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
   /// True when the file or its folder may not be written by this user, or not at all.
   public var isReadOnly: Bool { code == EACCES || code == EPERM || code == EROFS }
-  /// True when a symbolic link is where a file was to be opened for writing, or links lead in a circle.
+  /// True when a file was to be opened for writing and a symbolic link is there, or links form a circle.
   package var isLink: Bool { code == ELOOP }
   /// The error of opening a folder as if it were a file.
   package static func isADirectory(_ path: String) -> SystemError {
     SystemError(operation: "open", path: path, code: EISDIR)
   }
-  /// The error of there being no memory or address space for an operation.
+  /// The error of having no memory or address space for an operation.
   package static func noMemory(_ operation: String, _ path: String) -> SystemError {
     SystemError(operation: operation, path: path, code: ENOMEM)
   }
@@ -67,7 +67,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package var isExisting: Bool { code == EEXIST }
   /// True when the reader of a pipe has gone away.
   public var isClosedPipe: Bool { code == EPIPE }
-  /// The error of opening something else as if it were a file.
+  /// The error of opening something that is not a regular file as if it were one.
   static func isNoRegularFile(_ path: String) -> SystemError {
     SystemError(operation: "open", path: path, code: ESPIPE)
   }

@@ -7,8 +7,8 @@ import Synchronization
   import Glibc
 #endif
 
-/// Where code runs: a thread, or a serial dispatch queue that was tagged. One numbering for both; a
-/// number is never given to another, as the system's thread handles are.
+/// Where code runs: a thread, or a tagged serial dispatch queue. Both share one numbering; unlike the
+/// system's thread handles, a number is never reused.
 ///
 /// Thread rule: any thread.
 package struct ExecutionContext: Sendable, Hashable {
@@ -28,7 +28,7 @@ package struct ExecutionContext: Sendable, Hashable {
     return pthread_key_create(&key, nil) == 0 ? key : nil
   }()
 
-  /// Of a thread that cannot be given a number: the system's handle, which no other living thread has. The
+  /// For a thread that cannot be given a number: the system's handle, which no other living thread has. The
   /// highest bit keeps it apart from the numbers.
   private static var handle: ExecutionContext {
     #if canImport(Darwin)
@@ -52,10 +52,10 @@ package struct ExecutionContext: Sendable, Hashable {
     return ExecutionContext(number: number)
   }
 
-  /// True on the thread, or while the queue's work is done.
+  /// True on the thread, or while the queue's work runs.
   package var isHere: Bool { Self.thread == self || Self.queue == self }
 
-  /// The tagged queue whose work the calling thread is doing, or else the thread.
+  /// The tagged queue whose work the calling thread runs, or else the thread.
   package static var here: ExecutionContext { queue ?? thread }
 
   // MARK: Queues
@@ -75,14 +75,14 @@ package struct ExecutionContext: Sendable, Hashable {
 
   private static let main = tag(.main)
 
-  /// True on the main thread, and wherever the main queue's work is done.
+  /// True on the main thread, and wherever the main queue's work runs.
   package static var isMain: Bool {
-    // Tags the queue before it asks.
+    // The queue must be tagged before it is asked for.
     let main = main
     return queue == main
   }
 
-  /// The tagged queue whose work the calling thread is doing; nil on other queues and threads.
+  /// The tagged queue whose work the calling thread runs; nil on other queues and threads.
   package static var queue: ExecutionContext? {
     DispatchQueue.getSpecific(key: queueKey).map { ExecutionContext(number: $0) }
   }

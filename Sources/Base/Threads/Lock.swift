@@ -31,7 +31,8 @@ package final class Lock: @unchecked Sendable {
   @usableFromInline
   package func lock() {
     #if DEBUG
-      // The scheduler knows who has it: the mutex is free then, but for threads that are not scheduled.
+      // The scheduler knows which thread has the lock: the mutex is free then, except for unscheduled
+      // threads.
       Scheduling.scheduler?.lock(address)
     #endif
     pthread_mutex_lock(mutex)
@@ -63,14 +64,14 @@ package final class Lock: @unchecked Sendable {
   /// test their condition in a loop.
   package func wait() { condition.wait(mutex) }
 
-  /// Like `wait`, for at most about `milliseconds`, whatever becomes of the clock on the wall.
+  /// Like `wait`, for at most about `milliseconds`; changes of the wall clock do not matter.
   package func wait(milliseconds: Int) { condition.wait(mutex, milliseconds: milliseconds) }
 
   /// Wakes every waiting thread.
   package func wakeAll() { condition.wakeAll() }
 
-  /// One of several conditions to wait on with the same lock, so that only those are woken whom a
-  /// change is about.
+  /// One of several conditions to wait on with the same lock, so that a change wakes only the threads that it
+  /// concerns.
   ///
   /// Thread rule: any thread, with the lock held.
   package final class Condition: @unchecked Sendable {
@@ -85,15 +86,15 @@ package final class Lock: @unchecked Sendable {
     /// Waits until another thread wakes this one. May return early: callers test their condition in a loop.
     package func wait() { condition.wait(lock.mutex) }
 
-    /// Wakes one of the waiting threads, which may be one that returns early by itself: to be called where
-    /// any of them can go on, and one is enough.
+    /// Wakes one of the waiting threads, perhaps one that returns early by itself: use it where any of them
+    /// can go on, and one is enough.
     package func wakeOne() { condition.wakeOne() }
 
     package func wakeAll() { condition.wakeAll() }
   }
 }
 
-/// What threads wait on with a mutex held. Its owner ends it.
+/// The condition that threads wait on with a mutex held. Its owner destroys it.
 private struct ConditionVariable {
   private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -103,7 +104,7 @@ private struct ConditionVariable {
     #if canImport(Darwin)
       pthread_cond_init(condition, nil)
     #else
-      // Timed waits must not follow the clock on the wall, which people set.
+      // Timed waits must not follow the wall clock, which people set.
       var attributes = pthread_condattr_t()
       pthread_condattr_init(&attributes)
       pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -160,7 +161,7 @@ private struct ConditionVariable {
   #if DEBUG
     private var address: UInt { UInt(bitPattern: condition) }
 
-    /// Waits as a scheduled thread; false where the thread is none.
+    /// Waits as a scheduled thread; false when the thread is not scheduled.
     private func waitScheduled(
       _ mutex: UnsafeMutablePointer<pthread_mutex_t>, milliseconds: Int?
     ) -> Bool {

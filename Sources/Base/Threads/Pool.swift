@@ -1,9 +1,9 @@
-/// A few objects that threads take out, use alone and put back, so that what one use has found out serves
-/// the next.
+/// A few objects that threads take out, use alone and put back, so that the next use knows what an earlier
+/// one found.
 ///
-/// Thread rule: any thread; nobody waits. Of an object, one thread has it or the pool does.
+/// Thread rule: any thread; nobody waits. Either one thread has an object, or the pool.
 package final class Pool: @unchecked Sendable {
-  // @unchecked: an object is reached by who swapped it out of its slot, and by nobody else.
+  // @unchecked: only the thread that swapped an object out of its slot uses it.
   private let slots: [AtomicWord]
 
   package init(capacity: Int = 8) { slots = (0..<capacity).map { _ in AtomicWord.allocate() } }
@@ -13,7 +13,7 @@ package final class Pool: @unchecked Sendable {
     for slot in slots { slot.deallocate() }
   }
 
-  /// An object that was put in; nil when all are in use.
+  /// Takes out an object; nil when all are in use.
   package func take() -> AnyObject? {
     for slot in slots where slot.load() != 0 {
       let bits = slot.swap(0)
@@ -24,7 +24,7 @@ package final class Pool: @unchecked Sendable {
     return nil
   }
 
-  /// Puts an object in, which the caller does not use any more; releases it when there is no room.
+  /// Puts in an object that the caller no longer uses; releases it when there is no room.
   package func put(_ object: AnyObject) {
     for slot in slots where slot.load() == 0 {
       let kept = Unmanaged.passRetained(object)

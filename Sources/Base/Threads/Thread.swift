@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// A thread of our own, joined explicitly, or left to end by itself.
+/// A thread of our own, joined explicitly, or detached.
 ///
 /// A closure written in top-level code is isolated to the main actor and would crash here: start
 /// threads from functions.
@@ -12,7 +12,7 @@ package final class Thread: @unchecked Sendable {
   // @unchecked: `handle` is written before the object is returned, and read only by `join` and `detach`.
   private var handle: pthread_t?
   #if DEBUG
-    /// What a test's scheduler knows it by.
+    /// The scheduler of a test, and its number for this thread.
     private let scheduled: (scheduler: any ThreadScheduler, thread: Int)?
   #endif
 
@@ -52,7 +52,7 @@ package final class Thread: @unchecked Sendable {
     handle = started
   }
 
-  /// Waits until the thread has ended. On that very thread it only lets go of it. Call once.
+  /// Waits until the thread has ended. Called on that very thread, it only detaches it. Call once.
   package func join() {
     guard let handle else { return }
     self.handle = nil
@@ -68,7 +68,7 @@ package final class Thread: @unchecked Sendable {
     }
   }
 
-  /// Lets the thread end by itself. Instead of `join`.
+  /// Lets the thread end by itself; call it instead of `join`.
   package func detach() {
     guard let handle else { return }
     self.handle = nil

@@ -1,4 +1,4 @@
-/// Jobs, begun in the order of asking, on a few threads of its own that start when they are needed.
+/// Jobs, begun in the order in which they were added, on a few threads that start when they are needed.
 ///
 /// Thread rule: any thread.
 package final class WorkQueue: @unchecked Sendable {
@@ -8,7 +8,7 @@ package final class WorkQueue: @unchecked Sendable {
   private let lock = Lock()
   private let name: String
   private let mostThreads: Int
-  /// Nil: it has begun.
+  /// Nil: the job has begun.
   private var jobs: [Job?] = []
   /// The first of `jobs` that has not begun.
   private var first = 0
@@ -24,10 +24,11 @@ package final class WorkQueue: @unchecked Sendable {
     self.mostThreads = mostThreads
   }
 
-  /// True when there are jobs that have not begun.
+  /// True when some jobs have not begun.
   package var hasWaiting: Bool { lock.withLock { first < jobs.count } }
 
-  /// Adds a job; false, and nothing added, after `finish` or `stop`, or when the system has no thread for it.
+  /// Adds a job. False, and nothing is added, after `finish` or `stop`, or when the system has no room for a
+  /// thread.
   package func add(_ job: @escaping Job) -> Bool {
     lock.withLock {
       if isFinished { return false }
@@ -43,8 +44,8 @@ package final class WorkQueue: @unchecked Sendable {
     }
   }
 
-  /// Refuses further jobs, and waits until those that were added have come to their end. Called by one
-  /// of them, it runs the others itself.
+  /// Refuses further jobs, and waits until the added ones have ended. Called by one of them, it runs the
+  /// others itself.
   package func finish() {
     lock.lock()
     isFinished = true
@@ -57,7 +58,7 @@ package final class WorkQueue: @unchecked Sendable {
     lock.unlock()
   }
 
-  /// Refuses further jobs, and lets the threads end once those that were added have.
+  /// Refuses further jobs, and lets the threads end after the added ones.
   package func stop() {
     lock.withLock {
       isFinished = true
@@ -66,20 +67,22 @@ package final class WorkQueue: @unchecked Sendable {
     }
   }
 
-  /// With the lock held, which it gives up meanwhile: runs the next job; false when there is none.
+  /// Call with the lock held, which is released while the job runs: runs the next job; false when there is
+  /// none.
   private func runNext() -> Bool {
     var job = next()
     if job == nil { return false }
     lock.unlock()
     job?()
-    // Without the lock: what it held last may come back here as it ends, as a database does.
+    // Released without the lock: the last object that the job held may call this queue as it ends, as a
+    // database does.
     job = nil
     lock.lock()
     runningCount -= 1
     return true
   }
 
-  /// With the lock held: the next job, counted as running. Nothing else refers to it.
+  /// Call with the lock held: takes the next job and counts it as running. Nothing else refers to it.
   private func next() -> Job? {
     guard first < jobs.count else { return nil }
     defer {
@@ -97,7 +100,7 @@ package final class WorkQueue: @unchecked Sendable {
     return jobs[first]
   }
 
-  /// With the lock held.
+  /// Call with the lock held.
   private func startThread() -> Bool {
     guard let thread = try? Thread(name: name, { self.work() }) else { return false }
     thread.detach()

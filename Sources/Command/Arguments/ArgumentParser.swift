@@ -65,7 +65,7 @@ struct ArgumentParser {
       return ""
     }
     let text: String
-    if let attached {
+    if let attached = attached ?? option.impliedValue {
       text = attached
     } else {
       // A word that looks like an option is far more often a forgotten value than a value.

@@ -68,8 +68,7 @@ struct HelpText {
   }
 
   private static func name(of option: any OptionEntry) -> String {
-    guard let placeholder = option.placeholder else { return "--\(option.name)" }
-    return "--\(option.name) \(placeholder)"
+    "--\(option.name)\(option.valueText)"
   }
 
   private static func text(of option: any OptionEntry) -> String {

@@ -5,6 +5,8 @@ protocol OptionEntry: Sendable {
   var name: String { get }
   /// What stands for the value in the help; nil for a flag, which takes none.
   var placeholder: String? { get }
+  /// The value when the option is given without one: then it only takes one behind a `=`. Nil: it needs one.
+  var impliedValue: String? { get }
   /// What a value may be, in words that fit after "expected".
   var allowed: String { get }
   /// What a shell can offer for the value.
@@ -22,6 +24,17 @@ protocol OptionEntry: Sendable {
   func refusal(_ text: String) -> String?
 }
 
+extension OptionEntry {
+  /// What stands behind the name in the help: nothing, ` VALUE` or `[=VALUE]`.
+  var valueText: String {
+    guard let placeholder else { return "" }
+    return impliedValue == nil ? " " + placeholder : "[=\(placeholder)]"
+  }
+
+  /// Whether the word behind the option is its value.
+  var takesNextWord: Bool { placeholder != nil && impliedValue == nil }
+}
+
 /// The group of options that name none.
 let generalOptions = "Options"
 
@@ -34,16 +47,18 @@ struct Option<Value: Sendable>: OptionEntry {
   /// The value, as it would be written, when the option is not given.
   let defaultValue: String?
   let defaultText: String?
+  let impliedValue: String?
   let help: String
   let group: String
 
   /// - Parameters:
   ///   - default: the value when the option is not given, written as a person would.
+  ///   - implied: the value when the option is given without one.
   ///   - defaultNote: shown as the default where it is not a value but a rule.
   init(
     _ name: String, _ kind: ValueKind<Value>, default: String? = nil, defaultNote: String? = nil,
-    required: Bool = false, repeatable: Bool = false, group: String = generalOptions,
-    help: String
+    implied: String? = nil, required: Bool = false, repeatable: Bool = false,
+    group: String = generalOptions, help: String
   ) {
     self.name = name
     self.kind = kind
@@ -51,6 +66,7 @@ struct Option<Value: Sendable>: OptionEntry {
     self.isRequired = required
     self.defaultValue = `default`
     self.defaultText = defaultNote ?? `default`
+    impliedValue = implied
     self.help = help
     self.group = group
   }
@@ -75,6 +91,7 @@ struct Flag: OptionEntry {
   }
 
   var placeholder: String? { nil }
+  var impliedValue: String? { nil }
   var allowed: String { "no value" }
   var completion: Completion { .none }
   var isRepeatable: Bool { false }

@@ -41,6 +41,30 @@ extension ValueKind where Value == ImportOptions.DateFormat {
   }
 }
 
+extension ValueKind where Value == AddedColumn {
+  /// A name, `=` and what the values are.
+  static var addedColumn: ValueKind {
+    ValueKind(
+      placeholder: "NAME=VALUE",
+      allowed: "a column's name, = and its value, such as region=eu or source={name}",
+      refusal: { text in
+        guard let (name, value) = addedColumnParts(text) else { return nil }
+        do {
+          _ = try AddedColumn(name, value)
+          return nil
+        } catch {
+          return "\(error)"
+        }
+      },
+      parse: { text in addedColumnParts(text).flatMap { try? AddedColumn($0, $1) } })
+  }
+
+  private static func addedColumnParts(_ text: String) -> (String, String)? {
+    guard let mark = text.firstIndex(of: "="), mark > text.startIndex else { return nil }
+    return (String(text[..<mark]), String(text[text.index(after: mark)...]))
+  }
+}
+
 extension ValueKind where Value == UInt8? {
   /// A separator of thousands.
   static var thousands: ValueKind {

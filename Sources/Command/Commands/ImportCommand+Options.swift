@@ -103,6 +103,22 @@ extension ImportCommand {
       }
     }
     options.newColumns = arguments.isSet(newColumns)
+    options.requiredColumns = try arguments.value(notNull) ?? []
+    for expression in try arguments.values(check) {
+      do {
+        options.rules.append(try RecordRule(expression))
+      } catch {
+        throw CommandError(.usage, "--check: \(error)")
+      }
+    }
+    if let name = try arguments.value(filename) {
+      options.addedColumns.append(try AddedColumn(name, "{path}"))
+    }
+    if let name = try arguments.value(recordNumber) {
+      options.addedColumns.append(try AddedColumn(name, "{record}"))
+    }
+    options.addedColumns += try arguments.values(set)
+    options.takesFolderColumns = arguments.isSet(hive)
   }
 
   /// The names, each of which may be there once.

@@ -10,7 +10,9 @@ enum ImportCommand {
 
   static let into = Option<String>(
     "into", .path, required: true, group: databaseGroup,
-    help: "The database file; created where missing")
+    help:
+      "The database file; created where missing. Or a PostgreSQL server: a URL such as "
+      + "postgresql://user@host/database, or key=value pairs, as psql takes them")
   static let table = Option<String>(
     "table", .name, defaultNote: "the CSV's file name without its extensions",
     group: databaseGroup, help: "The table to import into; created where missing")
@@ -35,7 +37,8 @@ enum ImportCommand {
       + "the input does not have their default or null; update changes only the columns that the "
       + "input has")
   static let batchSize = Option<CountOrAll>(
-    "batch-size", .countOrAll, defaultNote: "1000; with --truncate all inputs in one",
+    "batch-size", .countOrAll,
+    defaultNote: "1000; with --truncate all inputs in one; into a server 10000",
     group: databaseGroup, help: "Objects in one transaction; \"all\" puts each whole input into one"
   )
   static let durability = Option<Durability>(
@@ -105,8 +108,8 @@ enum ImportCommand {
     "types", .types, default: "infer", group: inputGroup,
     help: "infer: the narrowest type that loses nothing, widened when a later value does not fit; "
       + "text: no types; or types by name, which are strict "
-      + "(int, double, bool, date, datetime, time, text); \\: is a colon in a name, and a name with a "
-      + "comma stands in double quotes")
+      + "(int, double, decimal, bool, date, datetime, time, uuid, text); \\: is a colon in a name, and a "
+      + "name with a comma stands in double quotes")
   static let dateFormat = Option<ImportOptions.DateFormat>(
     "date-format", .dateFormat, repeatable: true, group: inputGroup,
     help:
@@ -125,6 +128,31 @@ enum ImportCommand {
     "rename", .renames, repeatable: true, group: inputGroup,
     help: "Other names for columns; \\: is a colon in a name, and a pair with a comma stands in "
       + "double quotes. All other options but --columns take the new names")
+  static let filename = Option<String>(
+    "filename", .name.shown(as: "COLUMN"), implied: "filename", group: inputGroup,
+    help: "Add a column with the path of the input, as it was given")
+  static let recordNumber = Option<String>(
+    "record-number", .name.shown(as: "COLUMN"), implied: "record_number", group: inputGroup,
+    help: "Add a column with the number of the record in its input, from 1")
+  static let set = Option<AddedColumn>(
+    "set", .addedColumn, repeatable: true, group: inputGroup,
+    help:
+      "Add a column with this value: {path} and {name} stand for the input, {now} for the moment when the "
+      + "import began, {line} and {record} for the record's numbers, {{ and }} for braces; an empty value is "
+      + "null"
+  )
+  static let hive = Flag(
+    "hive", group: inputGroup,
+    help: "Add a column for each folder in the input's path that is named like region=eu")
+  static let notNull = Option<[String]>(
+    "not-null", .nameList, group: inputGroup,
+    help: "Reject records that are null in one of these columns")
+  static let check = Option<String>(
+    "check", .text.shown(as: "EXPRESSION"), repeatable: true, group: inputGroup,
+    help:
+      "Reject records of which this is false, as queries have it: 'price >= 0 and price < 1000'; a column "
+      + "that is compared keeps the type of its first values"
+  )
   static let trim = Flag(
     "trim", group: inputGroup,
     help:
@@ -223,10 +251,11 @@ enum ImportCommand {
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,
       dateFormat, decimal, thousands, null, trim, columns, rename, newColumns, requireFinalNewline,
-      limit,
+      filename, recordNumber, set, hive, notNull, check, limit,
       ragged, rejects, maxRejects, dryRun,
       keepVersions,
       compact, compactAbove, compactUsedBelow,
+    ] + serverOptions + [
       parsers, queue,
       progress, CommonOptions.jobReport, CommonOptions.reportFile, CommonOptions.quiet,
     ],
@@ -247,6 +276,11 @@ enum ImportCommand {
         command: "sheaf import apps.csv --into apps.sheaf --resume",
         meaning: "Go on after an interruption: nothing is lost, nothing imported twice."),
       .init(
+        command:
+          "sheaf import 'logs/*.csv' --into postgresql://db/logs --create --resume",
+        meaning:
+          "Load files into a PostgreSQL server, each record once; on several machines at once."),
+      .init(
         command: "sheaf import u.csv --into u.sheaf --report line --report-file runs.jsonl",
         meaning: "A job of every night: a line for the log, and a JSON report for the monitor."),
     ],
@@ -256,12 +290,15 @@ enum ImportCommand {
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
     let (inputs, database) = (arguments.positionals, try arguments.required(into))
+    let isServer = ServerAddress.isServer(database)
     return try RunLog.keep(
       arguments, output, command: "import",
-      files: inputs + [database] + [try arguments.value(rejects)].compactMap(\.self),
+      files: inputs + (isServer ? [] : [database])
+        + [try arguments.value(rejects)].compactMap(\.self),
       subject: [
         .init(key: "inputs", value: .array(inputs.map { .string($0) })),
-        .init(key: "database", value: .string(database)),
+        .init(
+          key: "database", value: .string(isServer ? ServerAddress.shown(database) : database)),
       ]
     ) { try run(arguments, output, $0) }
   }
@@ -271,10 +308,13 @@ enum ImportCommand {
   ) throws -> ExitStatus {
     let isQuiet = arguments.isSet(CommonOptions.quiet)
     var options = try options(arguments)
+    let server = try server(arguments)
     let line = ProgressReporter(
-      isQuiet ? .never : try arguments.required(progress), database: options.database)
+      isQuiet ? .never : try arguments.required(progress),
+      database: server == nil ? options.database : nil)
     options.progress = { line.update($0) }
-    let notice = DatabaseFile.notice("import", options.database, arguments)
+    let notice = DatabaseFile.notice(
+      "import", server.map { ServerAddress.shown($0.address) } ?? options.database, arguments)
     options.onWaiting = { what in
       line.erase()
       notice(what)
@@ -289,7 +329,11 @@ enum ImportCommand {
     options.shouldStop = { Interrupt.signal != nil }
     var report = ImportReport()
     do {
-      try Importer.run(options, report: &report)
+      if let server {
+        try Importer.load(options, into: server, report: &report)
+      } else {
+        try Importer.run(options, report: &report)
+      }
       line.end()
     } catch {
       line.end()
@@ -332,9 +376,10 @@ private final class ProgressReporter: @unchecked Sendable {
   // @unchecked: the line is guarded by `lock`.
   private let lock = Lock()
   private var line: ProgressLine
-  private let database: String
+  /// The file, whose size is shown; nil: there is none.
+  private let database: String?
 
-  init(_ mode: ProgressMode, database: String) {
+  init(_ mode: ProgressMode, database: String?) {
     line = ProgressLine(mode: mode)
     self.database = database
   }
@@ -345,7 +390,9 @@ private final class ProgressReporter: @unchecked Sendable {
         Progress(
           bytesRead: progress.bytesRead, bytesTotal: progress.bytesTotal, rows: progress.records,
           rejects: progress.rejected),
-        fileBytes: { [database] in (try? System.status(path: database))?.size })
+        fileBytes: { [database] in
+          database.flatMap { (try? System.status(path: $0))?.size }
+        })
     }
   }
 

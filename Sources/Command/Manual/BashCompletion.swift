@@ -47,7 +47,7 @@ struct BashCompletion {
   private func entry(_ command: CommandDefinition) -> String {
     let options = command.options.map { "--" + $0.name } + ["--help"]
     var text = "    \(command.name))\n"
-    let valued = command.options.filter { $0.placeholder != nil }
+    let valued = command.options.filter { $0.takesNextWord }
     if !valued.isEmpty {
       text += "      if ((positional == 1)); then\n        case $prev in\n"
       for option in valued {

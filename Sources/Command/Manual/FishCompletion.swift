@@ -34,7 +34,7 @@ struct FishCompletion {
     for option in command.options {
       let description = "-d \(Self.quoted(option.help))"
       var line = "\(prefix) -l \(option.name)"
-      if option.placeholder != nil {
+      if option.takesNextWord {
         switch option.completion {
         case .files: line += " -r -F"
         case .none: line += " -x"

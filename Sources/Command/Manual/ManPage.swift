@@ -49,8 +49,8 @@ struct ManPage {
     for option in command.options {
       lines.append(".TP")
       let name = "\\-\\-" + Self.escaped(option.name)
-      if let placeholder = option.placeholder {
-        lines.append(".BI \(name) \" \(Self.escaped(placeholder))\"")
+      if option.placeholder != nil {
+        lines.append(".BI \(name) \"\(Self.escaped(option.valueText))\"")
       } else {
         lines.append(".B \(name)")
       }

@@ -44,7 +44,7 @@ struct ZshCompletion {
     for option in command.options {
       let repeats = option.isRepeatable ? "*" : ""
       let help = Self.escaped(option.help, "[]:")
-      if let placeholder = option.placeholder {
+      if option.takesNextWord, let placeholder = option.placeholder {
         let message = Self.escaped(placeholder, ":")
         specifications.append(
           Self.quoted(

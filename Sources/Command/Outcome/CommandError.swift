@@ -90,6 +90,7 @@ extension CommandError {
     case let error as EngineError: self.init(Self.status(error), "\(error)")
     case let error as QueryError: self.init(.usage, "\(error)")
     case let error as ImportError: self.init(Self.status(error), "\(error)")
+    case let error as ServerError: self.init(Self.status(error), "\(error)")
     default:
       self.init(.bug, "unexpected error: \(error); this is a bug in Sheaf, please report it")
     }
@@ -125,6 +126,17 @@ extension CommandError {
       .transactionFailed, .wrongThread, .insideTransaction, .noTransaction, .invalidated,
       .cannotObserve, .referenceResolved, .foreign:
       .bug
+    }
+  }
+
+  private static func status(_ error: ServerError) -> ExitStatus {
+    switch error.kind {
+    case .usage: .usage
+    case .data: .dataRefused
+    case .missing: .inputMissing
+    case .inputOutput: .inputOutput
+    case .busy: .busy
+    case .interrupted: .interrupted
     }
   }
 

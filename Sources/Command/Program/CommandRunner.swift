@@ -1,3 +1,5 @@
+import Importer
+
 /// From the words after `sheaf` to an exit status.
 enum CommandRunner {
   /// Runs one command and reports its failure, if any, in one line on standard error.
@@ -19,8 +21,15 @@ enum CommandRunner {
       // fails too, the first failure is the one to tell.
       try? output.flush()
       let date = isDated ? Timestamp.now + " " : ""
-      StandardError.line("\(date)\(prefix): \(failure.message)")
+      StandardError.line("\(date)\(prefix): \(withoutPasswords(failure.message))")
       return failure.status
+    }
+  }
+
+  /// A message, which may repeat words of the command, as everybody may read it.
+  private static func withoutPasswords(_ message: String) -> String {
+    GivenWords.all.filter(ServerAddress.isServer).reduce(message) { message, word in
+      message.replacing(word, with: ServerAddress.shown(word))
     }
   }
 

@@ -44,7 +44,9 @@ struct ImportReportPrinter {
       "resumedAt": .optional(report.resumedAt, resumePoint),
       "rejects": .optional(report.rejects, rejectFiles),
       "files": .array(report.files.map(file)),
-      "objects": .int(report.objects), "objectsBefore": .int(report.objectsBefore),
+      // Counting them on a server may take longer than the import.
+      "objects": report.isOfServer ? .null : .int(report.objects),
+      "objectsBefore": report.isOfServer ? .null : .int(report.objectsBefore),
       "fileBefore": .int(report.fileBefore), "dryRun": .bool(report.isDryRun),
       "interrupted": .bool(report.isInterrupted),
       "resume": report.isInterrupted ? .string(resumeCommand) : .null,
@@ -247,8 +249,10 @@ struct ImportReportPrinter {
         : "nothing to do: all \(HumanFormat.count(report.inputs.count)) inputs were imported "
           + "completely before"
     }
-    return "imported \(HumanFormat.count(report.imported, "object", "objects")) into \(table), "
-      + "which has \(HumanFormat.count(report.objects)) now"
+    let imported =
+      "imported \(HumanFormat.count(report.imported, "object", "objects")) into \(table)"
+    if report.isOfServer { return imported }
+    return imported + ", which has \(HumanFormat.count(report.objects)) now"
   }
 
   private var readText: String {
@@ -316,9 +320,18 @@ struct ImportReportPrinter {
     return "\(file.path): \(parts.joined(separator: ", "))"
   }
 
+  /// A word of the command as it may be shown.
+  private static func withoutPassword(_ word: String) -> String {
+    let name = "--into="
+    if word.hasPrefix(name), ServerAddress.isServer(String(word.dropFirst(name.count))) {
+      return name + ServerAddress.shown(String(word.dropFirst(name.count)))
+    }
+    return ServerAddress.isServer(word) ? ServerAddress.shown(word) : word
+  }
+
   /// The command that goes on with this import.
   private var resumeCommand: String {
-    let words = GivenWords.all.filter { $0 != "--resume" }
+    let words = GivenWords.all.filter { $0 != "--resume" }.map(Self.withoutPassword)
     return (["sheaf"] + words.map(ShellWord.quoted) + ["--resume"]).joined(separator: " ")
   }
 }

@@ -88,7 +88,7 @@ final class TextTable {
       if terminalWidth != nil { text = DisplayWidth.cut(text, to: widths[index]) }
       let missing = max(0, widths[index] - DisplayWidth.of(text))
       if cell == nil, isRich { text = "\u{1B}[2m\(text)\u{1B}[0m" }
-      let isNumber = columns[index].type == .int || columns[index].type == .double
+      let isNumber = [.int, .double, .decimal].contains(columns[index].type)
       if isNumber { spaces += missing }
       line += String(repeating: " ", count: text.isEmpty ? 0 : spaces) + text
       if !text.isEmpty { spaces = 0 }

@@ -6,10 +6,10 @@ import Base
 package final class BlockReader: Sendable {
   package let storage: any Storage
   private let verified: VerifiedTable
-  /// What this process has written last.
+  /// The blocks that this process has written last.
   let recent = RecentBlocks()
-  /// What readers of single objects know of blocks, kept for the next one; points into the file, so
-  /// nothing in it may be used longer than this.
+  /// What readers of single objects found out about blocks, kept for the next reader. It points into the
+  /// file: nothing in it may outlive this object.
   package let known = Pool()
 
   package init(storage: any Storage) throws(SystemError) {
@@ -20,7 +20,7 @@ package final class BlockReader: Sendable {
   /// The bytes of a block whose checksum covers all of it.
   ///
   /// - Parameter end: where the version that refers to it ends.
-  /// - Throws: `BlockError` naming the block, when it lies outside or its checksum does not fit.
+  /// - Throws: `BlockError` naming the block, when it lies outside or its checksum does not match.
   package func block(_ reference: BlockReference, end: UInt64) throws(BlockError)
     -> UnsafeRawBufferPointer
   {
@@ -31,12 +31,12 @@ package final class BlockReader: Sendable {
 
   /// Calls `body` with a verified copy of a block.
   ///
-  /// For the writer, which reads a few small blocks at every commit: in place, each would map the
-  /// pages around it too, and an import's peak memory would be the size of the file.
+  /// For the writer, which reads a few small blocks at every commit: reading them in place would map the
+  /// pages around each one too, and an import's peak memory would reach the size of the file.
   package func withCopy<Result>(
     of reference: BlockReference, end: UInt64, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
-    // Bounds the length that is allocated for.
+    // Bounds the length of the allocation.
     try checkPlace(reference, end: end)
     if Int(reference.length) <= RecentBlocks.mostBytes, let bytes = recent.bytes(of: reference) {
       return try bytes.withUnsafeBytes(body)
@@ -54,13 +54,13 @@ package final class BlockReader: Sendable {
     return try body(bytes)
   }
 
-  /// The bytes of a block without a look at them.
+  /// The bytes of a block, not verified.
   package func extent(_ reference: BlockReference, end: UInt64) throws(BlockError)
     -> UnsafeRawBufferPointer
   {
     try checkPlace(reference, end: end)
     guard let view = storage.view(at: Int(reference.offset), count: Int(reference.length)) else {
-      // Pages are within the version: no overflow.
+      // Cannot overflow: the pages are within the version.
       let isCut = (try? storage.length()).map { $0 < Int(reference.offset) + Int(reference.length) }
       let failure = isCut == true ? nil : storage.viewFailure
       throw BlockError(
@@ -71,13 +71,13 @@ package final class BlockReader: Sendable {
     return view
   }
 
-  /// Tells the system that none of the file's pages will be read again soon; they count as this process's
-  /// memory no longer.
+  /// Tells the system that none of the file's pages will be read again soon; they no longer count as this
+  /// process's memory.
   package func forgetAll(length: Int) {
     forget(0..<length)
   }
 
-  /// The same of some of its bytes.
+  /// The same for some of its bytes.
   package func forget(_ range: Range<Int>) {
     if let bytes = storage.view(at: range.lowerBound, count: range.count) { storage.forget(bytes) }
   }
@@ -106,24 +106,24 @@ package final class BlockReader: Sendable {
     parts.insert(0)
   }
 
-  /// What is known of a block's parts.
+  /// Which parts of a block are verified.
   package func verifiedParts(of reference: BlockReference) -> VerifiedParts {
     verified.parts(offset: Int(reference.offset), checksum: reference.checksum)
   }
 }
 
-/// A block that cannot be trusted, or not be read.
+/// A block that cannot be trusted or cannot be read.
 package struct BlockError: Error, Equatable {
   package let path: String
   package let offset: UInt64
   package let length: UInt32
   package let what: String
-  /// What the system said, when the block is not known to be damaged: it could not be read.
+  /// The system's error when the block could not be read; nil when the block is damaged.
   package let system: SystemError?
 
   fileprivate static let wrongChecksum = "the checksum does not fit its bytes"
 
-  /// True when the bytes are not those that were written.
+  /// True when the bytes differ from those that were written.
   package var isWrittenOver: Bool { what == Self.wrongChecksum }
 
   package init(

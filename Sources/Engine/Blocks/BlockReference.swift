@@ -1,6 +1,6 @@
 import Base
 
-/// Where a block lies and what its bytes must sum up to.
+/// Where a block lies, and the checksum of its bytes.
 ///
 /// The checksum sits in the parent, so that the commit slot vouches for the whole tree below it
 /// (Merkle). For a cluster it covers the cluster's header, which holds its columns' checksums.
@@ -8,8 +8,8 @@ package struct BlockReference: Sendable, Hashable {
   package var offset: UInt64
   package var length: UInt32
   package var checksum: UInt64
-  /// True for a block of an overlay, which stands in a leaf's place or below another one; its
-  /// checksum covers all of it.
+  /// True for a block of an overlay, which replaces a leaf or lies below another overlay; its checksum covers
+  /// all of it.
   package var isOverlay = false
 
   package init(offset: UInt64, length: UInt32, checksum: UInt64) {
@@ -67,9 +67,9 @@ package enum Layout {
   package static let pageBytes = 4096
   package static let slotCount = 2
   package static let firstBlockOffset = slotCount * pageBytes
-  /// A slot's meaning lies within one sector, which disks write whole or not at all.
+  /// A slot's content lies within one sector, which disks write whole or not at all.
   package static let sectorBytes = 512
-  /// No block may be longer: a length read from a file is never trusted further than this.
+  /// No block may be longer: a longer length read from a file is never trusted.
   package static let maximumBlockBytes = 1 << 30
   /// A tree deeper than this is damaged (capacity to the power of 16 exceeds any file).
   package static let maximumDepth = 16

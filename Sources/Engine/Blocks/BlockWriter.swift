@@ -3,13 +3,13 @@ import Base
 /// Packs a transaction's new blocks back to back into pages that no living version uses, and writes
 /// them with few, large writes.
 ///
-/// Blocks with a long life (clusters) and short-lived ones (nodes, the catalogue, rewritten by
-/// every commit) fill runs of their own, so that the latter's pages come free together; a
-/// short-lived block also fills what is left of the last page of the long-lived ones.
+/// Blocks with a long life (clusters) and short-lived ones (nodes, the catalogue, rewritten by every commit)
+/// fill separate runs, so that the pages of the short-lived ones come free together; a short-lived block also
+/// fills the rest of the last page of the long-lived ones.
 ///
-/// Thread rule: used by the thread that holds the writer's place only.
+/// Thread rule: only the thread that holds the writer's place may use it.
 package final class BlockWriter {
-  /// A row of adjacent pages being filled.
+  /// Adjacent pages that are being filled.
   private struct Run {
     /// Offset of the first byte that is buffered and not yet written.
     var start = 0
@@ -31,7 +31,8 @@ package final class BlockWriter {
   /// The bytes of the blocks placed and dropped so far.
   private var added: [Range<Int>] = []
   private var dropped: [Range<Int>] = []
-  /// Where the dropped ones begin: no page is used twice in a transaction, so an offset is one block's.
+  /// Where the dropped blocks begin: no page is used twice in a transaction, so an offset belongs to one
+  /// block.
   private var droppedOffsets: Set<UInt64> = []
   /// The last small blocks placed, for the next transaction.
   private(set) var recent: [(reference: BlockReference, bytes: [UInt8])] = []
@@ -47,7 +48,7 @@ package final class BlockWriter {
 
   /// Places a block that is likely to stay.
   ///
-  /// - Parameter checked: how many of its first bytes the reference's checksum covers.
+  /// - Parameter checked: how many of the block's first bytes the reference's checksum covers.
   /// - Throws: `SystemError` when writing fails.
   package func append(cluster bytes: [UInt8], checksum: UInt64) throws
     -> BlockReference
@@ -64,10 +65,10 @@ package final class BlockWriter {
     return put(bytes, checksum: checksum, into: &nodes)
   }
 
-  /// A block that the transaction no longer refers to, its own or an older version's.
+  /// Drops a block that the transaction no longer refers to, its own or an older version's.
   ///
-  /// - Throws: `BlockError` for one that is no block or was dropped before: its bytes would be counted off
-  ///   those of living blocks in the same page, which would be written over.
+  /// - Throws: `BlockError` for what is not a block or was dropped before: otherwise its bytes would be
+  ///   subtracted from those of living blocks in the same page, which would then be overwritten.
   package func drop(_ reference: BlockReference) throws(BlockError) {
     guard let bytes = reference.bytes(within: .max) else {
       throw surplus(reference.offset, reference.length, "it is to be freed, and it is no block")
@@ -82,9 +83,9 @@ package final class BlockWriter {
     BlockError(path: storage.path, offset: offset, length: length, what: what)
   }
 
-  /// Makes the blocks placed and dropped so far those of a version.
+  /// Makes the blocks placed and dropped so far part of a version.
   ///
-  /// - Throws: `BlockError` when more was dropped than there is; the map is worth nothing then.
+  /// - Throws: `BlockError` when more was dropped than there is; the map is useless then.
   package func commit(version: UInt64) throws(BlockError) {
     do {
       try space.commit(version: version, added: added, dropped: dropped)
@@ -100,8 +101,8 @@ package final class BlockWriter {
     reference.pages(within: .max).map(space.isSparse) ?? false
   }
 
-  /// Copies a block of the version that the transaction began from, damaged or not, to where it will stay.
-  /// What its reference vouches for is compared where it is read.
+  /// Copies a block of the version that the transaction began from, damaged or not, to its final place.
+  /// Readers of the copy verify the checksum in its reference.
   func copy(_ reference: BlockReference) throws -> BlockReference {
     var bytes = [UInt8](repeating: 0, count: Int(reference.length))
     let count = try bytes.withUnsafeMutableBytes {
@@ -165,11 +166,10 @@ package final class BlockWriter {
     run.buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Grows by an eighth at least, so that the number of growths stays logarithmic; the flush of the
-  /// commit makes the new length durable before a slot names it.
+  /// Grows by at least an eighth, so that the number of growths stays logarithmic; the commit's flush makes
+  /// the new length durable before a slot refers to it.
   private func grow(to end: Int) throws {
-    // What was taken in advance would count as used for the next writer, who would take an eighth
-    // more, and so on.
+    // The next writer would count reserved pages as used, and reserve an eighth more, and so on.
     let step = space.hasUnknownPages ? 0 : min(max(length / 8, 1 << 18), 1 << 28)
     let wanted = Layout.pages(holding: max(end, length + step)) * Layout.pageBytes
     try storage.resize(to: wanted)

@@ -1,27 +1,27 @@
-/// Moves small blocks together that are left in pages whose other bytes nobody needs any more.
+/// Moves small blocks together when they are left in pages whose other bytes are no longer needed.
 ///
-/// A page comes free when the last of its blocks does. What a small transaction leaves for good, a cluster of
-/// few rows say, would keep a page of its own, for as long as it lives, beside the nodes that the next
-/// transaction replaces. So whoever writes the block that refers to others looks at where they lie: once
-/// those in sparse pages keep some pages more than they need, they are copied, byte for byte, to
-/// where the transaction writes. A copy joins others, so that a block is moved a few times until its
-/// page is full, and its bytes are written a few times at most.
+/// A page comes free when its last block does. A lasting block of a small transaction, such as a cluster of
+/// few rows, lies beside nodes that the next transaction replaces; it would keep a whole page for as long as
+/// it lives. So the writer of a block that refers to others checks where those lie: once the ones in sparse
+/// pages keep some pages more than they need, it copies them, byte for byte, to where the transaction writes.
+/// The copies share pages, so a block is moved a few times until its page is full, and its bytes are written
+/// a few times at most.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 struct Gatherer {
-  /// Pages that moving has to free: fewer are left where they are, for each block that refers to others.
+  /// How many pages moving must free, for each block that refers to others; otherwise nothing is moved.
   static let leastGain = 3
   /// Longer blocks fill most of their pages by themselves.
   private static let longest = 2 * Layout.pageBytes
 
   let writer: BlockWriter
 
-  /// Moves those of some blocks that are worth it, and gives them their new places.
+  /// Moves blocks where that frees enough pages, and updates their references.
   ///
-  /// - Parameter references: of blocks of the version that the transaction began from, or of its
-  ///   own, which stay.
-  /// - Returns: the places that were left; the caller drops them.
-  /// - Complexity: O(references); what is moved is read and written.
+  /// - Parameter references: blocks of the version that the transaction began from, or of its own; the latter
+  ///   are not moved.
+  /// - Returns: the old places; the caller drops them.
+  /// - Complexity: O(references); moved blocks are read and written.
   /// - Throws: `BlockError`, `SystemError`.
   func gather(_ references: inout [BlockReference]) throws -> [BlockReference] {
     var sparse: [Int] = []

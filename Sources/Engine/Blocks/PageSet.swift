@@ -1,4 +1,4 @@
-/// A set of page numbers, a bit each, which finds runs of members.
+/// A set of page numbers, one bit each, which finds runs of members.
 ///
 /// Above the words of 64 pages lies a binary tree, in the order of a heap: each node knows the runs
 /// at the beginning and at the end of its pages, and the longest one anywhere.
@@ -19,7 +19,7 @@ package struct PageSet {
       first = (~word).trailingZeroBitCount
       last = (~word).leadingZeroBitCount
       longest = word == .max ? 64 : 0
-      // Each round takes the end of every run away.
+      // Each round shortens every run by a page.
       var rest = word == .max ? 0 : word
       while rest != 0 {
         rest &= rest << 1
@@ -27,7 +27,7 @@ package struct PageSet {
       }
     }
 
-    /// - Parameter half: how many pages each of the two has.
+    /// - Parameter half: how many pages each half has.
     init(_ left: Runs, _ right: Runs, half: Int) {
       first = left.first == half ? half + right.first : left.first
       last = right.last == half ? half + left.last : right.last
@@ -39,12 +39,12 @@ package struct PageSet {
 
   private(set) var words: [UInt64] = []
   package private(set) var count = 0
-  /// The node at place 1 is the top, the children of the one at `n` are at `2 * n` and `2 * n + 1`;
-  /// the words' own are in the second half. Made by the first search: who fills a set and asks for
-  /// no runs needs none.
+  /// The node at place 1 is the top, the children of the one at `n` are at `2 * n` and `2 * n + 1`; the
+  /// words' own nodes are in the second half. The first search builds them: a set that is never searched
+  /// needs none.
   private(set) var nodes: [Runs] = []
 
-  /// For how many words there are nodes: a power of two.
+  /// How many words have nodes: a power of two.
   var capacity: Int { nodes.count / 2 }
 
   package func contains(_ page: Int) -> Bool {
@@ -52,7 +52,7 @@ package struct PageSet {
     return word < words.count && words[word] & (1 << UInt64(page & 63)) != 0
   }
 
-  /// - Complexity: O(log n), and O(1) amortized for what the set grows by.
+  /// - Complexity: O(log n), and amortized O(1) for the set's growth.
   package mutating func insert(_ page: Int) { insert(page..<page + 1) }
 
   /// - Complexity: O(pages / 64 · log n).
@@ -110,13 +110,13 @@ package struct PageSet {
     }
   }
 
-  /// Has the nodes above a word know what it is now.
+  /// Updates the nodes above a word.
   private mutating func update(_ word: Int) {
     if nodes.isEmpty { return }
     var node = capacity + word
     var runs = Runs(word: words[word])
     var half = 64
-    // What is above knows no more than this.
+    // While a node stays the same, so do those above it.
     while runs != nodes[node] {
       nodes[node] = runs
       if node == 1 { return }
@@ -129,8 +129,8 @@ package struct PageSet {
   /// The first page of the first run of `length` members; nil when there is none, or `length` is
   /// not positive.
   ///
-  /// - Complexity: O(log n), however the members lie; O(n) for the first one, and when the set has grown to
-  ///   twice its size.
+  /// - Complexity: O(log n), however the members lie; O(n) for the first search, and when the set's size has
+  ///   doubled.
   package mutating func firstRun(of length: Int) -> Int? {
     guard length > 0, length <= count else { return nil }
     if nodes.isEmpty { build() }
@@ -148,7 +148,7 @@ package struct PageSet {
       }
       half /= 2
     }
-    // Where a run of the length begins; inside the word, as it would have been found above otherwise.
+    // Where a run of the length begins; it lies inside the word, or the loop above would have found it.
     var starts = words[node - capacity]
     for _ in 1..<length { starts &= starts >> 1 }
     return start + starts.trailingZeroBitCount

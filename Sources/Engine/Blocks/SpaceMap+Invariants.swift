@@ -2,10 +2,10 @@
   import Base
 
   extension SpaceMap {
-    /// A page is in use, or free, or kept for a held version: one of them, and one only. What the
-    /// open transaction has taken is none of them yet.
+    /// A page is either in use, or free, or kept for a held version. The pages that the open transaction has
+    /// taken are none of these yet.
     ///
-    /// Looked at when a transaction ends; in large files, at the end of one in 64.
+    /// Checked when a transaction ends; in large files, at the end of one in 64.
     ///
     /// - Complexity: O(pages).
     package func checkInvariants() throws(BrokenInvariant) {
@@ -55,7 +55,7 @@
   }
 
   extension PageSet {
-    /// The number of members is right, and every node says what is below it.
+    /// The number of members is right, and every node describes what is below it.
     ///
     /// - Complexity: O(words).
     package func checkInvariants() throws(BrokenInvariant) {

@@ -1,20 +1,20 @@
 import Base
 
-/// Which pages are in use, by which versions, and which may be written.
+/// Which pages are in use, by which versions, and which may be overwritten.
 ///
-/// Free space is derived, never stored: the map is built by walking the references of the newest
-/// version and of every held one, and kept current by each commit. A page is written again only
-/// when no version that is durable, about to become so, or held by a reader has a block in it.
+/// Free space is derived, never stored: the map is built by walking the references of the newest version and
+/// of every held one, and kept current by each commit. A page is reused only when no version that is durable,
+/// about to become so, or held by a reader has a block in it.
 ///
-/// A page is born at the version whose commit filled it and dies at the version that dropped its
-/// last block; it is reachable from the versions in between, birth included, death not. So an old
-/// snapshot held through thousands of commits keeps just the pages it can see, not all since.
+/// A page is born at the version whose commit filled it and dies at the version that dropped its last block;
+/// versions from its birth up to, but not including, its death can reach it. So an old snapshot held through
+/// thousands of commits keeps only the pages that it can see, not all later ones.
 ///
 /// Where a kept version was made the newest again, a page may be reached from versions that are not
 /// neighbours: it has lived before, and died, and lives once more. Such earlier lives are found by the
 /// walk that makes a map and kept as they are.
 ///
-/// Thread rule: used by the thread that holds the writer's place only.
+/// Thread rule: only the thread that holds the writer's place may use it.
 package final class SpaceMap {
   struct Retired {
     let page: Int
@@ -24,7 +24,7 @@ package final class SpaceMap {
     var earlier: [Range<UInt64>] = []
   }
 
-  /// The newest version that the map knows; it is worth nothing for another one.
+  /// The newest version that the map knows; the map is useless for any other.
   package private(set) var version: UInt64
   /// Bytes of the page that blocks of the newest version fill.
   private(set) var filled: [UInt32] = []
@@ -34,16 +34,16 @@ package final class SpaceMap {
   private(set) var free = PageSet()
   /// Pages that died and have not been compared with the held versions yet.
   private(set) var retired: [Retired] = []
-  /// Pages that a held version, the key, keeps from reuse.
+  /// By held version: the pages that it keeps from reuse.
   private(set) var blocked: [UInt64: [Retired]] = [:]
   /// While rebuilding: the versions that count, ascending, the newest last.
   private var counted: [UInt64] = []
   /// While rebuilding: the places among them of older versions that reach a page, but where these are the
   /// newest's neighbours, and it reaches the page too: then the birth says so.
   private var reaching: [Int: Places] = [:]
-  /// Whether pages of held versions were not known when the map was made.
+  /// Whether some held version's pages were unknown when the map was made.
   private var isPartlyUnknown = false
-  /// Taken by the open transaction.
+  /// The pages that the open transaction has taken.
   private(set) var taken: [Range<Int>] = []
 
   /// Pages under management; the two slots' pages are never free.
@@ -54,8 +54,8 @@ package final class SpaceMap {
     blocked.values.reduce(retired.count) { $0 + $1.count }
   }
 
-  /// True while a version is held whose pages are not known: whatever the file has may be in it,
-  /// and whoever makes a map anew counts all of the file as used.
+  /// True while a version is held whose pages are unknown: any page of the file may belong to it, and a newly
+  /// made map counts the whole file as used.
   var hasUnknownPages: Bool { isPartlyUnknown && !blocked.isEmpty }
 
   /// An empty file's map: the slots, and nothing else.
@@ -81,7 +81,7 @@ package final class SpaceMap {
     bytes.lowerBound / Layout.pageBytes..<Layout.pages(holding: bytes.upperBound)
   }
 
-  /// How many of the bytes lie in a page.
+  /// How many of the bytes lie in the page.
   private static func share(_ bytes: Range<Int>, of page: Int) -> UInt32 {
     let start = page * Layout.pageBytes
     return UInt32(
@@ -89,7 +89,7 @@ package final class SpaceMap {
   }
 
   private func fill(_ page: Int, _ bytes: Range<Int>) {
-    // Blocks of a forged file may lie over each other: such a page counts as used all the more.
+    // Blocks of a forged file may overlap: their page counts as used all the more.
     let (sum, overflow) = filled[page].addingReportingOverflow(Self.share(bytes, of: page))
     filled[page] = overflow ? .max : sum
   }
@@ -133,10 +133,9 @@ package final class SpaceMap {
 
   /// Ends the rebuilding.
   ///
-  /// - Parameter length: nil where all that is held was counted. Else the file's length in pages:
-  ///   somebody holds a version older than the newest whose root is not known, and any page may be
-  ///   in it. Pages count as born before all versions then, and those that nobody was found to use
-  ///   die with the newest version.
+  /// - Parameter length: nil when all held versions were counted. Otherwise the file's length in pages:
+  ///   somebody holds an older version whose root is unknown, and any page may be in it. All pages then count
+  ///   as born before all versions, and those that the newest version does not use die with it.
   package func finishCounting(unknownWithin length: Int? = nil) {
     if let length {
       isPartlyUnknown = true
@@ -175,7 +174,7 @@ package final class SpaceMap {
     }
   }
 
-  /// Frees what no version keeps any more.
+  /// Frees what no version keeps any longer.
   ///
   /// - Parameter held: every version that must stay readable, the newest included, in any order.
   package func reclaim(_ held: [ClosedRange<UInt64>]) {
@@ -239,7 +238,7 @@ package final class SpaceMap {
     return merged
   }
 
-  /// Takes `count` adjacent pages: the first hole that is large enough, else new ones at the end.
+  /// Takes `count` adjacent pages: the first hole that is large enough, or else new ones at the end.
   package func take(_ count: Int) -> Range<Int> {
     if let start = free.firstRun(of: count) {
       return take(at: start, count)
@@ -267,19 +266,19 @@ package final class SpaceMap {
     return pages
   }
 
-  /// Bytes that were to be freed where there are fewer.
+  /// More bytes were to be freed than there are.
   package struct Surplus: Error {
     let bytes: Range<Int>
     let page: Int
   }
 
-  /// The open transaction became `version`: its new blocks count, what it dropped retires, and what
-  /// it took and did not fill is free.
+  /// The open transaction became `version`: its new blocks count, what it dropped retires, and pages that it
+  /// took and did not fill are free.
   ///
   /// - Parameters:
   ///   - added: the bytes of the new blocks.
-  ///   - dropped: those of the blocks that are gone.
-  /// - Throws: `Surplus` when more is dropped than there is; the map is worth nothing then.
+  ///   - dropped: the bytes of the dropped blocks.
+  /// - Throws: `Surplus` when more is dropped than there is; the map is useless then.
   package func commit(
     version: UInt64, added: [Range<Int>], dropped: [Range<Int>]
   ) throws(Surplus) {
@@ -311,7 +310,7 @@ package final class SpaceMap {
     giveBackTaken()
   }
 
-  /// The open transaction came to nothing.
+  /// The open transaction was rolled back.
   package func rollBack() { giveBackTaken() }
 
   private func giveBackTaken() {
@@ -326,7 +325,7 @@ package final class SpaceMap {
 
   /// True when the newest version uses no more than half of the pages that a block of it lies in.
   ///
-  /// Blocks of the open transaction lie in pages that are not counted yet: in none that is sparse.
+  /// Pages of the open transaction's blocks are not counted yet: none of them is sparse.
   func isSparse(_ pages: Range<Int>) -> Bool {
     guard pages.upperBound <= pageCount else { return false }
     var sum = 0
@@ -337,14 +336,14 @@ package final class SpaceMap {
     return sum * 2 <= pages.count * Layout.pageBytes
   }
 
-  /// How many bytes of a page blocks of the newest version fill, and whether it may be taken.
+  /// How many bytes of a page the newest version's blocks fill, and whether the page may be taken.
   ///
   /// - Precondition: `page` < `pageCount`.
   func use(of page: Int) -> (filled: UInt32, isFree: Bool) {
     (filled[page], free.contains(page))
   }
 
-  /// Bytes that blocks of the newest version fill, and the two slots.
+  /// Bytes that the newest version's blocks and the two slots fill.
   var filledBytes: Int { filled.reduce(0) { $0 + min(Int($1), Layout.pageBytes) } }
 
   /// The end of the last page that the newest version uses, in pages.

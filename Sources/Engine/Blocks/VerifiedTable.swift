@@ -1,12 +1,12 @@
 import Base
 
-/// Remembers which bytes of a file were found to fit their checksums, so that they are hashed once
-/// and not at every use.
+/// Remembers which bytes of a file matched their checksums, so that they are hashed once and not at every
+/// use.
 ///
-/// A table of atomic words, 2 MB of addresses that use memory as they are needed. What falls out of it
-/// is hashed again; nothing is ever taken to be verified that was not, but for a collision of 48 bits.
+/// A table of atomic words, 2 MB of addresses that use memory only where they are needed. What is displaced
+/// from it is hashed again; only a collision of 48 bits can make unverified bytes count as verified.
 ///
-/// Thread rule: any thread; readers share what they know without a lock.
+/// Thread rule: any thread; readers share the table without a lock.
 package final class VerifiedTable: @unchecked Sendable {
   // @unchecked: the table is reached through atomics only.
   private let table: UnsafeMutableRawPointer
@@ -28,7 +28,7 @@ package final class VerifiedTable: @unchecked Sendable {
     VerifiedParts(table: self, offset: offset, checksum: checksum)
   }
 
-  /// The word for a block, and what its upper 48 bits are when it is that block's.
+  /// The word for a block, and the upper 48 bits that it has when it belongs to that block.
   fileprivate func entry(_ identity: UInt64) -> (word: AtomicWord, tag: UInt64) {
     let mixed = identity &* 0xD6E8_FEB8_6659_FD93
     let index = Int(truncatingIfNeeded: mixed >> 46)
@@ -36,10 +36,10 @@ package final class VerifiedTable: @unchecked Sendable {
   }
 }
 
-/// Which parts of one block were verified: 0 is what the reference's own checksum covers, the others
-/// are for whoever cuts the block up. Sixteen parts share a word.
+/// Which parts of one block were verified. Part 0 is what the reference's own checksum covers; whoever
+/// divides the block defines the others. Sixteen parts share a word.
 ///
-/// A block's place and checksum identify it: a page that is used again carries other checksums.
+/// A block's place and checksum identify it: a reused page has other checksums.
 ///
 /// Thread rule: any thread.
 package struct VerifiedParts: Sendable {
@@ -58,18 +58,18 @@ package struct VerifiedParts: Sendable {
     return (word, tag, 1 << UInt64(truncatingIfNeeded: part & 15))
   }
 
-  /// True when the part was inserted before, and has not been forgotten.
+  /// True when the part was inserted before and has not been displaced.
   package func contains(_ part: Int) -> Bool {
     let (word, tag, bit) = entry(part)
     let value = word.load()
     return value & ~0xFFFF == tag && value & bit != 0
   }
 
-  /// To be called after the part's bytes were found to have their checksum.
+  /// To be called when the part's bytes matched their checksum.
   package func insert(_ part: Int) {
     let (word, tag, bit) = entry(part)
     let value = word.load()
-    // A bit that another thread sets meanwhile may be lost, and its part is hashed once more.
+    // A bit that another thread sets meanwhile may be lost; its part is then hashed once more.
     word.store((value & ~0xFFFF == tag ? value : tag) | bit)
   }
 }

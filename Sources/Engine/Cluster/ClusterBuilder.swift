@@ -1,37 +1,37 @@
 import Base
 
-/// A cluster ready to be written: its bytes, what a reference to it needs, and what was seen while
-/// encoding it. A plain value, to be handed from a parser's thread to the writer's.
+/// A cluster ready to be written: its bytes, what a reference to it needs, and the facts found while encoding
+/// it. A plain value, which a parser's thread hands to the writer's.
 package struct EncodedCluster: Sendable {
   package struct ColumnFacts: Sendable {
     package let id: UInt32
     package let encoding: ColumnEncoding
-    /// Bytes of the segment.
+    /// The segment's size in bytes.
     package let byteCount: Int
     package let nullCount: Int
     package let statistics: ColumnStatistics
     /// Row numbers count from the first row of the cluster.
     package let observation: TypeObservation
-    /// The style that every spelling is a date in; nil when there is none, and where nobody has looked.
+    /// The date style of every spelling; nil when there is none, or it was not looked for.
     let dateStyle: DateStyle?
 
-    /// True when a notation surely reads every spelling.
-    package func isRead(by notation: Notation) -> Bool {
-      dateStyle.map(notation.reads) ?? false
+    /// True when every spelling is certainly a value under this reading.
+    package func isRead(as reading: Reading) -> Bool {
+      dateStyle.map(reading.readsDays) ?? false
     }
   }
 
   /// See `ClusterFormat`.
   package let bytes: [UInt8]
   package let headerLength: Int
-  /// XXH64 of the first `headerLength` bytes; vouches for the rest too, see `ClusterFormat`.
+  /// XXH64 of the first `headerLength` bytes; through them it covers the rest too, see `ClusterFormat`.
   package let headerChecksum: UInt64
   package let rowCount: Int
-  /// In the order the columns were given.
+  /// In the order in which the columns were given.
   package let columns: [ColumnFacts]
 }
 
-/// One column encoded by itself, to be put together with others by `ClusterBuilder.assemble`.
+/// One column encoded separately; `ClusterBuilder.assemble` joins it with others.
 ///
 /// A plain value, so that the columns of a cluster can be encoded by several threads.
 package struct EncodedColumn: Sendable {
@@ -41,8 +41,8 @@ package struct EncodedColumn: Sendable {
 }
 
 extension ClusterReader {
-  /// A column as it is stored, verified, to be put into another cluster of the same rows; nil when the
-  /// cluster has none with that identifier. What its spellings look like is not looked at.
+  /// A stored column, verified, for use in another cluster of the same rows; nil when the cluster has no
+  /// column with that identifier. Its spellings are not examined.
   ///
   /// - Throws: `ClusterError.damagedColumn`.
   package func encodedColumn(id: UInt32) throws(ClusterError) -> EncodedColumn? {
@@ -56,7 +56,7 @@ extension ClusterReader {
 
 /// Encodes rows into clusters, straight from the span matrix of a parser.
 ///
-/// Thread rule: confined; one for each thread. Its memory is used again for every cluster.
+/// Thread rule: confined; each thread has its own. Its memory is reused for every cluster.
 package final class ClusterBuilder {
   private var encoder: ColumnEncoder
   private var output = OutputBuffer(capacity: 1 << 16)
@@ -66,14 +66,14 @@ package final class ClusterBuilder {
   /// Encodes rows whose fields are given as spans of an arena.
   ///
   /// - Parameters:
-  ///   - arena: the bytes the spans point into. Only read during the call.
+  ///   - arena: the bytes that the spans point into. Only read during the call.
   ///   - spans: `rowCount` * `columnCount` spans, row by row.
   ///   - columnIDs: the identifier of each column, all different. Any order; the file keeps them
   ///     ascending.
-  ///   - keyOffsets: the key of each row minus the cluster's first key: from 0 up and ascending. Nil
-  ///     when keys have no gaps.
-  /// - Throws: `ClusterError` when a span lies outside the arena, or identifiers or keys are not as
-  ///   said, or the result would be too large.
+  ///   - keyOffsets: the key of each row minus the cluster's first key: from 0, ascending. Nil when keys have
+  ///     no gaps.
+  /// - Throws: `ClusterError` when a span lies outside the arena, or identifiers or keys are not as required,
+  ///   or the result would be too large.
   /// - Complexity: O(bytes); hashes each spelling once and parses those that look like numbers.
   package func encode(
     arena: UnsafeRawBufferPointer, spans: UnsafePointer<TextSpan>, rowCount: Int,
@@ -101,7 +101,7 @@ package final class ClusterBuilder {
 
   // MARK: Column by column
 
-  /// Encodes one column by itself, so that memory holds no more than its spellings and the result.
+  /// Encodes one column separately, so that memory holds only its spellings and the result.
   ///
   /// - Throws: `ClusterError` when a span lies outside the arena, or the result would be too large.
   package func encode(
@@ -118,13 +118,13 @@ package final class ClusterBuilder {
 
   /// Encodes a column that has the same spelling in every row.
   ///
-  /// - Throws: as the other.
+  /// - Throws: as the other `encode`.
   package func encode(
     repeating spelling: [UInt8], id: UInt32, rowCount: Int
   ) throws(ClusterError) -> EncodedColumn {
     let span = TextSpan(offset: 0, length: UInt32(clamping: spelling.count))
     let spans = [TextSpan](repeating: span, count: max(rowCount, 1))
-    // A spare byte, so that there is a pointer for the empty spelling.
+    // One extra byte, so that there is a pointer even for the empty spelling.
     let arena = spelling + [0]
     let result = arena.withUnsafeBytes { arena in
       spans.withUnsafeBufferPointer { spans in
@@ -138,12 +138,11 @@ package final class ClusterBuilder {
     return try result.get()
   }
 
-  /// Puts columns together that were encoded by themselves, each for the same rows. The result is the
-  /// one that encoding them here would give.
+  /// Joins separately encoded columns of the same rows. The result equals that of encoding them here.
   ///
   /// - Parameter keyOffsets: as for `encode`.
-  /// - Throws: `ClusterError` when identifiers or keys are not as said there, or the result would be
-  ///   too large.
+  /// - Throws: `ClusterError` when identifiers or keys are not as required there, or the result would be too
+  ///   large.
   package func assemble(
     _ columns: [EncodedColumn], rowCount: Int, keyOffsets: [Int64]?
   ) throws(ClusterError) -> EncodedCluster {
@@ -174,7 +173,7 @@ package final class ClusterBuilder {
     }
   }
 
-  /// Begins the output with header, directory and keys; returns the columns' order in the file.
+  /// Begins the output with header, directory and keys; returns the order of the columns in the file.
   private func begin(
     rowCount: Int, columnIDs: [UInt32], _ columnCount: Int, _ keyOffsets: [Int64]?
   ) throws(ClusterError) -> [Int] {
@@ -239,7 +238,7 @@ package final class ClusterBuilder {
     output.replace(segment.statistics.maximum, at: entry + 36)
   }
 
-  /// Packs what each key offset exceeds its row number by: never falling, 0 without gaps.
+  /// Packs the difference between each key offset and its row number: never descending, 0 without gaps.
   private func appendKeys(_ keyOffsets: [Int64], rowCount: Int) throws(ClusterError) {
     guard keyOffsets.count == rowCount else { throw .invalidKeys }
     var previous: Int64 = -1
@@ -261,7 +260,7 @@ package final class ClusterBuilder {
     output.replace(checksum(from: start), at: 24)
   }
 
-  /// The columns' positions by ascending identifier.
+  /// The indices of the columns, by ascending identifier.
   private static func order(_ ids: [UInt32], count: Int) throws(ClusterError) -> [Int] {
     guard ids.count == count else {
       throw .invalidColumns("\(ids.count) identifiers for \(count) columns")

@@ -1,6 +1,6 @@
 /// Why a cluster could not be encoded or read.
 package enum ClusterError: Error, Equatable, CustomStringConvertible {
-  /// A span given for encoding reaches beyond its arena.
+  /// A span for encoding reaches beyond its arena.
   case spanOutside(column: Int, row: Int)
   case tooManyRows(Int)
   /// The rows need more bytes than one cluster can address.
@@ -12,7 +12,7 @@ package enum ClusterError: Error, Equatable, CustomStringConvertible {
   case damagedHeader(String)
   case damagedKeys(String)
   case damagedColumn(id: UInt32, String)
-  /// A spelling that its column's type does not read.
+  /// A spelling that is not a value of its column's type.
   case misfit(column: UInt32, row: Int, type: ColumnType)
 
   static let wrongChecksum = "its checksum is wrong"

@@ -26,12 +26,12 @@
 ///     segments    back to back, keys first if there are any, then columns as in the directory
 ///     padding     8 zero bytes, so that a load of eight bytes may begin at any byte of a segment
 ///
-/// Who stores a reference to the cluster keeps the checksum of header and directory, and these keep
-/// one for every segment: reading one column verifies that column only. A column that the directory
-/// does not name is null in every row. The first key is kept outside.
+/// A reference to the cluster has the checksum of header and directory, and these have one for every segment:
+/// reading one column verifies only that column. A column that is missing in the directory is null in every
+/// row. The first key is stored outside.
 package enum ClusterFormat {
   package static let maximumRows = 1 << 20
-  /// Of one cluster; offsets are 32 bits.
+  /// The largest size of a cluster; offsets have 32 bits.
   package static let maximumBytes = Int(UInt32.max) - 1
 
   static let fixedHeaderLength = 32

@@ -1,6 +1,6 @@
 extension ClusterReader {
-  /// Decodes everything and compares it with what header and directory claim: key order, checksums,
-  /// null counts, bounds, spans and indices inside their segments, segments that do not overlap.
+  /// Decodes everything and compares it with the header and the directory: key order, checksums, null counts,
+  /// bounds, spans and indices inside their segments, segments that do not overlap.
   ///
   /// - Throws: `ClusterError` for the first problem.
   /// - Complexity: O(bytes + rows * columns).
@@ -23,12 +23,12 @@ extension ClusterReader {
     }
   }
 
-  /// The same for the keys alone.
+  /// The same for the keys only.
   package func validateKeys() throws(ClusterError) {
     if let problem = try keys().inconsistency() { throw .damagedKeys(problem) }
   }
 
-  /// The same for one column alone, which may be sound beside damaged ones.
+  /// The same for one column only, which may be sound although others are damaged.
   package func validate(id: UInt32) throws(ClusterError) {
     if let column = try column(id: id) { try validate(column, DecodedColumn()) }
   }
@@ -43,13 +43,12 @@ extension ClusterReader {
 }
 
 extension ColumnReader {
-  /// Makes sure that a column of that type reads every row.
+  /// Makes sure that a column of that type can read every row.
   ///
-  /// To be called after the cluster was validated: bounds of numbers and dates then vouch for what
-  /// every row is.
+  /// To be called after the cluster was validated: bounds of numbers and dates then hold for every row.
   ///
-  /// - Throws: `ClusterError.misfit` for the first row that it does not read.
-  /// - Complexity: O(1) where the bounds say it, else O(bytes).
+  /// - Throws: `ClusterError.misfit` for the first row that it cannot read.
+  /// - Complexity: O(1) when the bounds decide, otherwise O(bytes).
   package func validate(as reading: Reading) throws(ClusterError) {
     switch (statistics.kind, reading.plainType) {
     case (.none, _), (_, .data), (.integers, .int), (.integers, .double), (.doubles, .double),
@@ -67,7 +66,7 @@ extension ColumnReader {
     }
   }
 
-  /// What is wrong with the decoded column; nil when all is well.
+  /// What is wrong with the decoded column; nil when everything is consistent.
   fileprivate func inconsistency(_ decoded: DecodedColumn) -> String? {
     if let problem = structureProblem() { return problem }
     var nulls = 0
@@ -95,8 +94,8 @@ extension ColumnReader {
     return nil
   }
 
-  /// True for rows worth reading by themselves: where a row is found by reading those before it in
-  /// its block, the last one of each block stands for all.
+  /// True for rows that are also read singly: where finding a row means reading those before it in its block,
+  /// only the last one of each block is.
   private func readsAlone(_ row: Int) -> Bool {
     let numbers: PackedNumbers
     switch body {
@@ -130,7 +129,7 @@ extension ColumnReader {
 }
 
 extension ColumnStatistics {
-  /// True when the bounds are equal; 0 and -0 are.
+  /// True when the bounds are equal; 0 equals -0.
   fileprivate func isSame(_ other: ColumnStatistics) -> Bool {
     if kind == .doubles && other.kind == .doubles { return numbers == other.numbers }
     return self == other

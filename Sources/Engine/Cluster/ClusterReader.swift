@@ -2,20 +2,19 @@ import Base
 
 /// Reads a cluster's directory and opens its columns.
 ///
-/// Unsafe for speed: it and the column readers it makes keep a pointer into the given bytes, which
-/// must stay valid and unchanged for as long as they are used. Whatever those bytes say, nothing
-/// outside them is read: lengths and offsets are checked here and when a column is opened, indices
-/// when they are used.
+/// Unsafe for speed: this reader and its column readers keep a pointer into the given bytes, which must stay
+/// valid and unchanged while they are used. Whatever these bytes contain, nothing outside them is read:
+/// lengths and offsets are checked here and when a column is opened, indices when they are used.
 ///
 /// Thread rule: confined, like the bytes it reads.
 package struct ClusterReader {
-  /// What the directory says of a column.
+  /// The directory's entry for a column.
   package struct DirectoryEntry {
     package let id: UInt32
     package let encoding: ColumnEncoding
     package let statistics: ColumnStatistics
     package let nullCount: Int
-    /// Bytes of the segment.
+    /// The segment's size in bytes.
     package let byteCount: Int
     let position: Int
     let offset: Int
@@ -35,11 +34,11 @@ package struct ClusterReader {
 
   /// Checks the header's own fields; columns are checked when they are opened.
   ///
-  /// The caller has compared the header's checksum (`verifyHeader`).
+  /// The caller has checked the header's checksum (`verifyHeader`).
   /// - Parameters:
-  ///   - bytes: the cluster, exactly.
-  ///   - verified: which of its segments were hashed before; without it, every opening hashes. The
-  ///     keys are part 1, columns follow in the order of the directory.
+  ///   - bytes: exactly the cluster.
+  ///   - verified: which of its segments were hashed before; without it, every opening hashes. The keys are
+  ///     part 1; columns follow in the directory's order.
   /// - Throws: `ClusterError.damagedHeader`.
   /// - Complexity: O(1).
   package init(
@@ -70,7 +69,7 @@ package struct ClusterReader {
     }
   }
 
-  /// The bytes that a reference's checksum covers, header and directory; nil when it cannot be a
+  /// The bytes that a reference's checksum covers, header and directory; nil when the bytes cannot be a
   /// cluster.
   package static func header(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     guard bytes.count >= ClusterFormat.fixedHeaderLength else { return nil }
@@ -79,17 +78,17 @@ package struct ClusterReader {
     return UnsafeRawBufferPointer(rebasing: bytes[..<length])
   }
 
-  /// True when the cluster's header and directory have the checksum its reference names. To be asked
-  /// once, before the cluster is first read.
+  /// True when the cluster's header and directory have the checksum in its reference. To be called once,
+  /// before the cluster is first read.
   package static func verifyHeader(_ bytes: UnsafeRawBufferPointer, checksum: UInt64) -> Bool {
     header(of: bytes).map { Checksum.of($0) } == checksum
   }
 
   // MARK: Columns
 
-  /// The column at a position of the directory, which ascends by identifier.
+  /// The column at an index of the directory, which ascends by identifier.
   ///
-  /// - Throws: `ClusterError.damagedColumn`; `damagedHeader` for a position outside the directory.
+  /// - Throws: `ClusterError.damagedColumn`; `damagedHeader` for an index outside the directory.
   package func column(at position: Int) throws(ClusterError) -> DirectoryEntry {
     guard position >= 0, position < columnCount else {
       throw .damagedHeader("there is no column \(position)")
@@ -126,8 +125,7 @@ package struct ClusterReader {
     }
   }
 
-  /// The directory's column with that identifier; nil when the cluster has none, and all rows are
-  /// null.
+  /// The directory's column with that identifier; nil when the cluster has none, so that all rows are null.
   ///
   /// - Complexity: O(log columns).
   package func column(id: UInt32) throws(ClusterError) -> DirectoryEntry? {
@@ -136,7 +134,8 @@ package struct ClusterReader {
     return try column(at: place)
   }
 
-  /// - Precondition: the position is inside the directory, which `init` found inside the bytes.
+  /// - Precondition: the index is inside the directory; `init` has checked that the directory is inside the
+  ///   bytes.
   private func identifier(_ position: Int) -> UInt32 {
     let offset = ClusterFormat.headerLength(columns: position)
     return UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
@@ -215,7 +214,7 @@ package struct ClusterReader {
   }
 }
 
-/// The keys of a cluster's rows, counted from the cluster's first key.
+/// The keys of a cluster's rows, relative to the cluster's first key.
 package struct ClusterKeys {
   package let rowCount: Int
   /// Key offset minus row number; nil when keys have no gaps.
@@ -229,7 +228,7 @@ package struct ClusterKeys {
   /// True when the key of row r is the first key + r.
   package var isDense: Bool { gaps == nil }
 
-  /// The key of a row minus the cluster's first key. Damaged bytes may make it any number.
+  /// The key of a row minus the cluster's first key. Damaged bytes may give any number.
   ///
   /// - Precondition: 0 <= `row` < `rowCount`.
   package func offset(_ row: Int) -> Int64 {

@@ -1,7 +1,7 @@
 import Base
 
-/// One column of a cluster, opened: gives the spelling or the value of any row, after reading at most the
-/// 128 rows of its block.
+/// One open column of a cluster: returns the spelling or the value of any row after reading at most the 128
+/// rows of its block.
 ///
 /// Keeps a pointer into the cluster's bytes, like the `ClusterReader` that made it. Rows outside
 /// 0..<`rowCount` read as null.
@@ -28,7 +28,7 @@ package struct ColumnReader {
     case absent
   }
 
-  /// - Parameter segment: its bytes, which 8 readable ones follow.
+  /// - Parameter segment: its bytes; 8 more readable bytes must follow.
   init(
     _ segment: UnsafeRawBufferPointer, _ column: ClusterReader.DirectoryEntry, rowCount: Int
   ) throws(DecodingFailure) {
@@ -97,9 +97,9 @@ package struct ColumnReader {
 
   /// Calls `body` with the bytes of a row's spelling, or nil for null. They are valid during the call.
   ///
-  /// - Complexity: O(1) for stored text, O(length) for compressed text and for numbers, which are
-  ///   written out; where rows are coded or differences, up to 128 of them are read. `DecodedColumn`
-  ///   reads many rows for less.
+  /// - Complexity: O(1) for stored text, O(length) for compressed text and for numbers, which must be written
+  ///   out; for coded rows and differences, up to 128 rows are read. `DecodedColumn` reads many rows at less
+  ///   cost.
   package func withSpelling<Result, Failure: Error>(
     _ row: Int, _ use: (UnsafeRawBufferPointer?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -112,7 +112,7 @@ package struct ColumnReader {
     }
   }
 
-  /// The strings that hold a row's spelling, and its place, when they are compressed.
+  /// When they are compressed: the strings that contain a row's spelling, and its index.
   @inline(__always)
   private func compressed(_ row: Int) -> (StoredStrings, Int)? {
     guard isInside(row) else { return nil }
@@ -202,7 +202,7 @@ package struct ColumnReader {
       if case .dates(let dates) = body, reading.readsDays(dates.style), isPlain(row, dates.marks) {
         return .date(dates.date(row))
       }
-    case .bool, .time, .text, .data: break
+    case .bool, .time, .decimal, .uuid, .text, .data: break
     }
     return try withSpelling(row) { (spelling) throws(ClusterError) -> Value in
       guard let spelling else { return .null }
@@ -213,14 +213,13 @@ package struct ColumnReader {
     }
   }
 
-  /// The integer of a row; nil when it is null or no integer. No text is made where integers are
-  /// stored.
+  /// The integer of a row; nil when it is null or not an integer. Makes no text when integers are stored.
   package func int(_ row: Int) -> Int64? {
     if let int = storedInt(row) { return int }
     return withSpelling(row) { $0.flatMap { PlainSpelling.int(SpellingView($0)) } }
   }
 
-  /// The number of a row; nil when it is null or no number.
+  /// The number of a row; nil when it is null or not a number.
   package func double(_ row: Int) -> Double? {
     if let double = storedDouble(row) { return double }
     return withSpelling(row) { $0.flatMap { PlainSpelling.double(SpellingView($0)) } }
@@ -241,7 +240,7 @@ package struct ColumnReader {
   private func storedDouble(_ row: Int) -> Double? {
     switch body {
     case .integers(let integers) where isPlain(row, integers.marks):
-      // Correctly rounded, as parsing its digits would be.
+      // Correctly rounded, like parsing its digits.
       return Double(integers.number(row))
     case .decimals(let decimals) where isPlain(row, decimals.marks):
       let number = decimals.number(row)

@@ -1,16 +1,16 @@
-/// Neighbouring rows of one column, decoded as values of a type: numbers of all kinds as 64 bits, text as
-/// spans. Used again from window to window and from leaf to leaf.
+/// Neighbouring rows of one column, decoded as values of a type: all numbers as 64 bits; text, and the
+/// spellings of decimals and UUIDs, as spans. Reused from window to window and from leaf to leaf.
 ///
-/// Unsafe for speed: rows are read without a check; who asks stays below `count`. Text stored as it is is
-/// not copied, so the leaf's bytes must stay valid while the window is used.
+/// Unsafe for speed: rows are read without a check; the caller checks that `row` is below `count`.
+/// Uncompressed text is not copied, so the leaf's bytes must stay valid while the window is used.
 ///
 /// Thread rule: confined.
 package final class ColumnWindow {
   private let reading: Reading
-  /// False: text is only asked for as bytes.
+  /// False: text is wanted only as bytes.
   private let makesValues: Bool
-  // Unchecked: what changes anything calls nothing of a caller's that comes back here, so no access can
-  // overlap; the checks would cost more than reading a value.
+  // Unchecked: methods that change anything call no code of a caller that could access this again, so
+  // accesses cannot overlap; the checks would cost more than reading a value.
   @exclusivity(unchecked) private var numbers = Scratch<Int64>()
   @exclusivity(unchecked) private var nulls = Scratch<Bool>()
   @exclusivity(unchecked) private var indices = Scratch<UInt32>()
@@ -19,7 +19,7 @@ package final class ColumnWindow {
   /// Spellings of the rows, or of a dictionary's entries.
   private let decoded = DecodedColumn()
   @exclusivity(unchecked) private var form = Contents.numbers
-  /// The entries of the column's dictionary: as values where text is asked for so, else as numbers.
+  /// The entries of the column's dictionary: as values when text is wanted as values, otherwise as numbers.
   @exclusivity(unchecked) private var values: ContiguousArray<Value> = []
   @exclusivity(unchecked) private var entries: ContiguousArray<Int64> = []
   @exclusivity(unchecked) private var id: UInt32 = 0
@@ -29,7 +29,7 @@ package final class ColumnWindow {
     case numbers
     /// `decoded` has the rows.
     case spans
-    /// `decoded` has the entries, `indices` those of the rows.
+    /// `decoded` has the entries, `indices` have those of the rows.
     case entries
   }
 
@@ -40,13 +40,14 @@ package final class ColumnWindow {
 
   @inline(__always) package var type: ColumnType { reading.type }
 
-  private var isText: Bool { type == .text || type == .data }
+  /// Whether rows are stored as bytes: wide values are kept as spellings.
+  private var isText: Bool { type.isSpelled || type.isWide }
 
   // MARK: Decoding
 
-  /// To be called before rows of a column are decoded.
+  /// To be called before decoding rows of a column.
   ///
-  /// - Throws: `ClusterError.misfit`, where an entry of its dictionary is not of the type.
+  /// - Throws: `ClusterError.misfit` when an entry of its dictionary does not fit the type.
   /// - Complexity: O(1), or O(entries of the dictionary).
   package func open(_ column: ColumnReader) throws(ClusterError) {
     id = column.id
@@ -56,13 +57,13 @@ package final class ColumnWindow {
     guard case .dictionary(let dictionary) = column.body else { return }
     let count = dictionary.entries.count
     if isText {
-      // Entries that are met once are not worth being made beforehand.
+      // Entries that occur once are not worth making beforehand.
       if count > max(column.rowCount / 2, 16) { return }
       decoded.decode(entriesOf: dictionary)
       form = .entries
       guard makesValues else { return }
       for index in 0..<count {
-        guard let bytes = decoded[index], let value = Value(spelling: bytes, type: type) else {
+        guard let bytes = decoded[index], let value = Value(spelling: bytes, as: reading) else {
           throw .misfit(column: id, row: 0, type: type)
         }
         values.append(value)
@@ -74,7 +75,7 @@ package final class ColumnWindow {
     for index in 0..<count { entries.append(try number(decoded[index], row: 0)) }
   }
 
-  /// Decodes rows of the column that was opened.
+  /// Decodes rows of the open column.
   ///
   /// - Precondition: the column has these rows.
   /// - Throws: `ClusterError.misfit`.
@@ -105,7 +106,7 @@ package final class ColumnWindow {
       if column.nullCount > 0 { clearNulls() }
       for row in 0..<count {
         let index = Int(indices[row])
-        // An index beyond the entries is null, whatever the directory says.
+        // An index beyond the entries means null, whatever the directory says.
         if index < null { target[row] = entries[index] } else { setNull(row) }
       }
     case (.integers(let integers), .int):
@@ -113,7 +114,7 @@ package final class ColumnWindow {
       try mark(integers.marks, rows)
     case (.integers(let integers), .double):
       integers.numbers.decode(rows, table: &codes, into: target)
-      // Correctly rounded, as parsing its digits would be.
+      // Correctly rounded, like parsing its digits.
       for row in 0..<count { target[row] = Self.bits(Double(target[row])) }
       try mark(integers.marks, rows)
     case (.decimals(let decimals), .double):
@@ -124,7 +125,7 @@ package final class ColumnWindow {
         let double = doubles.number(row)
         target[row &- rows.lowerBound] = Self.bits(double)
         if !double.isFinite, case .double(let spelled) = try column.value(row, as: reading) {
-          // What is spelled as no number is an exception, or infinite, or NaN of any bits.
+          // The row may be an exception, an infinity, or a NaN with any bits.
           target[row &- rows.lowerBound] = Self.bits(spelled)
         }
       }
@@ -142,7 +143,7 @@ package final class ColumnWindow {
       }
       try mark(moments.marks, rows)
     default:
-      // By their spellings: rarely a column is read as what it is not stored as.
+      // By their spellings: a column is rarely read as another type than the stored one.
       decoded.decode(column, rows: rows)
       try takeSpelled(from: rows.lowerBound)
     }
@@ -171,7 +172,7 @@ package final class ColumnWindow {
     try mark(decimals.marks, rows)
   }
 
-  /// Puts nulls and exceptions in their places.
+  /// Sets nulls and exceptions.
   private func mark(_ marks: RowMarks, _ rows: Range<Int>) throws(ClusterError) {
     if marks.isEmpty { return }
     clearNulls()
@@ -188,10 +189,10 @@ package final class ColumnWindow {
     if let misfit { throw .misfit(column: id, row: misfit, type: type) }
   }
 
-  /// Takes rows that `decode` spells.
+  /// Adds rows whose spellings `decode` gives.
   ///
-  /// For leaves where rows have changed: what stands under these in the column may be of another
-  /// type, so that it must not be looked at.
+  /// For leaves with changed rows: the column's original values of these rows may be of another type, and
+  /// must not be read.
   ///
   /// - Throws: `ClusterError.misfit`.
   package func decodeSpelled(
@@ -208,7 +209,7 @@ package final class ColumnWindow {
     try takeSpelled(from: 0)
   }
 
-  /// The numbers of the spelled rows.
+  /// Sets the numbers of the rows that are given as spellings.
   private func takeSpelled(from first: Int) throws(ClusterError) {
     for row in 0..<count {
       if let spelling = decoded[row] {
@@ -250,7 +251,7 @@ package final class ColumnWindow {
     return number
   }
 
-  /// A spelling's value as 64 bits; nil when it is not of the type.
+  /// A spelling's value as 64 bits; nil when it does not fit the type.
   static func number(_ spelling: UnsafeRawBufferPointer, _ reading: Reading) -> Int64? {
     switch Value(spelling: spelling, as: reading) {
     case .int(let int): int
@@ -259,7 +260,7 @@ package final class ColumnWindow {
     case .date(let date): Int64(date.daysSince1970)
     case .dateTime(let moment): moment.microsecondsSince1970
     case .time(let time): time.microseconds
-    case nil, .null, .text, .data: nil
+    case nil, .null, .text, .data, .decimal, .uuid: nil
     }
   }
 
@@ -267,7 +268,7 @@ package final class ColumnWindow {
 
   /// True when a row's value is null.
   ///
-  /// - Precondition: 0 <= `row` < `count`; so in all that follows.
+  /// - Precondition: 0 <= `row` < `count`; the same holds for all methods below.
   @inline(__always)
   package func isNull(_ row: Int) -> Bool {
     form == .numbers ? hasNulls && nulls.pointer[row] : bytes(row) == nil
@@ -280,7 +281,7 @@ package final class ColumnWindow {
     form != .numbers || (hasNulls && nulls.pointer[row]) ? nil : numbers.pointer[row]
   }
 
-  /// The bytes of a row's text; nil for null, and for what is no text.
+  /// The bytes of a row's text, or of the spelling of a decimal or a UUID; nil for null and other types.
   @inline(__always)
   package func bytes(_ row: Int) -> UnsafeRawBufferPointer? {
     switch form {
@@ -294,7 +295,7 @@ package final class ColumnWindow {
 
   /// A row's value.
   ///
-  /// - Throws: `ClusterError.misfit`, when text is no UTF-8.
+  /// - Throws: `ClusterError.misfit` when text is not UTF-8.
   package func value(_ row: Int) throws(ClusterError) -> Value {
     guard form == .numbers else { return try textValue(row) }
     return number(row).map { Value(number: $0, type) } ?? .null
@@ -304,23 +305,24 @@ package final class ColumnWindow {
   private func textValue(_ row: Int) throws(ClusterError) -> Value {
     guard let bytes = bytes(row) else { return .null }
     if type == .data { return .data(Array(bytes)) }
-    guard let text = String(spelled: bytes) else {
+    if type == .text, let text = String(spelled: bytes) { return .text(text) }
+    guard let value = Value(spelling: bytes, as: reading) else {
       throw .misfit(column: id, row: row, type: type)
     }
-    return .text(text)
+    return value
   }
 
-  /// Puts rows' values into every `stride`th place of a memory; cheaper than one by one.
+  /// Initializes every `stride`th place of memory with rows' values; cheaper than one by one.
   ///
-  /// - Precondition: the places hold nothing; the window was made for values.
-  /// - Throws: `ClusterError.misfit`; all places hold something then, too.
+  /// - Precondition: the places are uninitialized; the window was made for values.
+  /// - Throws: `ClusterError.misfit`; all places are initialized then, too.
   package func initialize(
     _ target: UnsafeMutablePointer<Value>, stride: Int, rows: Range<Int>
   ) throws(ClusterError) {
     var place = target
     switch form {
     case .entries:
-      // Indices are those of entries or, one behind them, of null.
+      // Each index is that of an entry or, one behind the last, of null.
       let indices = indices.pointer
       values.withUnsafeBufferPointer { values in
         for row in rows {
@@ -351,7 +353,7 @@ package final class ColumnWindow {
 }
 
 extension Value {
-  /// The value of 64 bits: see `ColumnWindow.number`; null for types that are no numbers.
+  /// The value of 64 bits: see `ColumnWindow.number`; null for types that are not numbers.
   @inline(__always)
   init(number: Int64, _ type: ColumnType) {
     switch type {
@@ -361,7 +363,7 @@ extension Value {
     case .date: self = .date(CalendarDate(clamping: number))
     case .dateTime: self = .dateTime(DateTime(clamping: number))
     case .time: self = .time(TimeOfDay(clamping: number))
-    case .text, .data: self = .null
+    case .decimal, .uuid, .text, .data: self = .null
     }
   }
 }

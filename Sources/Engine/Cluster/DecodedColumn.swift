@@ -1,14 +1,14 @@
-/// The spellings of many rows of one column, as spans. Used again from cluster to cluster.
+/// The spellings of many rows of one column, as spans. Reused from cluster to cluster.
 ///
-/// Text stored as it is is not copied: the spans then point into the cluster, whose bytes must stay
-/// valid for as long as `base` is used.
+/// Uncompressed text is not copied: the spans then point into the cluster, whose bytes must stay valid while
+/// `base` is used.
 ///
 /// Thread rule: confined.
 package final class DecodedColumn {
-  // No room before it is needed: a reader of a wide table has one of these for each column.
+  // No memory before it is needed: a reader of a wide table has one of these for each column.
   //
-  // Unchecked: what changes anything calls nothing of a caller's that comes back here, so
-  // no access can overlap; the checks would cost more than reading a span.
+  // Unchecked: methods that change anything call no code of a caller that could access this again, so
+  // accesses cannot overlap; the checks would cost more than reading a span.
   @exclusivity(unchecked) private var arena = OutputBuffer(capacity: 0)
   @exclusivity(unchecked) private var room = Scratch<TextSpan>(capacity: 0)
   @exclusivity(unchecked) private var entryRoom = Scratch<TextSpan>(capacity: 0)
@@ -18,29 +18,29 @@ package final class DecodedColumn {
   @exclusivity(unchecked) private var digitDecoder = DigitDecoder()
   @exclusivity(unchecked) private var codes = CodeTable()
   @exclusivity(unchecked) private var stored: UnsafeRawPointer?
-  /// Rows decoded.
+  /// How many rows are decoded.
   @exclusivity(unchecked) package private(set) var count = 0
 
   package init() {}
 
-  /// What the spans' offsets count from. Valid until the next `decode`.
+  /// The address that the spans' offsets are relative to. Valid until the next `decode`.
   package var base: UnsafeRawPointer { stored ?? UnsafeRawPointer(arena.start) }
 
-  /// A span for each row decoded. Valid until the next `decode`.
+  /// A span for each decoded row. Valid until the next `decode`.
   package var spans: UnsafeBufferPointer<TextSpan> {
     UnsafeBufferPointer(start: room.pointer, count: count)
   }
 
-  /// The bytes of the row decoded as number `index`; nil for null.
+  /// The bytes of the decoded row number `index`; nil for null.
   package subscript(index: Int) -> UnsafeRawBufferPointer? {
     let span = spans[index]
     if span.isNull { return nil }
     return UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length))
   }
 
-  /// Decodes the rows of `range`, cut to those the column has.
+  /// Decodes the rows of `range` that the column has.
   ///
-  /// - Complexity: O(rows), and the entries of a dictionary once.
+  /// - Complexity: O(rows), plus once the entries of a dictionary.
   package func decode(_ column: ColumnReader, rows range: Range<Int>) {
     let rows = range.clamped(to: 0..<column.rowCount)
     count = rows.count
@@ -51,7 +51,7 @@ package final class DecodedColumn {
     case .absent: spans.update(repeating: .null, count: rows.count)
     case .constant(let constant):
       stored = constant.spelling?.baseAddress
-      // A spelling too long for a span cannot be inside a cluster, whose offsets are as short.
+      // A spelling too long for a span cannot be inside a cluster, whose offsets have as few bits.
       let span = constant.spelling.map {
         TextSpan(offset: 0, length: UInt32(truncatingIfNeeded: $0.count))
       }
@@ -97,11 +97,10 @@ package final class DecodedColumn {
 
   // MARK: Changing what was decoded
 
-  /// Gives a decoded row another spelling, nil for null, until the next `decode`.
+  /// Gives a decoded row another spelling, or nil for null, until the next `decode`.
   ///
-  /// - Parameter spelling: not from this object: its memory may move.
-  /// - Complexity: O(length); for text that the spans point to in the cluster, the first call
-  ///   copies it all.
+  /// - Parameter spelling: not from this object, whose memory may move.
+  /// - Complexity: O(length); when the spans point to text in the cluster, the first call copies all of it.
   package func replace(_ index: Int, with spelling: UnsafeRawBufferPointer?) {
     guard index >= 0, index < count else { return }
     guard let spelling else {
@@ -110,7 +109,7 @@ package final class DecodedColumn {
     }
     if stored != nil { copyStored() }
     let offset = arena.count
-    // Beyond what offsets can say: no transaction lets as much into a cluster.
+    // Too large for the offsets: no transaction puts that much into a cluster.
     guard offset &+ spelling.count < Int(UInt32.max) else {
       room.pointer[index] = TextSpan(offset: 0, length: 0)
       return
@@ -121,7 +120,7 @@ package final class DecodedColumn {
       length: UInt32(truncatingIfNeeded: spelling.count))
   }
 
-  /// Brings what the spans reach in the cluster into the arena, once, however many rows share it.
+  /// Copies the cluster's text that the spans use into the arena, once, however many rows share it.
   private func copyStored() {
     guard let source = stored else { return }
     stored = nil
@@ -138,9 +137,9 @@ package final class DecodedColumn {
     }
   }
 
-  /// Takes decoded rows out.
+  /// Removes decoded rows.
   ///
-  /// - Parameter row: called with 0 to `removed` - 1; gives the rows, ascending.
+  /// - Parameter row: called with 0 to `removed` - 1; returns the rows, ascending.
   package func remove(_ removed: Int, _ row: (Int) -> Int) {
     if removed == 0 { return }
     let spans = room.pointer
@@ -169,7 +168,7 @@ package final class DecodedColumn {
     let indices = indexRoom.reserve(rows.count)
     dictionary.decode(rows, table: &codes, into: indices)
     if strings.areCompressed, rows.count < count {
-      // Few rows of many entries: each entry is decompressed when a row first needs it.
+      // For few rows and many entries: each entry is decompressed when a row first needs it.
       load(strings)
       entries.update(repeating: Self.pending, count: count)
       entries[count] = .null
@@ -188,7 +187,7 @@ package final class DecodedColumn {
     for row in 0..<rows.count { spans[row] = entries[Int(indices[row])] }
   }
 
-  /// A span no spelling has: it would end beyond the longest arena.
+  /// A span that no spelling has: it would end beyond the longest arena.
   private static let pending = TextSpan(offset: .max, length: .max)
 
   /// Makes spans of strings, in the cluster or decompressed.
@@ -214,8 +213,8 @@ package final class DecodedColumn {
 
   /// Decompresses a string, whose table is loaded, behind the others.
   ///
-  /// - Parameter remaining: codes that may still be read. Strings overlap only in damaged clusters,
-  ///   and then no more is decoded than is stored.
+  /// - Parameter remaining: how many codes may still be read. Strings overlap only in damaged clusters, and
+  ///   no more is decoded than is stored.
   @inline(__always)
   private func decompress(
     _ strings: StoredStrings, _ span: TextSpan, _ remaining: inout Int
@@ -235,7 +234,7 @@ package final class DecodedColumn {
   ) -> TextSpan {
     remaining &-= codes.count
     let offset = arena.count
-    // Offsets have 32 bits, which all that was ever encoded fits in.
+    // Offsets have 32 bits, enough for everything that was ever encoded.
     let limit = Int(UInt32.max) &- offset
     let most = codes.count &* SymbolTable.maximumLength
     let fits = most < limit || symbols.decodedCount(codes) < limit
@@ -262,7 +261,7 @@ package final class DecodedColumn {
       offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: length))
   }
 
-  /// Like the other one, for what is stored as numbers.
+  /// Like the other one, for values stored as numbers.
   @inline(__always)
   private func format(
     _ marks: RowMarks, _ numbers: PackedNumbers, _ rows: Range<Int>,
@@ -275,7 +274,7 @@ package final class DecodedColumn {
     format(marks, rows, spans) { row, target in write(room[row &- first], row, target) }
   }
 
-  /// Writes every row's number, then puts nulls and exceptions in their places.
+  /// Writes every row's number, then sets nulls and exceptions.
   @inline(__always)
   private func format(
     _ marks: RowMarks, _ rows: Range<Int>, _ spans: UnsafeMutablePointer<TextSpan>,
@@ -298,7 +297,7 @@ package final class DecodedColumn {
     appendExceptions(marks, rows, spans)
   }
 
-  /// Puts exceptions in their places, behind what is in the arena.
+  /// Sets exceptions, behind the present bytes of the arena.
   private func appendExceptions(
     _ marks: RowMarks, _ rows: Range<Int>, _ spans: UnsafeMutablePointer<TextSpan>
   ) {

@@ -1,9 +1,9 @@
-/// A column of a cluster as it is kept open for reading single rows: the common encodings, with little
-/// more than where their bytes lie. A `ColumnReader` is several times as large, and of many columns
-/// that are read in turn most would be out of the processor's caches.
+/// A column of a cluster that is kept open for reading single rows: the common encodings, with little more
+/// than their addresses. A `ColumnReader` is several times as large, and with many columns read in turn most
+/// would not stay in the processor's caches.
 ///
-/// A value is found in steps, so that who reads several columns of a row can take each step for all of
-/// them: the processor then waits for their memory at once, and not for one after the other.
+/// A value is found in steps, so that a reader of several columns of a row can take each step for all of
+/// them: the processor then waits for their memory at once, instead of for one after the other.
 ///
 ///     place    the dictionary's entry, the row, or the number
 ///     stored   where that string lies
@@ -15,7 +15,7 @@
 /// Thread rule: confined, like the bytes it reads.
 struct PointColumn {
   private enum Access {
-    /// Not opened yet, or read through its `ColumnReader`.
+    /// Not open yet, or read through its `ColumnReader`.
     case unopened
     case other
     case absent
@@ -25,11 +25,11 @@ struct PointColumn {
     case rows
     /// The same in codes of digits.
     case digits(DigitTable, PackedStrings)
-    /// Entries of a dictionary.
+    /// Indices into the entries of a dictionary.
     case packed(PackedBits)
     case fresh(FreshIndices)
     case runs(RunIndices)
-    /// Numbers without nulls or other spellings.
+    /// Numbers without nulls or exceptions.
     case integers(FrameOfReference)
     case dates(FrameOfReference, DateStyle)
   }
@@ -48,8 +48,8 @@ struct PointColumn {
   }
 
   /// - Parameters:
-  ///   - reader: of the column; where this is `other`, it is the one to read.
-  ///   - reading: how its values are read; with a notation it is `other`.
+  ///   - reader: the column's reader; to be used when the form is `other`.
+  ///   - reading: how its values are read; with a notation the form is `other`.
   init(_ reader: ColumnReader, as reading: Reading) {
     var form = Access.other
     var strings: PackedStrings?
@@ -61,7 +61,7 @@ struct PointColumn {
         form = .absent
         break
       }
-      // A cluster's offsets have 32 bits. Of an empty string nothing is read: any address does.
+      // A cluster's offsets have 32 bits. Nothing is read of an empty string, so any address will do.
       form = .constant(
         spelling.baseAddress ?? SpellingView(spelling).pointer,
         UInt32(truncatingIfNeeded: spelling.count))
@@ -124,18 +124,18 @@ struct PointColumn {
     }
   }
 
-  /// The second step: the bytes of the string at a place; nil for null, and where none is stored.
+  /// The second step: the bytes of the string at an index; nil for null, and where no string is stored.
   @inline(__always)
   func stored(_ place: Int) -> UnsafeRawBufferPointer? {
     if let strings {
-      // Beyond the entries lies null.
+      // An index beyond the entries means null.
       return place < strings.count ? strings.bytes(place) : nil
     }
     guard case .constant(let base, let count) = form else { return nil }
     return UnsafeRawBufferPointer(start: base, count: Int(count))
   }
 
-  /// The last step, from what the others gave.
+  /// The last step, from the results of the others.
   ///
   /// - Throws: `ClusterError.misfit`.
   @inline(__always)
@@ -154,7 +154,7 @@ struct PointColumn {
     }
     switch form {
     case .integers where type == .int: return .int(Int64(place))
-    // Correctly rounded, as parsing its digits would be.
+    // Correctly rounded, like parsing its digits.
     case .integers where type == .double: return .double(Double(place))
     case .dates(_, .iso) where type == .date:
       return .date(CalendarDate(clamping: Int64(place)))
@@ -209,7 +209,7 @@ struct PointColumn {
 }
 
 extension String {
-  /// The text of some bytes; nil when they are no UTF-8.
+  /// The text of some bytes; nil when they are not UTF-8.
   @inline(__always)
   init?(spelled bytes: UnsafeRawBufferPointer) {
     self.init(spelled: bytes, isASCII: bytes.isASCII)
@@ -218,7 +218,7 @@ extension String {
   @inline(__always)
   init?(spelled bytes: UnsafeRawBufferPointer, isASCII: Bool) {
     self.init(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
-    // Where something was repaired, the bytes are others now.
+    // When decoding has repaired something, the bytes differ now.
     if !isASCII, !isSpelled(bytes) { return nil }
   }
 

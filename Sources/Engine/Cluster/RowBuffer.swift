@@ -1,15 +1,15 @@
 import Base
 
-/// Rows with their keys, to be changed and encoded again: what an insertion fills, and what a cluster is
-/// decoded into when some of its rows change.
+/// Rows with their keys, to be changed and encoded again: an insertion fills them, and a cluster is decoded
+/// into them when some of its rows change.
 ///
-/// Spellings lie in one arena; a changed field's old bytes stay there until the buffer is emptied.
-/// Column positions are those of `columnIDs`.
+/// Spellings lie in one arena; a changed field's old bytes stay there until the buffer is emptied. Columns
+/// are in the order of `columnIDs`.
 ///
 /// Thread rule: a value; copies are independent.
 package struct RowBuffer: Sendable {
   package let columnIDs: [UInt32]
-  /// One for each row, in the order of the rows. The owner keeps them ascending.
+  /// One key for each row, in the order of the rows. The owner keeps them ascending.
   package private(set) var keys: [Int64] = []
   private var arena: [UInt8] = []
   private var spans: [TextSpan] = []
@@ -18,7 +18,7 @@ package struct RowBuffer: Sendable {
 
   package var columnCount: Int { columnIDs.count }
   package var rowCount: Int { keys.count }
-  /// Bytes of all spellings, those no longer used included.
+  /// The size of all spellings in bytes, including those no longer used.
   package var byteCount: Int { arena.count }
 
   /// The row of a key; nil when there is none.
@@ -29,7 +29,7 @@ package struct RowBuffer: Sendable {
     return row < keys.count && keys[row] == key ? row : nil
   }
 
-  /// Makes the buffer empty and keeps its memory.
+  /// Empties the buffer and keeps its memory.
   package mutating func removeAll() {
     keys.removeAll(keepingCapacity: true)
     arena.removeAll(keepingCapacity: true)
@@ -40,8 +40,8 @@ package struct RowBuffer: Sendable {
 
   /// Adds a row.
   ///
-  /// - Parameter values: one for each column; missing ones are null, surplus ones are left out.
-  /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
+  /// - Parameter values: one for each column; missing ones are null, surplus ones are ignored.
+  /// - Throws: `ClusterError.tooLarge`; the buffer then stays unchanged.
   package mutating func append(key: Int64, values: [Value]) throws(ClusterError) {
     let start = arena.count
     var row: [TextSpan] = []
@@ -58,7 +58,7 @@ package struct RowBuffer: Sendable {
     keys.append(key)
   }
 
-  /// Adds the rows of another buffer, whose keys are larger.
+  /// Adds the rows of another buffer, whose keys must be larger.
   ///
   /// - Precondition: it has the same columns.
   /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
@@ -84,7 +84,7 @@ package struct RowBuffer: Sendable {
   /// Adds a row of spellings, straight from a parser's span matrix.
   ///
   /// - Parameters:
-  ///   - base: what the spans' offsets count from.
+  ///   - base: the address that the spans' offsets are relative to.
   ///   - row: a span for each column.
   /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
   package mutating func append(
@@ -95,7 +95,7 @@ package struct RowBuffer: Sendable {
     keys.append(key)
   }
 
-  /// Replaces all fields of a row, given as for `append`.
+  /// Replaces all fields of a row; the arguments are those of `append`.
   ///
   /// - Precondition: the row exists.
   /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
@@ -146,7 +146,7 @@ package struct RowBuffer: Sendable {
     for row in 0..<rowCount { spans[index(row, column)] = span }
   }
 
-  /// Removes the rows for which `isRemoved` says so.
+  /// Removes the rows for which `isRemoved` returns true.
   package mutating func removeRows(where isRemoved: (_ row: Int) -> Bool) {
     var kept = 0
     for row in 0..<rowCount where !isRemoved(row) {
@@ -194,7 +194,7 @@ package struct RowBuffer: Sendable {
     return Array(arena[Int(span.offset)..<Int(span.offset) + Int(span.length)])
   }
 
-  /// A checksum over all keys and fields, the same for equal rows however they are stored.
+  /// A checksum of all keys and fields, the same for equal rows however they are stored.
   package func digest() -> UInt64 {
     arena.withUnsafeBytes { bytes in
       var digest = keys.withUnsafeBytes { Checksum.of($0) }
@@ -212,11 +212,11 @@ package struct RowBuffer: Sendable {
 
   // MARK: Clusters
 
-  /// Adds rows of a cluster; columns it does not have are null.
+  /// Adds rows of a cluster; columns that it does not have are null.
   ///
   /// - Parameters:
-  ///   - firstKey: the key the cluster's key offsets count from.
-  ///   - rows: which rows; all when nil.
+  ///   - firstKey: the key that the cluster's key offsets are relative to.
+  ///   - rows: which rows; nil: all.
   /// - Throws: `ClusterError` when the cluster is damaged, or the rows are too large; the buffer is
   ///   then unchanged.
   package mutating func append(
@@ -235,7 +235,7 @@ package struct RowBuffer: Sendable {
   ///
   /// - Parameters:
   ///   - key: called with each new row, from 0.
-  ///   - decode: called with each column's identifier; decodes as many rows, or damaged ones as null.
+  ///   - decode: called with each column's identifier; decodes the same number of rows, damaged ones as null.
   /// - Throws: what `decode` throws; `ClusterError.tooLarge`; the buffer is then unchanged.
   package mutating func append(
     rowCount count: Int, key: (Int) -> Int64,
@@ -258,7 +258,7 @@ package struct RowBuffer: Sendable {
     }
   }
 
-  /// Copies what the spans of a decoded column reach, once, however many rows share it.
+  /// Copies the text that the spans of a decoded column use, once, however many rows share it.
   private mutating func append(
     _ decoded: DecodedColumn, column: Int, firstRow: Int
   ) throws(ClusterError) {
@@ -283,7 +283,7 @@ package struct RowBuffer: Sendable {
 
   /// Encodes rows as a cluster whose first key is that of the first row.
   ///
-  /// - Parameter rows: which rows; all when nil.
+  /// - Parameter rows: which rows; nil: all.
   /// - Throws: `ClusterError`, `invalidKeys` when the keys do not ascend.
   package func encode(
     with builder: ClusterBuilder, rows: Range<Int>? = nil
@@ -296,7 +296,7 @@ package struct RowBuffer: Sendable {
       if overflow { throw .invalidKeys }
       offsets.append(offset)
     }
-    // One spare span, so that there is a pointer for no rows or no columns.
+    // One extra span, so that there is a pointer even without rows or columns.
     var room = Array(spans[range.lowerBound * columnCount..<range.upperBound * columnCount])
     room.append(.null)
     let result = room.withUnsafeBufferPointer { matrix in

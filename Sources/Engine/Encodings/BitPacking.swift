@@ -1,7 +1,7 @@
 import Base
 
-/// Unsigned integers of one width, packed without gaps: value i takes the bits from i * width on,
-/// the lowest bit first, bit 0 being the lowest of byte 0. Width 0 takes no bytes: all are 0.
+/// Unsigned integers of one width, packed without gaps: value i has the bits from i * width on, the lowest
+/// bit first; bit 0 is the lowest bit of byte 0. Width 0 takes no bytes: all values are 0.
 enum BitPacking {
   /// Bits needed for values up to `maximum`.
   @inline(__always)
@@ -35,7 +35,7 @@ enum BitPacking {
         target.storeBytes(of: word.littleEndian, as: UInt64.self)
         target += 8
         filled &-= 64
-        // A plain shift: all of `next` may have been used up, which shifts by 64.
+        // Not `&>>`: all of `next` may be used up, and this then shifts by 64.
         word = next >> UInt64(truncatingIfNeeded: width &- filled)
       }
     }
@@ -50,7 +50,7 @@ enum BitPacking {
 /// padding, so the load of the last value stays inside the cluster.
 struct PackedBits {
   private let base: UnsafeRawPointer
-  // One byte: columns that are kept open for single rows should be small.
+  // One byte: columns that are kept open for single rows should stay small.
   private let bits: UInt8
 
   @inline(__always)

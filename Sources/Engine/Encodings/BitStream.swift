@@ -1,6 +1,6 @@
 import Base
 
-/// Bits one after the other, the highest first, as prefix codes need them.
+/// A stream of bits, the highest first, as prefix codes need it.
 struct BitWriter {
   private var target: UnsafeMutableRawPointer
   /// Bits not yet stored, from the top.
@@ -34,8 +34,8 @@ struct BitWriter {
   }
 }
 
-/// Reads bits, the highest first. Beyond the end it stays at the end: what it then reads means
-/// nothing, and lies inside the cluster with its padding.
+/// Reads bits, the highest first. At the end it stays there: what it then reads is meaningless, and lies
+/// inside the cluster with its padding.
 struct BitCursor {
   private let base: UnsafeRawPointer
   private let limit: Int
@@ -48,7 +48,7 @@ struct BitCursor {
     self.position = min(max(position, 0), limit)
   }
 
-  /// The next bits from the top; at least 57 are right.
+  /// The next bits from the top; at least 57 are valid.
   @inline(__always)
   var window: UInt64 {
     let word = base.loadUnaligned(fromByteOffset: position &>> 3, as: UInt64.self)
@@ -112,7 +112,7 @@ struct BitRows {
     return BitCursor(base, position: start, limit: bitCount)
   }
 
-  /// Bytes of rows that take that many bits together.
+  /// How many bytes rows with a total of `bits` bits take.
   static func size(rowCount: Int, bits: Int) -> Int {
     headerSize &+ BitPacking.byteCount(startCount(rowCount), width: BitPacking.width(bits))
       &+ (bits &+ 7) &>> 3
@@ -121,7 +121,7 @@ struct BitRows {
   /// Writes rows.
   ///
   /// - Parameters:
-  ///   - bits: what all rows take together; less than 2^32.
+  ///   - bits: the total of all rows; less than 2^32.
   ///   - length: the bits of a row.
   ///   - append: writes a row.
   static func write(

@@ -1,8 +1,8 @@
 import Base
 
-/// A prefix code for symbols that are numbered by falling frequency, so that the number of codes of
-/// each length says all: the first symbols have the shortest codes, and codes of one length ascend.
-/// After David Huffman, "A Method for the Construction of Minimum-Redundancy Codes".
+/// A prefix code for symbols that are numbered by falling frequency. So the number of codes of each length
+/// describes it completely: the first symbols have the shortest codes, and codes of one length ascend. After
+/// David Huffman, "A Method for the Construction of Minimum-Redundancy Codes".
 ///
 ///     u8   maximumLength    0 (one symbol, which takes no bits) to 20
 ///     u8   width            0 to 21
@@ -14,7 +14,7 @@ struct CanonicalCode {
   let maximumLength: Int
   private let counts: PackedBits
 
-  /// - Parameter symbolCount: how many symbols there must be; nil for any number.
+  /// - Parameter symbolCount: the required number of symbols; nil for any number.
   init(_ reader: inout ByteReader, symbolCount expected: Int?) throws(DecodingFailure) {
     let start = reader.offset
     maximumLength = Int(try reader.read(UInt8.self, "the longest code"))
@@ -25,7 +25,7 @@ struct CanonicalCode {
     counts = try PackedBits(
       &reader, count: maximumLength, width: width, maximumWidth: 21, "the code counts")
     var symbols = maximumLength == 0 ? 1 : 0
-    // In units of the longest code: a code that promises more cannot be told apart.
+    // In units of the longest code: lengths that exceed it cannot form a prefix code.
     var room = 1 << maximumLength
     for length in 0..<maximumLength {
       let count = Int(truncatingIfNeeded: counts[length])
@@ -38,7 +38,7 @@ struct CanonicalCode {
     symbolCount = symbols
   }
 
-  /// The numbers needed to decode symbol after symbol.
+  /// The numbers for decoding symbol by symbol.
   func limits() -> Limits {
     var limits = Limits(maximumLength: maximumLength, symbolCount: symbolCount)
     var code: UInt64 = 0
@@ -60,7 +60,7 @@ struct CanonicalCode {
     let symbolCount: Int
     /// For each length, the code behind its last one, as the top of 32 bits.
     fileprivate var ends = SIMD32<UInt64>()
-    /// For each length, what is added to a code to have its symbol.
+    /// For each length, what is added to a code to get its symbol.
     fileprivate var offsets = SIMD32<Int32>()
 
     fileprivate init(maximumLength: Int, symbolCount: Int) {
@@ -68,8 +68,7 @@ struct CanonicalCode {
       self.symbolCount = symbolCount
     }
 
-    /// The symbol at the top of a window of bits, and its length; `symbolCount` for bits that are no
-    /// code.
+    /// The symbol at the top of a window of bits, and its length; `symbolCount` for bits that are not a code.
     @inline(__always)
     func decode(_ window: UInt64) -> (symbol: Int, length: Int) {
       if maximumLength == 0 { return (0, 0) }
@@ -85,8 +84,7 @@ struct CanonicalCode {
   }
 }
 
-/// A code unfolded for decoding many symbols: short codes are looked up. Used again from column to
-/// column.
+/// A code expanded for decoding many symbols: short codes are looked up. Reused for the next column.
 struct CodeTable: ~Copyable {
   private static let bits = 11
   /// `symbol << 8 | length`; 0 for longer codes.
@@ -100,7 +98,7 @@ struct CodeTable: ~Copyable {
       let (symbol, length) = limits.decode(window)
       let isShort = length <= Self.bits && symbol < limits.symbolCount
       let value = isShort ? UInt32(truncatingIfNeeded: symbol &<< 8 | length) : 0
-      // All entries that begin with this code, or this one alone.
+      // All entries that begin with this code, or only this one.
       let span = isShort ? 1 << (Self.bits - length) : 1
       for same in entry..<min(entry + span, 1 << Self.bits) { entries[same] = value }
       entry += span
@@ -113,18 +111,18 @@ struct CodeTable: ~Copyable {
     _ window: UInt64, _ limits: borrowing CanonicalCode.Limits
   ) -> (symbol: Int, length: Int) {
     let entry = Int(entries.pointer[Int(window &>> UInt64(64 - Self.bits))])
-    // A lone symbol has length 0, and symbol 0.
+    // A single symbol has length 0, and is symbol 0.
     if entry & 0xFF != 0 { return (entry &>> 8, entry & 0xFF) }
     return limits.decode(window)
   }
 }
 
-/// The code for given frequencies, and what it costs.
+/// The code for given frequencies, and its cost.
 struct CodePlan {
   /// How many codes have each length, from 0.
   private var counts: [Int]
   private(set) var symbolCount = 0
-  /// Bits of all symbols as often as they occur.
+  /// Total bits of all symbols at their frequencies.
   private(set) var bits = 0
 
   /// - Parameter frequencies: falling, none 0; 1 to 2^20 of them. Overwritten.
@@ -148,7 +146,7 @@ struct CodePlan {
     let count = list.count
     if count == 1 { list[0] = 0 }
     guard count > 1 else { return }
-    // The paper's array ascends: its element i is ours from the end.
+    // The paper's array is ascending: its element i is ours from the end.
     func at(_ index: Int) -> Int { list[count &- 1 &- index] }
     func set(_ index: Int, _ value: Int) { list[count &- 1 &- index] = value }
     set(0, at(0) + at(1))
@@ -192,7 +190,7 @@ struct CodePlan {
     }
   }
 
-  /// Makes a code again of lengths that were cut to the longest allowed.
+  /// Restores a valid code after lengths were limited to the longest allowed.
   private mutating func limit() {
     let longest = CanonicalCode.longest
     guard symbolCount > 1 else { return }

@@ -1,7 +1,7 @@
 import Base
 
-/// Indices of a column where some values are more frequent than others: the entries are ordered by
-/// falling frequency, and an index is a prefix code, the shorter the more frequent its entry.
+/// Indices of a column in which some values are more frequent than others: the entries are ordered by falling
+/// frequency, and an index is a prefix code, shorter for more frequent entries.
 ///
 ///     u32  nullRank      if the column has nulls: null's place among the entries, by its frequency
 ///     code               `CanonicalCode`, of the entries and null
@@ -29,7 +29,7 @@ struct CodedIndices {
     rows = try BitRows(&reader, rowCount: rowCount)
   }
 
-  /// The entry of a rank; null's and bits that are no code give the number of entries.
+  /// The entry of a rank; the number of entries for null, and for bits that are not a code.
   @inline(__always)
   private func entry(_ rank: Int) -> Int {
     rank == nullRank || rank < 0 ? entryCount : rank > nullRank ? rank &- 1 : rank
@@ -68,15 +68,15 @@ struct CodedIndices {
 /// The order of a dictionary's entries by frequency, and the code for it.
 struct CodedPlan {
   let code: CodePlan
-  /// Null's place; nil when the column has no nulls.
+  /// Null's rank; nil when the column has no nulls.
   let nullRank: Int?
   let size: Int
-  /// The entry of each rank, null left out.
+  /// The entry of each rank, without null.
   let order: UnsafePointer<UInt32>
   /// For each entry and then null: `code << 8 | length`.
   private let codes: UnsafePointer<UInt32>
 
-  /// Memory kept from column to column; what a plan points into.
+  /// Memory that is reused for the next column; a plan points into it.
   struct Room: ~Copyable {
     fileprivate var keys = Scratch<UInt64>()
     fileprivate var counts = Scratch<Int>()

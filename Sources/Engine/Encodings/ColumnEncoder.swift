@@ -1,15 +1,15 @@
-/// Encodes one column after the other: looks at the spellings, picks the encoding that takes the
-/// fewest bytes, and writes the segment.
+/// Encodes one column after the other: reads the spellings, picks the encoding that takes the fewest bytes,
+/// and writes the segment.
 ///
-/// A column of equal spellings is constant. Otherwise candidates are sized without being built. A
-/// typed encoding (integers, decimals, dates, date-times, doubles) is one when at most 1 of 16
-/// spellings would be an exception. Its size bounds the dictionary, which is given up as soon as it
-/// cannot be smaller. Text that is left over is compressed where that pays. The order of the
-/// comparisons makes ties go to the simpler encoding.
+/// A column of equal spellings is constant. Otherwise candidates are sized without being built. A typed
+/// encoding (integers, decimals, dates, date-times, doubles) is a candidate when at most 1 of 16 spellings
+/// would be an exception. Its size limits the dictionary, which is abandoned as soon as it cannot be smaller.
+/// Remaining text is compressed where that pays. Ties go to the simpler encoding, by the order of the
+/// comparisons.
 ///
-/// What is chosen depends on the column alone, never on those encoded before.
+/// The choice depends only on the column, never on those encoded before.
 ///
-/// Thread rule: confined; one for each thread. Its memory is kept from column to column.
+/// Thread rule: confined; each thread has its own. Its memory is reused for the next column.
 struct ColumnEncoder: ~Copyable {
   private let effort: EncodingEffort
   private var spans = Scratch<TextSpan>()
@@ -33,7 +33,7 @@ struct ColumnEncoder: ~Copyable {
     var statistics: ColumnStatistics
     var nullCount: Int
     var observation: TypeObservation
-    /// The style that every spelling is a date in, where it was found.
+    /// The date style of every spelling, when it was found.
     var dateStyle: DateStyle?
   }
 
@@ -125,15 +125,15 @@ struct ColumnEncoder: ~Copyable {
     return TypedPlan(column, scan, trimmed: trimmed, effort: effort, histogram: &histogram)
   }
 
-  /// How many times smaller strings may become by compression than they are.
+  /// The largest factor by which compression may make strings smaller.
   ///
-  /// What is stored as numbers never becomes smaller as text: digits take more than three bits each.
+  /// Data that is stored as numbers never becomes smaller as text: digits take more than three bits each.
   private func compressionRatio(_ choice: Choice) -> Int {
     if case .packedText = choice, effort == .thorough { return 4 }
     return 1
   }
 
-  /// Compares what was chosen with a dictionary, and with compressed strings.
+  /// Compares the chosen encoding with a dictionary, and with compressed strings.
   private mutating func chooseStrings(
     _ column: GatheredColumn, _ distinct: DictionaryBuilder.Result?, _ choice: inout Choice,
     _ size: inout Int
@@ -143,20 +143,20 @@ struct ColumnEncoder: ~Copyable {
     if let distinct {
       plan = DictionaryPlan(column, distinct, effort: effort, room: &codedRoom)
     }
-    // Of the text encodings, the one that is smaller uncompressed is taken to be so compressed.
+    // The text encoding that is smaller uncompressed is assumed to be smaller compressed, too.
     let usesDictionary = plan.map { $0.size < PackedTextEncoding.size(column) } ?? false
     guard let plan, usesDictionary else {
       return chooseText(column, ratio: ratio, &choice, &size)
     }
     guard chooseEntries(column, plan, ratio: ratio, &choice, &size) else { return }
-    // Entries are never exceptions: a few unlike the others must not cost all of them their digits.
+    // Entries are never exceptions: a few unusual ones must not prevent the digits of all others.
     chooseText(column, ratio: 4, &choice, &size)
     if case .dictionary(_, areCompressed: true) = choice {
       _ = compress(column, plan.dictionary.strings, mostExceptions: 0, { plan.span($0) })
     }
   }
 
-  /// - Returns: true when most of the entries have the digits of the others.
+  /// - Returns: true when most of the entries have a common pattern of digits.
   private mutating func chooseEntries(
     _ column: GatheredColumn, _ plan: DictionaryPlan, ratio: Int, _ choice: inout Choice,
     _ size: inout Int
@@ -219,7 +219,7 @@ struct ColumnEncoder: ~Copyable {
 
   // MARK: What the spellings look like
 
-  /// Classifies each distinct spelling once where they are known.
+  /// Classifies each distinct spelling once when the distinct spellings are known.
   private func observe(
     _ column: GatheredColumn, _ scan: TypedScan?, _ distinct: DictionaryBuilder.Result?
   ) -> TypeObservation {
@@ -271,8 +271,8 @@ struct ColumnEncoder: ~Copyable {
 }
 
 extension TypedScan {
-  /// Notes the classes of all rows, where it is easily seen that those of a scale are of one class;
-  /// else false.
+  /// Notes the classes of all rows when the numbers of each scale are easily seen to be of one class;
+  /// otherwise false.
   fileprivate func insertClassesOfScales(
     _ column: GatheredColumn, into observation: inout TypeObservation
   ) -> Bool {
@@ -280,7 +280,7 @@ extension TypedScan {
     if case .decimals = kind {
       for scale in 0...largestScale where scaleMask & (1 &<< UInt32(scale)) != 0 {
         let summary = summary(ofScale: scale, column)
-        // Within these bounds a decimal's class is that of its scale.
+        // Within these bounds the scale determines a decimal's class.
         guard max(summary.low.magnitude, summary.high.magnitude) < 1 << (scale == 0 ? 53 : 56)
         else { return false }
       }
@@ -291,7 +291,7 @@ extension TypedScan {
       let scale = scales[row]
       if scale != Self.null, left & (1 &<< UInt32(scale)) != 0 {
         observation.insert(typeClass(row), row: row)
-        // Of the scales behind the point the first one stands for all.
+        // The first of the scales behind the point represents all of them.
         left &= scale == 0 ? ~1 : 1
       }
       row &+= 1
@@ -299,8 +299,8 @@ extension TypedScan {
     return true
   }
 
-  /// Adds the bounds of the column from its numbers; false when that is not possible, because there
-  /// are misfits or a number is too long for the short way to a double.
+  /// Adds the bounds of the column from its numbers. False when that is impossible: there are misfits, or a
+  /// number is too long for the fast conversion to a double.
   fileprivate func addNumbers(
     _ column: GatheredColumn, to collector: inout StatisticsCollector
   ) -> Bool {
@@ -326,8 +326,8 @@ extension TypedScan {
     }
   }
 
-  /// The lowest and the highest number of each scale: numbers of one scale order like their
-  /// mantissas, so that the bounds of all are among them.
+  /// Calls `body` with the lowest and the highest number of each scale. Numbers of one scale order like their
+  /// mantissas, so the bounds of all are among them.
   ///
   /// - Precondition: no misfits.
   private func forEachBound(_ column: GatheredColumn, _ body: (ScaledNumber) -> Void) {

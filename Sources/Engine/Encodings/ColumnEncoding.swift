@@ -26,7 +26,7 @@ package enum ColumnEncoding: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// Which parts a segment has.
+/// The parts of a segment.
 struct SegmentFlags: OptionSet {
   let rawValue: UInt16
 
@@ -34,9 +34,9 @@ struct SegmentFlags: OptionSet {
   static let nullBitmap = SegmentFlags(rawValue: 1)
   /// Exceptions, see `RowMarks`.
   static let exceptions = SegmentFlags(rawValue: 2)
-  /// Dictionary: the index after the last entry stands for null.
+  /// Dictionary: the index after the last entry means null.
   static let nullIndex = SegmentFlags(rawValue: 4)
-  /// Dictionary: the entries are compressed by a symbol table.
+  /// Dictionary: a symbol table compresses the entries.
   static let symbols = SegmentFlags(rawValue: 8)
 
   static let known: SegmentFlags = [.nullBitmap, .exceptions, .nullIndex, .symbols]

@@ -1,7 +1,7 @@
 /// One column of a row-major matrix of spans, and the bytes they point into.
 ///
-/// Unsafe: whoever makes it vouches for pointers that stay valid while it is used. Spans are checked
-/// against the arena when they are read.
+/// Unsafe: the creator guarantees that the pointers stay valid while it is used. Spans are checked against
+/// the arena when they are read.
 package struct ColumnMatrix {
   let arena: UnsafeRawBufferPointer
   let spans: UnsafePointer<TextSpan>

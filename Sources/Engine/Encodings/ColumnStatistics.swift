@@ -1,7 +1,7 @@
 /// Bounds of a column's values, for skipping clusters that cannot match.
 ///
-/// The kind depends on what *all* spellings that are not null have in common, so a reader of that
-/// type may trust the bounds for every row:
+/// The kind depends on what *all* spellings that are not null have in common, so a reader of that type may
+/// trust the bounds for every row:
 ///
 /// | kind | given when all spellings are | minimum and maximum |
 /// |---|---|---|
@@ -12,7 +12,7 @@
 /// | 4 days | dates | Int64, since 1970 |
 /// | 5 moments | date-times, not all dates | Int64, microseconds since 1970 UTC |
 ///
-/// Text bounds hold for the order of unsigned bytes: a spelling's own first 8 bytes lie between.
+/// Text bounds are in the order of unsigned bytes: a spelling's own first 8 bytes lie between them.
 package struct ColumnStatistics: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     case none = 0
@@ -42,7 +42,7 @@ package struct ColumnStatistics: Sendable, Equatable {
       maximum: UInt64(bitPattern: integers.upperBound))
   }
 
-  /// The kind for a column whose spellings fall in these classes.
+  /// The kind for a column whose spellings have these classes.
   static func kind(_ classes: TypeSet) -> Kind {
     if classes.isEmpty { return .none }
     if classes.isSubset(of: [.int, .bigInt]) { return .integers }
@@ -89,7 +89,7 @@ struct StatisticsCollector {
 
   init(_ kind: ColumnStatistics.Kind) { self.kind = kind }
 
-  /// Takes a spelling in; false when it is not of the kind.
+  /// Adds a spelling; false when it is not of the kind.
   @inline(__always)
   mutating func add(_ spelling: SpellingView) -> Bool {
     switch kind {
@@ -126,7 +126,7 @@ struct StatisticsCollector {
     highDouble = max(highDouble, value)
   }
 
-  /// Takes the bounds so far as counted in `unit`.
+  /// Multiplies the bounds so far by `unit`, in which they were counted.
   mutating func scale(by unit: Int64) {
     low = low &* unit
     high = high &* unit

@@ -1,4 +1,4 @@
-/// Strings of a column compressed by a table of digits or symbols, before they are written.
+/// Strings of a column, compressed by a table of digits or symbols before they are written.
 struct CompressedStrings: ~Copyable {
   private var trainer = SymbolTrainer()
   private var matcher = SymbolMatcher()
@@ -13,24 +13,24 @@ struct CompressedStrings: ~Copyable {
 
   private var symbolSize: Int { matcher.tableSize + strings.size }
 
-  /// What was compressed last had a pattern of digits, with more exceptions than it may.
+  /// The strings that were compressed last had a pattern of digits, but too many exceptions.
   var areNearlyDigits: Bool { !areDigits && digits.hasPattern }
 
-  /// The strings that are to be written as exceptions.
+  /// The strings to write as exceptions.
   var exceptions: PackedStringsPlan { areDigits ? digits.exceptions : PackedStringsPlan() }
   /// Their numbers, ascending.
   var exceptionRows: UnsafePointer<UInt32> { digits.strayRows }
 
-  /// Strings of more bytes together have codes of 12 bits: their larger table pays.
+  /// Strings of more bytes in all get codes of 12 bits: their larger table pays off.
   private static let wideBytes = 160 << 10
 
-  /// Makes a table for the strings and compresses them all.
+  /// Makes a table for the strings and compresses all of them.
   ///
   /// - Parameters:
-  ///   - plan: of the strings as they are.
-  ///   - mostExceptions: how many may be unlike the others.
-  ///   - span: where each lies.
-  /// - Returns: false when that does not seem to make them smaller.
+  ///   - plan: the plan for the uncompressed strings.
+  ///   - mostExceptions: the largest allowed number of exceptions.
+  ///   - span: the place of each string.
+  /// - Returns: false when that is unlikely to make them smaller.
   mutating func compress(
     _ column: GatheredColumn, _ plan: PackedStringsPlan, effort: EncodingEffort,
     mostExceptions: Int, span: (Int) -> TextSpan
@@ -47,8 +47,8 @@ struct CompressedStrings: ~Copyable {
     return true
   }
 
-  /// Trains a table of symbols; false, before all were compressed, when that does not seem to make
-  /// the strings smaller.
+  /// Trains a table of symbols; false, before all strings were compressed, when that is unlikely to make them
+  /// smaller.
   private mutating func compressBySymbols(
     _ column: GatheredColumn, _ plan: PackedStringsPlan, span: (Int) -> TextSpan
   ) -> Bool {
@@ -74,7 +74,7 @@ struct CompressedStrings: ~Copyable {
       strings.add(length: length)
       bytes &+= text.count
       if bytes >= checkpoint {
-        // What may be saved must pay for the table, and for reading through it.
+        // The saving must pay for the table, and for reading through it.
         let saved = (bytes &- codes.count) / 16 &* (plan.total / max(bytes / 16, 1))
         if saved < matcher.tableSize &+ plan.total / 16 { return false }
         checkpoint = .max

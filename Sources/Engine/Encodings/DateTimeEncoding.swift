@@ -37,11 +37,11 @@ struct DateTimeEncoding {
   /// The moment of a row that is neither null nor an exception.
   func moment(row: Int) -> DateTime { moment(moments[row]) }
 
-  /// The moment that a stored number stands for.
+  /// The moment of a stored number.
   @inline(__always)
   func moment(_ number: Int64) -> DateTime { DateTime(clamping: number &* style.unit) }
 
-  /// Writes the moment that a stored number stands for.
+  /// Writes the moment of a stored number.
   func write(_ number: Int64, to target: UnsafeMutableRawPointer) -> Int {
     DateSpelling.write(moment(number), style: style, to: target)
   }

@@ -1,7 +1,7 @@
 import Base
 
-/// Encoding 2: canonical decimals, a mantissa and a number of digits after the point: `4.10` is 410
-/// with scale 2, `5` is 5 with scale 0.
+/// Encoding 2: canonical decimals, each a mantissa and a number of digits after the point: `4.10` is 410 with
+/// scale 2, `5` is 5 with scale 0.
 ///
 ///     marks               `RowMarks`
 ///     u8   scale          0 to 18, the smallest
@@ -9,8 +9,8 @@ import Base
 ///     packed  scale of each row - smallest scale     (rowCount values of scaleWidth bits)
 ///     mantissas           `PackedNumbers`
 ///
-/// With scaleWidth 255 no scales follow: `scale` is the largest, all mantissas count in its last digit,
-/// and numbers are spelled without zeros at the end of a fraction: with scale 2, 410 is `4.1` and 500
+/// With scaleWidth 255 no scales follow: `scale` is the largest, all mantissas are in units of its last
+/// digit, and numbers are spelled without zeros at the end of a fraction: with scale 2, 410 is `4.1` and 500
 /// is `5`.
 struct DecimalEncoding {
   static let headerSize = 2
@@ -32,7 +32,7 @@ struct DecimalEncoding {
     mantissas = try PackedNumbers(&reader, rowCount: rowCount)
   }
 
-  /// The digits behind the point that all mantissas count; nil when rows differ.
+  /// The scale of all mantissas; nil when rows differ.
   var mantissaScale: Int? {
     isTrimmed || scales.width == 0 ? min(scale, ScaledNumber.maximumScale) : nil
   }
@@ -41,7 +41,7 @@ struct DecimalEncoding {
   @inline(__always)
   func number(_ row: Int) -> ScaledNumber { number(mantissas[row], row) }
 
-  /// The number that a row's mantissa stands for.
+  /// The number of a row's mantissa.
   @inline(__always)
   func number(_ mantissa: Int64, _ row: Int) -> ScaledNumber {
     if isTrimmed { return trimmed(mantissa) }
@@ -69,9 +69,9 @@ struct DecimalEncoding {
     return mask == 0 ? 0 : BitPacking.width(highest &- mask.trailingZeroBitCount)
   }
 
-  /// Writes all but the marks.
+  /// Writes everything except the marks.
   ///
-  /// - Parameter width: of the scales, or `trimmedWidth`.
+  /// - Parameter width: the width of the scales, or `trimmedWidth`.
   /// - Precondition: the scales of nulls and exceptions have been set to `scale`.
   static func write(
     _ scan: TypedScan, scale: UInt8, width: Int, plan: FramePlan, count: Int,

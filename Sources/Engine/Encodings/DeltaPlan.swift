@@ -1,7 +1,7 @@
-/// The bounds of numbers' differences to the row before, and of each block's first number.
+/// The bounds of the differences between successive numbers, and of each block's first number.
 ///
-/// A row without a number counts as equal to the row before, those in front of the first number as
-/// equal to that.
+/// A row without a number counts as equal to the row before; rows before the first number count as equal to
+/// that.
 struct DeltaPlan {
   private(set) var first: Int64?
   private var previous: Int64 = 0
@@ -15,9 +15,9 @@ struct DeltaPlan {
 
   init() {}
 
-  /// Of a column with a number in every row.
+  /// For a column with a number in every row.
   ///
-  /// - Parameter limit: differences that need as many bits are of no use: the rest is not looked at then.
+  /// - Parameter limit: differences that need this many bits are useless: the rest is skipped then.
   /// - Precondition: there is a row, and no difference between two rows overflows.
   init(_ numbers: UnsafePointer<Int64>, count: Int, narrowerThan limit: Int) {
     first = numbers[0]
@@ -57,7 +57,7 @@ struct DeltaPlan {
     previous = number
   }
 
-  /// A row without a number.
+  /// Adds a row without a number.
   @inline(__always)
   mutating func addGap(row: Int) {
     if first == nil { return }
@@ -84,7 +84,7 @@ struct DeltaPlan {
     BitPacking.width(UInt64(bitPattern: highestStart &- lowestStart))
   }
 
-  /// Bytes that `write` appends; nil when the numbers cannot be stored so.
+  /// Bytes that `write` appends; nil when the numbers cannot be stored in this way.
   func size(rowCount: Int) -> Int? {
     guard first != nil, !overflows, !isUseless else { return nil }
     return FrameOfReference.size(count: DeltaNumbers.blockCount(rowCount), width: startWidth)

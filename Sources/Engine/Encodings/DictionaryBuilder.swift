@@ -1,9 +1,9 @@
-/// Finds the distinct spellings of a column with an open-addressed hash table, used again for every
+/// Finds the distinct spellings of a column with an open-addressed hash table, which is reused for every
 /// column.
 ///
-/// A slot is `generation (16 bits) | part of the hash (24) | entry (24)`. A slot of an older
-/// generation is empty, so starting over costs nothing. The hash is seeded at random: nobody can make
-/// a file whose fields all collide. What is built does not depend on the seed.
+/// A slot is `generation (16 bits) | part of the hash (24) | entry (24)`. A slot of an older generation is
+/// empty, so starting over costs nothing. The hash is seeded at random, so nobody can make a file whose
+/// fields all collide. The result does not depend on the seed.
 struct DictionaryBuilder: ~Copyable {
   struct Entry: BitwiseCopyable {
     var hash: UInt64
@@ -29,18 +29,18 @@ struct DictionaryBuilder: ~Copyable {
   private let secondSeed = UInt64.random(in: .min ... .max)
 
   private static let smallestTable = 2048
-  /// Numbers that lie no further apart have a place each: 32 KiB of a table stay in a core's nearest cache.
+  /// Numbers within this range have a place each: 32 KiB of a table stay in a core's nearest cache.
   private static let mostPlaces: Int64 = 4096
   private static let entryMask: UInt64 = 1 << 24 - 1
 
   init() { slots.pointer.update(repeating: 0, count: slots.capacity) }
 
-  /// Collects the distinct spellings; nil as soon as a dictionary cannot be smaller than `limit`
-  /// bytes any more.
+  /// Collects the distinct spellings; nil as soon as a dictionary can no longer be smaller than `limit`
+  /// bytes.
   ///
-  /// - Parameter scan: the spellings as numbers, where it has been found that they are: each number has one
-  ///   spelling then, so that numbers are compared.
-  /// - Complexity: O(n) hashing of every byte, or of every number.
+  /// - Parameter scan: the spellings as numbers, if they are numbers: each number then has one spelling, and
+  ///   numbers are compared instead.
+  /// - Complexity: O(n): hashes every byte, or every number.
   mutating func build(
     _ column: GatheredColumn, _ scan: TypedScan?, limit: Int, effort: EncodingEffort
   ) -> Result? {
@@ -102,16 +102,17 @@ struct DictionaryBuilder: ~Copyable {
       entries: UnsafePointer(room), indices: UnsafePointer(rowIndices), strings: strings)
   }
 
-  /// Bytes of entries above which the dictionary is larger than `limit`, given at least `entries`.
+  /// How many bytes entries may have before the dictionary is larger than `limit`, given at least `entries`
+  /// of them.
   private func allowedBytes(
     _ column: GatheredColumn, entries: Int, limit: Int, _ effort: EncodingEffort
   ) -> Int {
     let width = DictionaryEncoding.width(entries: entries, hasNulls: column.nullCount > 0)
     let packed = BitPacking.byteCount(column.rowCount, width: width)
-    // `FreshIndices` take a bit for each row at least, however many entries are still to come.
+    // `FreshIndices` take at least one bit for each row, however many entries are still to come.
     let indices = min(packed, (column.rowCount &+ 7) &>> 3)
     let left = limit &- DictionaryEncoding.headerSize &- PackedStrings.headerSize &- indices
-    // Codes may take a bit for each row.
+    // Codes may take one bit for each row.
     return effort == .fast ? left : max(left, limit &- column.rowCount / 8)
   }
 
@@ -147,7 +148,7 @@ struct DictionaryBuilder: ~Copyable {
     generation &<< 48 | (hash &>> 40) &<< 24 | UInt64(truncatingIfNeeded: entry)
   }
 
-  /// The entry with this key, or -1 and the slot where it belongs.
+  /// The entry with this key; -1 and the slot for it when there is none.
   @inline(__always)
   private func find<Keys: DictionaryKeys>(
     _ key: Keys.Key, _ hash: UInt64, _ keys: Keys, _ room: UnsafeMutablePointer<Entry>
@@ -157,7 +158,7 @@ struct DictionaryBuilder: ~Copyable {
     var slot = Int(truncatingIfNeeded: hash) & mask
     while true {
       let value = table[slot]
-      // Equal but for the entry number: same generation, same part of the hash.
+      // Equal except for the entry number: same generation, same part of the hash.
       if value ^ wanted <= Self.entryMask {
         let entry = Int(truncatingIfNeeded: value & Self.entryMask)
         if keys.isKey(key, of: room + entry) { return (entry, slot) }
@@ -169,7 +170,7 @@ struct DictionaryBuilder: ~Copyable {
   }
 }
 
-/// By what a dictionary's entries are told apart.
+/// How a dictionary's entries are distinguished.
 private protocol DictionaryKeys {
   associatedtype Key
 
@@ -186,7 +187,7 @@ private func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
   return product.high ^ product.low
 }
 
-/// By their bytes.
+/// Distinguishes entries by their bytes.
 private struct SpellingKeys: DictionaryKeys {
   let column: GatheredColumn
   let firstSeed: UInt64
@@ -198,7 +199,7 @@ private struct SpellingKeys: DictionaryKeys {
     return (spelling, spelling.ends)
   }
 
-  /// Up to 16 bytes take one multiplication and no branch: lengths cannot be guessed.
+  /// Up to 16 bytes take one multiplication and no branch: lengths are unpredictable.
   @inline(__always)
   func hash(_ key: (spelling: SpellingView, ends: SpellingEnds)) -> UInt64 {
     let spelling = key.spelling
@@ -224,7 +225,7 @@ private struct SpellingKeys: DictionaryKeys {
   }
 }
 
-/// By their numbers and scales.
+/// Distinguishes entries by their numbers and scales.
 private struct NumberKeys: DictionaryKeys {
   let numbers: UnsafeMutablePointer<Int64>
   let scales: UnsafeMutablePointer<UInt8>
@@ -237,7 +238,7 @@ private struct NumberKeys: DictionaryKeys {
 
   @inline(__always)
   func hash(_ key: (number: Int64, scale: UInt8)) -> UInt64 {
-    // The same digits with the point elsewhere are rare.
+    // The same digits with the point in another place are rare.
     fold(UInt64(bitPattern: key.number) ^ seed, seed)
   }
 
@@ -253,7 +254,7 @@ private struct NumberKeys: DictionaryKeys {
   }
 }
 
-/// By their numbers, of one scale, each of which has a place in the table to itself.
+/// Distinguishes entries by their numbers, all of one scale, each with a place of its own in the table.
 private struct PlaceKeys: DictionaryKeys {
   let numbers: UnsafeMutablePointer<Int64>
   let low: Int64

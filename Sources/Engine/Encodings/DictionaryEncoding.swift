@@ -1,14 +1,14 @@
 import Base
 
-/// Encoding 4: the distinct spellings once, and an index per row.
+/// Encoding 4: each distinct spelling once, and an index per row.
 ///
 ///     u32  entryCount     at most rowCount
 ///     u8   form           see `DictionaryIndices`
 ///     entries             `StoredStrings`, entryCount; compressed with the flag `symbols`
 ///     indices             `DictionaryIndices`
 ///
-/// Entries are in the order of their first rows; of falling frequency where indices are coded. With
-/// the flag `nullIndex`, index entryCount is null.
+/// Entries are in the order of their first rows, or of falling frequency when indices are coded. With the
+/// flag `nullIndex`, index entryCount is null.
 struct DictionaryEncoding {
   static let headerSize = 5
 
@@ -30,8 +30,7 @@ struct DictionaryEncoding {
       &reader, form: form, rowCount: rowCount, entryCount: count, hasNulls: hasNulls)
   }
 
-  /// The entry of a row; `entries.count` for null. Larger ones, which damaged bytes may hold, are
-  /// taken for null too.
+  /// The entry of a row; `entries.count` for null. Larger ones, from damaged bytes, count as null too.
   @inline(__always)
   func index(_ row: Int) -> Int { min(indices.index(row), entries.count) }
 
@@ -42,7 +41,7 @@ struct DictionaryEncoding {
     indices.decode(rows, limit: entries.count, table: &table, into: target)
   }
 
-  /// What is wrong; nil when all is well.
+  /// What is wrong; nil when everything is consistent.
   func inconsistency(rowCount: Int) -> String? {
     if let problem = entries.inconsistency() { return problem }
     if let problem = indices.inconsistency() { return problem }
@@ -57,7 +56,7 @@ struct DictionaryEncoding {
     return nil
   }
 
-  /// True when a row is found by reading those before it in its block.
+  /// True when finding a row means reading those before it in its block.
   var isCoded: Bool {
     if case .coded = indices { return true }
     return false
@@ -68,7 +67,7 @@ struct DictionaryEncoding {
   }
 }
 
-/// How a dictionary is going to be stored: the form of its indices, by their size.
+/// How a dictionary will be stored: the form of its indices, chosen by size.
 struct DictionaryPlan {
   private enum CodingPlan {
     case packed
@@ -78,7 +77,7 @@ struct DictionaryPlan {
   }
 
   let dictionary: DictionaryBuilder.Result
-  /// Header and indices; the entries come on top.
+  /// Header and indices, without the entries.
   private(set) var indexSize: Int
   private var form = CodingPlan.packed
   private let width: Int
@@ -115,10 +114,10 @@ struct DictionaryPlan {
     }
   }
 
-  /// The bytes with entries as they are.
+  /// The size with uncompressed entries.
   var size: Int { indexSize &+ dictionary.strings.size }
 
-  /// Where the entry lies that is stored as number `index`.
+  /// Where the entry with the stored number `index` lies.
   @inline(__always)
   func span(_ index: Int) -> TextSpan {
     if case .coded(let plan) = form { return dictionary.entries[Int(plan.order[index])].span }
@@ -127,8 +126,8 @@ struct DictionaryPlan {
 
   /// Writes the segment.
   ///
-  /// - Parameter writeCompressed: writes the entries compressed; false, without writing anything,
-  ///   when they are to be written as they are.
+  /// - Parameter writeCompressed: writes the entries compressed; false, without any output, when they should
+  ///   be written uncompressed.
   func write(
     _ column: GatheredColumn, into output: inout OutputBuffer,
     writeCompressed: (inout OutputBuffer) -> Bool
@@ -143,7 +142,7 @@ struct DictionaryPlan {
     case .packed:
       output.append(UInt8(truncatingIfNeeded: width))
       BitPacking.pack(count: rowCount, width: width, into: &output) { row in
-        // Null is marked by the largest index while the number of entries is not yet known.
+        // Null has the largest index while the number of entries is unknown.
         UInt64(truncatingIfNeeded: min(Int(dictionary.indices[row]), dictionary.strings.count))
       }
     case .fresh:

@@ -40,17 +40,17 @@ enum DictionaryIndices {
     }
   }
 
-  /// A width, and as many packed indices.
+  /// Reads a width, and this many packed indices.
   static func bits(_ reader: inout ByteReader, count: Int) throws(DecodingFailure) -> PackedBits {
     let width = Int(try reader.read(UInt8.self, "the width of indices"))
     return try PackedBits(
       &reader, count: count, width: width, maximumWidth: maximumWidth, "the indices")
   }
 
-  /// The index of a row, as stored: damaged bytes may make it any number that is not negative.
+  /// The stored index of a row: from damaged bytes it may be any number that is not negative.
   ///
   /// - Precondition: 0 <= `row` < the number of rows.
-  /// - Complexity: O(1); O(log runs) for runs; up to 128 rows are decoded where they are coded.
+  /// - Complexity: O(1); O(log runs) for runs; coded indices are decoded up to 128 rows at a time.
   @inline(__always)
   func index(_ row: Int) -> Int {
     switch self {
@@ -78,7 +78,7 @@ enum DictionaryIndices {
     }
   }
 
-  /// What is wrong beyond indices that are too large; nil when all is well.
+  /// What is wrong apart from indices that are too large; nil when everything is consistent.
   func inconsistency() -> String? {
     switch self {
     case .packed, .coded: return nil

@@ -1,4 +1,4 @@
-/// Strings of a column in codes of a `DigitTable`, before they are written.
+/// Strings of a column in the codes of a `DigitTable`, before they are written.
 struct DigitPacker: ~Copyable {
   private var pattern: DigitPattern?
   private var codes = OutputBuffer()
@@ -8,14 +8,14 @@ struct DigitPacker: ~Copyable {
   private var room = Scratch<UInt8>()
   private var codeOf = Scratch<UInt8>(capacity: 256)
   private(set) var strings = PackedStringsPlan()
-  /// Of the strings that are written as exceptions.
+  /// The strings to write as exceptions.
   private(set) var exceptions = PackedStringsPlan()
   // Codes that wait for a whole word.
   private var word: UInt64 = 0
   private var filled = 0
 
   private static let none: UInt8 = 0xFF
-  /// How often a pattern is mended that a few strings did not tell.
+  /// How often a pattern from a few strings is corrected by the others.
   private static let mostMends = 8
 
   /// Bytes that `write` appends.
@@ -24,18 +24,18 @@ struct DigitPacker: ~Copyable {
   /// Numbers of the strings that are exceptions, ascending.
   var strayRows: UnsafePointer<UInt32> { UnsafePointer(strays.pointer) }
 
-  /// A few strings had a pattern, whether it fitted all or not.
+  /// A few strings had a pattern, whether it fits all or not.
   var hasPattern: Bool { pattern != nil }
 
   mutating func forget() { pattern = nil }
 
-  /// Packs the strings, when they have a pattern.
+  /// Packs the strings if they have a pattern.
   ///
   /// - Parameters:
-  ///   - plan: of the strings as they are.
-  ///   - mostExceptions: how many may be unlike the others.
-  ///   - span: where each lies; null counts as empty.
-  /// - Returns: false when there is no pattern, or too many are unlike it.
+  ///   - plan: the plan for the uncompressed strings.
+  ///   - mostExceptions: the largest allowed number of exceptions.
+  ///   - span: the place of each string; null counts as empty.
+  /// - Returns: false when there is no pattern, or too many strings do not fit it.
   mutating func pack(
     _ column: GatheredColumn, _ plan: PackedStringsPlan, mostExceptions: Int,
     span: (Int) -> TextSpan
@@ -44,7 +44,7 @@ struct DigitPacker: ~Copyable {
     for _ in 0..<Self.mostMends {
       var misfits = Misfits()
       let fits = pack(column, plan, pattern, mostExceptions, &misfits, span)
-      // Where there may be no more exceptions, any that can be avoided is.
+      // When no more exceptions are allowed, every avoidable one is avoided.
       let least = fits ? plan.count / max(1, 8 * plan.total / max(1, plan.count)) : 0
       if misfits.mend(&pattern, least: least) { continue }
       self.pattern = pattern
@@ -62,8 +62,8 @@ struct DigitPacker: ~Copyable {
     output.append(UnsafeRawPointer(codes.start), count: codes.count)
   }
 
-  /// True when the symbols are about as frequent as each other whatever is before them, so that
-  /// nothing else makes the strings much smaller.
+  /// True when the symbols are about equally frequent whatever precedes them, so that no other method makes
+  /// the strings much smaller.
   var looksRandom: Bool {
     guard let pattern, codes.count >= 256 else { return false }
     var different = 1
@@ -76,7 +76,7 @@ struct DigitPacker: ~Copyable {
         counts[Int(codes.bytes[index])] &+= 1
         total &+= 1
       }
-      // Pairs that are alike, beside as many as chance would give.
+      // Equal pairs, compared with as many as chance would give.
       let pairs = counts.reduce(0) { $0 &+ $1 &* ($1 &- 1) }
       return pairs &* different <= total &* (total &- 1) &* 3 / 2
     }
@@ -125,8 +125,8 @@ struct DigitPacker: ~Copyable {
     }
   }
 
-  /// Writes the code of each symbol, a byte each, and returns how many there are; none when it is
-  /// unlike the pattern.
+  /// Writes the code of each symbol, one byte each, and returns their number; none when the string does not
+  /// fit the pattern.
   @inline(__always)
   private static func read(
     _ text: SpellingView, _ codeOf: UnsafePointer<UInt8>,
@@ -145,7 +145,7 @@ struct DigitPacker: ~Copyable {
       }
       if next == literals.count { break }
       let literal = literals[next]
-      // One that would stand behind the end is read as a part of the string.
+      // A literal behind the end is read as a part of the string.
       if literal.place > text.count { break }
       guard literal.place < text.count, text[place] == literal.byte else { return 0 }
       place &+= 1
@@ -181,7 +181,7 @@ struct DigitPacker: ~Copyable {
     if filled >= 64 {
       codes.append(word)
       filled &-= 64
-      // A plain shift: all of the value may have been used up.
+      // Not `&>>`: all of the value may be used up, and this then shifts by 64.
       word = value >> UInt64(truncatingIfNeeded: width &- filled)
     }
   }
@@ -193,11 +193,11 @@ struct DigitPacker: ~Copyable {
   }
 }
 
-/// Why strings are unlike a pattern that few of them told.
+/// Why strings do not fit a pattern that was found from a few of them.
 private struct Misfits {
-  /// Strings that differ in a literal but are of symbols, by the literal's number.
+  /// Strings of symbols only that differ in a literal, by the literal's number.
   private var literals: [Int: Int] = [:]
-  /// Strings with a byte that is no symbol.
+  /// Strings with a byte that is not a symbol.
   private var symbols: [UInt8: Int] = [:]
 
   mutating func add(
@@ -219,8 +219,8 @@ private struct Misfits {
     }
   }
 
-  /// Takes literals for symbols' places, and bytes for symbols, that more than `least` strings ask
-  /// for: as many cost as exceptions what a bit does that all have.
+  /// Turns literals into places for symbols, and bytes into symbols, when more than `least` strings require
+  /// it: that many exceptions cost as much as one more bit in every string.
   func mend(_ pattern: inout DigitPattern, least: Int) -> Bool {
     var mended = pattern
     for index in literals.keys.sorted(by: >) {

@@ -1,16 +1,16 @@
-/// What strings of a column have in common when they are written with few symbols: the symbols, and
-/// the bytes that stand at the same place of all. See `DigitTable`.
+/// The pattern of a column's strings that have few symbols: the symbols, and the bytes that are the same at
+/// one place of all strings. See `DigitTable`.
 struct DigitPattern {
-  /// Ascending, 16 at most.
+  /// Ascending, at most 16.
   var symbols: [UInt8]
   /// Places ascending.
   var literals: [(place: Int, byte: UInt8)]
 
   static let mostSymbols = 16
-  /// Literals are looked for up to here.
+  /// Literals are searched up to here.
   private static let mostPlaces = 96
   private static let sampleCount = 32
-  /// Other bytes that a few strings unlike the rest may have before the look ends.
+  /// How many other bytes unusual strings may have before the search ends.
   private static let strayBytes = 8
 
   /// Bits of a code.
@@ -41,15 +41,16 @@ struct DigitPattern {
 
   // MARK: Finding one
 
-  /// The pattern of a few strings, spread over all; nil when they have none. Some may be unlike the others.
+  /// The pattern of a few strings, spread over the column; nil when they have none. Some may differ from the
+  /// others.
   ///
-  /// - Complexity: O(bytes of 32 strings); of prose, those of a few places.
+  /// - Complexity: O(bytes of 32 strings); for prose, the bytes of a few places.
   init?(_ column: GatheredColumn, count: Int, span: (Int) -> TextSpan) {
     var sample: [SpellingView] = []
     sample.reserveCapacity(Self.sampleCount)
     let most = min(count, Self.sampleCount)
     for index in 0..<most {
-      // Not in even steps, which may be those of what repeats.
+      // Not in even steps, which may coincide with repetitions.
       let place = index &* 65_536 &+ (index &* 40_503 & 0xFFFF)
       let string = span(place &* count / (most &* 65_536))
       if string.length > 0 && !string.isNull { sample.append(column.spelling(string)) }
@@ -63,7 +64,7 @@ struct DigitPattern {
     self = found
   }
 
-  /// What most strings have at a place, and the bytes that are found where most differ.
+  /// The most frequent byte at a place, and the bytes that are found where most strings differ.
   private struct Usual {
     var literals: [UInt8?] = []
     var isSymbol: [Bool]
@@ -111,7 +112,7 @@ struct DigitPattern {
     return Usual(literals: literals, isSymbol: isSymbol)
   }
 
-  /// The pattern that all of the strings have, as far as they are looked at.
+  /// The pattern of all strings in the sample, as far as they are compared.
   private static func exact(_ sample: [SpellingView]) -> DigitPattern? {
     var pattern = DigitPattern(symbols: [], literals: [])
     var isSymbol = [Bool](repeating: false, count: 256)

@@ -1,8 +1,8 @@
 import Base
 
-/// Few symbols, of one byte each, in codes of 1, 2 or 4 bits, and bytes that stand at the same
-/// place of every string: identifiers, hashes and long numbers of decimal or hexadecimal digits,
-/// with the dashes between them.
+/// A table of few symbols, one byte each, with codes of 1, 2 or 4 bits, and of bytes that are the same at one
+/// place of every string: for identifiers, hashes and long numbers of decimal or hexadecimal digits, with the
+/// dashes between them.
 ///
 ///     u8       codeBits      1, 2 or 4
 ///     u8       symbolCount   1 to 2^codeBits
@@ -10,9 +10,9 @@ import Base
 ///     u8       literalCount  0 to 64
 ///     literalCount * (u16 place, u8 byte), places ascending
 ///
-/// What follows are `PackedStrings` of codes instead of bytes. A string without codes is empty. Of
-/// any other the literal number i (from 0), at place p, is a part when the string has p - i codes
-/// or more: those are before it.
+/// `PackedStrings` of codes instead of bytes follow. A string without codes is empty. Any other string
+/// contains the literal number i (from 0), at place p, if it has at least p - i codes: these come before the
+/// literal.
 struct DigitTable {
   static let mostLiterals = 64
 
@@ -22,7 +22,7 @@ struct DigitTable {
   private let symbols: UnsafeRawPointer
   private let literals: UnsafeRawPointer
 
-  /// - Parameter bits: the first byte, which says that this is one.
+  /// - Parameter bits: the first byte, which identifies this kind of table.
   static func isWidth(_ bits: UInt8) -> Bool { bits == 1 || bits == 2 || bits == 4 }
 
   init(_ reader: inout ByteReader) throws(DecodingFailure) {
@@ -51,7 +51,7 @@ struct DigitTable {
     }
   }
 
-  /// A code's symbol; zero for those that have none.
+  /// A code's symbol; zero for codes without one.
   @inline(__always)
   func symbol(_ code: Int) -> UInt8 {
     code < symbolCount ? symbols.load(fromByteOffset: code, as: UInt8.self) : 0
@@ -70,7 +70,7 @@ struct DigitTable {
   @inline(__always)
   func codesBefore(_ index: Int) -> Int { literal(index).place &- index }
 
-  /// How many bytes a string of so many codes has.
+  /// How many bytes a string with this many codes has.
   func decodedCount(_ codes: Int) -> Int {
     if codes == 0 { return 0 }
     var index = 0
@@ -136,7 +136,7 @@ struct DigitTable {
   }
 }
 
-/// A table unfolded for decoding many strings, used again from column to column.
+/// A table expanded for decoding many strings; reused for the next column.
 struct DigitDecoder: ~Copyable {
   /// The symbols of all codes in a byte, the first one lowest.
   private var words = Scratch<UInt64>(capacity: 0)
@@ -229,7 +229,7 @@ struct DigitDecoder: ~Copyable {
     let each = 8 / bits
     var output = 0
     while output < count {
-      // Two bytes, as the codes of one may begin within it.
+      // Two bytes, since the codes may begin inside the first.
       let both = UInt64(UInt16(littleEndian: source.loadUnaligned(as: UInt16.self)))
       let word = words[Int(truncatingIfNeeded: both &>> shift & 0xFF)]
       target.storeBytes(of: word.littleEndian, toByteOffset: output, as: UInt64.self)

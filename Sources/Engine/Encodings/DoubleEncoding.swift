@@ -33,7 +33,7 @@ struct DoubleEncoding {
     return length
   }
 
-  /// The double that is spelled exactly like this; nil for any other spelling.
+  /// The double with exactly this spelling; nil for any other spelling.
   private static func parse(_ spelling: SpellingView) -> Double? {
     guard spelling.count <= 32, let value = NumberSpelling.parseDouble(spelling) else {
       return nil
@@ -41,11 +41,11 @@ struct DoubleEncoding {
     return spelling.bytes.elementsEqual(value.description.utf8) ? value : nil
   }
 
-  /// Reads the column as doubles: their bit patterns in `numbers`, the rows that do not fit in
-  /// `exceptions`. Nil when those are too many.
+  /// Reads the column as doubles: their bit patterns go to `numbers`, the rows that do not fit to
+  /// `exceptions`. Nil when there are too many of these.
   ///
-  /// Slow (a `String` for each row), and only tried for columns that are numbers in a form that
-  /// `TypedScan` does not take.
+  /// Slow (a `String` for each row), and tried only for columns of numbers in a form that `TypedScan` does
+  /// not take.
   static func scan(
     _ column: GatheredColumn, numbers: UnsafeMutablePointer<Int64>,
     exceptions: UnsafeMutablePointer<UInt32>
@@ -67,7 +67,7 @@ struct DoubleEncoding {
     return misfits
   }
 
-  /// False when too many spellings are no numbers at all, which costs little to find out.
+  /// False when too many spellings are not numbers at all, which is cheap to find out.
   private static func isLikely(_ column: GatheredColumn) -> Bool {
     var misfits = 0
     for row in 0..<column.rowCount where !column.isNull(row) {

@@ -1,12 +1,12 @@
-/// How much work encoding may be.
+/// How much work encoding may take.
 package enum EncodingEffort: Sendable {
-  /// For imports: encodings that are found in a pass or two. Text is compressed where it is of few symbols;
-  /// elsewhere that alone would take longer than all the rest.
+  /// For imports: encodings that are found in a pass or two. Text is compressed only when it has few symbols;
+  /// other compression would take longer than everything else.
   case fast
   /// For compaction: everything that makes the cluster smaller.
   case thorough
 
-  /// In strings of fewer bytes together, digits are not looked for.
+  /// Strings with fewer bytes in all are not searched for digits.
   var smallestDigits: Int {
     switch self {
     case .fast: 1024
@@ -14,7 +14,7 @@ package enum EncodingEffort: Sendable {
     }
   }
 
-  /// Strings of fewer bytes together are not compressed, but for their digits.
+  /// Strings with fewer bytes in all are not compressed, except as digits.
   var smallestCompressed: Int {
     switch self {
     case .fast: .max

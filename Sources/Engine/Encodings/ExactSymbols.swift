@@ -1,7 +1,7 @@
-/// Symbols by all of their bytes: an open-addressed hash table, at most half full.
+/// Symbols by all their bytes: an open-addressed hash table, at most half full.
 ///
-/// For symbols of which many begin alike, as those of long numbers in hexadecimal digits do: a
-/// chain of them would be walked for every few bytes of text.
+/// For tables in which many symbols begin alike, as with long hexadecimal numbers: otherwise every few bytes
+/// of text would mean walking a chain of them.
 struct ExactSymbols: ~Copyable {
   // Not private: debug builds of the compiler fail for private elements of `Scratch`.
   struct Entry: BitwiseCopyable {
@@ -29,7 +29,7 @@ struct ExactSymbols: ~Copyable {
     count = 0
   }
 
-  /// - Precondition: the symbol is not there; no more than a symbol table holds are.
+  /// - Precondition: the symbol is not there yet; at most as many as a symbol table holds are there.
   mutating func insert(_ value: UInt64, length: UInt16, code: UInt16) {
     if !isCleared {
       entries.pointer.update(repeating: .none, count: Self.capacity)
@@ -50,8 +50,8 @@ struct ExactSymbols: ~Copyable {
   /// The longest symbol at the beginning of eight bytes of text.
   ///
   /// - Parameters:
-  ///   - lengths: those to be looked for, bit n for length n; bits of 9 and more say nothing.
-  ///   - most: how long it may be, from 1 to 8.
+  ///   - lengths: the lengths to look for, bit n for length n; bits 9 and above mean nothing.
+  ///   - most: the largest length, from 1 to 8.
   @inline(__always)
   borrowing func match(_ word: UInt64, lengths: UInt32, most: Int) -> SymbolMatcher.Match? {
     let entries = entries.pointer

@@ -1,4 +1,4 @@
-/// How many numbers need how many bits, and how long their spellings are together.
+/// How many numbers need how many bits, and the total length of their spellings.
 struct FrameHistogram: ~Copyable {
   private var room = Scratch<Int>(capacity: 130)
 
@@ -7,14 +7,14 @@ struct FrameHistogram: ~Copyable {
 
   mutating func clear() { room.pointer.update(repeating: 0, count: 130) }
 
-  /// Adds the numbers of a column, minus `base`, which none of them is below.
+  /// Adds the numbers of a column, minus `base`; none of them is below `base`.
   ///
-  /// Every fourth row has a table of its own, with count and length in one word: an addition need
-  /// not wait for the one of the row before, which mostly has the same width.
+  /// Each of four consecutive rows has a table of its own, with count and length in one word: so an addition
+  /// does not wait for that of the row before, which mostly has the same width.
   ///
   /// - Parameters:
-  ///   - marks: a scale for each row, or what says that it has no number.
-  ///   - scales: rows of other ones are left out.
+  ///   - marks: a scale for each row, or a mark for no number.
+  ///   - scales: rows with other scales are left out.
   func add(
     _ numbers: UnsafePointer<Int64>, minus base: Int64, _ column: GatheredColumn,
     marks: UnsafePointer<UInt8>, fitting scales: ClosedRange<UInt8>

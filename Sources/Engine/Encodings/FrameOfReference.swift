@@ -1,6 +1,6 @@
 import Base
 
-/// Numbers as differences to their smallest, bit-packed:
+/// Numbers as differences from their smallest, bit-packed:
 ///
 ///     i64  base
 ///     u8   width        0 to 64

@@ -1,5 +1,5 @@
-/// How numbers are going to be stored: the form of `PackedNumbers`, and which rows do not fit it and
-/// are spelled as exceptions.
+/// How numbers will be stored: the form of `PackedNumbers`, and which rows do not fit it and become
+/// exceptions.
 struct FramePlan {
   private enum PackingPlan {
     /// Numbers that need more bits are exceptions ("patched" frame of reference).
@@ -9,9 +9,9 @@ struct FramePlan {
   }
 
   private(set) var base: Int64 = 0
-  /// Rows that are exceptions, those the encoding does not fit included.
+  /// The number of exceptions, including rows that the encoding does not fit.
   private(set) var exceptions = 0
-  /// Marks and packed numbers; an upper bound where there are exceptions.
+  /// Size of marks and packed numbers; an upper bound when there are exceptions.
   private(set) var size = Int.max
   /// The most bits that a number minus `base` may have.
   private(set) var width = 0
@@ -20,8 +20,8 @@ struct FramePlan {
 
   private static let formSize = 1
 
-  /// Plans for the numbers that `scan` holds; with `scale`, for those of that scale only. Nil when
-  /// too many rows would be exceptions.
+  /// Plans for the numbers of `scan`; with `scale`, only for those of that scale. Nil when too many rows
+  /// would be exceptions.
   ///
   /// - Complexity: O(n), two passes.
   init?(
@@ -32,7 +32,7 @@ struct FramePlan {
     let scales = (scale ?? 0)...(scale ?? TypedScan.largestScale)
     let deltas: DeltaPlan
     let maximum: Int64
-    // Nulls have numbers that change nothing.
+    // Nulls have numbers that make no difference.
     let isDense = scan.misfits == 0 && (scale == nil || scan.singleScale == scale)
     let (range, overflow) = scan.high.subtractingReportingOverflow(scan.low)
     if isDense, !overflow {
@@ -46,7 +46,7 @@ struct FramePlan {
     }
     let widest = BitPacking.width(UInt64(bitPattern: maximum &- base))
     histogram.clear()
-    // Where the widest numbers are too many to be exceptions, no narrower frame is asked for.
+    // When the widest numbers are too many to be exceptions, narrower frames are not tried.
     if effort == .thorough
       || misfits.count
         &+ Self.count(ofWidth: widest, scan, minus: base, column.rowCount, fitting: scales)
@@ -75,7 +75,7 @@ struct FramePlan {
     }
   }
 
-  /// How many numbers need all of the bits that the largest one does.
+  /// How many numbers need as many bits as the largest one.
   private static func count(
     ofWidth widest: Int, _ scan: TypedScan, minus base: Int64, _ rowCount: Int,
     fitting scales: ClosedRange<UInt8>
@@ -87,13 +87,13 @@ struct FramePlan {
     var count: UInt64 = 0
     for row in 0..<rowCount {
       let fits: UInt64 = marks[row] &- lowest <= span ? 1 : 0
-      // What fits is at most the largest, so that only its highest bit is left.
+      // A fitting number is at most the largest, so only its highest bit is left.
       count &+= (UInt64(bitPattern: numbers[row] &- base) &>> shift) & fits
     }
     return Int(truncatingIfNeeded: count)
   }
 
-  /// Bounds and differences where not every row has a number that fits; nil when too many have none.
+  /// Bounds and differences when some rows have no fitting number; nil when there are too many of these.
   private static func scatteredBounds(
     _ column: GatheredColumn, _ scan: TypedScan, _ scales: ClosedRange<UInt8>,
     _ misfits: inout PackedStringsPlan
@@ -119,7 +119,7 @@ struct FramePlan {
     return (minimum, maximum, deltas)
   }
 
-  /// Exceptions priced before their shortest length is known.
+  /// The cost of exceptions before their shortest length is known.
   private static func priced(
     _ misfits: PackedStringsPlan, _ column: GatheredColumn
   ) -> PackedStringsPlan {
@@ -145,7 +145,7 @@ struct FramePlan {
     }
   }
 
-  /// Takes a width, unless what was taken before is as small.
+  /// Takes a width unless an earlier one gave the same size or less.
   private mutating func choosePlain(
     _ column: GatheredColumn, _ misfits: PackedStringsPlan, only candidate: Int
   ) {
@@ -158,7 +158,7 @@ struct FramePlan {
     }
   }
 
-  /// Puts in a number where a row has none, so that it costs little.
+  /// Sets the number of a row that has none, such that it costs little.
   ///
   /// - Parameter row: a null or an exception; all rows before it have their numbers.
   @inline(__always)

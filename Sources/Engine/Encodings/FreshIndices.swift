@@ -1,7 +1,7 @@
 import Base
 
-/// Indices of a column whose values are mostly new: entries are in the order of their first rows, so
-/// a row that has the next one needs no more than a bit.
+/// Indices of a column whose values are mostly new: entries are in the order of their first rows, so a row
+/// with the next entry needs only one bit.
 ///
 ///     bits    (rowCount + 7) / 8 bytes, bit set = the row is the first that has its entry
 ///     u8      rankWidth        0 to 21
@@ -33,7 +33,7 @@ struct FreshIndices {
     ranks = try PackedBits(
       &reader, count: Self.rankCount(rowCount), width: width,
       maximumWidth: DictionaryIndices.maximumWidth, "the ranks")
-    // The caller has seen that there are no more entries than rows.
+    // The caller has checked that there are no more entries than rows.
     let otherCount = rowCount - entryCount
     storedOtherCount = UInt32(truncatingIfNeeded: otherCount)
     others = try DictionaryIndices.bits(&reader, count: otherCount)
@@ -48,7 +48,7 @@ struct FreshIndices {
     bits.load(fromByteOffset: row &>> 3, as: UInt8.self) &>> UInt8(row & 7) & 1 != 0
   }
 
-  /// How many rows before this one are the first with their entry.
+  /// How many rows before this one are the first of their entry.
   private func rank(_ row: Int) -> Int {
     let block = row &>> Self.blockShift
     var rank = block == 0 ? 0 : Int(truncatingIfNeeded: ranks[block &- 1])
@@ -147,7 +147,7 @@ struct FreshIndices {
         row &+= 1
       }
       row &+= 1
-      // Null is marked by the largest index.
+      // Null has the largest index.
       return UInt64(truncatingIfNeeded: min(Int(dictionary.indices[row &- 1]), count))
     }
   }

@@ -4,10 +4,10 @@ struct SpanOutside: Error {
   let row: Int
 }
 
-/// One column of the rows being encoded: its spans side by side, checked against the arena.
+/// One column of the rows to encode: its spans side by side, checked against the arena.
 ///
-/// Unsafe for speed; `init` proves that every span lies inside the arena, so that nothing after it
-/// has to. Valid as long as the arena and the scratch memory are.
+/// Unsafe for speed; `init` proves that every span lies inside the arena, so later code need not check. Valid
+/// as long as the arena and the scratch memory.
 struct GatheredColumn {
   /// The arena the spans point into.
   private let base: UnsafeRawPointer
@@ -15,12 +15,12 @@ struct GatheredColumn {
   let spans: UnsafePointer<TextSpan>
   let rowCount: Int
   let nullCount: Int
-  /// Of the spellings that are not null.
+  /// The lengths of the spellings that are not null.
   let lengths: PackedStringsPlan
 
   var valueCount: Int { rowCount &- nullCount }
 
-  /// Exceptions may take the place of at most this many rows.
+  /// At most this many rows may be exceptions.
   var maximumExceptions: Int { valueCount &>> 4 }
 
   /// Copies column `column` of a row-major matrix of `stride` columns into `scratch`.
@@ -50,7 +50,7 @@ struct GatheredColumn {
       minimum = min(minimum, span.length)
       maximum = max(maximum, span.length)
     }
-    // With an empty arena all spans are empty or null and nothing is ever read from it.
+    // With an empty arena all spans are empty or null, and nothing is read from it.
     base = arena.baseAddress ?? UnsafeRawPointer(scratch)
     self.limit = limit
     spans = UnsafePointer(scratch)
@@ -83,7 +83,7 @@ struct GatheredColumn {
   /// - Precondition: `target` has room for the spelling and 8 bytes.
   @inline(__always)
   func copy(_ span: TextSpan, to target: UnsafeMutableRawPointer) {
-    // Null has length 0 and an offset outside the arena, which must not even be looked at.
+    // Null has length 0 and an offset outside the arena, which must not even be read.
     if span.length == 0 { return }
     let view = spelling(span)
     if view.count <= 8 {

@@ -1,7 +1,7 @@
-/// Growing bytes that encoders write into with plain stores, used again for every cluster.
+/// Growing bytes that encoders write into with plain stores; reused for every cluster.
 ///
-/// Unsafe for speed: packing writes whole words past the end of what it means to write. There are
-/// always `slack` bytes of room behind the reserved ones, so those stores stay inside.
+/// Unsafe for speed: packing writes whole words past the end of its output. There are always `slack` bytes
+/// behind the reserved ones, so these stores stay inside.
 struct OutputBuffer: ~Copyable {
   private var base: UnsafeMutableRawPointer
   private var capacity: Int
@@ -17,12 +17,12 @@ struct OutputBuffer: ~Copyable {
 
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-  /// Where the first byte is; moves when the buffer grows.
+  /// The address of the first byte; it changes when the buffer grows.
   var start: UnsafeMutableRawPointer { base }
 
   mutating func removeAll() { count = 0 }
 
-  /// Where the next `length` bytes go; count them with `advance` once they are written.
+  /// The place for the next `length` bytes; call `advance` once they are written.
   @inline(__always)
   mutating func reserve(_ length: Int) -> UnsafeMutableRawPointer {
     if capacity &- count < length { grow(length) }
@@ -69,7 +69,7 @@ struct OutputBuffer: ~Copyable {
   }
 }
 
-/// Room for elements, kept from one use to the next. Nothing is initialized.
+/// Memory for elements, kept from one use to the next. Nothing is initialized.
 struct Scratch<Element: BitwiseCopyable>: ~Copyable {
   private(set) var pointer: UnsafeMutablePointer<Element>
   private(set) var capacity: Int
@@ -81,7 +81,7 @@ struct Scratch<Element: BitwiseCopyable>: ~Copyable {
 
   deinit { pointer.deallocate() }
 
-  /// Room for `count` elements; the first `keeping` ones stay as they were.
+  /// Memory for `count` elements; the first `keeping` ones stay unchanged.
   mutating func reserve(_ count: Int, keeping: Int = 0) -> UnsafeMutablePointer<Element> {
     if count > capacity {
       let larger = max(count, capacity * 2)

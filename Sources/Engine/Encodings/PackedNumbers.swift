@@ -54,8 +54,8 @@ enum PackedNumbers {
   }
 }
 
-/// Numbers that ascend or move little from row to row, in blocks of 128: the first of each block, and
-/// the others as differences to the row before.
+/// Numbers that ascend or change little from row to row, in blocks of 128: the first of each block, and the
+/// others as differences from the row before.
 ///
 ///     first   `FrameOfReference`, of each block's first number
 ///     delta   `FrameOfReference`, of each row; a block's first one means nothing
@@ -95,8 +95,8 @@ struct DeltaNumbers {
   }
 }
 
-/// Numbers of very different sizes: of each, how many bits it has, as a prefix code, and then these
-/// bits, but for the highest, which is always set.
+/// Numbers of very different sizes: for each, its number of bits as a prefix code, and then these bits,
+/// except the highest, which is always set.
 ///
 ///     i64  base        numbers are differences to it
 ///     code             `CanonicalCode`, of the sizes
@@ -120,7 +120,7 @@ struct SizedNumbers {
     rows = try BitRows(&reader, rowCount: rowCount)
   }
 
-  /// Bits of a symbol's numbers; 0 for bits that are no code.
+  /// Bits of a symbol's numbers; 0 for bits that are not a code.
   @inline(__always)
   private func size(_ symbol: Int) -> Int {
     guard symbol >= 0, symbol < code.symbolCount else { return 0 }
@@ -164,7 +164,7 @@ struct SizedNumbers {
   }
 }
 
-/// The code for the sizes of numbers, and what it costs.
+/// The code for the sizes of numbers, and its cost.
 struct SizedPlan {
   private let code: CodePlan
   /// The size of each symbol.
@@ -174,7 +174,7 @@ struct SizedPlan {
 
   /// - Parameters:
   ///   - histogram: how many numbers have 0 to 64 bits.
-  ///   - zeros: rows that are to be stored as 0 besides.
+  ///   - zeros: further rows that will be stored as 0.
   init?(_ histogram: borrowing FrameHistogram, zeros: Int, rowCount: Int) {
     let counts = histogram.counts
     func count(_ size: Int) -> Int { counts[size] &+ (size == 0 ? zeros : 0) }

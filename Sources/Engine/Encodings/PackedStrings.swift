@@ -1,7 +1,6 @@
 import Base
 
-/// Strings of bytes back to back, with their lengths packed so that any one is found in constant
-/// time.
+/// Strings of bytes back to back, with packed lengths, so that any one is found in constant time.
 ///
 ///     u32  total      bytes of all strings
 ///     u32  minimum    of the lengths
@@ -11,8 +10,8 @@ import Base
 ///     packed  start of strings 16, 32, 48, ...           ((count - 1) / 16 values of startWidth bits)
 ///     bytes   total
 ///
-/// The count is known from the context. With lengthWidth 0 all are equally long and there are no
-/// starts (startWidth is 0). Otherwise a start is the nearest stored one plus at most 15 lengths.
+/// The context gives the count. With lengthWidth 0 all strings have one length and there are no starts
+/// (startWidth is 0). Otherwise a start is the nearest stored one plus at most 15 lengths.
 struct PackedStrings {
   static let blockShift = 4
   static let headerSize = 10
@@ -32,8 +31,8 @@ struct PackedStrings {
   @inline(__always)
   private var minimum: Int { Int(storedMinimum) }
 
-  /// - Parameter bits: of each part of a string, 8 where these are bytes. Total, lengths and starts
-  ///   are numbers of parts.
+  /// - Parameter bits: bits of each part of a string, 8 for bytes. Total, lengths and starts are numbers of
+  ///   parts.
   init(_ reader: inout ByteReader, count: Int, bits: Int = 8) throws(DecodingFailure) {
     let total = try reader.read(UInt32.self, "the length of the strings")
     let minimum = try reader.read(UInt32.self, "the shortest length")
@@ -49,7 +48,7 @@ struct PackedStrings {
       throw DecodingFailure(what: "the strings", offset: reader.offset)
     }
     self.base = base
-    // At most the rows of a cluster.
+    // At most the number of a cluster's rows.
     storedCount = UInt32(truncatingIfNeeded: count)
     storedTotal = total
     storedMinimum = minimum
@@ -57,8 +56,7 @@ struct PackedStrings {
 
   static func startCount(_ count: Int) -> Int { count == 0 ? 0 : (count &- 1) &>> blockShift }
 
-  /// Where string `index` lies, counted from `base`. Cut to the bytes there are, whatever the
-  /// lengths claim.
+  /// Where string `index` lies, relative to `base`. Limited to the existing bytes, whatever the lengths say.
   ///
   /// - Precondition: 0 <= `index` < `count`.
   @inline(__always)
@@ -122,12 +120,12 @@ struct PackedStrings {
   }
 }
 
-/// What `PackedStrings` needs to know to be written, and its exact size.
+/// What is needed to write `PackedStrings`, and the exact size.
 struct PackedStringsPlan {
   private(set) var count = 0
-  /// Of the parts of all strings.
+  /// The total number of parts of all strings.
   private(set) var total = 0
-  /// Of a part; 8 where these are bytes.
+  /// Bits of a part; 8 for bytes.
   private let bits: Int
   private(set) var minimum = Int.max
   private(set) var maximum = 0
@@ -177,7 +175,7 @@ struct PackedStringsPlan {
     output.advance(total)
   }
 
-  /// Writes all but the strings' bytes.
+  /// Writes everything except the strings' bytes.
   @inline(__always)
   func writeIndex(into output: inout OutputBuffer, length: (Int) -> Int) {
     let shortest = count == 0 ? 0 : minimum

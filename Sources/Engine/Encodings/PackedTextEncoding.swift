@@ -26,7 +26,7 @@ struct PackedTextEncoding {
     RowMarks.size(column, exceptions: PackedStringsPlan()) &+ plan(column).size
   }
 
-  /// Writes all but the marks.
+  /// Writes everything except the marks.
   static func write(_ column: GatheredColumn, into output: inout OutputBuffer) {
     plan(column).write(column, into: &output) { column.spans[$0] }
   }

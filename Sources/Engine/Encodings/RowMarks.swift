@@ -1,13 +1,13 @@
 import Base
 
-/// Which rows are null, and which are spelled in a way that the encoding cannot say.
+/// Which rows are null, and which have a spelling that the encoding cannot represent.
 ///
-/// In front of the encodings that store one number or string for each row:
+/// These precede the encodings that store one number or string for each row:
 ///
 ///     if the segment has nulls:       (rowCount + 7) / 8 bytes, bit set = null
 ///     if it has exceptions:           u32 count, u8 rowWidth, packed rows (ascending), PackedStrings
 ///
-/// The packed number of a null row or of an exception is 0 and means nothing.
+/// The packed number of a null row or an exception is 0 and has no meaning.
 struct RowMarks {
   private let rowCount: Int
   private let nulls: UnsafeRawPointer?
@@ -41,7 +41,7 @@ struct RowMarks {
     exceptions = Exceptions(rows: rows, strings: try PackedStrings(&reader, count: count))
   }
 
-  /// True when every row is spelled by the encoding itself.
+  /// True when the encoding itself represents every row.
   var isEmpty: Bool { nulls == nil && exceptions == nil }
 
   @inline(__always)
@@ -50,7 +50,7 @@ struct RowMarks {
     return nulls.load(fromByteOffset: row &>> 3, as: UInt8.self) &>> UInt8(row & 7) & 1 != 0
   }
 
-  /// The spelling of an exception; nil when the row is none.
+  /// The spelling of an exception; nil when the row is not one.
   ///
   /// - Complexity: O(log e) for e exceptions.
   @inline(__always)
@@ -66,10 +66,10 @@ struct RowMarks {
     return exceptions.strings.bytes(place)
   }
 
-  /// Calls `body` for every exception, in the order stored; rows beyond the cluster are left out.
+  /// Calls `body` for every exception, in stored order; rows beyond the cluster are left out.
   ///
-  /// Ends early when the spellings overlap, as only damaged ones do: what a caller copies is never
-  /// more than is stored.
+  /// Ends early when spellings overlap, which only damaged ones do: so a caller never copies more than is
+  /// stored.
   func forEachException(_ body: (_ row: Int, _ spelling: UnsafeRawBufferPointer) -> Void) {
     guard let exceptions else { return }
     var remaining = exceptions.strings.total

@@ -31,7 +31,7 @@ struct RunIndices {
     indices = try DictionaryIndices.bits(&reader, count: count)
   }
 
-  /// The run of a row.
+  /// The run that contains a row.
   private func run(_ row: Int) -> Int {
     let wanted = UInt64(truncatingIfNeeded: row)
     return partitionPoint(0..<max(count &- 1, 0)) { starts[$0] > wanted }

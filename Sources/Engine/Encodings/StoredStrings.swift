@@ -1,6 +1,6 @@
 import Base
 
-/// Strings in a segment, as they are or compressed:
+/// Strings in a segment, uncompressed or compressed:
 ///
 ///     table     `SymbolTable` or `DigitTable`, if compressed; the first byte, the bits of a code, says which
 ///     strings   `PackedStrings`, of the strings or of their codes
@@ -39,7 +39,7 @@ struct StoredStrings {
     if let digits { return try digits.withBytes(packed.base, packed.span(index), use) }
     guard let symbols else { return try use(packed.bytes(index)) }
     let codes = packed.bytes(index)
-    // Every symbol is stored as a word, so the last one may reach 8 bytes beyond.
+    // Every symbol is stored as a word, so the last one may reach 8 bytes further.
     let room = UnsafeMutableRawPointer.allocate(
       byteCount: symbols.decodedCount(codes) &+ 8, alignment: 8)
     defer { room.deallocate() }
@@ -47,7 +47,7 @@ struct StoredStrings {
     return try use(UnsafeRawBufferPointer(start: room, count: count))
   }
 
-  /// What is wrong; nil when all is well.
+  /// What is wrong; nil when everything is consistent.
   func inconsistency() -> String? {
     if let problem = packed.inconsistency() { return problem }
     if let digits {

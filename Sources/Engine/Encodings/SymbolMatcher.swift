@@ -10,7 +10,7 @@ struct Symbol: Equatable, BitwiseCopyable {
 
   init(byte: Int) { self.init(bytes: UInt64(truncatingIfNeeded: byte), length: 1) }
 
-  /// Both, one after the other, cut to eight bytes.
+  /// The two joined, cut to eight bytes.
   @inline(__always)
   func followed(by next: Symbol) -> Symbol {
     let joined = length == 8 ? bytes : bytes | next.bytes &<< UInt64(length &* 8)
@@ -20,12 +20,13 @@ struct Symbol: Equatable, BitwiseCopyable {
 
 /// Finds the longest symbol that a text begins with.
 ///
-/// Symbols of three bytes and more are found through a hash of their first three, those with the same
-/// hash chained with the longest first, or, where these are many, through a hash of all of their bytes
-/// (`ExactSymbols`); shorter ones through a table of all pairs of bytes.
+/// Symbols of three bytes and more are found by a hash of their first three bytes, with the longest first in
+/// each chain. When a chain is long, a hash of all bytes is used instead (`ExactSymbols`). Shorter symbols
+/// are found in a table of all pairs of bytes.
 struct SymbolMatcher: ~Copyable {
   struct Match {
-    /// The code; where no symbol fits, that of the byte: itself when codes are wide, else 256 more.
+    /// The code; where no symbol fits, the byte's: the byte itself when codes are wide, otherwise the byte
+    /// plus 256.
     let code: Int
     let length: Int
   }
@@ -36,14 +37,14 @@ struct SymbolMatcher: ~Copyable {
     var mask: UInt64
     var code: UInt16
     var length: UInt16
-    /// The next slot of the chain, and 0 at its end; or the lengths of its symbols, marked as such.
+    /// The next slot of the chain, 0 at its end; or the lengths of its symbols, with a mark.
     var next: UInt32
 
     /// Matches nothing: no masked word is 1.
     static let empty = Slot(value: 1, mask: 0, code: 0, length: 0, next: 0)
   }
 
-  /// The slots of a chain while symbols are taken in.
+  /// The slots of a chain while symbols are loaded.
   struct Chain: BitwiseCopyable {
     var last: UInt32 = 0
     var count: UInt32 = 0
@@ -51,9 +52,9 @@ struct SymbolMatcher: ~Copyable {
 
   private static let hashBits = 12
   private static let headCount = 1 << hashBits
-  /// What marks `Slot.next` as lengths: bit n for length n.
+  /// Marks `Slot.next` as lengths: bit n for length n.
   private static let lengthsMark: UInt32 = 1 << 31
-  /// A longer chain takes more time than a look for each length that its symbols have.
+  /// Walking a longer chain takes more time than one lookup for each length of its symbols.
   private static let longestChain = 4
 
   private var slots = Scratch<Slot>(capacity: headCount + SymbolTable.Width.wide.maximumCount)
@@ -67,16 +68,16 @@ struct SymbolMatcher: ~Copyable {
 
   init() { load([], width: .narrow) }
 
-  /// The code of byte 0 where it has no symbol.
+  /// The code of byte 0 when it has no symbol.
   private var byteBase: Int { width == .narrow ? 256 : 0 }
 
-  /// What a code stands for.
+  /// The symbol of a code.
   func symbol(_ code: Int) -> Symbol {
     let isByte = width == .narrow ? code >= 256 : code < 256
     return isByte ? Symbol(byte: code & 0xFF) : symbols.pointer[code &- width.base]
   }
 
-  /// Takes symbols in; their codes are their positions, counted from `width.base`.
+  /// Loads symbols; their codes are their positions, counted from `width.base`.
   ///
   /// - Precondition: at most `width.maximumCount`, all different, ascending in length; none of one
   ///   byte when codes are wide.
@@ -114,7 +115,7 @@ struct SymbolMatcher: ~Copyable {
     }
   }
 
-  /// Files the symbols of a long chain by all of their bytes.
+  /// Moves the symbols of a long chain into a table by all their bytes.
   private mutating func replaceChain(_ head: Int) {
     var lengths = Self.lengthsMark
     var place = head
@@ -167,7 +168,7 @@ struct SymbolMatcher: ~Copyable {
     return Match(code: short & 0xFFF, length: short &>> 12)
   }
 
-  /// The longest symbol at the beginning of 1 to 7 bytes of text, zeros above them.
+  /// The longest symbol at the beginning of 1 to 7 bytes of text, with zeros above them.
   @inline(__always)
   borrowing func match(_ word: UInt64, remaining: Int) -> Match {
     let slots = slots.pointer
@@ -184,7 +185,7 @@ struct SymbolMatcher: ~Copyable {
       place = Int(slot.next)
     } while place != 0
     var short = Int(pairs.pointer[Int(truncatingIfNeeded: word & 0xFFFF)])
-    // A symbol whose second byte is 0 seems to fit where the text has ended: take the first alone.
+    // A symbol whose second byte is 0 seems to fit where the text has ended: take only the first byte.
     if short &>> 12 > remaining { short = single(Int(word & 0xFF)) }
     return Match(code: short & 0xFFF, length: short &>> 12)
   }
@@ -198,7 +199,7 @@ struct SymbolMatcher: ~Copyable {
 
   // MARK: Compressing
 
-  /// Compresses a string to `target` and returns the length.
+  /// Compresses a string to `target` and returns the compressed length.
   ///
   /// - Precondition: `target` has room for 2 bytes for each of the string, and 8 more.
   @inline(__always)
@@ -238,7 +239,7 @@ struct SymbolMatcher: ~Copyable {
     return output - target
   }
 
-  /// The text as symbols, each the longest that fits.
+  /// Splits the text into symbols, each the longest that fits.
   @inline(__always)
   private borrowing func forEachCode(_ text: SpellingView, _ body: (Int) -> Void) {
     var offset = 0

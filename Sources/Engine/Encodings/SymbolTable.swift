@@ -1,18 +1,18 @@
 import Base
 
-/// Strings of one to eight bytes, each standing for a code. After Peter Boncz, Thomas Neumann and
-/// Viktor Leis, "FSST: Fast Random Access String Compression" (VLDB 2020).
+/// Strings of one to eight bytes, each with a code. After Peter Boncz, Thomas Neumann and Viktor Leis, "FSST:
+/// Fast Random Access String Compression" (VLDB 2020).
 ///
 ///     u8       codeBits   8 or 12
 ///     8 * u16  how many symbols have 1, 2, ... 8 bytes
 ///     bytes    the symbols, the short ones first; their codes ascend in this order
 ///
-/// Codes of 8 bits, as in the paper, count from 0 to 254 at most; 255 says that the byte behind it
-/// stands for itself. Codes of 12 bits, for long columns: those below 256 are bytes that stand for
-/// themselves, symbols follow up to 4095; two codes lie in three bytes, the first one in the low bits,
-/// and a last one without a neighbour in two.
+/// Codes of 8 bits, as in the paper, count from 0 to 254 at most; 255 is an escape: the byte behind it stands
+/// for itself. Codes of 12 bits, for long columns: those below 256 are bytes that stand for themselves,
+/// symbols follow up to 4095; two codes lie in three bytes, the first one in the low bits, and a last one
+/// without a neighbour in two.
 ///
-/// A compressed string is read by itself: no other is needed for it.
+/// Each compressed string can be read without the others.
 struct SymbolTable {
   enum Width: UInt8, Sendable {
     case narrow = 8
@@ -29,8 +29,7 @@ struct SymbolTable {
   let width: Width
   /// The first symbol; eight bytes may be read from the beginning of each.
   private let bytes: UnsafeRawPointer
-  /// For the lengths 1 to 8: the code after the last symbol of that length, and where the next
-  /// length begins.
+  /// For lengths 1 to 8: the code after the last symbol of that length, and where the next length begins.
   private let ends: SIMD8<UInt32>
   private let offsets: SIMD8<UInt32>
 
@@ -67,8 +66,8 @@ struct SymbolTable {
   /// The code behind the last symbol's.
   var end: Int { Int(ends[7]) }
 
-  /// A code's symbol in the low bytes of a word, other bytes above it; of length 0 for codes that
-  /// have none. An escape has none.
+  /// A code's symbol in the low bytes of a word, with other bytes above it; of length 0 for codes without a
+  /// symbol, such as an escape.
   @inline(__always)
   func symbol(_ code: Int) -> (word: UInt64, length: Int) {
     if code < width.base { return (UInt64(truncatingIfNeeded: code), 1) }
@@ -95,14 +94,14 @@ struct SymbolTable {
   @inline(__always)
   static func wideCount(_ bytes: Int) -> Int { bytes &* 2 / 3 }
 
-  /// How many bytes a compressed string stands for.
+  /// The length of a compressed string's text in bytes.
   func decodedCount(_ codes: UnsafeRawBufferPointer) -> Int {
     var total = 0
     forEachSymbol(codes) { _, length in total &+= length }
     return total
   }
 
-  /// Writes the bytes a compressed string stands for, and returns how many there are.
+  /// Writes the text of a compressed string, and returns its length.
   ///
   /// - Precondition: `target` has room for `decodedCount` bytes and 8 more.
   func decode(_ codes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Int {
@@ -114,7 +113,7 @@ struct SymbolTable {
     return total
   }
 
-  /// Damaged strings may end with an escape, which then stands for nothing.
+  /// Damaged strings may end with an escape, which is ignored.
   @inline(__always)
   private func forEachSymbol(
     _ codes: UnsafeRawBufferPointer, _ body: (_ word: UInt64, _ length: Int) -> Void
@@ -159,7 +158,7 @@ struct SymbolTable {
   }
 }
 
-/// A symbol table unfolded for decoding many strings, used again from column to column.
+/// A symbol table expanded for decoding many strings; reused for the next column.
 struct SymbolDecoder: ~Copyable {
   private static let capacity = 4096
 

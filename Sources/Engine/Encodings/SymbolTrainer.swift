@@ -1,21 +1,21 @@
-/// Makes the symbol table for a column from a sample of it, in a few generations: each compresses the
-/// sample with the table so far, counts its symbols and pairs of them, and keeps the symbols and joined
-/// pairs that stand for the most bytes. After the paper named at `SymbolTable`.
+/// Makes the symbol table for a column from a sample, in a few generations. Each compresses the sample with
+/// the present table, counts its symbols and pairs of them, and keeps those symbols and joined pairs that
+/// cover the most bytes. After the paper named at `SymbolTable`.
 ///
 /// The same strings always give the same table.
 struct SymbolTrainer: ~Copyable {
-  /// How much is looked at.
+  /// How much is sampled, and in which parts.
   struct Limits {
     var width: SymbolTable.Width
     var sampleBytes: Int
     /// How many of 128 parts of the sample each generation uses; the last one uses all.
     var generations: [Int]
-    /// Pairs that occur less often are not joined.
+    /// Less frequent pairs are not joined.
     var leastPairs: Int
 
     static let narrow = Limits(
       width: .narrow, sampleBytes: 60_000, generations: [8, 30, 60, 90, 110, 128], leastPairs: 3)
-    /// For strings of more than about 150 kB together; a larger sample saves another 2%.
+    /// For strings of more than about 150 kB in all; a larger sample saves another 2%.
     static let wide = Limits(
       width: .wide, sampleBytes: 128 << 10, generations: [16, 40, 70, 110, 128], leastPairs: 2)
   }
@@ -25,7 +25,7 @@ struct SymbolTrainer: ~Copyable {
     var symbol: Symbol
     var uses: Int
 
-    /// Bytes it stands for; a single byte more than it seems, as it costs two where it has no code.
+    /// Bytes that it covers; more for a single byte, which costs two bytes without a code.
     var gain: Int { uses &* (symbol.length == 1 ? 8 : symbol.length) }
   }
 
@@ -47,7 +47,7 @@ struct SymbolTrainer: ~Copyable {
   ///
   /// - Parameters:
   ///   - count: how many strings there are, `total` bytes together.
-  ///   - span: where each lies.
+  ///   - span: the place of each string.
   mutating func train(
     _ matcher: inout SymbolMatcher, _ column: GatheredColumn, count: Int, total: Int,
     limits: Limits, span: (Int) -> TextSpan
@@ -58,7 +58,7 @@ struct SymbolTrainer: ~Copyable {
       let isLast = part >= 128
       self.count(matcher, part: part, joins: !isLast)
       collect(matcher, least: max(limits.leastPairs * part / 128, 1))
-      // What a symbol must stand for in the sample, so that it pays for its place in the table.
+      // How much a symbol must cover in the sample to pay for its place in the table.
       let scale = isLast ? max(1, total / max(sample.count, 1)) : .max
       matcher.load(best(limits.width, scale: scale), width: limits.width)
     }
@@ -71,8 +71,8 @@ struct SymbolTrainer: ~Copyable {
   ) {
     sample.removeAll()
     pieces = 0
-    // A piece is taken wherever the strings, back to back, reach the next mark: all of a short
-    // string, or a piece of a long one.
+    // A piece is taken wherever the concatenated strings reach the next mark: all of a short string, or a
+    // piece of a long one.
     let typical = max(1, min(Self.pieceBytes, total / max(1, count)))
     let step = total <= limit ? 0 : total / max(1, limit / typical)
     var position = 0
@@ -137,7 +137,7 @@ struct SymbolTrainer: ~Copyable {
 
   // MARK: Choosing
 
-  /// Lists the symbols in use and the pairs counted at least so often, each symbol once.
+  /// Lists the used symbols, and the pairs that occur at least `least` times, each symbol once.
   private mutating func collect(_ matcher: borrowing SymbolMatcher, least: Int) {
     let room = Self.codes + pairs.count
     var size = 1024
@@ -174,8 +174,8 @@ struct SymbolTrainer: ~Copyable {
 
   /// The best symbols, ascending in length.
   ///
-  /// - Parameter scale: how many times longer than the sample the strings are: symbols that are used
-  ///   for less than they take in the table are left out.
+  /// - Parameter scale: how many times longer than the sample the strings are: symbols that save less than
+  ///   their place in the table costs are left out.
   private func best(_ width: SymbolTable.Width, scale: Int) -> [Symbol] {
     let shortest = width == .wide ? 2 : 1
     func isCandidate(_ candidate: Candidate) -> Bool {
@@ -196,8 +196,8 @@ struct SymbolTrainer: ~Copyable {
     return list.prefix(width.maximumCount).map(\.symbol).sorted { $0.precedes($1) }
   }
 
-  /// A gain that at least `count` candidates have, or all if they are fewer: sorting the others would
-  /// take longer than counting.
+  /// A gain that at least `count` candidates reach, or all if there are fewer: sorting the others would take
+  /// longer than counting.
   private func leastGain(_ count: Int, _ isCandidate: (Candidate) -> Bool) -> Int {
     withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.largestGain + 1) { histogram in
       histogram.initialize(repeating: 0)
@@ -216,14 +216,14 @@ struct SymbolTrainer: ~Copyable {
 }
 
 extension Symbol {
-  /// An order without meaning, so that results do not depend on a hash table's.
+  /// An arbitrary order, so that results do not depend on a hash table's.
   fileprivate func precedes(_ other: Symbol) -> Bool {
     length != other.length ? length < other.length : bytes < other.bytes
   }
 }
 
-/// How often pairs of codes occur, in an open-addressed hash table. Once it is three quarters full,
-/// further pairs are not counted: those that matter came earlier.
+/// How often pairs of codes occur, in an open-addressed hash table. Once it is three quarters full, new pairs
+/// are not counted: the important ones came earlier.
 private struct PairCounts: ~Copyable {
   static let slotCount = 1 << 17
 

@@ -1,9 +1,9 @@
-/// The smallest way to store a column's numbers: which scales, which form, how many exceptions.
+/// The smallest way to store a column's numbers: scales, form, and number of exceptions.
 struct TypedPlan {
   let encoding: ColumnEncoding
-  /// Bytes of the segment; an upper bound where there are exceptions.
+  /// Bytes of the segment; an upper bound when there are exceptions.
   let size: Int
-  /// What is stored: the column's own numbers, or those brought to one scale.
+  /// What is stored: the column's own numbers, or the numbers converted to one scale.
   private let scan: TypedScan
   private let frame: FramePlan
   /// Numbers of any other scale are exceptions; nil when the scales are stored.
@@ -13,7 +13,7 @@ struct TypedPlan {
 
   /// Nil when too many rows would be exceptions.
   ///
-  /// - Parameter trimmed: room for the numbers brought to one scale.
+  /// - Parameter trimmed: memory for the numbers converted to one scale.
   init?(
     _ column: GatheredColumn, _ scan: TypedScan, trimmed: TypedScan, effort: EncodingEffort,
     histogram: inout FrameHistogram
@@ -79,7 +79,7 @@ struct TypedPlan {
     size = frame.size &+ header
   }
 
-  /// Bytes that come on top of marks and numbers.
+  /// Bytes in addition to marks and numbers.
   private static func headerSize(_ encoding: ColumnEncoding) -> Int {
     switch encoding {
     case .decimals: DecimalEncoding.headerSize
@@ -89,7 +89,7 @@ struct TypedPlan {
     }
   }
 
-  /// Writes the segment. Overwrites the scan's numbers and scales where they are not stored.
+  /// Writes the segment. Overwrites those of the scan's numbers and scales that are not stored.
   ///
   /// - Precondition: `exceptions` has room for every row.
   func write(

@@ -1,14 +1,14 @@
-/// A column's spellings as numbers: canonical decimals, or days or moments of one style.
+/// A column's spellings as numbers: canonical decimals, or days or moments in one style.
 ///
-/// `numbers[row]` with `scales[row]` digits after the point (0 for days and moments). A scale of
-/// `misfit` marks a spelling of another kind, whose number means nothing; `null` a null row, which
-/// has the number of the row before it, or of the first row with one, so that it changes neither
-/// bounds nor differences.
+/// `numbers[row]` has `scales[row]` digits after the point (0 for days and moments). The scale `misfit` marks
+/// a spelling of another kind, whose number has no meaning. The scale `null` marks a null row; its number is
+/// that of the row before it, or of the first row with one, so that it changes neither bounds nor
+/// differences.
 struct TypedScan {
   enum Kind {
     case decimals
     case dates(DateStyle)
-    /// Moments count in `style.unit`.
+    /// Moments are counted in `style.unit`.
     case dateTimes(DateTimeStyle)
   }
 
@@ -22,11 +22,11 @@ struct TypedScan {
   private(set) var misfits = 0
   /// A bit for each scale seen.
   private(set) var scaleMask: UInt32 = 0
-  /// The lowest number and the highest, whatever their scales; they mean nothing where there are misfits.
+  /// The lowest and the highest number, whatever their scales; meaningless when there are misfits.
   private(set) var low = Int64.max
   private(set) var high = Int64.min
-  /// What there is of each scale, filled in where there are several; null rows and misfits have
-  /// places of their own.
+  /// A summary for each scale, filled in when there are several; null rows and misfits have places of their
+  /// own.
   private let scaleSummaries: UnsafeMutablePointer<ScaleSummary>
 
   struct ScaleSummary {
@@ -35,18 +35,19 @@ struct TypedScan {
     var high = Int64.min
   }
 
-  /// Room for what is found: for every row, but `scaleSummaries`, which has a place for each value of a byte.
+  /// Memory for the results: for every row, except `scaleSummaries`, which has a place for each value of a
+  /// byte.
   struct Room {
     let numbers: UnsafeMutablePointer<Int64>
     let scales: UnsafeMutablePointer<UInt8>
     let scaleSummaries: UnsafeMutablePointer<ScaleSummary>
   }
 
-  /// False when more spellings than may be exceptions begin like no number and no date of digits, so
-  /// that neither `scan` nor `DoubleEncoding` would take the column but for dates with a month's name.
+  /// False when so many spellings begin neither like a number nor like a date of digits that neither `scan`
+  /// nor `DoubleEncoding` would take the column, except as dates with a month's name.
   ///
-  /// Text is told by its first few rows: a tenth of an import's encoding went into reading it as
-  /// every kind in turn.
+  /// A few rows are enough to recognize text: reading it as every kind in turn took a tenth of an import's
+  /// encoding.
   static func mayBeNumbers(_ column: GatheredColumn) -> Bool {
     var left = column.maximumExceptions
     for row in 0..<column.rowCount {
@@ -64,14 +65,13 @@ struct TypedScan {
     spelling.count > 0 && spelling[0] &- 0x2B <= 0x0E
   }
 
-  /// Reads the column as each kind in turn; nil when all have more misfits than there may be
-  /// exceptions.
+  /// Reads the column as each kind in turn; nil when all have more misfits than are allowed as exceptions.
   ///
-  /// - Returns: with what `mayBeNumbers` says of the column.
+  /// - Returns: the scan, and the result of `mayBeNumbers` for the column.
   static func scan(_ column: GatheredColumn, _ room: Room) -> (TypedScan?, mayBeNumbers: Bool) {
     guard column.valueCount > 0 else { return (nil, true) }
     var decimals = TypedScan(kind: .decimals, room)
-    // A column that is read as decimals may be numbers: then that need not be asked first.
+    // A column that is read as decimals may be numbers: `mayBeNumbers` need not be asked first.
     let beginsWithNumber = column.firstSpelling.map(beginsLikeNumber) ?? false
     if beginsWithNumber, decimals.fill(column, NumberSpelling.parseCanonical) {
       return (decimals, true)
@@ -108,8 +108,8 @@ struct TypedScan {
     return isDates ? dates : nil
   }
 
-  /// Tries the styles that the first spelling which is a date in any of them fits: `May 3, 2018` has
-  /// the full name of its month and the short one.
+  /// Tries the styles that fit the first spelling that is a date: `May 3, 2018` has both the full name of its
+  /// month and the short one.
   private static func scanWrittenDates(_ column: GatheredColumn, _ room: Room) -> TypedScan? {
     var tries = column.maximumExceptions
     for row in 0..<column.rowCount where !column.isNull(row) {
@@ -134,7 +134,7 @@ struct TypedScan {
     scaleSummaries = room.scaleSummaries
   }
 
-  /// The style of the column's first date-time, looked for in as many rows as may be exceptions.
+  /// The style of the column's first date-time, searched for in as many rows as may be exceptions.
   private static func firstStyle(_ column: GatheredColumn) -> DateTimeStyle? {
     var tries = column.maximumExceptions
     for row in 0..<column.rowCount where !column.isNull(row) {
@@ -185,7 +185,7 @@ struct TypedScan {
 
   private func summarizeScales(_ column: GatheredColumn) {
     scaleSummaries.update(repeating: ScaleSummary(), count: 256)
-    // Nothing is asked for each row: nulls and misfits are summed up, too.
+    // No branch for each row: nulls and misfits are summed up, too.
     for row in 0..<column.rowCount {
       let place = scaleSummaries + Int(scales[row])
       let number = numbers[row]
@@ -195,7 +195,7 @@ struct TypedScan {
     }
   }
 
-  /// What there is of a scale.
+  /// The summary of a scale.
   func summary(ofScale scale: UInt8, _ column: GatheredColumn) -> ScaleSummary {
     if singleScale == nil { return scaleSummaries[Int(scale)] }
     if singleScale != scale { return ScaleSummary() }
@@ -218,7 +218,7 @@ struct TypedScan {
 
   var largestScale: UInt8 { UInt8(truncatingIfNeeded: 31 &- scaleMask.leadingZeroBitCount) }
 
-  /// Takes in the numbers of `other` brought to its largest scale, as `DecimalEncoding` stores them
+  /// Takes over the numbers of `other` converted to its largest scale, as `DecimalEncoding` stores them
   /// trimmed; false when too many end with a zero behind the point, or become too large.
   mutating func fill(trimming other: TypedScan, _ column: GatheredColumn) -> Bool {
     let largest = other.largestScale
@@ -262,7 +262,7 @@ struct TypedScan {
     return best
   }
 
-  /// The class of a row that is no misfit and not null.
+  /// The class of a row that is neither a misfit nor null.
   @inline(__always)
   func typeClass(_ row: Int) -> TypeSet {
     switch kind {
@@ -271,7 +271,7 @@ struct TypedScan {
     case .decimals:
       let magnitude = numbers[row].magnitude
       if scales[row] == 0 { return magnitude <= 1 << 53 ? .int : .bigInt }
-      // The mantissa's digits are the significant ones: more than 17 from 10^17 on.
+      // The mantissa's digits are the significant ones: from 10^17 on there are more than 17.
       if magnitude < 100_000_000_000_000_000 { return .double }
       return LongDecimal.isDouble(ScaledNumber(mantissa: numbers[row], scale: scales[row]))
         ? .double : .longDecimal

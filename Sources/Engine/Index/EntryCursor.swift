@@ -1,20 +1,19 @@
 import Base
 
-/// Goes through the entries of a run in order, from a place that is looked up.
+/// Iterates over the entries of a run in order, from a place that is looked up.
 ///
-/// Made for runs in which many entries share a code, so that entries of one code may lie in several
-/// leaves.
+/// For runs in which many entries share a code, so that entries of one code may lie in several leaves.
 ///
 /// Thread rule: confined, while the version is held.
 package struct EntryCursor {
   private let blocks: IndexBlocks
   private let run: IndexRun
-  /// The way to the present leaf: nodes, and the child that comes next in each.
+  /// The path to the present leaf: nodes, and the next child in each.
   private var path: [(node: Node, next: Int)] = []
   private var leaf: IndexLeaf?
   private var row = 0
   private var isPlaced = false
-  /// Leaves that follow each other are each read once: more bytes than the file has are damage.
+  /// Consecutive leaves are each read once: more bytes than the file has mean damage.
   private var budget: UInt64
 
   package init(_ run: IndexRun, _ blocks: IndexBlocks) {
@@ -23,7 +22,7 @@ package struct EntryCursor {
     budget = blocks.end
   }
 
-  /// Goes to the first entry that is not below the one given.
+  /// Moves to the first entry that is not below the given one.
   ///
   /// - Parameter entry: not below the one given before.
   /// - Complexity: O(log entries), and O(leaves between) within one code.
@@ -34,9 +33,9 @@ package struct EntryCursor {
       try descend(to: entry.code)
       return try skip(to: entry)
     }
-    // Behind the last entry there is nothing more.
+    // Behind the last entry there is nothing.
     guard let leaf else { return }
-    // Leaves of one code are gone through one by one, others are found from the top.
+    // Leaves of one code are read one by one, others are found from the top.
     if leaf[leaf.rowCount - 1] < entry, let next = nextFirstCode, next < entry.code {
       try descend(to: entry.code)
     }
@@ -48,7 +47,7 @@ package struct EntryCursor {
     leaf.flatMap { row < $0.rowCount ? $0[row] : nil }
   }
 
-  /// The present entry; nil behind the last. Goes on to the next one.
+  /// The present entry, after which it moves to the next one; nil behind the last.
   package mutating func next() throws(BlockError) -> IndexEntry? {
     while let leaf {
       if row < leaf.rowCount {
@@ -60,7 +59,7 @@ package struct EntryCursor {
     return nil
   }
 
-  /// How many entries have codes below one. The place is lost.
+  /// How many entries have codes below a given one. The position is lost.
   ///
   /// - Complexity: O(log entries), and O(leaves) within one code at its beginning.
   package mutating func count(below code: Int64) throws(BlockError) -> UInt64 {
@@ -71,7 +70,7 @@ package struct EntryCursor {
     for level in stride(from: run.root.level, to: 0, by: -1) {
       let node = try blocks.node(entry, level: level)
       let index = node.index(ofFirst: code)
-      // They add up to the count of the run, which is no more than 2^47.
+      // The sum is at most the count of the run, which is at most 2^47.
       for before in 0..<index { count &+= node.count(before) }
       entry = node.entry(index)
     }
@@ -98,7 +97,7 @@ package struct EntryCursor {
     return partitionPoint(low..<high) { leaf[$0].object >= entry.object }
   }
 
-  /// The first code of the leaf behind the present one; nil behind the last.
+  /// The first code of the leaf behind the present one; nil behind the last leaf.
   private var nextFirstCode: Int64? {
     path.last { $0.next < $0.node.entryCount }.map { $0.node.firstKey($0.next) }
   }

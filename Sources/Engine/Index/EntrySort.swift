@@ -4,10 +4,9 @@ extension IndexEntry {
   /// A digit's bits: its counters stay in the first cache.
   private static let digitBits = 11
 
-  /// Sorts entries: digit by digit from the lowest on, where the objects ascend already, as those
-  /// do whose keys come in the order of an input. Each pass keeps the order of the one before (LSD
-  /// radix sort; Knuth, "The Art of Computer Programming", volume 3, 5.2.5), so that objects of one
-  /// code go on ascending.
+  /// Sorts entries by code. When the objects ascend already, as keys in the order of an input do, it sorts
+  /// digit by digit from the lowest on. Each pass keeps the order of the one before (LSD radix sort; Knuth,
+  /// "The Art of Computer Programming", volume 3, 5.2.5), so that objects of one code stay ascending.
   ///
   /// - Complexity: O(n) for each 11 bits that the codes differ in; O(n log n) where the objects do
   ///   not ascend.
@@ -51,7 +50,7 @@ extension IndexEntry {
 
   /// Moves entries to their places by one digit of their codes.
   ///
-  /// - Returns: false when all have the same one, and nothing was moved.
+  /// - Returns: false, without any move, when all have the same digit.
   private static func pass(
     _ source: UnsafeMutablePointer<IndexEntry>, _ target: UnsafeMutablePointer<IndexEntry>,
     _ count: Int, _ starts: UnsafeMutableBufferPointer<Int32>, base: Int64, _ shift: Int

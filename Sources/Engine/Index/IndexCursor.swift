@@ -1,11 +1,10 @@
-/// Finds codes in a run, in ascending order: each node and leaf is opened once, however many of the codes
-/// lie in it.
+/// Finds codes in a run, in ascending order: each node and leaf is opened once, however many codes lie in it.
 ///
 /// Thread rule: confined, while the version is held.
 package struct IndexCursor {
   private let blocks: IndexBlocks
   private let run: IndexRun
-  /// The way to the present leaf; `limit` is the first code that is not below a node any more.
+  /// The path to the present leaf; `limit` is the first code that is no longer below a node.
   private var path: [(node: Node, limit: Int64)] = []
   private var leaf: IndexLeaf?
   private var leafLimit = Int64.min
@@ -20,7 +19,7 @@ package struct IndexCursor {
 
   /// Calls `body` with the object of each entry that has this code.
   ///
-  /// - Parameter code: not below the one asked for before.
+  /// - Parameter code: not below the previous one.
   /// - Throws: `BlockError` when a block on the way is damaged; what `body` throws.
   /// - Complexity: O(log entries).
   package mutating func find(_ code: Int64, _ body: (Int64) throws -> Void) throws {
@@ -60,7 +59,7 @@ package struct IndexCursor {
 }
 
 extension IndexRun {
-  /// Calls `body` with the objects that may have each of some codes.
+  /// For each of some codes, calls `body` with the objects that may have it.
   ///
   /// - Parameters:
   ///   - codes: ascending.

@@ -1,6 +1,6 @@
 import Base
 
-/// What an index says: an object may have a key of this code.
+/// An entry of an index: the object may have a key with this code.
 package struct IndexEntry: Sendable, Equatable, Comparable, BitwiseCopyable {
   package var code: Int64
   /// The key of the object.
@@ -90,9 +90,9 @@ package struct IndexLeaf {
 
   /// The first row whose code is not below `code`; `rowCount` when all are.
   ///
-  /// Hashes are spread evenly, so that a guess from the distance is off by a few rows only.
+  /// Hashes are spread evenly, so a guess from the distance is off by a few rows only.
   ///
-  /// - Parameter start: rows before it are known to be below.
+  /// - Parameter start: rows before it are known to have lower codes.
   package func firstRow(notBelow code: Int64, from start: Int = 0) -> Int {
     let wanted = code &- firstCode
     var low = start
@@ -101,7 +101,7 @@ package struct IndexLeaf {
     let last = offset(rowCount &- 1)
     if wanted > last { return rowCount }
     if last > 0 {
-      // At most the number of rows, as `wanted` is at most `last`.
+      // At most the number of rows, because `wanted` is at most `last`.
       var guess = Int(Double(wanted) / Double(last) * Double(rowCount &- 1))
       guess = min(max(guess, low), high &- 1)
       var step = 8
@@ -124,7 +124,7 @@ package struct IndexLeaf {
     return partitionPoint(low..<max(low, high)) { offset($0) >= wanted }
   }
 
-  /// What is wrong with the rows; nil when they ascend and are what a writer may write.
+  /// What is wrong with the rows; nil when they ascend and a writer may have written them.
   package func inconsistency() -> String? {
     let first = self[0]
     if first.code != firstCode { return "the first code is not that of its first row" }
@@ -143,9 +143,9 @@ package struct IndexLeaf {
 
   // MARK: Writing
 
-  /// Encodes entries, which ascend.
+  /// Encodes ascending entries.
   ///
-  /// - Precondition: there is one, and not more than 2^20.
+  /// - Precondition: there is at least one, and at most 2^20.
   static func encode(_ entries: UnsafeBufferPointer<IndexEntry>, into output: inout OutputBuffer) {
     let first = entries[0].code
     let count = entries.count

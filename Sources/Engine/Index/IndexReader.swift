@@ -1,11 +1,11 @@
 import Base
 
-/// The entries of an index, of a version or of a transaction, for looking codes up.
+/// The entries of an index, in a version or a transaction, for looking codes up.
 ///
-/// What they say is a hint, as `ValueIndex` and `KeyIndex` tell: an object may be gone or have
-/// another value by now.
+/// Entries are hints, as `ValueIndex` and `KeyIndex` explain: an object may be gone or have another value by
+/// now.
 ///
-/// Thread rule: confined, while the version is held; of a transaction, until the index is changed.
+/// Thread rule: confined, while the version is held; in a transaction, until the index is changed.
 package struct IndexReader {
   private let runs: [IndexRun]
   private let blocks: IndexBlocks
@@ -19,7 +19,7 @@ package struct IndexReader {
     self.pending = pending
   }
 
-  /// How many entries have such codes, those that are out of date included.
+  /// How many entries have such codes, including outdated ones.
   ///
   /// - Complexity: O(log entries) for each run; no entry is read.
   /// - Throws: `BlockError` when a block of the index is damaged.
@@ -30,15 +30,15 @@ package struct IndexReader {
       var cursor = EntryCursor(run, blocks)
       let below = try cursor.count(below: codes.lowerBound)
       let (sum, overflow) = try cursor.count(below: behind).subtractingReportingOverflow(below)
-      // Damaged bytes may say anything.
+      // Damaged bytes may contain any number.
       if !overflow { count &+= sum }
     }
     return count
   }
 
-  /// Calls `body` with the object of every entry with such a code; the same one perhaps several times.
+  /// Calls `body` with the object of every entry with such a code; perhaps several times with the same one.
   ///
-  /// - Throws: `BlockError`; what `body` throws, which ends it.
+  /// - Throws: `BlockError`; what `body` throws ends the loop.
   package func forEachObject(
     _ codes: ClosedRange<Int64>, _ body: (Int64) throws -> Void
   ) throws {

@@ -2,12 +2,12 @@
   import Base
 
   extension IndexRun {
-    /// Entries ascend from the first code to the last, no leaf has one of before it, and there are
-    /// as many as is said.
+    /// Entries ascend from the first code to the last, no leaf begins before the end of the previous one, and
+    /// the count is right.
     ///
-    /// For tests: all of the run is read.
+    /// For tests: reads the whole run.
     ///
-    /// - Parameter sharesCodes: entries of one code may lie in two leaves.
+    /// - Parameter sharesCodes: whether entries of one code may lie in two leaves.
     /// - Throws: `BrokenInvariant`; what reading throws.
     /// - Complexity: O(entries).
     package func checkInvariants(_ blocks: IndexBlocks, sharesCodes: Bool) throws {
@@ -35,9 +35,9 @@
   }
 
   extension RunWriter {
-    /// Leaves ascend, up to the last code, and have as many entries as is said.
+    /// Leaves ascend, up to the last code, and their counts add up.
     ///
-    /// Looked at when a run is finished, which takes as long.
+    /// Checked when a run is finished, which takes as long anyway.
     ///
     /// - Complexity: O(leaves).
     func checkInvariants() throws(BrokenInvariant) {
@@ -56,9 +56,9 @@
   }
 
   extension RunSet {
-    /// Entries in memory ascend once they are said to, and what has been added is going to be written.
+    /// Entries in memory ascend when they are marked as sorted, and added ones will be written.
     ///
-    /// Looked at when few entries have been sorted.
+    /// Checked when a few entries have been sorted.
     ///
     /// - Complexity: O(entries in memory).
     func checkInvariants() throws(BrokenInvariant) {

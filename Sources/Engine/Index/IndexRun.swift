@@ -2,14 +2,14 @@ import Base
 
 /// A part of an index: a B+ tree of entries that were written together.
 ///
-/// A tree whose keys come at random would be rewritten almost whole by every commit. So each commit
-/// writes a run of its own, and runs of about one size are merged into a larger one now and then
-/// (`MergePolicy`): the pattern of the log-structured merge-tree (O'Neil and others, 1996).
+/// A tree whose keys come in random order would be rewritten almost whole by every commit. So each commit
+/// writes a run of its own, and now and then runs of similar size are merged into a larger one
+/// (`MergePolicy`), as in the log-structured merge-tree (O'Neil and others, 1996).
 package struct IndexRun: Sendable, Equatable {
   /// A node of level 1 or more, whose keys are codes; below level 1 lie `IndexLeaf`s.
   package var root: TreeRoot
-  /// No code is higher: what lies beyond it needs no look into the run. The last entry may have a lower
-  /// one, since a merge takes leaves over without reading them.
+  /// No code is higher: higher codes need no look into the run. The last entry may have a lower one, since a
+  /// merge takes over leaves without reading them.
   package var lastCode: Int64
 
   package init(root: TreeRoot, lastCode: Int64) {
@@ -20,7 +20,7 @@ package struct IndexRun: Sendable, Equatable {
   package var count: UInt64 { root.count }
   package var firstCode: Int64 { root.entry.firstKey }
 
-  /// False for a code that needs no look into the run, as most of ascending keys.
+  /// False for a code that needs no look into the run, as for most new ascending keys.
   @inline(__always)
   package func reaches(_ code: Int64) -> Bool { code >= firstCode && code <= lastCode }
 
@@ -117,8 +117,8 @@ package struct IndexBlocks: Sendable {
 
   /// Calls `visit` with every block of a run: nodes with their level, leaves with level 0.
   ///
-  /// Reads nodes only. The blocks visited may not add up to more bytes than the version has, so
-  /// that a hostile file cannot keep it busy.
+  /// Reads nodes only. The blocks visited may not add up to more bytes than the version has, so a hostile
+  /// file cannot make it run on.
   package func walk(_ run: IndexRun, _ visit: (NodeEntry, _ level: Int) throws -> Void) throws {
     var pending = PendingBlocks(from: run.root.entry, level: run.root.level, end: end)
     do {

@@ -1,25 +1,25 @@
-/// Makes the number under which an index keeps a primary key: its *code*.
+/// Makes the number by which an index refers to a primary key: its *code*.
 ///
-/// A key that is spelled as a short canonical integer has that integer for a code, so that ascending
-/// identifiers fill an index from left to right. Any other has a hash of its bytes, keyed with the
-/// table's own random numbers: without them nobody can make up keys that share a code. Keys may share
-/// one all the same; whoever looks one up compares spellings.
+/// A key that is spelled as a short canonical integer has that integer as its code, so ascending identifiers
+/// fill an index from left to right. Any other key has a hash of its bytes, keyed with the table's own random
+/// numbers: without them nobody can construct keys that share a code. Keys may still share one; a lookup
+/// compares spellings.
 ///
 /// Codes lie between -2^62 and 2^60, so that the difference of any two fits 63 bits.
 package struct KeyCode: Sendable, Equatable {
-  /// The lowest code of a hash; integers are all above the highest.
+  /// The lowest code of a hash; all integers are above the highest one.
   static let firstHash: Int64 = -(1 << 62)
   /// Longer integers are hashed: 18 digits stay below 2^60.
   static let integerDigits = 18
-  /// Hashes of 40 bits make one pair of equal ones among a million and a half keys, and each bit more
-  /// would lengthen every entry.
+  /// Hashes of 40 bits give about one equal pair among a million and a half keys, and each further bit would
+  /// lengthen every entry.
   package static let standardBits: UInt8 = 40
   package static let maximumBits: UInt8 = 60
 
   /// The secret of the hash.
   package let low: UInt64
   package let high: UInt64
-  /// Bits that are kept of a hash.
+  /// How many bits of a hash are kept.
   package let bits: UInt8
 
   /// - Precondition: 0 <= `bits` <= `maximumBits`.
@@ -29,7 +29,7 @@ package struct KeyCode: Sendable, Equatable {
     self.bits = min(bits, Self.maximumBits)
   }
 
-  /// What stands for the codes of a table without a primary key.
+  /// Stands for the codes of a table without a primary key.
   package static let none = KeyCode(low: 0, high: 0, bits: 0)
 
   package static func random(bits: UInt8 = standardBits) -> KeyCode {
@@ -46,15 +46,15 @@ package struct KeyCode: Sendable, Equatable {
     return Self.firstHash &+ Int64(truncatingIfNeeded: hash(spelling) & mask)
   }
 
-  /// The codes of spellings that are their own.
+  /// The codes of integers, which are their own codes.
   static let integers: ClosedRange<Int64> = -999_999_999_999_999_999...999_999_999_999_999_999
 
-  /// The codes of all others.
+  /// The codes of all other keys.
   var hashes: ClosedRange<Int64> {
     Self.firstHash...Self.firstHash + Int64((1 as UInt64) << UInt64(bits) - 1)
   }
 
-  /// The number that up to 18 digits say: no sign but a minus, no zeros in front, no `-0`.
+  /// The number that up to 18 digits spell: no sign except a minus, no leading zeros, no `-0`.
   static func integer(_ spelling: UnsafeRawBufferPointer) -> Int64? {
     let isNegative = spelling.first == 0x2D
     let start = isNegative ? 1 : 0
@@ -70,8 +70,8 @@ package struct KeyCode: Sendable, Equatable {
     return isNegative ? -value : value
   }
 
-  /// SipHash-1-3 by Jean-Philippe Aumasson and Daniel J. Bernstein: 64 bits that cannot be steered
-  /// without the secret.
+  /// SipHash-1-3 by Jean-Philippe Aumasson and Daniel J. Bernstein: 64 bits that nobody can steer without the
+  /// secret.
   func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     var state = SipState(low, high)
     var offset = 0

@@ -1,40 +1,39 @@
-/// Says of most codes that a run does not have them, without a look into the run: a Bloom filter
-/// whose bits for one code lie in one block of four words (Putze, Sanders and Singler, "Cache-,
-/// Hash- and Space-Efficient Bloom Filters", 2007), so that asking costs one access to memory, or
-/// two where a block lies across.
+/// Tells for most codes that a run does not have them, without reading the run: a Bloom filter whose bits for
+/// one code lie in one block of four words (Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient
+/// Bloom Filters", 2007). A query costs one memory access, or two when a block crosses a cache line.
 ///
-/// Kept in memory only, by the writer that wrote the run. An import of new keys so hardly ever reads the
-/// index: of ten million random keys each would otherwise be searched in every large run, whose pages
-/// would all be mapped.
+/// Only the writer that wrote the run keeps it, in memory. So an import of new keys hardly ever reads the
+/// index: otherwise each of ten million random keys would be searched in every large run, whose pages would
+/// all be mapped.
 ///
-/// Thread rule: a plain value; changed by the writer only.
+/// Thread rule: a plain value; only the writer changes it.
 package struct KeyFilter: Sendable {
-  /// About one absent code in two hundred passes; with 10 bits in single words it was one in
-  /// thirty, and at 10,000,000 keys a good part of an import's time went into looking those up.
+  /// About one absent code in two hundred passes; with 10 bits in single words it was one in thirty, and
+  /// looking those up took a good part of an import's time at 10,000,000 keys.
   private static let bitsEach = 12
   private static let blockWords = 4
   private var words: [UInt64]
 
-  /// - Parameter capacity: how many codes there will be at most.
+  /// - Parameter capacity: the largest number of codes.
   package init(capacity: Int) {
     words = [UInt64](repeating: 0, count: Self.byteCount(capacity) / 8)
   }
 
-  /// Bytes of memory for so many codes: whole blocks.
+  /// Bytes of memory for a number of codes: whole blocks.
   package static func byteCount(_ capacity: Int) -> Int {
     (max(capacity, 0) / 64 + 1) * bitsEach * 8
   }
 
   package var byteCount: Int { words.count * 8 }
 
-  /// The first word of a code's block, and 48 bits that say which two of each word are its own.
+  /// The first word of a code's block, and 48 bits that select two bits of each word.
   @inline(__always)
   private static func place(_ code: Int64, words count: Int) -> (word: Int, places: UInt64) {
     var hash = UInt64(bitPattern: code) &* 0x9E37_79B9_7F4A_7C15
     hash = (hash ^ (hash &>> 32)) &* 0xD6E8_FEB8_6659_FD93
     let blocks = UInt64(count / blockWords)
     let block = Int(truncatingIfNeeded: hash.multipliedFullWidth(by: blocks).high)
-    // The product has used up the high bits: these are low ones, mixed once more.
+    // The product has used the high bits: these are low ones, mixed once more.
     return (block &* blockWords, (hash &* 0xC2B2_AE3D_27D4_EB4F) &>> 16)
   }
 
@@ -62,7 +61,7 @@ package struct KeyFilter: Sendable {
   /// False when the code was never inserted.
   package func mayContain(_ code: Int64) -> Bool {
     let (word, places) = Self.place(code, words: words.count)
-    // Half of the absent ones and more end with each word.
+    // Each word ends at least half of the remaining absent codes.
     for number in 0..<Self.blockWords {
       let bits = Self.bits(places, UInt64(truncatingIfNeeded: number))
       if words[word &+ number] & bits != bits { return false }

@@ -1,20 +1,20 @@
 /// The index of a table's primary key inside a write transaction.
 ///
-/// It maps codes of keys to objects. What it says is a hint: an entry of an object that was deleted, or
-/// whose key was changed, stays until a merge finds it among others of its code, or until there
-/// are too many of them. So deleting writes nothing here. But every object there is has its entry.
+/// It maps codes of keys to objects. Its entries are hints: the entry of an object that was deleted, or whose
+/// key was changed, stays until a merge finds it among others of its code, or until there are too many such
+/// entries. So a deletion writes nothing here. But every existing object has its entry.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 package final class KeyIndex {
   private let runSet: RunSet
-  /// All entries of small runs, and those that are in no run yet.
+  /// All entries of small runs, and those that are not in a run yet.
   private let recent: RecentKeys
   private var recentIsReady = false
 
   /// - Parameters:
-  ///   - runs: of the version that the transaction began from.
+  ///   - runs: those of the version that the transaction began from.
   ///   - baseEnd: that version's end.
-  ///   - recent: what an earlier transaction has kept, if it did.
+  ///   - recent: what an earlier transaction kept, if it did.
   package init(
     runs: [IndexRun], writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64,
     limits: IndexLimits, recent: RecentKeys?
@@ -36,7 +36,7 @@ package final class KeyIndex {
   /// An empty index in the same transaction.
   package func makeEmpty() -> KeyIndex { KeyIndex(runSet.makeEmpty()) }
 
-  /// Makes the codes of a table that gets a key.
+  /// Makes the codes for a table that gets a key.
   package func newKeyCode() -> KeyCode { limits.keyCode ?? .random() }
 
   // MARK: Finding
@@ -46,8 +46,8 @@ package final class KeyIndex {
   /// Calls `body` with every object that may have one of some keys.
   ///
   /// - Parameters:
-  ///   - codes: of the keys, ascending; in any order when all large runs are passed over.
-  ///   - passedOver: the roots of large runs that they were looked up in before.
+  ///   - codes: the keys' codes, ascending; in any order when all large runs are passed over.
+  ///   - passedOver: the roots of the large runs in which the keys were looked up already.
   ///   - body: gets a position in `codes`, and an object.
   /// - Throws: `BlockError` when a block of the index is damaged.
   package func find(
@@ -77,8 +77,8 @@ package final class KeyIndex {
     }
   }
 
-  /// Calls `body` with every object that may have a key of a code. What the other one does, without
-  /// room for many keys.
+  /// Calls `body` with every object that may have a key of a code. Like the other `find`, without buffers for
+  /// many keys.
   package func find(_ code: Int64, _ body: (_ object: Int64) throws -> Void) throws {
     if !recentIsReady { try prepareRecent(try runSet.readable()) }
     try recent.find(code, body)
@@ -91,7 +91,7 @@ package final class KeyIndex {
     }
   }
 
-  /// What a look into the index beside its transaction needs to know: what is known of the large runs.
+  /// What a lookup outside the transaction needs: the filters of the large runs.
   package var filters: [BlockReference: KeyFilter] { recent.filters }
 
   /// The roots of the runs that are looked up in the file; the others are held in memory.
@@ -99,12 +99,12 @@ package final class KeyIndex {
     runs.lazy.filter { !self.isRecent($0) }.map(\.root.entry.reference)
   }
 
-  /// Whether large runs other than these have come up in which keys would have to be looked up.
+  /// Whether there are other large runs than these, in which keys would have to be looked up.
   package func hasLargeRuns(beside known: [BlockReference]) -> Bool {
     runs.contains { !isRecent($0) && !known.contains($0.root.entry.reference) }
   }
 
-  /// Notes that so many keys were looked up in some runs beside the transaction: see `filterLater`.
+  /// Notes that a number of keys was looked up in some runs outside the transaction: see `filterLater`.
   package func note(lookedUp count: Int, in looked: [BlockReference]) throws {
     if count == 0 { return }
     for run in runs where !isRecent(run) && looked.contains(run.root.entry.reference) {
@@ -113,8 +113,8 @@ package final class KeyIndex {
     }
   }
 
-  /// Makes a filter for a run that another program has written, once so many keys were looked up in
-  /// it that reading all of it costs little beside that.
+  /// Makes a filter for a run that another program has written, once so many keys were looked up in it that
+  /// reading the whole run costs little in comparison.
   private func filterLater(_ run: IndexRun, lookedUp: Int, _ readable: IndexBlocks) throws {
     let reference = run.root.entry.reference
     let looked = recent.unfiltered[reference, default: 0] &+ UInt64(lookedUp)
@@ -134,7 +134,7 @@ package final class KeyIndex {
     recent.unfiltered[reference] = nil
   }
 
-  /// Looking a key up costs about as much as reading so many entries.
+  /// Looking up a key costs about as much as reading this many entries.
   private static let keysPerFilteredEntry: UInt64 = 16
 
   /// The entries, for a few codes or ranges of them.
@@ -142,13 +142,13 @@ package final class KeyIndex {
   /// - Complexity: as `RunSet.reader`.
   package func reader() throws -> IndexReader { try runSet.reader() }
 
-  /// Lets go of the file's mapped pages now and then: looking keys up at random would map all of a large
-  /// file, and what is mapped counts as the process's memory.
+  /// Releases the file's mapped pages now and then: random lookups would map all of a large file, and mapped
+  /// pages count as the process's memory.
   ///
-  /// - Parameter objects: how many were looked at.
+  /// - Parameter objects: how many were read.
   package func limitMapping(objects: Int) {
     recent.touched += objects
-    // A place that is touched brings its surroundings along, 64 KiB on Linux: 12 MiB in all.
+    // Touching a place maps its surroundings too, 64 KiB on Linux: 12 MiB in all.
     guard recent.touched >= 192, runSet.writer.length > Self.largeFile else { return }
     recent.touched = 0
     runSet.blocks.forgetAll(length: runSet.writer.length)
@@ -156,7 +156,7 @@ package final class KeyIndex {
 
   private static let largeFile = 64 << 20
 
-  /// Reads the small runs into memory, unless they are there.
+  /// Reads the small runs into memory, if they are not there yet.
   private func prepareRecent(_ readable: IndexBlocks) throws {
     if recentIsReady { return }
     let small = runs.filter(isRecent)
@@ -194,17 +194,17 @@ package final class KeyIndex {
 
   // MARK: Writing
 
-  /// Writes entries when there are many, so that a large transaction needs little memory. To be called
-  /// when the objects of all of them are in place.
+  /// Writes the entries when there are many, so that a large transaction needs little memory. Call it when
+  /// the objects of all entries are in place.
   package func limitMemory(_ filter: RunMerger.Filter) throws {
     if runSet.isFull { try write(from: runSet.firstMerged, filtersAll: false, filter) }
   }
 
-  /// Writes everything that has been added, and returns the runs.
+  /// Writes all added entries, and returns the runs.
   ///
   /// - Parameters:
-  ///   - objects: how many the table has. When most entries are out of date all of them are looked at.
-  ///   - filter: removes entries that are out of date.
+  ///   - objects: how many the table has. When most entries are outdated, all are checked.
+  ///   - filter: removes outdated entries.
   package func seal(objects: UInt64, _ filter: RunMerger.Filter) throws -> [IndexRun] {
     if runSet.pending.isEmpty { return runs }
     let isOutdated = runSet.isOutdated(objects: objects, slack: limits.recentEntries)
@@ -212,12 +212,12 @@ package final class KeyIndex {
     return runs
   }
 
-  /// Makes all runs one.
+  /// Merges all runs into one.
   package func mergeAll(_ filter: RunMerger.Filter) throws {
     if runs.count > 1 || !runSet.pending.isEmpty { try write(from: 0, filtersAll: false, filter) }
   }
 
-  /// Writes the added entries and the runs from some index on as one run.
+  /// Writes the added entries, and the runs from a given index on, as one run.
   private func write(from first: Int, filtersAll: Bool, _ filter: RunMerger.Filter) throws {
     let hadLarge = !runs[first...].allSatisfy(isRecent)
     let output = RunWriter(runSet.writer, limits, filter: makeFilter(from: first))
@@ -225,8 +225,8 @@ package final class KeyIndex {
     keepFilter(output.filter)
     guard recentIsReady else { return }
     let references = runs.filter(isRecent).map(\.root.entry.reference)
-    // Its entries have gone into a large run, or are mostly repetitions, so that it would only grow; or a
-    // large run has become a small one, whose entries are not here.
+    // The entries in memory have gone into a large run, or are mostly repetitions and would only grow; or a
+    // large run has become a small one, whose entries are not in memory.
     let hasShrunk = hadLarge && runs.last.map(isRecent) ?? false
     if references.isEmpty || hasShrunk || recent.count > 2 * limits.recentEntries {
       recent.removeAll()
@@ -236,11 +236,11 @@ package final class KeyIndex {
     }
   }
 
-  /// A filter for the run that these runs and the added entries are about to become, if it will be a large
-  /// one that there is memory for.
+  /// A filter for the run that these runs and the added entries will become, if it is going to be a large one
+  /// and there is memory for the filter.
   private func makeFilter(from first: Int) -> KeyFilter? {
     let count = runs[first...].reduce(UInt64(runSet.pending.count)) { $0 &+ $1.count }
-    // Before there is another: those of the merged runs are not asked any more.
+    // Released before the new filter is allocated: the merged runs' filters are no longer asked.
     for run in runs[first...] { recent.filters[run.root.entry.reference] = nil }
     let staying = runs[..<first].reduce(0) {
       $0 + (recent.filters[$1.root.entry.reference]?.byteCount ?? 0)
@@ -251,7 +251,7 @@ package final class KeyIndex {
     return KeyFilter(capacity: Int(count))
   }
 
-  /// Forgets the filters of runs that are no more, and keeps the newest run's.
+  /// Removes the filters of runs that no longer exist, and keeps the newest run's.
   private func keepFilter(_ filter: KeyFilter?) {
     let references = Set(runs.map(\.root.entry.reference))
     recent.filters = recent.filters.filter { references.contains($0.key) }
@@ -261,6 +261,6 @@ package final class KeyIndex {
     }
   }
 
-  /// What the next transaction may use again; nil when it is not complete.
+  /// What the next transaction may reuse; nil when it is not complete.
   package var kept: RecentKeys? { recentIsReady && runSet.pending.isEmpty ? recent : nil }
 }

@@ -1,29 +1,29 @@
 /// Sizes of an index; tests make them tiny so that merges happen early.
 package struct IndexLimits: Sendable {
-  /// Entries of a leaf. A pack of more needs more bits for each.
+  /// Entries of a leaf. With more, each needs more bits.
   package var leafEntries = 1024
   /// Children of a node.
   package var nodeCapacity = Node.standardCapacity
-  /// Runs of fewer entries together are held in memory by a writer: 2 MiB.
+  /// Runs with fewer entries in all are held in the writer's memory: 2 MiB.
   package var recentEntries = 65_536
-  /// Runs of fewer entries than this are rewritten by the next commit.
+  /// The next commit rewrites runs of fewer entries than this.
   package var smallestRun = 256
-  /// So many small runs of about one size become one. They are few in any case: the recent ones.
+  /// This many small runs of similar size become one. They are few in any case: the recent ones.
   package var smallFanout = 16
-  /// So many large runs of about one size become one. Each entry is written once for each power
-  /// of this between the recent ones and the whole; a key is looked up in up to as many runs less one
-  /// of each size. With 8, importing a million random keys wrote 4 bytes less for each and took a
+  /// This many large runs of similar size become one. Each entry is written once for each power of this
+  /// number between the recent ones and the whole; each size has at most one run fewer than this number in
+  /// which a key is looked up. With 8, importing a million random keys wrote 4 bytes less for each and took a
   /// fifth longer.
   package var largeFanout = 4
   /// Memory for the filters of large runs, the newest first.
   package var filterBytes = 16 << 20
-  /// How tables that get a key make its codes; tests set it, for the same codes at every run.
+  /// How tables that get a key make its codes; tests set it, to have the same codes at every run.
   package var keyCode: KeyCode?
 
   package init() {}
 }
 
-/// Says which runs become one when a new one is written.
+/// Decides which runs become one when a new one is written.
 package struct MergePolicy {
   let limits: IndexLimits
 
@@ -32,7 +32,7 @@ package struct MergePolicy {
   /// - Parameters:
   ///   - counts: entries of each run, in the order in which they were written.
   ///   - added: new entries.
-  /// - Returns: the first run to merge with the new entries and all runs behind it.
+  /// - Returns: the first run to merge; all runs behind it are merged too.
   package func firstMerged(_ counts: [UInt64], added: Int) -> Int {
     var first = counts.count
     var sum = UInt64(added)
@@ -53,7 +53,7 @@ package struct MergePolicy {
     return first
   }
 
-  /// Runs of a level have about one size; so many of them become one.
+  /// Runs of a level have similar sizes; this many of them become one.
   private func tier(_ count: UInt64) -> (level: Int, fanout: Int) {
     var level = 0
     var bound = UInt64(limits.smallestRun)

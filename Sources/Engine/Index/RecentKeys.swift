@@ -1,18 +1,18 @@
-/// The newest entries of an index in memory: those of its small runs, and those that the open transaction
-/// has added. A hash table, so that looking a key up does not cost a search in every small run.
+/// The newest entries of an index in memory: those of its small runs, and those that the open transaction has
+/// added. It is a hash table, so that looking up a key does not search every small run.
 ///
-/// It may hold more entries than the runs do: an entry is a hint that is compared with the object.
-/// A database keeps it from transaction to transaction as long as `covered` says the truth.
+/// It may hold more entries than the runs do: an entry is a hint that is compared with the object. A database
+/// keeps it from transaction to transaction as long as `covered` is right.
 ///
-/// Thread rule: confined to the writer.
+/// Thread rule: only the writer uses it.
 package final class RecentKeys {
-  /// The runs whose entries are all here.
+  /// The runs whose entries are all in memory.
   package var covered: [BlockReference] = []
-  /// What is known of large runs.
+  /// The filters of large runs.
   package var filters: [BlockReference: KeyFilter] = [:]
   /// How many keys were looked up in large runs that have no filter.
   package var unfiltered: [BlockReference: UInt64] = [:]
-  /// Places of the file that were looked at since its pages were last let go of.
+  /// Places of the file that were read since its pages were last released.
   package var touched = 0
   /// Open addressing with linear probing, at most half full. An object's key is never negative: -1
   /// marks a free place.
@@ -28,12 +28,12 @@ package final class RecentKeys {
   package func removeAll() {
     covered = []
     used = 0
-    // The room is kept: it fills up again.
+    // The memory is kept: it will fill up again.
     for index in places.indices { places[index] = Self.free }
   }
 
   package func insert(_ entry: IndexEntry) {
-    // What a damaged file says must not look like a free place.
+    // An entry from a damaged file must not look like a free place.
     guard entry.object >= 0 else { return }
     if (used + 1) * 2 > places.count { grow() }
     Self.put(entry, into: &places)

@@ -1,25 +1,25 @@
 /// Merges runs and new entries into one run, in one pass.
 ///
-/// A leaf whose codes lie between those of all others is taken as it is, unless it is a small one:
-/// runs of ascending keys are put in a row. Of entries with one code those that the caller finds to
-/// be out of date are left out, as are repetitions; where codes are shared by design
-/// (`RunWriter.sharesCodes`), repetitions only, unless all are filtered.
+/// A leaf whose codes lie between those of all others is taken over as it is, unless it is small: runs of
+/// ascending keys are just concatenated. Among entries with one code, outdated ones (the caller finds them)
+/// and repetitions are left out. Where codes are shared by design (`RunWriter.sharesCodes`), only repetitions
+/// are left out, unless all entries are filtered.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 package struct RunMerger {
-  /// Removes entries whose objects are gone or have another key. What it is given ascends.
+  /// Removes entries whose objects are gone or have another key. Its input ascends.
   package typealias Filter = (inout [IndexEntry]) throws -> Void
 
-  /// Where entries come from: leaf by leaf.
+  /// Where entries come from: one leaf after the other.
   ///
   /// Thread rule: that of the merger.
   private final class Source {
-    // Unchecked: nothing that is called while they change comes back here.
+    // Unchecked: nothing that is called while they change accesses them again.
     let leaves: [NodeEntry]
     @exclusivity(unchecked) var next = 0
     let lastCode: Int64
-    /// The present leaf's entries, when it has been read. Unsafe for speed: random keys come one by
-    /// one from many sources, and an array would be retained for each.
+    /// The present leaf's entries, when it has been read. Unsafe for speed: random keys come one by one from
+    /// many sources, and an array would be retained for each.
     @exclusivity(unchecked) private(set) var entries = UnsafeBufferPointer<IndexEntry>(
       start: nil, count: 0)
     @exclusivity(unchecked) private var read: [IndexEntry] = []
@@ -41,7 +41,7 @@ package struct RunMerger {
       row = 0
     }
 
-    /// Reads the leaf that comes next.
+    /// Reads the next leaf.
     func readLeaf(_ blocks: IndexBlocks) throws -> NodeEntry {
       let entry = leaves[next]
       try blocks.entries(entry, into: &read)
@@ -50,15 +50,15 @@ package struct RunMerger {
       return entry
     }
 
-    /// The entry that comes next; of a leaf that was not read, the lowest that may.
+    /// The next entry; for an unread leaf, the lowest possible one.
     var head: IndexEntry? {
       if row < entries.count { return entries[row] }
       return next < leaves.count ? IndexEntry(code: leaves[next].firstKey, object: .min) : nil
     }
 
-    /// The leaf that comes next, not read yet, and the highest code it may have.
+    /// The next leaf, if it is unread, and the highest code that it may have.
     ///
-    /// - Parameter sharesCodes: the leaf behind it may go on with its last code.
+    /// - Parameter sharesCodes: whether the leaf behind it may begin with its last code.
     func wholeLeaf(_ sharesCodes: Bool) -> (entry: NodeEntry, lastCode: Int64)? {
       guard row == entries.count, next < leaves.count else { return nil }
       let after = next + 1
@@ -74,14 +74,14 @@ package struct RunMerger {
   /// The blocks of the merged runs that the new one does not take over.
   private(set) var replaced: [BlockReference] = []
   private var sources: [Source] = []
-  /// Entries of one code, or, when all are filtered, of many.
+  /// Entries of one code, or of many when all are filtered.
   private var group: [IndexEntry] = []
   private var lastWritten: IndexEntry?
   private static let mostFiltered = 1 << 16
 
   /// - Parameters:
-  ///   - filtersAll: also entries that are alone with their code are filtered.
-  ///   - movesLeaves: whole leaves are taken over; false when the output is another file.
+  ///   - filtersAll: whether entries that do not share their code are filtered too.
+  ///   - movesLeaves: whether whole leaves are taken over; false when the output is another file.
   init(
     _ blocks: IndexBlocks, _ output: RunWriter, filtersAll: Bool, movesLeaves: Bool = true
   ) {
@@ -129,8 +129,8 @@ package struct RunMerger {
     }
   }
 
-  /// Moves entries from a source on that are not above the next source's: to the output, or to the group
-  /// when all are filtered.
+  /// Moves entries from a source on while they are not above the next source's: to the output, or to the
+  /// group when all are filtered.
   private mutating func takeShared(from index: Int, upTo limit: IndexEntry?) throws {
     let source = sources[index]
     if source.row == source.entries.count { try readLeaf(of: source) }
@@ -153,8 +153,8 @@ package struct RunMerger {
     lastWritten = entry
   }
 
-  /// Moves entries from a source on: those that are alone with their code to the output, until one
-  /// comes that is not, or that is not below the next source's; then those of its code to the group.
+  /// Moves entries from a source on. Those that do not share their code go to the output, until one comes
+  /// that does, or that is not below the next source's; then those of its code go to the group.
   private mutating func take(from index: Int, below limit: Int64?) throws {
     let source = sources[index]
     if source.row == source.entries.count { try readLeaf(of: source) }
@@ -190,7 +190,7 @@ package struct RunMerger {
     replaced.append(try source.readLeaf(blocks).reference)
   }
 
-  /// Writes the collected entries once no more can come of their code.
+  /// Writes the collected entries once no more of their code can come.
   private mutating func writeGroup(next: Int64?, _ filter: Filter) throws {
     guard let last = group.last else { return }
     if let next {
@@ -212,7 +212,7 @@ private struct HeadHeap {
 
   var lowest: (code: Int64, source: Int)? { heads.first.map { ($0.entry.code, $0.source) } }
 
-  /// The lowest entry but one.
+  /// The second lowest entry.
   var second: IndexEntry? {
     switch heads.count {
     case 0, 1: nil
@@ -230,7 +230,7 @@ private struct HeadHeap {
     }
   }
 
-  /// Gives the lowest source its next entry, or takes it out when it has none.
+  /// Gives the lowest source its next entry, or removes it when it has none.
   mutating func replaceLowest(_ entry: IndexEntry?) {
     if let entry {
       heads[0].entry = entry

@@ -1,17 +1,17 @@
 import Base
 
-/// The runs of an index inside a write transaction, and the entries that are in none of them yet:
-/// what the index of a primary key (`KeyIndex`) and those of values (`ValueIndex`) have in common.
+/// The runs of an index inside a write transaction, and the entries that are in none of them yet: the common
+/// part of the index of a primary key (`KeyIndex`) and those of values (`ValueIndex`).
 ///
-/// Entries are added, and written and merged with others now and then; none is removed but by a
-/// merge that finds it out of date.
+/// Entries are added, and now and then written and merged with others; only a merge that finds an entry
+/// outdated removes it.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 final class RunSet {
   private(set) var runs: [IndexRun]
-  // Unchecked: nothing that is called while they change comes back here; the checks cost an entry
-  // as much as adding it.
-  /// Entries that are in no run yet.
+  // Unchecked: nothing that is called while they change accesses them again; the checks would cost as much as
+  // adding an entry.
+  /// Entries that are not in a run yet.
   @exclusivity(unchecked) private(set) var pending: [IndexEntry] = []
   @exclusivity(unchecked) private(set) var pendingIsSorted = true
   @exclusivity(unchecked) private(set) var isChanged: Bool
@@ -22,9 +22,9 @@ final class RunSet {
   private let policy: MergePolicy
 
   /// - Parameters:
-  ///   - runs: of the version that the transaction began from.
+  ///   - runs: those of the version that the transaction began from.
   ///   - baseEnd: that version's end.
-  ///   - isNew: the index is to be written even though nothing is added.
+  ///   - isNew: whether the index must be written even when nothing is added.
   init(
     _ runs: [IndexRun], writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64,
     limits: IndexLimits, isNew: Bool
@@ -38,15 +38,15 @@ final class RunSet {
     isChanged = isNew
   }
 
-  /// An empty one in the same transaction.
+  /// An empty set in the same transaction.
   func makeEmpty() -> RunSet {
     RunSet(
       [], writer: writer, blocks: blocks, baseEnd: baseEnd, limits: limits, isNew: false)
   }
 
-  /// For reading the runs: those of this transaction lie beyond its base's end.
+  /// Prepares reading the runs: those of this transaction lie beyond its base's end.
   ///
-  /// - Throws: `SystemError` when what is buffered of them cannot be written.
+  /// - Throws: `SystemError` when their buffered part cannot be written.
   func readable() throws -> IndexBlocks {
     try writer.writeOut()
     return IndexBlocks(blocks, end: max(baseEnd, UInt64(writer.length)))
@@ -54,7 +54,7 @@ final class RunSet {
 
   /// The entries, for looking codes up.
   ///
-  /// - Complexity: O(n log n) for n entries that are in no run yet and out of order.
+  /// - Complexity: O(n log n) for n entries that are not in a run yet and out of order.
   func reader() throws -> IndexReader {
     sortPending()
     return IndexReader(runs, try readable(), pending: pending)
@@ -72,7 +72,7 @@ final class RunSet {
 
   @inline(__always)
   func add(_ entry: IndexEntry) {
-    // A new object's entry often comes behind the last one: then nothing has to be sorted.
+    // A new object's entry often comes behind the last one: then nothing must be sorted.
     if pendingIsSorted, let last = pending.last, entry < last { pendingIsSorted = false }
     pending.append(entry)
     isChanged = true
@@ -84,7 +84,7 @@ final class RunSet {
       let readable = try readable()
       var dropped: [BlockReference] = []
       for run in runs { try readable.walk(run) { entry, _ in dropped.append(entry.reference) } }
-      // Not before all were read: what an unreadable one leaves in use must not count as free.
+      // Dropped only after all were read: blocks below an unreadable one must not count as free.
       try dropped.forEach(writer.drop)
     }
     runs = []
@@ -95,13 +95,13 @@ final class RunSet {
 
   // MARK: Writing
 
-  /// True when there are so many entries in no run that they should be written, so that a large
-  /// transaction needs little memory.
+  /// True when so many entries are not in a run yet that they should be written, so that a large transaction
+  /// needs little memory.
   var isFull: Bool { pending.count >= limits.recentEntries }
 
-  /// True when entries outnumber objects two to one: most of them are out of date then.
+  /// True when entries outnumber objects two to one: most of them are outdated then.
   ///
-  /// - Parameter slack: so many more do not matter.
+  /// - Parameter slack: how many more entries do not matter.
   func isOutdated(objects: UInt64, slack: Int) -> Bool {
     let entries = runs.reduce(UInt64(pending.count)) { $0 &+ $1.count }
     let (bound, overflow) = objects.multipliedReportingOverflow(by: 2)
@@ -111,13 +111,13 @@ final class RunSet {
   /// The first run that is merged with the added entries when they are written.
   var firstMerged: Int { policy.firstMerged(runs.map(\.count), added: pending.count) }
 
-  /// Writes the added entries and the runs from some index on as one run.
+  /// Writes the added entries, and the runs from a given index on, as one run.
   ///
   /// - Parameters:
-  ///   - output: what writes it.
-  ///   - filtersAll: all entries are asked for, also those that share their code with no other.
-  ///   - filter: removes entries that are out of date.
-  /// - Throws: what reading, writing and `filter` throw; the runs stay as they were.
+  ///   - output: the writer of the new run.
+  ///   - filtersAll: whether `filter` gets all entries, also those that do not share their code.
+  ///   - filter: removes outdated entries.
+  /// - Throws: what reading, writing and `filter` throw; the runs stay unchanged then.
   func write(
     from first: Int, through output: RunWriter, filtersAll: Bool, _ filter: RunMerger.Filter
   ) throws {

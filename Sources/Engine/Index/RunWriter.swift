@@ -1,12 +1,13 @@
 import Base
 
-/// Writes a run: leaves as their entries come, nodes at the end.
+/// Writes a run: leaves as entries come, nodes at the end.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 final class RunWriter {
   private let writer: BlockWriter
   private let limits: IndexLimits
-  // Unchecked, as below: a merge adds every entry here, and nothing that is called meanwhile comes back.
+  // Unchecked, as below: a merge adds every entry here, and nothing that is called meanwhile accesses it
+  // again.
   /// Unsafe for speed, for the same reason.
   @exclusivity(unchecked) private var buffer = Scratch<IndexEntry>()
   @exclusivity(unchecked) private var bufferCount = 0
@@ -15,14 +16,14 @@ final class RunWriter {
   private(set) var count: UInt64 = 0
   /// The blocks written so far.
   private(set) var written: [BlockReference] = []
-  /// Where leaves lay that were taken over and have been moved since.
+  /// The old places of leaves that were taken over and then moved.
   private(set) var left: [BlockReference] = []
   @exclusivity(unchecked) private(set) var lastCode = Int64.min
   @exclusivity(unchecked) private var lastObject = Int64.min
-  /// Entries of one code may go on in the next leaf: many objects have one value, but few have one
-  /// primary key.
+  /// Whether entries of one code may continue in the next leaf: many objects may have one value, but few have
+  /// one primary key.
   let sharesCodes: Bool
-  /// Of all codes written; nil when none is wanted, or leaves were taken over unread.
+  /// A filter of all codes written; nil when none is wanted, or leaves were taken over unread.
   private(set) var filter: KeyFilter?
 
   private static let outOfOrder = DecodingFailure(
@@ -38,16 +39,16 @@ final class RunWriter {
     self.sharesCodes = sharesCodes
   }
 
-  /// Adds an entry, above the last one.
+  /// Adds an entry, which must be above the last one.
   ///
-  /// - Throws: `DecodingFailure` when it is not: what it was read from is damaged.
+  /// - Throws: `DecodingFailure` when it is not: its source is damaged.
   func append(_ entry: IndexEntry) throws {
     try withUnsafePointer(to: entry) { try append(UnsafeBufferPointer(start: $0, count: 1)) }
   }
 
   /// Adds entries, each above the one before it.
   ///
-  /// - Throws: as for one.
+  /// - Throws: as for a single one.
   func append(_ entries: UnsafeBufferPointer<IndexEntry>) throws {
     var (code, object) = (lastCode, lastObject)
     defer { (lastCode, lastObject) = (code, object) }
@@ -65,10 +66,10 @@ final class RunWriter {
   /// True when a leaf may be added without leaving a small one behind.
   var takesLeaf: Bool { bufferCount == 0 || bufferCount * 4 >= limits.leafEntries }
 
-  /// True when a leaf is large enough to stay: those of small transactions are merged.
+  /// True when a leaf is large enough to stay; leaves of small transactions are merged.
   func keeps(_ leaf: NodeEntry) -> Bool { leaf.count * 4 >= UInt64(limits.leafEntries) }
 
-  /// Adds a leaf that is there already, all of whose entries are above those added so far.
+  /// Adds an existing leaf, all of whose entries are above those added so far.
   func append(leaf: NodeEntry, lastCode: Int64) throws {
     guard leaf.firstKey > self.lastCode || (sharesCodes && leaf.firstKey == self.lastCode),
       lastCode >= leaf.firstKey
@@ -78,7 +79,7 @@ final class RunWriter {
     filter = nil
     count += leaf.count
     self.lastCode = lastCode
-    // Its last object is not known: what follows is of a higher code, or of a leaf behind it.
+    // Its last object is unknown: what follows has a higher code, or comes from a leaf behind it.
     lastObject = .min
   }
 
@@ -100,7 +101,7 @@ final class RunWriter {
     bufferCount = 0
   }
 
-  /// Writes what is left; nil when there was no entry.
+  /// Writes the rest; nil when there were no entries.
   func finish() throws -> IndexRun? {
     try writeLeaf()
     #if DEBUG

@@ -1,25 +1,25 @@
 /// A secondary index of one column inside a write transaction.
 ///
-/// It maps codes of values (`ValueCode`) to objects, many to one code. What it says is a hint: the entry of
-/// an object that was deleted, or whose value was changed, stays until entries outnumber objects two to
-/// one; then all are looked at. So deleting writes nothing here. But every object there is has an entry
-/// with the code of its value, nulls included.
+/// It maps codes of values (`ValueCode`) to objects, many to one code. Its entries are hints: the entry of an
+/// object that was deleted, or whose value was changed, stays until entries outnumber objects two to one;
+/// then all are checked. So a deletion writes nothing here. But every existing object has an entry with the
+/// code of its value, null included.
 ///
 /// Its runs are those of a `RunSet`, like those of `KeyIndex`. It keeps nothing in memory from transaction to
-/// transaction: nothing is looked up when objects are added.
+/// transaction: adding objects looks nothing up.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 package final class ValueIndex {
-  /// The column's permanent number.
+  /// The column's permanent identifier.
   package let column: UInt32
   private(set) package var code: ValueCode
   private let runSet: RunSet
-  /// False when a value did not fit the column's type, as happens shortly before it is widened: then
-  /// objects are missing, until all are entered anew.
+  /// False when a value did not fit the column's type, as happens shortly before the type is widened: then
+  /// objects are missing, until all are added again.
   private(set) package var isComplete = true
 
   /// - Parameters:
-  ///   - stored: the index as the version has it that the transaction began from.
+  ///   - stored: the index in the version that the transaction began from.
   ///   - baseEnd: that version's end.
   package init(
     column: UInt32, _ code: ValueCode, runs: [IndexRun], writer: BlockWriter, blocks: BlockReader,
@@ -41,7 +41,7 @@ package final class ValueIndex {
 
   /// Adds the entry of an object.
   ///
-  /// - Parameter code: of its value; nil when the value does not fit the column's type.
+  /// - Parameter code: the code of its value; nil when the value does not fit the column's type.
   package func add(_ code: Int64?, of object: Int64) {
     guard let code else { return isComplete = false }
     runSet.add(IndexEntry(code: code, object: object))
@@ -50,7 +50,7 @@ package final class ValueIndex {
   /// Removes all entries.
   package func removeAll() throws { try runSet.removeAll() }
 
-  /// Removes all entries, to be added anew as those of a column that is read so.
+  /// Removes all entries, to be added again for a column that is read in another way.
   package func restart(as reading: Reading) throws {
     try removeAll()
     code = ValueCode(reading, secret: code.secret)
@@ -59,26 +59,26 @@ package final class ValueIndex {
 
   // MARK: Writing
 
-  /// Writes entries when there are many, so that a large transaction needs little memory. To be called
-  /// when the objects of all of them are in place.
+  /// Writes the entries when there are many, so that a large transaction needs little memory. Call it when
+  /// the objects of all entries are in place.
   package func limitMemory(_ filter: RunMerger.Filter) throws {
     if runSet.isFull { try write(from: runSet.firstMerged, filtersAll: false, filter) }
   }
 
-  /// Writes everything that has been added, and returns the runs.
+  /// Writes all added entries, and returns the runs.
   ///
   /// - Parameters:
-  ///   - objects: how many the table has. When most entries are out of date all of them are looked at.
-  ///   - filter: removes entries that are out of date.
+  ///   - objects: how many the table has. When most entries are outdated, all are checked.
+  ///   - filter: removes outdated entries.
   package func seal(objects: UInt64, _ filter: RunMerger.Filter) throws -> [IndexRun] {
     if runSet.pending.isEmpty { return runs }
-    // Looking at few entries costs little: small tables have small indexes.
+    // Checking few entries costs little: small tables have small indexes.
     let isOutdated = runSet.isOutdated(objects: objects, slack: runSet.limits.leafEntries * 4)
     try write(from: isOutdated ? 0 : runSet.firstMerged, filtersAll: isOutdated, filter)
     return runs
   }
 
-  /// Makes all runs one.
+  /// Merges all runs into one.
   package func mergeAll(_ filter: RunMerger.Filter) throws {
     if runs.count > 1 || !runSet.pending.isEmpty { try write(from: 0, filtersAll: false, filter) }
   }

@@ -1,28 +1,28 @@
-/// What changed in a list of objects from one version to a later one.
+/// What changed in a list of objects between two versions.
 ///
-/// To bring a view up to date: remove the rows at `deletions` (from the last to the first), insert rows
-/// at `insertions` (from the first to the last), then redraw those at `newModifications`. What is left is
-/// the new list, exactly.
+/// To bring a view up to date: remove the rows at `deletions` (from the last to the first), insert rows at
+/// `insertions` (from the first to the last), then redraw those at `newModifications`. The result is exactly
+/// the new list.
 ///
-/// An object that moves in a sorted list is a deletion and an insertion, and no modification; as few
-/// objects as possible are said to have moved. An object that begins or ceases to match a filter is an
-/// insertion or a deletion.
+/// An object that moves in a sorted list is a deletion and an insertion, not a modification; the number of
+/// moves is as small as possible. An object that begins or ceases to match a filter is an insertion or a
+/// deletion.
 ///
 /// Positions count from 0.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ChangeSet: Sendable, Equatable {
-  /// Positions in the old list of what is gone from it, ascending.
+  /// Positions in the old list of objects that are not in the new one, ascending.
   public let deletions: [Int]
-  /// Positions in the new list of what was not in the old one, ascending.
+  /// Positions in the new list of objects that were not in the old one, ascending.
   public let insertions: [Int]
-  /// Positions in the old list of objects that are in both, did not move, and have a field that is
-  /// spelled differently now; ascending.
+  /// Positions in the old list of objects that are in both, did not move, and have a field with another
+  /// spelling now; ascending.
   public let modifications: [Int]
-  /// Where the same objects are in the new list, in the order of `modifications`, which is ascending too.
+  /// Positions of the same objects in the new list, in the order of `modifications`; ascending too.
   public let newModifications: [Int]
 
-  /// True when the two lists are the same and so are their objects.
+  /// True when both lists have the same objects with the same values.
   ///
   /// - Complexity: O(1).
   public var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
@@ -31,7 +31,7 @@ public struct ChangeSet: Sendable, Equatable {
   ///   - deletions: positions in the old list, ascending.
   ///   - insertions: positions in the new list, ascending.
   ///   - modifications: positions in the old list, ascending.
-  ///   - newModifications: as many positions, in the new list.
+  ///   - newModifications: the positions of the same objects in the new list.
   package init(
     deletions: [Int] = [], insertions: [Int] = [], modifications: [Int] = [],
     newModifications: [Int] = []

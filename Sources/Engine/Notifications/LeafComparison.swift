@@ -1,17 +1,17 @@
 /// Compares rows of two leaves whose keys lie in the same range.
 ///
-/// Two overlays over one cluster differ at most in the rows that either names, and only those are looked
-/// at. All other leaves are read column by column, some rows at a time.
+/// Two overlays over one cluster differ at most in the rows that either names, and only those are compared.
+/// All other leaves are read column by column, some rows at a time.
 ///
 /// Thread rule: one thread at a time; leaves are read as `Leaf` says.
 final class LeafComparison {
   private let columns: [TableComparison.ComparedColumn]
-  /// The same cluster in both versions means the same rows.
+  /// In both versions, the same cluster has the same rows.
   private let sharesClusters: Bool
   private let oldValues = DecodedColumn()
   private let newValues = DecodedColumn()
 
-  /// Rows that are decoded at a time.
+  /// How many rows are decoded at a time.
   private static let windowRows = 1024
 
   init(_ columns: [TableComparison.ComparedColumn], sharesClusters: Bool) {
@@ -30,7 +30,7 @@ final class LeafComparison {
     }
   }
 
-  /// The columns as one of the leaves has them; nil for those that its version does not know.
+  /// Opens the columns in one of the leaves; nil for those that its version does not know.
   private func open(
     _ leaf: Leaf, where isKnown: (TableComparison.ComparedColumn) -> Bool
   ) throws -> [LeafColumn?] {
@@ -71,7 +71,7 @@ final class LeafComparison {
     }
   }
 
-  /// Null in a column that the version does not know.
+  /// A column that the version does not know is null.
   private static func withSpelling(
     _ column: LeafColumn?, _ row: Int, _ body: (UnsafeRawBufferPointer?) throws -> Bool
   ) throws -> Bool {
@@ -161,7 +161,7 @@ final class LeafComparison {
       let one = oldSpans?[pair.old - firstOld] ?? .null
       let other = newSpans?[pair.new - firstNew] ?? .null
       if one.isNull, other.isNull { continue }
-      // Most values that differ do so in their lengths.
+      // Most different values differ in length.
       if one.isNull == other.isNull, one.length == other.length,
         Self.areEqual(old?[pair.old - firstOld], new?[pair.new - firstNew])
       {
@@ -192,7 +192,7 @@ final class LeafComparison {
   }
 }
 
-/// Some rows of a leaf by the numbers that their cluster gives them.
+/// Some rows of a leaf, numbered as in their cluster.
 private struct OverlaidRows {
   private let rows: LeafRows
   private let overlay: Overlay?
@@ -202,14 +202,14 @@ private struct OverlaidRows {
     overlay = rows.leaf.overlay
   }
 
-  /// The cluster's rows that the overlay says something of.
+  /// The rows of the cluster that the overlay names.
   var named: [Int] {
     guard let overlay else { return [] }
     return (0..<overlay.deletedCount).map(overlay.deletedRow)
       + (0..<overlay.changedCount).map(overlay.changedRow)
   }
 
-  /// The leaf's row for one of the cluster's; nil when it is deleted, or none of the rows.
+  /// The leaf's row for a row of the cluster; nil when it is deleted or out of range.
   func row(_ baseRow: Int) -> Int? {
     var row = baseRow
     if let overlay {
@@ -220,7 +220,7 @@ private struct OverlaidRows {
     return rows.rows.contains(row) ? row : nil
   }
 
-  /// True when a row is as it is in the cluster in both, or both say the same of it word by word.
+  /// True when both leaves have the row unchanged from the cluster, or the same record of it byte for byte.
   func hasSameRecord(_ baseRow: Int, as other: OverlaidRows) -> Bool {
     let (one, two) = (
       overlay?.place(ofRow: baseRow), other.overlay?.place(ofRow: baseRow)

@@ -1,10 +1,10 @@
 import Base
 
-/// What turns one list of keys into another: deletions and insertions, as few as possible.
+/// The deletions and insertions that turn one list of keys into another, as few as possible.
 ///
-/// What stays is a longest increasing subsequence of the new positions of the old list's keys (patience
-/// sorting: M. L. Fredman, "On computing the length of longest increasing subsequences", 1975). Keys
-/// that both lists have and that do not stay have moved: they are deleted and inserted.
+/// The keys that stay form a longest increasing subsequence of the new positions of the old list's keys
+/// (patience sorting: M. L. Fredman, "On computing the length of longest increasing subsequences", 1975). The
+/// other keys that both lists have are moved: they are deleted and inserted.
 ///
 /// Thread rule: a plain value.
 struct ListDifference {
@@ -12,18 +12,18 @@ struct ListDifference {
   private(set) var deletions: [Int] = []
   /// Positions in the new list, ascending.
   private(set) var insertions: [Int] = []
-  /// How many keys are the same at the beginning.
+  /// How many keys are equal at the beginning.
   private let prefix: Int
-  /// Where the keys that are the same at the end begin in the old list.
+  /// Where the equal keys at the end begin in the old list.
   private let suffix: Int
-  /// What lies behind is so much farther in the new list.
+  /// How much farther the keys at the end are in the new list.
   private let shift: Int
-  /// The new position of each old one in between; -1 for those that do not stay.
+  /// The new position of each old key between prefix and suffix; -1 for those that do not stay.
   private var middle: [Int] = []
 
   /// - Parameters:
-  ///   - old: no key stands twice in a list.
-  ///   - new: likewise.
+  ///   - old: the old list; no key occurs twice.
+  ///   - new: the new list; no key occurs twice.
   /// - Complexity: O(n + m log m), where m keys lie between the first and the last difference; O(n) when
   ///   nothing moved.
   init(from old: [Int64], to new: [Int64]) {
@@ -44,10 +44,10 @@ struct ListDifference {
     findChanges(end: newEnd)
   }
 
-  /// One key alone came, went, or is at another place; the others keep their order.
+  /// A single key came, went or moved; the others keep their order.
   ///
   /// - Parameters:
-  ///   - old: its old position; nil when it was not there.
+  ///   - old: its old position; nil when it is new.
   ///   - new: its new position; nil when it is gone.
   ///   - count: how many keys the old list has.
   /// - Complexity: O(|old - new|).
@@ -83,7 +83,7 @@ struct ListDifference {
     findChanges(end: count)
   }
 
-  /// - Parameter end: where the keys that are the same at the end begin in the new list.
+  /// - Parameter end: where the equal keys at the end begin in the new list.
   private mutating func findChanges(end: Int) {
     Self.keepLongestAscending(&middle)
     for (index, place) in middle.enumerated() where place < 0 { deletions.append(prefix + index) }
@@ -95,7 +95,7 @@ struct ListDifference {
     insertions += next..<end
   }
 
-  /// Where the key at an old position is in the new list; nil when it is gone or has moved.
+  /// The new position of the key at an old position; nil when it is gone or has moved.
   func newPosition(ofOld position: Int) -> Int? {
     if position < prefix { return position }
     if position >= suffix { return position + shift }
@@ -103,9 +103,10 @@ struct ListDifference {
     return place < 0 ? nil : place
   }
 
-  /// Makes all numbers negative that are not of a longest ascending subsequence of those that are not.
+  /// Of the numbers that are not negative, keeps a longest ascending subsequence, and makes all others
+  /// negative.
   private static func keepLongestAscending(_ numbers: inout [Int]) {
-    // For each length, the place of the least number that ends a subsequence of it.
+    // For each length, the place of the smallest number that ends a subsequence of that length.
     var ends: [Int] = []
     var before = [Int](repeating: -1, count: numbers.count)
     for place in numbers.indices where numbers[place] >= 0 {

@@ -1,4 +1,4 @@
-/// A field of an object that is another one in a later version.
+/// A field of an object that differs in a later version.
 ///
 /// Fields are compared by their spellings: where only the spelling differs (`4.1` and `4.10`), the two
 /// values may be equal.
@@ -7,9 +7,9 @@
 public struct PropertyChange: Sendable, Equatable {
   /// The column's name; the new one when it was renamed.
   public let name: String
-  /// The value in the old version; null when its table did not have the column.
+  /// The value in the old version; null when the table did not have the column.
   public let old: Value
-  /// The value in the new version; null when its table no longer has the column.
+  /// The value in the new version; null when the table no longer has the column.
   public let new: Value
 
   package init(name: String, old: Value, new: Value) {
@@ -19,25 +19,25 @@ public struct PropertyChange: Sendable, Equatable {
   }
 }
 
-/// What became of one object between two versions.
+/// What happened to one object between two versions.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package enum ObjectDifference: Sendable, Equatable {
   case unchanged
-  /// The object is gone, or its table.
+  /// The object or its table is gone.
   case deleted
-  /// In the order of the new table's columns; columns that were removed are behind them.
+  /// The changed fields in the order of the new table's columns; removed columns come last.
   case changed([PropertyChange])
 
   /// Compares two versions of an object.
   ///
   /// - Parameters:
   ///   - old: the table in a version that has the object.
-  ///   - new: the same table in another version; nil when it is gone there.
-  ///   - columns: the numbers of those that count; nil for all.
+  ///   - new: the same table in another version; nil when it does not exist there.
+  ///   - columns: the identifiers of the columns that count; nil for all.
   /// - Complexity: O(log n + columns).
-  /// - Throws: `EngineError.noSuchObject` when the old version does not have it, `.invalidArgument` for
-  ///   two tables, `.damaged`.
+  /// - Throws: `EngineError.noSuchObject` when the old version does not have the object, `.invalidArgument`
+  ///   for two different tables, `.damaged`.
   package init(
     ofKey key: Int64, from old: Table, to new: Table?, columns: Set<UInt32>? = nil
   ) throws {
@@ -98,7 +98,7 @@ private struct ObjectPlace {
     self.row = row
   }
 
-  /// True when both are in the same unchanged leaf, and know the same columns.
+  /// True when both are in the same unchanged leaf, with the same columns.
   func isSame(as other: ObjectPlace) -> Bool {
     table.tree.blocks === other.table.tree.blocks && leaf.entry == other.leaf.entry
       && table.schema.columnIDs == other.table.schema.columnIDs

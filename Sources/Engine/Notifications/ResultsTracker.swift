@@ -1,45 +1,45 @@
 import Base
 
-/// Follows the results of a query from version to version and tells what changed in them.
+/// Follows the results of a query from version to version and reports what changed in them.
 ///
-/// It keeps the version it has told of last, and the keys of its results in order, unless these are the
-/// whole table in the order of keys: then positions come from the tree.
+/// It keeps the last reported version, and the keys of its results in order. When the results are the whole
+/// table in the order of keys, it keeps no keys: the positions come from the tree.
 ///
-/// **Cost.** Nothing that is not needed is read again. A filter is asked about objects that changed in its
-/// columns and about new ones; in a sorted list their places are found by bisection, when they are few. With
-/// a limit, an offset or distinct rows the query runs anew when an object came, went, or changed in a column
-/// that decides.
+/// **Cost.** Only what is needed is read again. The filter is applied to new objects and to those that
+/// changed in its columns; when they are few, bisection finds their places in a sorted list. With a limit, an
+/// offset or distinct rows the query runs again when an object came, went, or changed in a column that the
+/// query uses.
 ///
 /// Thread rule: confined. A result of `advance` may be sent elsewhere.
 package final class ResultsTracker {
-  /// What an observer is to be told after the results were brought to another version.
+  /// What an observer receives after the results moved to another version.
   package enum Change: Sendable {
     /// The results were read for the first time.
     case initial
-    /// The results are what they were, and so are their objects.
+    /// The list and its objects are unchanged.
     case unchanged
     case update(ResultsUpdate)
-    /// The table is gone; it does not come back.
+    /// The table is gone for good.
     case deleted
   }
 
-  /// With the columns' names in the version told of last.
+  /// The query, with the columns' names in the last reported version.
   package private(set) var query: Query
   package let tableNumber: UInt32
-  /// What the columns are called that the query names; nil before the first version.
+  /// The columns that the query names; nil before the first version.
   private var named: TableSchema?
-  /// The table in the version told of last; nil before the first and when it is gone.
+  /// The table in the last reported version; nil before the first, and when it is gone.
   package private(set) var table: Table?
-  /// The objects in order; nil when they are the whole table, or there is none.
+  /// The objects' keys in order; nil when they are the whole table, or there is none.
   package private(set) var keys: [Int64]?
   private var isDeleted = false
-  /// With more changes than one in so many objects, sorting all anew is about as fast as finding their
-  /// places.
+  /// With more changed objects than one in this many, sorting everything again is about as fast as finding
+  /// their places.
   var fewChanges = 64
 
   /// - Parameters:
-  ///   - tableNumber: of the table that the query runs on: `Table.number`.
-  ///   - schema: what the query's columns are called; by default those of the first version.
+  ///   - tableNumber: the `Table.number` of the query's table.
+  ///   - schema: the columns that the query names; by default those of the first version.
   package init(_ query: Query, tableNumber: UInt32, schema: TableSchema? = nil) {
     self.query = query
     self.tableNumber = tableNumber
@@ -85,13 +85,13 @@ package final class ResultsTracker {
 
   // MARK: Advancing
 
-  /// Brings the results to a version, and tells what changed since the last one.
+  /// Moves the results to a version, and reports what changed since the last one.
   ///
   /// - Parameters:
-  ///   - new: the table in that version; nil when it is gone.
-  ///   - cache: shares what is found with the table's other observers.
+  ///   - new: the table in that version; nil when it no longer exists.
+  ///   - cache: shares differences with the table's other observers.
   /// - Throws: `EngineError.invalidArgument` for another table, `.noSuchColumn` and `QueryError` when the
-  ///   query does not fit the table (any more), `.damaged`. The tracker then stays where it was.
+  ///   query does not fit the table (any more), `.damaged`. The tracker then keeps its version.
   package func advance(to new: Table?, sharing cache: DifferenceCache? = nil) throws -> Change {
     guard let new, !isDeleted else {
       if isDeleted { return .unchanged }
@@ -113,7 +113,7 @@ package final class ResultsTracker {
     }
   }
 
-  /// Has the query name its columns as a version does.
+  /// Makes the query use the columns' names in a version.
   private func followNames(to new: Table) throws {
     if let named, named != new.schema {
       query = try query.renamed(from: named, to: new.schema, table: new.name)
@@ -186,7 +186,7 @@ package final class ResultsTracker {
     return (next, Self.update(keys, list, difference))
   }
 
-  /// Which sets of changed columns have one of those that decide.
+  /// For each column set, whether it contains a column that the query uses.
   private static func sets(
     of difference: TableDifference, with deciding: Set<String>, _ new: Table
   ) -> [Bool] {
@@ -195,7 +195,7 @@ package final class ResultsTracker {
 
   // MARK: Sorts and windows
 
-  /// False when the list of objects is surely the same.
+  /// False when the list of objects is certainly the same.
   private func mayChange(
     _ difference: TableDifference, _ old: Table, _ new: Table
   ) throws -> Bool {
@@ -210,7 +210,7 @@ package final class ResultsTracker {
     return Self.sets(of: difference, with: deciding, new).contains(true)
   }
 
-  /// The sorted list with the changed objects at their new places; nil when they are too many.
+  /// The sorted list with the changed objects at their new places; nil when there are too many.
   private func sorted(
     _ keys: [Int64], _ new: Table, _ difference: TableDifference
   ) throws -> SortedList? {
@@ -304,7 +304,7 @@ extension ResultsTracker {
     return index < keys.count && keys[index] == key ? index : nil
   }
 
-  /// An ascending list without some of its places and with other keys, and these keys' places in it.
+  /// Removes some places from an ascending list and adds other keys; also returns the places of those.
   private static func merge(
     _ keys: [Int64], removing removed: [Int], adding added: [Int64]
   ) -> ([Int64], insertions: [Int]) {

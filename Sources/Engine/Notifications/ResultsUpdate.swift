@@ -1,11 +1,11 @@
-/// What changed in the results of a query, for observers of all columns and of some.
+/// What changed in the results of a query, for observers of all columns or of some.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct ResultsUpdate: Sendable {
   struct Modification {
     let oldPosition: Int
     let newPosition: Int
-    /// A place in `columnSets`.
+    /// An index into `columnSets`.
     let columnSet: Int
   }
 
@@ -15,7 +15,7 @@ package struct ResultsUpdate: Sendable {
   /// The numbers of changed columns.
   private let columnSets: [[UInt32]]
 
-  /// - Parameter difference: what `modifications` name column sets of.
+  /// - Parameter difference: has the column sets that `modifications` refer to.
   init(
     deletions: [Int], insertions: [Int], modifications: [Modification],
     _ difference: TableDifference
@@ -26,11 +26,10 @@ package struct ResultsUpdate: Sendable {
     columnSets = modifications.isEmpty ? [] : difference.columnSets
   }
 
-  /// The changes that an observer is told of; empty when it has nothing to be told.
+  /// The changes that an observer receives; empty when there are none for it.
   ///
-  /// - Parameter columns: their numbers, which they keep whatever they are called: an object counts
-  ///   as modified only when one of them changed. Deletions and insertions always count. Nil: all
-  ///   columns.
+  /// - Parameter columns: identifiers of columns, which renaming does not change: an object counts as
+  ///   modified only when one of them changed. Deletions and insertions always count. Nil: all columns.
   package func changes(ofColumns columns: Set<UInt32>? = nil) -> ChangeSet {
     let isWanted = columnSets.map { columns?.isDisjoint(with: $0) != true }
     let wanted = modifications.filter { isWanted[$0.columnSet] }

@@ -1,20 +1,20 @@
 import Base
 
-/// A sorted list of objects after a few of them changed, made without sorting the others again: they keep
-/// their order, and the places of those that changed are found by bisection.
+/// A sorted list of objects after a few of them changed. The others are not sorted again: they keep their
+/// order, and bisection finds the places of those that changed.
 ///
 /// Thread rule: confined, while the table's version is held.
 struct SortedList {
   /// The objects in their new order.
   let keys: [Int64]
-  /// What turns the old list into it.
+  /// The changes that turn the old list into it.
   let difference: ListDifference
 
   /// - Parameters:
-  ///   - old: the objects as they were sorted.
-  ///   - leaving: those that are gone, or whose place is to be found anew.
-  ///   - coming: those of the new version whose places are to be found, ascending.
-  /// - Complexity: O(n + k log n log N) for k objects that come, in a table of N.
+  ///   - old: the objects in their old order.
+  ///   - leaving: those that are gone, or that need a new place.
+  ///   - coming: those of the new version that need a place, ascending.
+  /// - Complexity: O(n + k log n log N) for k coming objects, in a table of N.
   /// - Throws: `ClusterError`, `BlockError`, `EngineError.noSuchColumn`.
   init(
     _ old: [Int64], leaving: Set<Int64>, coming: [Int64], _ sort: [SortOrder], _ table: Table
@@ -42,10 +42,10 @@ struct SortedList {
       old, left, rest, additions.map { (min(max($0.place, 0), rest.count), $0.key) })
   }
 
-  /// Where some keys are in a list that is not in their order, ascending; those that are not there
-  /// are left out.
+  /// The places of some keys in a list that is not sorted by key, ascending; keys that are missing are left
+  /// out.
   ///
-  /// - Complexity: O(n), and much less than a look into a set for each key where few are asked for.
+  /// - Complexity: O(n), much less than a set lookup for each key when only few are wanted.
   static func places(of wanted: some Collection<Int64>, in list: [Int64]) -> [Int] {
     if wanted.count <= fewKeys { return wanted.compactMap { list.firstIndex(of: $0) }.sorted() }
     let wanted = Set(wanted)
@@ -65,8 +65,8 @@ struct SortedList {
   }
 
   /// - Parameters:
-  ///   - left: the places of the old list that are not in the rest, ascending.
-  ///   - additions: objects with the place in the rest that they come before, in their order.
+  ///   - left: the places of the old list that are removed, ascending.
+  ///   - additions: the new objects in order, each with the place in the rest that it precedes.
   private static func merge(
     _ old: [Int64], _ left: [Int], _ rest: [Int64], _ additions: [(place: Int, key: Int64)]
   ) -> ([Int64], ListDifference) {
@@ -75,7 +75,7 @@ struct SortedList {
     var added: [Int64: Int] = [:]
     var next = 0
     for addition in additions {
-      // Only what is read from damaged leaves is out of order.
+      // Only values from damaged leaves are out of order.
       let place = max(next, addition.place)
       keys += rest[next..<place]
       next = place
@@ -84,7 +84,7 @@ struct SortedList {
     }
     keys += rest[next...]
     if left.count <= 1, additions.count <= 1 {
-      // Nearly always. When it is one that came and another that went, the list below tells.
+      // Nearly always one object moved. When one came and another went, the general case below handles it.
       let (one, other) = (left.first, additions.first)
       if one == nil || other == nil || one.map({ old[$0] }) == other?.key {
         let place = other.flatMap { added[$0.key] }
@@ -108,7 +108,7 @@ struct SortedList {
   }
 }
 
-/// Makes the bytes that objects are sorted by.
+/// Makes the sort keys of objects, as bytes.
 private struct SortKeyReader {
   private let table: Table
   private let columns: [(id: UInt32, key: OrderedKey)]
@@ -123,7 +123,7 @@ private struct SortKeyReader {
     }
   }
 
-  /// Nothing for an object that is not there.
+  /// Empty for an object that does not exist.
   func bytes(of key: Int64) throws -> [UInt8] {
     var bytes: [UInt8] = []
     guard let place = try table.tree.location(ofKey: key) else { return bytes }

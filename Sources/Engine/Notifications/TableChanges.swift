@@ -1,17 +1,17 @@
 /// Which tables changed between two versions of a database.
 ///
-/// A table that was deleted and made again under its name is in `deleted` and in `created`.
+/// A table that was deleted and made again under the same name is in `deleted` and in `created`.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct TableChanges: Sendable, Equatable {
-  /// Names of the new version's tables that the old one does not have, oldest first.
+  /// Names of the new version's tables that the old one does not have, in the order of creation.
   public let created: [String]
-  /// Names of the old version's tables that the new one does not have, oldest first.
+  /// Names of the old version's tables that the new one does not have, in the order of creation.
   public let deleted: [String]
-  /// Names, as they are in the new version, of tables whose objects, columns or name changed.
+  /// Names, as in the new version, of tables whose objects, columns or name changed.
   public let changed: [String]
 
-  /// True when there is nothing to tell.
+  /// True when nothing changed.
   ///
   /// - Complexity: O(1).
   public var isEmpty: Bool { created.isEmpty && deleted.isEmpty && changed.isEmpty }

@@ -1,8 +1,8 @@
 /// Walks two versions of a table side by side, by ranges of keys.
 ///
-/// Trees may differ in height, and leaves may begin at other keys than before: so the part with the
-/// higher level is opened first, parts are compared where their keys overlap, and what is left of
-/// a leaf meets the other tree's next one.
+/// The trees may differ in height, and their leaves may begin at different keys. So the part with the higher
+/// level is opened first, parts are compared where their keys overlap, and the rest of a leaf is compared
+/// with the other tree's next leaf.
 ///
 /// Thread rule: confined, while both versions are held.
 struct TableComparison {
@@ -16,9 +16,9 @@ struct TableComparison {
   private let path: String
   private var old: TreeFront
   private var new: TreeFront
-  /// The same blocks under both: equal references are equal bytes.
+  /// Both versions share blocks: equal references mean equal bytes.
   private let sharesBlocks: Bool
-  /// Leaves that the versions share have values in columns that only one of them knows.
+  /// Shared leaves have values in columns that only one of the versions knows.
   private let hasHiddenValues: Bool
   private let leaves: LeafComparison
   private var difference = TableDifference()
@@ -33,10 +33,10 @@ struct TableComparison {
     self.new = TreeFront(new.tree)
     sharesBlocks = old.tree.blocks === new.tree.blocks
     let columns = Self.columns(old.schema, new.schema)
-    // A column's identifier is never given again, so leaves of a version whose next one is not above it have
-    // no values in it; but what a removed one had stays in the leaves. Which version is the later one does
-    // not
-    // matter: a kept version that was made the newest again may have columns that were removed before.
+    // A column's identifier is never reused, so leaves of a version whose next identifier is not above it
+    // have no values in it; but a removed column's values stay in the leaves. Which version is the later one
+    // does not matter: a kept version that was made the newest again may have columns that were removed
+    // before.
     hasHiddenValues = columns.contains {
       !$0.isInNew && $0.id < new.schema.nextColumnID
         || !$0.isInOld && $0.id < old.schema.nextColumnID
@@ -44,7 +44,7 @@ struct TableComparison {
     leaves = LeafComparison(columns, sharesClusters: sharesBlocks && !hasHiddenValues)
   }
 
-  /// Those of both versions, by ascending identifiers.
+  /// The columns of both versions, by ascending identifiers.
   private static func columns(_ old: TableSchema, _ new: TableSchema) -> [ComparedColumn] {
     let (before, after) = (Set(old.columnIDs), Set(new.columnIDs))
     return before.union(after).sorted().map {
@@ -52,7 +52,7 @@ struct TableComparison {
     }
   }
 
-  /// Compares until both trees are at their ends, or `isEnough` of what was found.
+  /// Compares until both trees end, or until `isEnough` returns true.
   mutating func run(until isEnough: (TableDifference) -> Bool) throws -> TableDifference {
     try translatingErrors(path) {
       while old.part != nil || new.part != nil, !isEnough(difference) { try step() }
@@ -62,7 +62,7 @@ struct TableComparison {
     }
   }
 
-  /// Brings at least one of the trees forward, or opens a node.
+  /// Moves at least one of the trees forward, or opens a node.
   private mutating func step() throws {
     guard let left = old.part, let leftKey = old.firstKey else { return try takeNew() }
     guard let right = new.part, let rightKey = new.firstKey else { return try takeOld() }
@@ -91,7 +91,7 @@ struct TableComparison {
     new.take(right)
   }
 
-  /// The next part of the old tree has no keys of the new one.
+  /// Takes the next part of the old tree, which has no keys of the new one.
   private mutating func takeOld() throws {
     guard let rows = try old.rows(below: nil) else { return try old.descend() }
     for row in rows.rows {
@@ -100,7 +100,7 @@ struct TableComparison {
     old.take(rows)
   }
 
-  /// The next part of the new tree has no keys of the old one.
+  /// Takes the next part of the new tree, which has no keys of the old one.
   private mutating func takeNew() throws {
     guard let rows = try new.rows(below: nil) else { return try new.descend() }
     for row in rows.rows {

@@ -1,44 +1,43 @@
 /// What changed in a table from one version to another, object by object.
 ///
-/// Found by walking both versions' trees side by side and leaving out what they share, whole subtrees at
-/// once: a block is never changed in place, so equal references are equal contents. Versions in different
-/// files, as before and after a compaction, share nothing and are compared by their values.
+/// Found by walking both versions' trees side by side and skipping what they share, whole subtrees at once: a
+/// block is never changed in place, so equal references are equal contents. Versions in different files, as
+/// before and after a compaction, share nothing and are compared by their values.
 ///
-/// Fields are compared by their spellings: `4.1` and `4.10` differ, and a column that was given another
-/// type or name has not changed by that. A column that only one of the versions has counts as null in the
-/// other.
+/// Fields are compared by their spellings: `4.1` and `4.10` differ, and a new type or name alone does not
+/// change a column. A column that only one of the versions has counts as null in the other.
 ///
 /// **Memory.** What changed, and a few leaves' columns.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct TableDifference: Sendable {
-  /// An object that only one of the versions has.
+  /// An object that is in only one of the versions.
   package struct Lone: Sendable, Equatable {
     package let key: Int64
-    /// Where it is in the order of keys, in the version that has it.
+    /// Its position in the order of keys, in the version that has it.
     package let position: Int
   }
 
-  /// An object that both versions have, with other fields.
+  /// An object that is in both versions, with different fields.
   package struct Modification: Sendable, Equatable {
     package let key: Int64
     package let oldPosition: Int
     package let newPosition: Int
-    /// The columns that differ, as a place in `columnSets`.
+    /// The columns that differ, as an index into `columnSets`.
     package let columnSet: Int
   }
 
-  /// How much was looked at.
+  /// How much was compared.
   package struct Cost: Sendable, Equatable {
     package internal(set) var nodesRead = 0
     package internal(set) var leavesOpened = 0
   }
 
-  /// In the order of keys, like the others.
+  /// In the order of keys, like the lists below.
   package private(set) var deleted: [Lone] = []
   package private(set) var inserted: [Lone] = []
   package private(set) var modified: [Modification] = []
-  /// The different sets of identifiers of changed columns, each ascending.
+  /// The distinct sets of identifiers of changed columns, each ascending.
   package private(set) var columnSets: [[UInt32]] = []
   package internal(set) var cost = Cost()
   private var numbers: [[UInt32]: Int] = [:]
@@ -48,11 +47,11 @@ package struct TableDifference: Sendable {
   /// Compares two versions of a table.
   ///
   /// - Parameters:
-  ///   - old: an earlier version, or a later one: then what was inserted is deleted.
-  ///   - new: the same table: their numbers are equal.
-  /// - Complexity: O(changed nodes + rows of changed leaves), where of a leaf with an overlay only the
-  ///   changed rows count; O(rows) when the two share nothing. A removed column has every leaf opened.
-  /// - Throws: `EngineError.invalidArgument` for two tables, `.damaged`.
+  ///   - old: an earlier version, or a later one: then insertions are reported as deletions.
+  ///   - new: the same table, with the same number.
+  /// - Complexity: O(changed nodes + rows of changed leaves), where only the changed rows of a leaf with an
+  ///   overlay count; O(rows) when the two share nothing. After a column was removed, every leaf is opened.
+  /// - Throws: `EngineError.invalidArgument` for two different tables, `.damaged`.
   package init(from old: Table, to new: Table) throws {
     var comparison = try TableComparison(old, new)
     self = try comparison.run { _ in false }
@@ -100,7 +99,7 @@ package struct TableDifference: Sendable {
   }
 }
 
-/// Differences that were found for the newest version, so that observers of one table share them.
+/// Differences up to the newest version, so that observers of one table share them.
 ///
 /// Thread rule: confined.
 package final class DifferenceCache {
@@ -118,7 +117,7 @@ package final class DifferenceCache {
   ///
   /// - Parameters:
   ///   - old: a version of the same database.
-  ///   - new: the version that all observers go to; another one than before empties the cache.
+  ///   - new: the version that all observers move to; another one than before empties the cache.
   /// - Complexity: as `TableDifference.init`, once for each pair of versions.
   /// - Throws: as `TableDifference.init`.
   package func difference(from old: Table, to new: Table) throws -> TableDifference {

@@ -1,14 +1,14 @@
 import Base
 
-/// What is still to come of a tree while two trees are compared: the part that comes next, as large as
-/// it can be, and the way to those behind it.
+/// The rest of a tree during the comparison of two trees: the next part, as large as possible, and the path
+/// to those behind it.
 ///
-/// A part that is found in the other tree too is skipped whole; any other is opened, a level at a time.
+/// A part that the other tree has too is skipped whole; any other is opened, one level at a time.
 ///
 /// Thread rule: confined, while the version is held.
 struct TreeFront {
   private var parts: TreeParts
-  /// Objects of the leaf that comes next that were taken.
+  /// How many objects of the next leaf were taken.
   private var taken = 0
   private var opened: (leaf: Leaf, keys: LeafKeys, row: Int)?
 
@@ -17,37 +17,37 @@ struct TreeFront {
 
   init(_ tree: TreeReader) { parts = TreeParts(tree) }
 
-  /// Nil behind the last.
+  /// Nil behind the last part.
   var part: TreeParts.Part? { parts.part }
 
-  /// How many objects of the tree come before what is still to come.
+  /// How many objects of the tree come before the rest.
   var position: Int { Int(clamping: parts.position) &+ taken }
 
   /// True when nothing of the part has been taken yet.
   var isWhole: Bool { opened == nil }
 
-  /// The first key that is still to come.
+  /// The first key of the rest.
   var firstKey: Int64? {
     if let opened { return opened.keys.key(opened.row) }
     return part?.entry.firstKey
   }
 
-  /// Leaves the whole part out.
+  /// Skips the whole part.
   mutating func skip() {
     parts.skip()
     (opened, taken) = (nil, 0)
   }
 
-  /// Puts a subtree's own parts in its place: see `TreeParts.descend`.
+  /// Replaces a subtree by its own parts: see `TreeParts.descend`.
   mutating func descend() throws(BlockError) {
     guard let part, part.level > 0 else { return }
     nodesRead += 1
     try parts.descend()
   }
 
-  /// What is left of the leaf that comes next, up to a key.
+  /// The rest of the next leaf, up to a key.
   ///
-  /// - Parameter end: nil, or the part's own end: all that is left.
+  /// - Parameter end: nil, or the part's own end: the whole rest.
   /// - Precondition: the part is a leaf.
   mutating func rows(below end: Int64?) throws -> LeafRows? {
     guard let part, part.level == 0 else { return nil }
@@ -64,7 +64,7 @@ struct TreeFront {
     return LeafRows(leaf: leaf, keys: keys, rows: row..<upper, firstPosition: position)
   }
 
-  /// Goes behind rows that `rows(below:)` gave.
+  /// Moves behind rows that `rows(below:)` returned.
   mutating func take(_ rows: LeafRows) {
     taken &+= rows.rows.count
     opened?.row = rows.rows.upperBound
@@ -72,7 +72,7 @@ struct TreeFront {
   }
 }
 
-/// Some rows of a leaf that follow each other.
+/// Consecutive rows of a leaf.
 struct LeafRows {
   let leaf: Leaf
   let keys: LeafKeys

@@ -1,11 +1,11 @@
-/// A Swift type whose values a column holds as they are: what the properties of `Codable` types are made of.
+/// A Swift type whose values a column can hold unchanged: the types of the properties of `Codable` types.
 protocol ColumnProperty {
   static var columnType: ColumnType { get }
-  /// Nil when it is too large for the column.
+  /// Nil when the value is too large for the column.
   var columnValue: Value? { get }
-  /// Nil when the value is not one of this type.
+  /// Nil when the value does not have this type.
   init?(_ value: Value)
-  /// A value to try out how a type decodes itself. A second one, for types that refuse the first.
+  /// A value to try how a type decodes itself. Types that refuse the first one get a second.
   static func example(_ attempt: Int) -> Self
 }
 
@@ -64,7 +64,7 @@ extension Double: ColumnProperty {
 extension Float: ColumnProperty {
   static var columnType: ColumnType { .double }
   var columnValue: Value? { .double(Double(self)) }
-  /// The nearest one; nil for numbers that are too large.
+  /// The nearest number; nil for values that are too large.
   init?(_ value: Value) {
     guard let double = Double(value) else { return nil }
     self.init(double)
@@ -80,7 +80,7 @@ extension String: ColumnProperty {
     guard case .text(let text) = value else { return nil }
     self = text
   }
-  /// The second one is a UUID's.
+  /// The second one is a UUID.
   static func example(_ attempt: Int) -> String {
     attempt == 0 ? "" : "00000000-0000-0000-0000-000000000000"
   }
@@ -116,7 +116,32 @@ extension TimeOfDay: ColumnProperty {
   static func example(_ attempt: Int) -> TimeOfDay { TimeOfDay(clamping: 0) }
 }
 
-/// Bytes: the one list that a column holds.
+extension ExactDecimal: ColumnProperty {
+  static var columnType: ColumnType { .decimal }
+  var columnValue: Value? { .decimal(self) }
+  init?(_ value: Value) {
+    switch value {
+    case .decimal(let decimal): self = decimal
+    case .int(let int): self.init(int)
+    default: return nil
+    }
+  }
+  static func example(_ attempt: Int) -> ExactDecimal { ExactDecimal(Int64(attempt)) }
+}
+
+extension UniqueIdentifier: ColumnProperty {
+  static var columnType: ColumnType { .uuid }
+  var columnValue: Value? { .uuid(self) }
+  init?(_ value: Value) {
+    guard case .uuid(let identifier) = value else { return nil }
+    self = identifier
+  }
+  static func example(_ attempt: Int) -> UniqueIdentifier {
+    UniqueIdentifier(bits: UInt128(attempt))
+  }
+}
+
+/// Bytes: the only list that a column can hold.
 extension Array: ColumnProperty where Element == UInt8 {
   static var columnType: ColumnType { .data }
   var columnValue: Value? { .data(self) }

@@ -1,4 +1,4 @@
-/// Finds out which columns a `Decodable` type asks for, by letting it decode itself from examples.
+/// Finds out which columns a `Decodable` type asks for: lets it decode itself from examples.
 private final class ColumnRecorder {
   let type: String
   var columns: [Column] = []
@@ -17,7 +17,8 @@ private final class ColumnRecorder {
     }
   }
 
-  /// Records a property, and makes an example of it; nil when there is none, although its column is known.
+  /// Records a property, and makes an example of it; nil when there is no example, although the column is
+  /// known.
   func example<Property: Decodable>(
     of type: Property.Type, _ name: String, isNullable: Bool
   ) throws -> (Property?, failure: (any Error)?) {
@@ -57,7 +58,7 @@ private final class ColumnRecorder {
   }
 }
 
-/// Where the type decodes itself.
+/// The decoder of the type itself.
 private struct RecordingDecoder: Decoder, SingleValueDecodingContainer {
   let recorder: ColumnRecorder
   var codingPath: [any CodingKey] { [] }
@@ -89,7 +90,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
   func contains(_ key: Key) -> Bool { true }
 
-  /// Who asks for nil by hand, decodes the value itself next.
+  /// A type that calls this decodes the value itself next.
   func decodeNil(forKey key: Key) -> Bool { false }
 
   func decode<Property: Decodable>(_ type: Property.Type, forKey key: Key) throws -> Property {
@@ -116,7 +117,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     return nil
   }
 
-  // The standard library's own for these come before a generic one.
+  // The standard library has its own for these types, which take precedence over a generic one.
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
     try recordOptional(type, key)
   }
@@ -176,9 +177,9 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
   func superDecoder(forKey key: Key) throws -> any Decoder { throw refusal(key.stringValue) }
 }
 
-/// Where one property decodes itself, from an example of whatever it asks for.
+/// The decoder of one property, with an example of whatever type it asks for.
 private struct ExampleDecoder: Decoder, SingleValueDecodingContainer {
-  /// What the property has asked for.
+  /// The type that the property has asked for.
   final class Asked {
     var type: ColumnType?
     var forNull = false
@@ -216,23 +217,22 @@ private struct ExampleDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension TableDefinition {
-  /// The columns that a `Decodable` type asks for, in the order in which it does; optional properties may be
-  /// null.
+  /// The columns that a `Decodable` type asks for, in that order; optional properties may be null.
   ///
   ///     struct App: Codable { var id: Int, name: String, stars: Double? }
   ///     let apps = try TableDefinition(of: App.self, named: "apps", key: "id")
   ///
-  /// The type is made once from example values, zeros and empty texts, so its `init(from:)` must accept
+  /// One instance is made from example values, zeros and empty texts, so the type's `init(from:)` must accept
   /// these. See `Row.decode` for the types of properties.
   ///
   /// - Parameters:
-  ///   - type: whose properties become columns.
-  ///   - name: of the table.
+  ///   - type: its properties become columns.
+  ///   - name: the table's name.
   ///   - key: the property that is the primary key.
   ///   - indexes: the properties that have a secondary index.
-  /// - Throws: `EngineError.invalidProperty` naming a property that no column can hold, or of which no
-  ///   example can be made; `.invalidSchema` when there are no properties, or none of the key's name; what
-  ///   `init(from:)` throws, but for a `DecodingError`, which becomes `.invalidProperty`.
+  /// - Throws: `EngineError.invalidProperty` naming a property that no column can hold, or that has no
+  ///   example; `.invalidSchema` when there are no properties, or none has the key's name; what `init(from:)`
+  ///   throws, except that a `DecodingError` becomes `.invalidProperty`.
   public init<Model: Decodable>(
     of type: Model.Type, named name: String, key: String? = nil, indexes: [String] = []
   ) throws {

@@ -1,20 +1,20 @@
-/// Leaves that are kept open from lookup to lookup, whatever version they were found in: a reference with
-/// its checksum says that the bytes are the same.
+/// Leaves that are kept open between lookups, whatever version they were found in: the checksum in the
+/// reference identifies the bytes.
 ///
 /// Bounded: when there are too many, all are closed.
 ///
-/// Thread rule: one thread at a time, while the file is open and a version is held that has the leaf
-/// asked for. Kept in `BlockReader.known` between uses.
+/// Thread rule: one thread at a time, while the file is open and a version with the wanted leaf is held. Kept
+/// in `BlockReader.known` between uses.
 package final class LeafCache {
   /// Open addressing; the number of slots is a power of two and more than twice the readers.
   @exclusivity(unchecked) private var slots: ContiguousArray<LeafReader?>
   @exclusivity(unchecked) private var count = 0
-  /// About how much memory the readers take, but for what those that are in use grow by.
+  /// About how much memory the readers use, except the growth of those in use.
   @exclusivity(unchecked) private var byteCount = 0
-  /// The reader that was asked for last: its growth is not counted yet.
+  /// The last reader that was asked for: its growth is not counted yet.
   @exclusivity(unchecked) private var last: (reader: LeafReader, counted: Int)?
 
-  /// Of the values that leaves share.
+  /// The pools of values that leaves share.
   @exclusivity(unchecked) private var pools = ValuePools()
 
   private let maximumBytes: Int
@@ -27,7 +27,7 @@ package final class LeafCache {
 
   var readerCount: Int { count }
 
-  /// A leaf, opened when it is not open yet.
+  /// A leaf's reader, opened if necessary.
   ///
   /// - Throws: `BlockError`, `ClusterError`.
   func reader(
@@ -52,7 +52,7 @@ package final class LeafCache {
     while let reader = slots[slot] {
       if reader.leaf.entry == entry {
         if reader.fits(shape) { return reader }
-        // The table has got another column since, or another type.
+        // The table has got another column or type since.
         let changed = try LeafReader(reader.leaf, shape, pools: pools)
         byteCount += changed.byteCount - reader.byteCount
         slots[slot] = changed
@@ -88,7 +88,7 @@ package final class LeafCache {
     slots[slot] = reader
   }
 
-  /// The upper bits are the ones that all others have mixed into.
+  /// The upper bits are mixed from all others.
   private static func hash(_ reference: BlockReference) -> Int {
     Int(truncatingIfNeeded: (reference.offset ^ reference.checksum) &* 0x9E37_79B9_7F4A_7C15 >> 32)
   }

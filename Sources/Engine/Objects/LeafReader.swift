@@ -1,33 +1,33 @@
-/// A leaf kept open for reading single rows: each column is opened when it is first asked for; where the
-/// rows asked for follow each other, many are decoded at a time; and where many were asked for here and
-/// there, records are made of all rows around (`RowRecords`).
+/// A leaf kept open for reading single rows: each column is opened when it is first asked for; when
+/// consecutive rows are asked for, many are decoded at once; and where many scattered rows were asked for,
+/// records are made of all rows around them (`RowRecords`).
 ///
 /// Thread rule: one thread at a time, while a version that has the leaf is held.
 final class LeafReader {
   let leaf: Leaf
   private let keys: LeafKeys
   /// The columns of the table.
-  // Unchecked, as all below: nothing that is called while they change comes back here; the checks would
-  // cost more than reading a value.
+  // Unchecked, like everything below: nothing that is called while it changes accesses it again; the checks
+  // would cost more than reading a value.
   @exclusivity(unchecked) private(set) var shape: RowShape
-  /// Unsafe for speed: of `columnCount` columns, which who asks has checked theirs against.
+  /// Unsafe for speed: has `columnCount` columns; the caller has checked its column against that.
   private let points: UnsafeMutablePointer<PointColumn>
   private let columnCount: Int
   @exclusivity(unchecked) private var others: [OtherColumn?] = []
   /// True when columns have decoded windows, which are large.
   @exclusivity(unchecked) private var hasWindows = false
-  /// The row that values were last asked of.
+  /// The row whose values were read last.
   @exclusivity(unchecked) private var lastRow = -1
-  /// How many rows in turn lay close to the one before.
+  /// How many consecutive rows were close to the one before.
   @exclusivity(unchecked) private var neighbours = 0
-  /// Of the values that leaves share; without them, no records are made.
+  /// The pools of values that leaves share; without them, no records are made.
   private let pools: ValuePools?
   /// For each segment of the cluster, its records.
   @exclusivity(unchecked) private(set) var records: ContiguousArray<RowRecords?> = []
-  /// For each segment, how many values are still to be read here and there before its records are made.
+  /// For each segment, how many more scattered values are read before its records are made.
   @exclusivity(unchecked) private var readsBefore: ContiguousArray<Int32> = []
   @exclusivity(unchecked) private var maker: RecordMaker?
-  /// About how much memory it takes.
+  /// About how much memory it uses.
   @exclusivity(unchecked) private(set) var byteCount: Int
 
   /// A column that is read through its `LeafColumn`.
@@ -49,14 +49,14 @@ final class LeafReader {
     }
   }
 
-  /// Rows of a segment.
+  /// How many rows a segment has.
   private static let segmentRows = 1024
-  /// Records are made of a segment when one in so many of its values was read: they have then cost about
-  /// as much as the records will. Coded values cost more to read one by one.
+  /// A segment gets records when one in this many of its values was read: reading them has then cost about as
+  /// much as the records will. Coded values cost more to read one by one.
   private static let (valuesPerRead, codedValuesPerRead) = (16, 64)
 
-  /// Rows less than so many apart are close; after so many of them, so many rows are decoded. One by
-  /// one, a value costs about four times what it does decoded with others.
+  /// Rows less than `closeRows` apart are close; after `fewNeighbours` of them, `window` rows are decoded at
+  /// once. Read one by one, a value costs about four times as much as when decoded with others.
   private static let (closeRows, fewNeighbours, window) = (5, 16, 256)
 
   /// - Throws: `ClusterError`, when the keys are damaged.
@@ -73,7 +73,7 @@ final class LeafReader {
 
   deinit { points.deallocate() }
 
-  /// True when it reads the same columns as the same types; it then takes this shape for its own.
+  /// True when the shape has the same columns with the same types; it then replaces this reader's own.
   @inline(__always)
   func fits(_ other: RowShape) -> Bool {
     if shape === other { return true }
@@ -92,7 +92,7 @@ final class LeafReader {
   /// The row of a key; nil when there is none.
   func row(ofKey key: Int64) -> Int? { keys.row(ofKey: key) }
 
-  /// To be called when another leaf's turn has come: gives up what is large and quickly made again.
+  /// To be called when another leaf is used next: releases memory that is large and quickly filled again.
   func rest() {
     guard hasWindows else { return }
     hasWindows = false
@@ -111,7 +111,7 @@ final class LeafReader {
   @inline(never)
   private func open(_ index: Int) throws(ClusterError) {
     let column = try leaf.column(id: columnIDs[index])
-    // What has changed lies in the overlay; all other rows are the cluster's.
+    // Changes lie in the overlay; all other rows are the cluster's.
     let point = PointColumn(column.stored, as: shape.columns[index].reading)
     if point.isOther {
       if others.isEmpty { others = Array(repeating: nil, count: columnCount) }
@@ -120,7 +120,7 @@ final class LeafReader {
     points[index] = point
   }
 
-  /// A column that is read through its `LeafColumn`; opened when it was not.
+  /// A column that is read through its `LeafColumn`; opens it if necessary.
   private func other(_ index: Int) throws(ClusterError) -> OtherColumn {
     if index < others.count, let other = others[index] { return other }
     if others.isEmpty { others = Array(repeating: nil, count: columnCount) }
@@ -129,7 +129,7 @@ final class LeafReader {
     return other
   }
 
-  /// To be called before values of a row are read.
+  /// To be called before reading values of a row.
   @inline(__always)
   private func visit(_ row: Int) {
     if row == lastRow { return }
@@ -141,9 +141,9 @@ final class LeafReader {
 
   /// The value of a row.
   ///
-  /// - Parameter column: its place among the table's columns, which it has.
-  /// - Returns: null outside the rows.
-  /// - Throws: `ClusterError`; `.misfit` when the spelling is not of the type.
+  /// - Parameter column: its index among the table's columns; must exist.
+  /// - Returns: null for a row that does not exist.
+  /// - Throws: `ClusterError`; `.misfit` when the spelling does not fit the type.
   func value(_ row: Int, _ column: Int) throws(ClusterError) -> Value {
     guard row >= 0, row < rowCount else { return .null }
     visit(row)
@@ -165,7 +165,7 @@ final class LeafReader {
       place, stored, isASCII: stored?.isASCII ?? true, id: columnIDs[column], row: row)
   }
 
-  /// The cluster's row; nil when the row was changed since.
+  /// The row's number in the cluster; nil when it was changed since.
   @inline(__always)
   private func baseRow(_ row: Int) -> Int? {
     guard let overlay = leaf.overlay else { return row }
@@ -226,7 +226,7 @@ final class LeafReader {
   private func records(_ base: Int, reading count: Int) -> RowRecords? {
     let segment = base / Self.segmentRows
     if segment < records.count, let records = records[segment] { return records }
-    // Rows in turn are read well without.
+    // Consecutive rows are fast without records.
     return neighbours > 0 ? nil : prepareRecords(segment, count)
   }
 
@@ -256,7 +256,7 @@ final class LeafReader {
     return made
   }
 
-  /// Nil when a column is damaged: who reads it is told.
+  /// Nil when a column is damaged: the reader of that column gets the error.
   private func openMaker(_ pools: ValuePools) -> RecordMaker? {
     if let maker { return maker }
     var columns: [RecordMaker.Source] = []
@@ -270,7 +270,7 @@ final class LeafReader {
     return maker
   }
 
-  /// True when values are found by reading those before them.
+  /// True when finding a value means reading those before it.
   private var isCoded: Bool {
     columnIDs.contains { (try? leaf.column(id: $0).stored.isCoded) ?? false }
   }
@@ -279,7 +279,7 @@ final class LeafReader {
   private struct PointPlace: BitwiseCopyable {
     var place = 0
     var stored: UnsafeRawBufferPointer?
-    /// False: it is read through its `LeafColumn`.
+    /// False: the value is read through its `LeafColumn`.
     var isPoint = false
     var isASCII = true
   }
@@ -313,9 +313,9 @@ final class LeafReader {
 
   // MARK: Spellings
 
-  /// Calls `body` with the bytes of a row's spelling; with nil for null and outside the rows.
+  /// Calls `body` with the bytes of a row's spelling; with nil for null and for a row that does not exist.
   ///
-  /// - Parameter column: its place among the table's columns, which it has.
+  /// - Parameter column: its index among the table's columns; must exist.
   func withSpelling<Result>(
     _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
@@ -330,7 +330,7 @@ final class LeafReader {
     return try other.column.withSpelling(row, body)
   }
 
-  /// A row's spelling out of many that are decoded at a time; nil when it is to be read by itself.
+  /// A row's spelling from many that are decoded at once; nil when it must be read singly.
   private func window(_ other: OtherColumn, _ row: Int) -> UnsafeRawBufferPointer?? {
     if other.rows.contains(row), let decoded = other.decoded {
       return .some(decoded[row - other.rows.lowerBound])

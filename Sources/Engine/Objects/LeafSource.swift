@@ -1,39 +1,38 @@
-/// What a query reads: a table of a version, or one inside a transaction with its changes.
+/// What a query reads: a table in a version, or one inside a transaction with its changes.
 ///
 /// Thread rule: that of the type.
 package protocol LeafSource {
   var name: String { get }
   var schema: TableSchema { get throws }
-  /// The file, for errors.
+  /// The file's path, for errors.
   var path: String { get }
   var objectCount: Int { get throws }
 
-  /// Calls `body` with one leaf after the other, in the order of keys, until it returns false. A
-  /// leaf may be read for as long as it and the source live and the transaction, if there is one,
-  /// has not ended.
+  /// Calls `body` with one leaf after the other, in the order of keys, until it returns false. A leaf may be
+  /// read while it and the source live, and until the transaction, if there is one, ends.
   ///
   /// - Throws: `EngineError.damaged`, and what `body` throws.
   func walkLeaves(_ body: (Leaf) throws -> Bool) throws
 
-  /// The leaf that holds a key if any does; nil when none can.
+  /// The leaf that may hold a key; nil when none can.
   ///
   /// - Throws: `EngineError.damaged`.
   func leaf(holding key: Int64) throws -> Leaf?
 
-  /// A column's secondary index; nil when it has none that may be used.
+  /// A column's secondary index; nil when it has none that can be used.
   ///
-  /// - Parameter id: the column's permanent number.
+  /// - Parameter id: the column's permanent identifier.
   func valueIndexReader(ofColumn id: UInt32) throws -> (code: ValueCode, entries: IndexReader)?
 
-  /// The primary key's index; nil when the column is not the primary key, or its index may not be used.
+  /// The primary key's index; nil when the column is not the primary key, or its index cannot be used.
   ///
-  /// - Parameter id: the column's permanent number.
+  /// - Parameter id: the column's permanent identifier.
   func keyIndexReader(ofColumn id: UInt32) throws -> (code: KeyCode, entries: IndexReader)?
 
   /// Grows with every change to the objects or the columns.
   var changeCount: Int { get }
 
-  /// To be called after whatever may have changed the table, before more of it is read.
+  /// To be called after anything that may have changed the table, before more of it is read.
   ///
   /// - Throws: `EngineError.invalidArgument` when the table has changed, `.transactionEnded`.
   func checkUnchanged(since changes: Int) throws
@@ -53,7 +52,7 @@ extension LeafSource {
     }
   }
 
-  /// The places of columns.
+  /// The indices of columns.
   ///
   /// - Throws: `EngineError.noSuchColumn`.
   package func indices(of names: [String]) throws -> [Int] {
@@ -69,11 +68,11 @@ extension LeafSource {
 }
 
 extension LeafSource {
-  /// Calls `body` with one leaf that holds one of some objects after the other, and their rows,
+  /// Calls `body` with one leaf after the other that has some of the given objects, and with their rows,
   /// until it returns false.
   ///
-  /// - Parameter keys: ascending; those that no object has are passed over.
-  /// - Complexity: O(log n) for each leaf, and for each key that none of them holds.
+  /// - Parameter keys: ascending; keys without an object are skipped.
+  /// - Complexity: O(log n) for each leaf, and for each key that is in none of them.
   /// - Throws: as `forEachLeaf`.
   package func walkLeaves(
     holding keys: [Int64], _ body: (Leaf, _ rows: [Int]) throws -> Bool

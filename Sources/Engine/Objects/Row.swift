@@ -2,7 +2,7 @@
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Row: Sendable, Equatable {
-  /// The object's key, given when it was inserted and never used again.
+  /// The object's key, given when it was inserted and never reused.
   public let key: Int64
   /// A value for each column, in the order of the table's columns.
   public internal(set) var values: [Value]
@@ -36,8 +36,8 @@ extension Row: CustomStringConvertible {
   }
 }
 
-/// The columns that rows have in common. An object, so that each row has one thing to hold and not
-/// the parts of a schema.
+/// The columns that rows have in common. An object, so that each row retains one thing instead of the parts
+/// of a schema.
 package final class RowShape: Sendable {
   package let schema: TableSchema
   package var columns: [Column] { schema.columns }

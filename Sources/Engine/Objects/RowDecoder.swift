@@ -1,5 +1,5 @@
-/// Makes a `Decodable` object of a row: its properties are the columns of their coding keys' names. The types
-/// are those of `RowEncoder`.
+/// Makes a `Decodable` object of a row: each property is the column with the name of its coding key. The
+/// types are those of `RowEncoder`.
 struct RowDecoder {
   fileprivate let row: Row
   fileprivate let type: String
@@ -62,14 +62,14 @@ extension DecodingError {
     }
   }
 
-  /// The way to what could not be decoded.
+  /// The path to the value that could not be decoded.
   var property: String { context.codingPath.map(\.stringValue).joined(separator: ".") }
 
   /// What was wrong, in words.
   var reason: String { context.debugDescription }
 }
 
-/// Where an object decodes itself.
+/// The decoder of an object.
 private struct ObjectDecoder: Decoder, SingleValueDecodingContainer {
   let row: RowDecoder
   var codingPath: [any CodingKey] { [] }
@@ -123,7 +123,7 @@ private struct PropertiesContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   func superDecoder(forKey key: Key) throws -> any Decoder { throw refusal(key.stringValue) }
 }
 
-/// Where one property decodes itself.
+/// The decoder of one property.
 private struct PropertyDecoder: Decoder, SingleValueDecodingContainer {
   let row: RowDecoder
   let value: Value
@@ -149,19 +149,19 @@ private struct PropertyDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension Row {
-  /// The object as a value of a `Decodable` type: its properties are the columns of their coding keys' names.
-  /// Columns that the type does not ask for are left out; an optional property without a column is nil.
+  /// The object as a value of a `Decodable` type: each property is the column with the name of its coding
+  /// key. Other columns are ignored; an optional property without a column is nil.
   ///
   ///     struct App: Codable { var name: String, stars: Double? }
   ///     let app = try table.row(forKey: 1)?.decode(App.self)
   ///
-  /// The types of properties: `Bool`; integers of all widths, which must hold the value exactly,
-  /// also that of a column of doubles; `Double` and `Float`; `String`; `CalendarDate`, `DateTime`,
-  /// `TimeOfDay`; `[UInt8]`; enums with such a raw value; and optionals of these. Foundation's `Date` reads
-  /// a double, seconds since 2001.
+  /// The types of properties: `Bool`; integers of all widths, which must hold the value exactly, also from a
+  /// column of doubles; `Double` and `Float`; `String`; `CalendarDate`, `DateTime`, `TimeOfDay`;
+  /// `ExactDecimal`, `UniqueIdentifier`; `[UInt8]`; enums with a raw value of these types; and optionals of
+  /// these. Foundation's `Date` reads a double, seconds since 2001.
   ///
-  /// - Throws: `EngineError.invalidProperty` naming the property, also for a `DecodingError` of the
-  ///   type's own; what else its `init(from:)` throws.
+  /// - Throws: `EngineError.invalidProperty` naming the property, also for a `DecodingError` of the type
+  ///   itself; other errors of its `init(from:)`.
   public func decode<Model: Decodable>(_ type: Model.Type) throws -> Model {
     try RowDecoder.object(type, of: self)
   }

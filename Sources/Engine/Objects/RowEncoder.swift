@@ -1,4 +1,4 @@
-/// Makes values by column names of an `Encodable` object: its properties, by their coding keys.
+/// Makes values by column name from an `Encodable` object: its properties, by their coding keys.
 ///
 /// | property | column |
 /// |---|---|
@@ -7,17 +7,18 @@
 /// | `Double`, `Float` | double |
 /// | `String` | text |
 /// | `CalendarDate`, `DateTime`, `TimeOfDay` | date, datetime, time |
+/// | `ExactDecimal`, `UniqueIdentifier` | decimal, uuid |
 /// | `[UInt8]` | data |
 /// | an enum with one of these as its raw value, or anything that encodes itself as one | that |
 /// | an optional of these | null for nil |
 ///
-/// Foundation's `Date` encodes itself as a double, seconds since 2001; `UUID` as text. Everything
-/// else, such as lists and objects inside objects, is refused with the property's name.
+/// Foundation's `Date` encodes itself as a double, seconds since 2001; `UUID` as text. Everything else, such
+/// as lists and nested objects, is refused with the property's name.
 final class RowEncoder {
   private let type: String
-  /// In the order in which they were encoded; of two of one name the later one counts.
+  /// In the order in which they were encoded; when a name occurs twice, the later value counts.
   private var values: [(name: String, value: Value)] = []
-  /// What was asked for that cannot be; encoding goes on until somebody may throw.
+  /// The first impossible request; encoding goes on until something may throw.
   private var failure: EngineError?
 
   private init(_ type: String) { self.type = type }
@@ -54,7 +55,7 @@ final class RowEncoder {
     try value.encode(to: PropertyEncoder(row: self, property: property))
   }
 
-  /// The same for a type that is known to have a column: asking whether it has takes longer than the rest.
+  /// The same for a type that is known to have a column: checking that takes longer than the rest.
   fileprivate func set<Property: ColumnProperty>(own value: Property, _ property: String) throws {
     guard let columnValue = value.columnValue else {
       throw error(
@@ -65,11 +66,11 @@ final class RowEncoder {
 }
 
 extension EncodingError.Context {
-  /// The way to what could not be encoded.
+  /// The path to the value that could not be encoded.
   fileprivate var property: String { codingPath.map(\.stringValue).joined(separator: ".") }
 }
 
-/// Where an object encodes itself.
+/// The encoder of an object.
 private struct ObjectEncoder: Encoder, SingleValueEncodingContainer {
   let row: RowEncoder
   var codingPath: [any CodingKey] { [] }
@@ -106,8 +107,8 @@ private struct PropertiesContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     try row.set(value, key.stringValue)
   }
 
-  /// Nil is null, where the standard library's own would leave the column out: it has one for each of
-  /// the types below, which comes before a generic one.
+  /// Encodes nil as null; the standard library's version would leave the column out. It has one for each of
+  /// the types below, which takes precedence over a generic one.
   func encodeIfPresent<Property: Encodable>(_ value: Property?, forKey key: Key) throws {
     try encodeOrNil(value, key)
   }
@@ -169,7 +170,7 @@ private struct PropertiesContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
   }
 }
 
-/// Where one property encodes itself.
+/// The encoder of one property.
 private struct PropertyEncoder: Encoder, SingleValueEncodingContainer {
   let row: RowEncoder
   let property: String
@@ -195,7 +196,8 @@ private struct PropertyEncoder: Encoder, SingleValueEncodingContainer {
   func encode<Property: Encodable>(_ value: Property) throws { try row.set(value, property) }
 }
 
-/// Throws the same error at whatever is encoded. Asking for a container cannot throw, so there must be one.
+/// Throws the same error for everything that is encoded. Asking for a container cannot throw, so there must
+/// be one.
 private struct RefusingEncoder: Encoder, UnkeyedEncodingContainer, SingleValueEncodingContainer {
   let error: EngineError
   var codingPath: [any CodingKey] { [] }

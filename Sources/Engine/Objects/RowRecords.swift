@@ -1,23 +1,22 @@
-/// The values of neighbouring rows of a cluster, laid out row after row: reading a whole object, or several
-/// of its values, then touches one place in memory and not one for each column, and decodes nothing.
+/// The values of neighbouring rows of a cluster, laid out row by row: reading a whole object, or several of
+/// its values, then touches one place in memory instead of one for each column, and decodes nothing.
 ///
 /// Each row is a record:
 ///
 ///     slots   one per column, at the same place in all records of the segment
 ///     bytes   of the text and data that have no number in a pool, one after the other
 ///
-/// A slot is a number of the column's `ValuePool` (8 or 16 bits), a number (8 to 64 bits; the least one
-/// means null), or where in the record the bytes lie (16 bits) and how many there are (16 bits, the
-/// largest means null).
+/// A slot is a number in the column's `ValuePool` (8 or 16 bits), a number (8 to 64 bits; the least means
+/// null), or the bytes' offset in the record (16 bits) and length (16 bits; the largest means null).
 ///
-/// Made for rows that are read one by one, here and there: see `LeafReader`.
+/// For scattered rows that are read one by one: see `LeafReader`.
 ///
-/// Unsafe for speed: records are read without a check; who asks has checked the row.
+/// Unsafe for speed: records are read without a check; the caller checks the row.
 ///
 /// Thread rule: confined.
 final class RowRecords {
   fileprivate enum SlotKind: UInt8 {
-    /// The column has no slot: its values are read otherwise.
+    /// The column has no slot: its values are read in another way.
     case none
     case pool8, pool16
     case number8, number16, number32, number64
@@ -39,11 +38,11 @@ final class RowRecords {
   }
 
   private let slots: UnsafeMutablePointer<Slot>
-  /// Keeps what the slots' values point to.
+  /// Keeps the objects that the slots' values refer to.
   private let pools: [ValuePool]
   private let offsets: UnsafeMutablePointer<UInt32>
   private let bytes: UnsafeMutableRawPointer
-  /// About how much memory it takes.
+  /// About how much memory it uses.
   let byteCount: Int
 
   /// - Complexity: O(rows * columns).
@@ -122,7 +121,7 @@ final class RowRecords {
 
   // MARK: Reading
 
-  /// The record of a row, counted from the first of the segment.
+  /// The record of a row, numbered from the first of the segment.
   ///
   /// - Precondition: the segment has the row.
   @inline(__always)
@@ -132,9 +131,9 @@ final class RowRecords {
 }
 
 extension RowRecords.Record {
-  /// The value of a column; nil when it is to be read otherwise.
+  /// The value of a column; nil when it must be read in another way.
   ///
-  /// - Precondition: there is the column.
+  /// - Precondition: the column exists.
   @inline(__always)
   func value(_ column: Int) -> Value? {
     let place = start + Int(slots[column].offset)
@@ -162,11 +161,11 @@ extension RowRecords.Record {
   }
 }
 
-/// A column of a segment, as its records are going to have it.
+/// A column of a segment in the form of its records.
 private enum RecordColumn {
   case none
   case pooled([UInt16], ColumnType)
-  /// With one of the forms of numbers, which all of them fit in.
+  /// In one of the forms of numbers, which fits all of them.
   case numbers([Int64?], ColumnType, RowRecords.SlotKind)
   case bytes(DecodedColumn, ColumnType)
 
@@ -204,7 +203,7 @@ private enum RecordColumn {
       greatest = max(greatest, number)
     }
     func fits<Number: FixedWidthInteger>(_: Number.Type) -> Bool {
-      // The least one stands for null.
+      // The least number stands for null.
       least > Int64(Number.min) && greatest <= Int64(Number.max)
     }
     let form: RowRecords.SlotKind? =
@@ -221,20 +220,20 @@ private enum RecordColumn {
 /// Thread rule: confined, like the bytes it reads.
 final class RecordMaker {
   private let columns: [Source]
-  /// For each column, the pool's number of each entry of its dictionary and of null behind them, as far
-  /// as known; empty when the column has no dictionary, or one that the pool has no room for.
+  /// For each column, the pool's number of each dictionary entry, and after them of null, as far as known;
+  /// empty when the column has no dictionary, or one that does not fit into the pool.
   private var numbers: [[UInt16]]
   private var table = CodeTable()
   private var indices = Scratch<UInt32>()
 
-  /// About how much memory it takes.
+  /// About how much memory it uses.
   var byteCount: Int { 256 + numbers.reduce(0) { $0 + $1.count * 2 + 256 } }
 
-  /// A column as it is stored, and the pool of its values.
+  /// A stored column, and the pool of its values.
   typealias Source = (reader: ColumnReader, pool: ValuePool)
 
   private static let unknown = UInt16.max
-  /// Longer text is well read where it is. Below what 16 bits can say.
+  /// Longer text can be read in place. Must fit into 16 bits.
   private static let longestRecord = 4096
 
   init(_ columns: [Source]) {
@@ -242,7 +241,7 @@ final class RecordMaker {
     numbers = columns.map { column in
       guard case .dictionary(let dictionary) = column.reader.body else { return [] }
       let count = dictionary.entries.count
-      // What is new in most rows would fill the pool, and hardly be met again.
+      // Values that are new in most rows would fill the pool, and hardly be used again.
       if count > max(column.reader.rowCount / 2, 16) { return [] }
       return [UInt16](repeating: Self.unknown, count: count) + [UInt16(ValuePool.null)]
     }
@@ -251,31 +250,33 @@ final class RecordMaker {
   /// The records of some rows.
   ///
   /// - Precondition: all columns have these rows.
-  /// - Complexity: O(rows * columns), and the codes before the first row in its block.
+  /// - Complexity: O(rows * columns), plus decoding the rows before the first one in its block.
   func records(_ rows: Range<Int>) -> RowRecords {
     var room = Self.longestRecord
     let columns = self.columns.indices.map { column(at: $0, rows, &room) }
     return RowRecords(columns, pools: self.columns.map(\.pool), rowCount: rows.count)
   }
 
-  /// - Parameter room: bytes that the longest records still have for text.
+  /// - Parameter room: how many bytes the longest records still have for text.
   private func column(at index: Int, _ rows: Range<Int>, _ room: inout Int) -> RecordColumn {
     let (reader, pool) = columns[index]
     let (reading, type) = (pool.reading, pool.reading.type)
     if let pooled = pooledNumbers(at: index, rows) { return .pooled(pooled, type) }
-    let isSpelled = type == .text || type == .data
-    if !isSpelled, !reader.isDictionary { return Self.numbers(reader, reading, rows) }
+    let isSpelled = type.isSpelled
+    if !isSpelled, !type.isWide, !reader.isDictionary { return Self.numbers(reader, reading, rows) }
     let decoded = DecodedColumn()
     decoded.decode(reader, rows: rows)
     guard decoded.count == rows.count else { return .none }
     if let pooled = pool.numbers(decoded) { return .pooled(pooled, type) }
     if isSpelled {
       let longest = decoded.spans.reduce(0) { $1.isNull ? $0 : max($0, Int($1.length)) }
-      // Beside them, a record has at most 8 bytes for each column.
+      // Apart from text, a record has at most 8 bytes for each column.
       guard longest + columns.count * 8 < room else { return .none }
       room -= longest + 8
       return .bytes(decoded, type)
     }
+    // Wide values take more than a record's 8 bytes.
+    if type.isWide { return .none }
     var numbers: [Int64?] = []
     numbers.reserveCapacity(rows.count)
     for row in 0..<rows.count {
@@ -283,7 +284,7 @@ final class RecordMaker {
         numbers.append(nil)
         continue
       }
-      // What is not of the type is said by who reads the row.
+      // Whoever reads the row reports a spelling that does not fit the type.
       guard let number = ColumnWindow.number(spelling, reading) else { return .none }
       numbers.append(number)
     }
@@ -298,14 +299,14 @@ final class RecordMaker {
       try window.open(reader)
       try window.decode(reader, rows: rows)
     } catch {
-      // Who reads the row that is damaged is told, and nobody else.
+      // Only the reader of the damaged row gets the error.
       return .none
     }
     guard window.count == rows.count else { return .none }
     return RecordColumn(numbers: (0..<rows.count).map { window.number($0) }, reading.type)
   }
 
-  /// The pool's number for each row; nil when the column has no dictionary, or the pool no more room.
+  /// The pool's number for each row; nil when the column has no dictionary, or the pool is full.
   private func pooledNumbers(at index: Int, _ rows: Range<Int>) -> [UInt16]? {
     let (reader, pool) = columns[index]
     switch reader.body {
@@ -323,7 +324,7 @@ final class RecordMaker {
       var found: [UInt16] = []
       found.reserveCapacity(rows.count)
       for row in 0..<rows.count {
-        // No index is larger than the number of entries, and there is one number more than entries.
+        // No index exceeds the number of entries, and there is one number more than entries.
         let entry = Int(indices[row])
         if numbers[index][entry] == Self.unknown {
           let number = dictionary.entries.withBytes(entry) { $0.flatMap { pool.number($0) } }
@@ -344,7 +345,7 @@ final class RecordMaker {
 extension ColumnReader {
   fileprivate var isDictionary: Bool { if case .dictionary = body { true } else { false } }
 
-  /// True when reading one value takes decoding others, or decompressing.
+  /// True when reading one value means decoding others, or decompressing.
   var isCoded: Bool {
     func isCoded(_ numbers: PackedNumbers) -> Bool {
       if case .plain = numbers { false } else { true }

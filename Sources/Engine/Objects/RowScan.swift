@@ -6,16 +6,16 @@ final class RowScan {
   private let columnIDs: [UInt32]
   private let windows: [ColumnWindow]
   private let references: UnsafeMutablePointer<Unmanaged<ColumnWindow>>
-  /// For the values of some rows; holds nothing in between.
+  /// Memory for the values of some rows; empty between calls.
   private let room: UnsafeMutablePointer<Value>
 
-  /// So many rows of all columns stay in the processor's caches.
+  /// This many rows of all columns fit into the processor's caches.
   private static let windowRows = 2048
 
   /// - Parameters:
   ///   - shape: the columns of the rows.
-  ///   - columnIDs: what they are in the leaves; the shape's own when nil.
-  ///   - copies: values are asked for, and not bytes in place.
+  ///   - columnIDs: the columns' identifiers in the leaves; the shape's own when nil.
+  ///   - copies: whether values are wanted, instead of bytes in place.
   init(_ shape: RowShape, columnIDs: [UInt32]? = nil, copies: Bool) {
     self.shape = shape
     self.columnIDs = columnIDs ?? shape.schema.columnIDs
@@ -57,7 +57,7 @@ final class RowScan {
     }
   }
 
-  /// So many rows' values are made at a time, column by column.
+  /// How many rows' values are made at a time, column by column.
   private static let copiedRows = 128
 
   /// Calls `body` with the values of decoded rows, row after row.
@@ -76,7 +76,7 @@ final class RowScan {
     try body(room)
   }
 
-  /// Calls `body` with each row's values as an array: the same one again, until somebody keeps it.
+  /// Calls `body` with each row's values as an array: the same one, unless somebody keeps it.
   private func forEachRow(
     _ rows: Range<Int>, _ values: UnsafeMutablePointer<Value>,
     _ body: (Int, [Value]) throws -> Void
@@ -93,7 +93,7 @@ final class RowScan {
       let before = array.withUnsafeBufferPointer { $0.baseAddress }
       array.withUnsafeMutableBufferPointer { target in
         isKept = target.baseAddress.map { UnsafePointer($0) } != before
-        // What was there goes to where the new ones were, and is released with them.
+        // The old values take the place of the new ones, and are released with them.
         for column in 0..<count { swap(&target[column], &source[column]) }
       }
       try body(rows.lowerBound + index, array)

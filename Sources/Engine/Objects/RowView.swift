@@ -1,11 +1,11 @@
-/// An object's values in place, without a copy: for reading many objects fast.
+/// An object's values in place, without copying: for reading many objects fast.
 ///
-/// Columns are named by their place among the table's columns, from 0 (`TableSchema.index(of:)`).
+/// Columns are given by their index among the table's columns, from 0 (`TableSchema.index(of:)`).
 ///
-/// Unsafe for speed: valid during the call of the closure that it is given to, as are the bytes that it
-/// gives; to be used nowhere else. Columns that do not exist read as null.
+/// Unsafe for speed: the view and the bytes that it returns are valid only during the call of the closure
+/// that receives it. Columns that do not exist read as null.
 ///
-/// Thread rule: confined, for that call.
+/// Thread rule: confined to that call.
 public struct RowView {
   private let columns: UnsafePointer<Unmanaged<ColumnWindow>>
   /// How many columns the table has.
@@ -38,8 +38,7 @@ public struct RowView {
   /// True when the value is null.
   public func isNull(_ column: Int) -> Bool { with(column, else: true) { $0.isNull(row) } }
 
-  /// The value of a column of integers; nil for null, and where the column has another type. So for the
-  /// other types.
+  /// The value of a column of integers; nil for null and other types.
   public func int(_ column: Int) -> Int64? { number(column, .int) }
 
   /// The value of a column of doubles; nil for null and other types.
@@ -65,14 +64,34 @@ public struct RowView {
     number(column, .time).map { TimeOfDay(clamping: $0) }
   }
 
-  /// The bytes of a column of text (UTF-8 if the file is sound) or of data.
+  /// The value of a column of decimals; nil for null and other types.
+  ///
+  /// - Throws: `EngineError.damaged` through the call that gave this view, when the spelling is no decimal.
+  public func decimal(_ column: Int) throws -> ExactDecimal? {
+    guard case .decimal(let decimal)? = try wide(column, .decimal) else { return nil }
+    return decimal
+  }
+
+  /// The value of a column of UUIDs; nil for null and other types.
+  ///
+  /// - Throws: `EngineError.damaged` through the call that gave this view, when the spelling is no UUID.
+  public func uuid(_ column: Int) throws -> UniqueIdentifier? {
+    guard case .uuid(let identifier)? = try wide(column, .uuid) else { return nil }
+    return identifier
+  }
+
+  private func wide(_ column: Int, _ type: ColumnType) throws -> Value? {
+    try with(column, else: nil) { $0.type == type ? try $0.value(row) : nil }
+  }
+
+  /// The bytes of a column of text (UTF-8 unless the file is damaged) or of data.
   public func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
-    with(column, else: nil) { $0.bytes(row) }
+    with(column, else: nil) { $0.type.isSpelled ? $0.bytes(row) : nil }
   }
 
   /// The value of any column, copied.
   ///
-  /// - Throws: `EngineError.damaged` through the call that gave this view, when text is no UTF-8.
+  /// - Throws: `EngineError.damaged`, through the call that gave this view, when text is not UTF-8.
   public func value(_ column: Int) throws -> Value {
     try with(column, else: .null) { try $0.value(row) }
   }

@@ -1,10 +1,9 @@
-/// One version of the database, unchanging for as long as the snapshot lives.
+/// One version of the database, which does not change for as long as the snapshot lives.
 ///
-/// Holding a snapshot keeps the pages that its version uses from being written again; release it
-/// when done, so that the file stays small.
+/// Holding a snapshot keeps the pages of its version from reuse; release it when done, so that the file stays
+/// small.
 ///
-/// Thread rule: `Sendable`; any thread, any number at once. Stays readable after the database has
-/// been closed.
+/// Thread rule: `Sendable`; any thread, any number at once. It stays readable after the database was closed.
 public final class Snapshot: Sendable {
   let hold: VersionHold
   package let blocks: BlockReader
@@ -20,10 +19,10 @@ public final class Snapshot: Sendable {
   /// The version's number; each commit adds one.
   public var version: UInt64 { hold.record.version }
 
-  /// The names of the tables, oldest first.
+  /// The names of the tables, in the order of creation.
   public var tableNames: [String] { catalogue.programTables.map(\.name) }
 
-  /// The number that programs have given to the tables' schema; see `Schema`.
+  /// The version of the schema that programs have set; see `Schema`.
   public var schemaVersion: UInt64 { catalogue.schemaVersion }
 
   /// True when no table has an object. Cost: O(tables).
@@ -39,8 +38,7 @@ public final class Snapshot: Sendable {
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
-  /// The places of the tables among those of the catalogue: to look each of many up by its name
-  /// would take long.
+  /// The indices of the tables in the catalogue: looking up many tables by name would take long.
   package var tablePlaces: [Int] {
     catalogue.tables.indices.filter { !catalogue.tables[$0].isCompanion }
   }
@@ -54,7 +52,7 @@ public final class Snapshot: Sendable {
     }
   }
 
-  /// The table that keeps something for another one; nil when there is none.
+  /// A table that keeps data for another one; nil when there is none.
   ///
   /// - Throws: `EngineError.damaged`.
   package func companion(_ purpose: String, of table: Table) throws -> Table? {
@@ -63,7 +61,7 @@ public final class Snapshot: Sendable {
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
-  /// The companions of all tables, for what counts bytes.
+  /// The companions of all tables, for counting bytes.
   ///
   /// - Throws: `EngineError.damaged`.
   package func companions() throws -> [Table] {
@@ -72,7 +70,7 @@ public final class Snapshot: Sendable {
     }
   }
 
-  /// The table of a number; nil when there is none in this version.
+  /// The table with a number; nil when this version has none.
   ///
   /// - Throws: `EngineError.damaged`.
   package func table(number: UInt32) throws -> Table? {

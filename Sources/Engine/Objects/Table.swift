@@ -20,22 +20,22 @@ public struct Table: Sendable {
     tree = TreeReader(blocks: snapshot.blocks, root: entry.root, end: end)
   }
 
-  /// What the table is called in this version.
+  /// The table's name in this version.
   public var name: String { entry.name }
-  /// The same in every version, whatever the table is called; never given to another table.
+  /// The same in every version, whatever the table's name; never given to another table.
   package var number: UInt32 { entry.number }
-  /// The version of the database that the table is read from.
+  /// The database version of this table.
   package var version: UInt64 { snapshot.version }
   /// The columns, in their order.
   public var columns: [Column] { schema.columns }
 
-  /// Name, columns and key, as a program would declare them.
+  /// Name, columns and key, in the form of a declaration.
   public var definition: TableDefinition { TableDefinition(name, schema, indexes: indexedColumns) }
 
-  /// How many objects the table has. Cost: none, the number is kept.
+  /// How many objects the table has. Cost: none, the number is stored.
   public var count: Int { Int(clamping: tree.root.count) }
 
-  /// No object of the version has this key or a higher one.
+  /// Higher than every key in this version.
   package var nextKey: Int64 { entry.nextKey }
 
   /// A small value that was stored with the table, such as an import's checkpoint.
@@ -45,9 +45,9 @@ public struct Table: Sendable {
 
   /// The object with a key; nil when there is none.
   ///
-  /// - Complexity: O(log n), a microsecond where the clusters are at hand; clusters that were
-  ///   read lately are kept open, whatever the version. `value(forKey:column:)` reads less.
-  /// - Throws: `EngineError.damaged` when a block on the way is damaged.
+  /// - Complexity: O(log n), a microsecond when the clusters are in memory; recently read clusters are kept
+  ///   open, whatever their version. `value(forKey:column:)` reads less.
+  /// - Throws: `EngineError.damaged` when a block on the path is damaged.
   public func row(forKey key: Int64) throws -> Row? {
     try withLeaves { leaves in
       guard let (reader, row) = try find(key, leaves) else { return nil }
@@ -57,7 +57,7 @@ public struct Table: Sendable {
 
   /// One value of the object with a key; nil when there is no such object.
   ///
-  /// - Complexity: O(log n). Reads nothing of the other columns.
+  /// - Complexity: O(log n). Reads no other columns.
   /// - Throws: `EngineError.noSuchColumn`, `.damaged`.
   public func value(forKey key: Int64, column name: String) throws -> Value? {
     let column = try indices(of: [name])[0]
@@ -89,8 +89,7 @@ public struct Table: Sendable {
     }
   }
 
-  /// How many objects come before the one with a key, in the order of keys; nil when there is none
-  /// with that key.
+  /// How many objects precede the one with a key, in the order of keys; nil when no object has that key.
   ///
   /// - Complexity: O(log n). Reads no value.
   /// - Throws: `EngineError.damaged`.
@@ -122,24 +121,24 @@ public struct Table: Sendable {
     return row < reader.rowCount ? (reader, row) : nil
   }
 
-  /// A leaf of the table, opened when it is not open yet.
+  /// A leaf of the table, opened if necessary.
   func leaf(_ entry: NodeEntry, _ leaves: LeafCache) throws -> LeafReader {
     try leaves.reader(entry, shape, tree.blocks, end: tree.end)
   }
 
-  /// Lends `body` the leaves that are open; no other thread uses them meanwhile.
+  /// Lends `body` the open leaves; no other thread uses them meanwhile.
   private func withLeaves<Result>(_ body: (LeafCache) throws -> Result) throws -> Result {
     let leaves = takeLeaves()
     defer { putLeaves(leaves) }
     return try reading { try body(leaves) }
   }
 
-  /// Leaves to be used by one thread at a time, and given back.
+  /// Takes open leaves, to be used by one thread at a time, and to be given back.
   func takeLeaves() -> LeafCache { tree.blocks.known.take() as? LeafCache ?? LeafCache() }
 
   func putLeaves(_ leaves: LeafCache) { tree.blocks.known.put(leaves) }
 
-  /// Runs `body` and gives what it throws as an `EngineError`.
+  /// Runs `body` and converts what it throws to an `EngineError`.
   @inline(__always)
   func reading<Result>(_ body: () throws -> Result) throws -> Result {
     try translatingErrors(snapshot.blocks.storage.path, body)
@@ -171,8 +170,8 @@ public struct Table: Sendable {
 
   /// The object with a primary key; nil when there is none.
   ///
-  /// A primary key is the spelling of its value. Of a number in a column of doubles both `5.0` and `5` are
-  /// looked for, in this order; of a text column nothing but the very text.
+  /// A primary key is the spelling of its value. For a number in a column of doubles, both `5.0` and `5` are
+  /// looked up, in this order; in a text column only the exact text.
   ///
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
@@ -225,12 +224,12 @@ public struct Table: Sendable {
     return Row(key: key, values: try reader.values(row), shape: shape)
   }
 
-  /// Bytes of the primary key's index.
+  /// The size of the primary key's index in bytes.
   ///
   /// - Complexity: O(nodes of the index).
   package func indexBytes() throws -> Int { try byteCount(entry.index) }
 
-  /// Entries of the primary key's index: one for each object, and those that are out of date.
+  /// Entries of the primary key's index: one for each object, and outdated ones.
   package var indexEntries: Int {
     Int(clamping: entry.index.reduce(UInt64(0)) { $0 &+ $1.count })
   }

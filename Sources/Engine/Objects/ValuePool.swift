@@ -1,22 +1,22 @@
 import Base
 
-/// The values of one column that were met in the dictionaries of its leaves, each once: what many leaves
-/// share stays in the processor's caches, and text too long for a `String`'s own room is made once.
+/// The values of one column that occurred in the dictionaries of its leaves, each once: shared values stay in
+/// the processor's caches, and text that is too long for a `String`'s inline storage is allocated once.
 ///
-/// Unsafe for speed: the values are read without a check; numbers come from `number` alone.
+/// Unsafe for speed: values are read without a check; only `number` gives out their numbers.
 ///
 /// Thread rule: confined.
 final class ValuePool {
   let reading: Reading
-  /// Never moves.
+  /// The address never changes.
   let values: UnsafeMutablePointer<Value>
   private var count = 1
   private var numbers: [UInt64: Int] = [:]
   private var isRefusing = false
 
-  /// Beyond so many, values are left where they are.
+  /// More values are not pooled.
   private static let capacity = 4096
-  /// Of null.
+  /// The number of null.
   static let null = 0
 
   init(_ reading: Reading) {
@@ -30,7 +30,7 @@ final class ValuePool {
     values.deallocate()
   }
 
-  /// The number of a spelling's value; nil when there is no more room, or it is not of the type.
+  /// The number of a spelling's value; nil when the pool is full, or the spelling does not fit the type.
   func number(_ spelling: UnsafeRawBufferPointer) -> Int? {
     let hash = Checksum.of(spelling)
     if let known = numbers[hash] { return isValue(known, spelling) ? known : nil }
@@ -43,7 +43,7 @@ final class ValuePool {
     return count - 1
   }
 
-  /// True when the value with that number is the spelling's.
+  /// True when the value with that number is that of the spelling.
   private func isValue(_ number: Int, _ spelling: UnsafeRawBufferPointer) -> Bool {
     guard case .text(let text) = values[number] else {
       return Value(spelling: spelling, as: reading) == values[number]
@@ -53,8 +53,8 @@ final class ValuePool {
     } ?? text.utf8.elementsEqual(spelling)
   }
 
-  /// The numbers of many spellings, nil among them; nil when too many of them are new, so that they
-  /// are hardly met again: the pool then takes no more in this way.
+  /// The numbers of many spellings, some of which may be nil. Returns nil when too many are new, and hardly
+  /// likely to occur again: the pool then takes no more of them in this way.
   func numbers(_ spellings: DecodedColumn) -> [UInt16]? {
     if isRefusing { return nil }
     var found: [UInt16] = []
@@ -79,7 +79,7 @@ final class ValuePool {
 ///
 /// Thread rule: confined.
 final class ValuePools {
-  /// How a column is read is a share of what its values mean. Columns of two tables may share a pool.
+  /// The reading is part of the key, because values depend on it. Columns of two tables may share a pool.
   private struct Key: Hashable {
     let columnID: UInt32
     let reading: Reading

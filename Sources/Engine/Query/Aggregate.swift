@@ -1,38 +1,39 @@
-/// A number that sums up a column's values over many objects.
+/// A number that summarizes a column's values over many objects.
 ///
-/// Nulls and NaN are left out, as by SQL's aggregates; over nothing, all but `count` are null.
+/// Nulls and NaN are left out, as in SQL; over no values, all but `count` are null.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Aggregate: Sendable, Equatable {
-  /// How the values are summed up.
+  /// How the values are aggregated.
   public enum Function: String, Sendable, CaseIterable {
-    /// Values that are there.
+    /// The number of values that are neither null nor NaN.
     case count
-    /// Of numbers. Of ints it is exact, and an int as long as 64 bits hold it, else the nearest double;
-    /// of doubles it is summed with compensation (Neumaier), so the order hardly matters.
+    /// The sum of numbers. For ints it is exact: an int if 64 bits hold it, otherwise the nearest double. For
+    /// decimals likewise, with 38 digits instead of 64 bits. For doubles the summation is compensated
+    /// (Neumaier), so the order hardly matters.
     case sum
-    /// Of numbers, a double.
+    /// The mean of numbers, a double.
     case average
-    /// The least value, in the order of a sort; of any type.
+    /// The least value, in sort order; of any type.
     case minimum
-    /// The greatest value, in the order of a sort; of any type.
+    /// The greatest value, in sort order; of any type.
     case maximum
   }
 
-  /// How the values are summed up.
+  /// How the values are aggregated.
   public var function: Function
-  /// The name of the column whose values they are.
+  /// The name of the aggregated column.
   public var column: String
 
   /// - Parameters:
-  ///   - function: how the values are summed up.
-  ///   - column: the name of their column.
+  ///   - function: how the values are aggregated.
+  ///   - column: the name of the column.
   public init(_ function: Function, _ column: String) {
     self.function = function
     self.column = column
   }
 
-  /// The number of values that are there, neither null nor NaN.
+  /// The number of values that are neither null nor NaN.
   public static func count(_ column: String) -> Aggregate { Aggregate(.count, column) }
   /// The sum of a column of numbers.
   public static func sum(_ column: String) -> Aggregate { Aggregate(.sum, column) }
@@ -45,7 +46,7 @@ public struct Aggregate: Sendable, Equatable {
 
   /// The type of the result for a column of that type; nil when there is none.
   package func type(of column: ColumnType) -> ColumnType? {
-    let isNumber = column == .int || column == .double
+    let isNumber = column == .int || column == .double || column == .decimal
     switch function {
     case .count: return .int
     case .sum: return isNumber ? column : nil
@@ -55,7 +56,7 @@ public struct Aggregate: Sendable, Equatable {
   }
 }
 
-/// Objects that have the same values in the columns they were grouped by.
+/// Objects with the same values in the grouping columns.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Group: Sendable, Equatable {
@@ -63,20 +64,21 @@ public struct Group: Sendable, Equatable {
   public let values: [Value]
   /// How many objects there are in the group.
   public let count: Int
-  /// In the order asked for.
+  /// One value for each aggregate, in the order asked for.
   public let aggregates: [Value]
 }
 
-/// What an aggregate knows after some values.
+/// The state of an aggregate after some values.
 struct Accumulator {
   private let aggregate: Aggregate
   private let key: OrderedKey
   private let reading: Reading
   private var count = 0
   private var integers: Int128 = 0
+  private var decimals = DecimalSum()
   private var sum = 0.0
   private var compensation = 0.0
-  /// The least or largest value's bytes in order, and its spelling.
+  /// The sort key of the least or greatest value, and its spelling.
   private var extreme: (key: [UInt8], spelling: [UInt8])?
 
   init(_ aggregate: Aggregate, _ reading: Reading) {
@@ -85,9 +87,9 @@ struct Accumulator {
     key = OrderedKey(reading: reading, isDescending: aggregate.function == .maximum)
   }
 
-  /// Takes a value in; false when the spelling is not of the type.
+  /// Adds a value; false when the spelling does not fit the type.
   ///
-  /// - Parameter room: kept from call to call.
+  /// - Parameter room: memory that is reused from call to call.
   mutating func add(_ spelling: UnsafeRawBufferPointer?, room: inout [UInt8]) -> Bool {
     guard let spelling else { return true }
     switch (aggregate.function, reading.type) {
@@ -95,6 +97,9 @@ struct Accumulator {
       guard let double = reading.double(spelling) else { return false }
       if double.isNaN { return true }
       add(double)
+    case (.sum, .decimal), (.average, .decimal):
+      guard let decimal = reading.decimal(spelling) else { return false }
+      decimals.add(decimal)
     case (.sum, _), (.average, _):
       guard let int = reading.integer(spelling) else { return false }
       integers &+= Int128(int)
@@ -113,11 +118,20 @@ struct Accumulator {
 
   private mutating func add(_ double: Double) {
     let total = sum + double
-    // What the addition lost of the smaller side.
+    // What the addition has lost of the smaller operand.
     let lost = sum.magnitude >= double.magnitude ? (sum - total) + double : (double - total) + sum
-    // Infinities have lost nothing, but their difference would be NaN.
+    // Infinities lose nothing, but their difference would be NaN.
     if lost.isFinite { compensation += lost }
     sum = total
+  }
+
+  /// The sum as the nearest double.
+  private var total: Double {
+    switch reading.type {
+    case .double: sum + compensation
+    case .decimal: decimals.double
+    default: Double(integers)
+    }
   }
 
   var value: Value {
@@ -130,30 +144,32 @@ struct Accumulator {
     case .sum:
       if count == 0 { return .null }
       if reading.type == .double { return .double(sum + compensation) }
+      if reading.type == .decimal {
+        return decimals.value.map { .decimal($0) } ?? .double(decimals.double)
+      }
       return Int64(exactly: integers).map { .int($0) } ?? .double(Double(integers))
     case .average:
       if count == 0 { return .null }
-      let total = reading.type == .double ? sum + compensation : Double(integers)
       return .double(total / Double(count))
     }
   }
 }
 
 extension Query {
-  /// Sums up the objects that the filter selects, without regard to sort, offset, limit and columns.
+  /// Aggregates the objects that the filter selects; ignores sort, offset, limit and columns.
   ///
   /// - Returns: a value for each aggregate, in their order.
-  /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.invalidArgument` for a sum or average of what
-  ///   is no number, `.damaged`.
+  /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.invalidArgument` for a sum or average of values
+  ///   that are not numbers, `.damaged`.
   public func aggregates(_ aggregates: [Aggregate], in table: Table) throws -> [Value] {
     try groups(by: [], aggregates, of: table)[0].aggregates
   }
 
-  /// Groups the objects that the filter selects by the values of columns, and sums up each group.
-  /// Values are equal whatever their spelling; null is a value like others, and so is NaN.
+  /// Groups the objects that the filter selects by the values of columns, and aggregates each group. Values
+  /// are equal whatever their spelling; null is a value like others, and so is NaN.
   ///
-  /// The order is that of the first object of each group; `sort`, `offset`, `limit` and `columns` of
-  /// the query do not matter. By no column, there is one group of all objects, even of none.
+  /// The groups are in the order of their first objects; the query's `sort`, `offset`, `limit` and `columns`
+  /// are ignored. Without columns there is one group of all objects, even if there are none.
   ///
   /// Memory: a few dozen bytes for each group and aggregate.
   ///
@@ -188,7 +204,7 @@ extension Query {
   }
 }
 
-/// Counts and sums up groups, leaf by leaf.
+/// Counts and aggregates groups, leaf by leaf.
 private struct GroupCollector {
   private let reader: WindowReader
   private let columnIDs: [UInt32]
@@ -233,7 +249,7 @@ private struct GroupCollector {
     return .misfit(column: columnIDs[column], row: row, type: type)
   }
 
-  /// The group of a row.
+  /// The number of a row's group.
   private mutating func number(
     _ window: ResultWindow, _ row: Int, _ first: Int, _ bytes: inout [UInt8]
   ) throws -> Int {

@@ -1,7 +1,7 @@
-/// Text without the difference of upper and lower case, in every language and no locale.
+/// Text without case, in every language, independent of the locale.
 ///
-/// Each scalar is replaced by the lower case of its upper case, as Unicode's own mappings give them,
-/// so `Σ`, `σ` and `ς` are one letter and `ß` is `ss`. ASCII is done byte by byte.
+/// Each scalar is replaced by the lower case of its upper case, by Unicode's own mappings, so `Σ`, `σ` and
+/// `ς` are one letter and `ß` is `ss`. ASCII is done byte by byte.
 enum CaseFolding {
   static func fold(_ text: String) -> [UInt8] {
     var folded: [UInt8] = []

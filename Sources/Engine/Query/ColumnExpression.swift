@@ -1,15 +1,15 @@
 /// A column in a condition: `column("Rating") >= 4.5`.
 public func column(_ name: String) -> ColumnExpression { ColumnExpression(name) }
 
-/// A column of which a condition is made with operators and methods; see `Predicate`.
+/// A column from which operators and methods make conditions; see `Predicate`.
 ///
-/// Thread rule: a plain value, `Sendable`. Whether the column exists and its values can be compared
-/// like this is found out when the query runs.
+/// Thread rule: a plain value, `Sendable`. Only when the query runs is it checked whether the column exists
+/// and can be compared in this way.
 public struct ColumnExpression: Sendable {
   /// The column's name, as the table spells it.
   public let name: String
 
-  /// The column of that name; shorter: `column(_:)`.
+  /// The column of that name; `column(_:)` is shorter.
   public init(_ name: String) { self.name = name }
 
   private func test(_ question: ColumnTest.Question, ignoringCase: Bool = false) -> Predicate {
@@ -19,7 +19,7 @@ public struct ColumnExpression: Sendable {
   private static func compare(
     _ column: Self, _ comparison: ColumnTest.Comparison, _ value: some ValueConvertible
   ) -> Predicate {
-    // What people mean by it: SQL's comparison with null would never be true.
+    // This is what people mean: SQL's comparison with null would never be true.
     if case .null = value.databaseValue {
       switch comparison {
       case .equal: return column.isNull
@@ -30,11 +30,11 @@ public struct ColumnExpression: Sendable {
     return column.test(.compare(comparison, value.databaseValue))
   }
 
-  /// Equal to the value; with nil or `Value.null` the test for null.
+  /// Equal to the value; for nil or `Value.null`, the test for null.
   public static func == (column: Self, value: some ValueConvertible) -> Predicate {
     compare(column, .equal, value)
   }
-  /// Not equal to the value, and not null; with nil or `Value.null` the test for not null.
+  /// Not equal to the value, and not null; for nil or `Value.null`, the test for not null.
   public static func != (column: Self, value: some ValueConvertible) -> Predicate {
     compare(column, .notEqual, value)
   }
@@ -55,12 +55,13 @@ public struct ColumnExpression: Sendable {
     compare(column, .greaterOrEqual, value)
   }
 
-  /// Equal to the text but for upper and lower case.
+  /// Equal to the text, ignoring case if asked to.
   public func isEqual(to text: String, ignoringCase: Bool) -> Predicate {
     test(.compare(.equal, .text(text)), ignoringCase: ignoringCase)
   }
 
-  /// Equal to one of the values. A null among them makes what is not found unknown, as in SQL.
+  /// Equal to one of the values. If null is among them, the answer for all other values is unknown, as in
+  /// SQL.
   public func isIn(_ values: [some ValueConvertible], ignoringCase: Bool = false) -> Predicate {
     test(.isIn(values.map(\.databaseValue)), ignoringCase: ignoringCase)
   }
@@ -70,27 +71,27 @@ public struct ColumnExpression: Sendable {
     test(.isBetween(range.lowerBound.databaseValue, range.upperBound.databaseValue))
   }
 
-  /// The text has that text in it.
+  /// The text contains the given text.
   public func contains(_ text: String, ignoringCase: Bool = false) -> Predicate {
     test(.contains(text), ignoringCase: ignoringCase)
   }
 
-  /// The text begins with that text.
+  /// The text begins with the given text.
   public func beginsWith(_ text: String, ignoringCase: Bool = false) -> Predicate {
     test(.beginsWith(text), ignoringCase: ignoringCase)
   }
 
-  /// The text ends with that text.
+  /// The text ends with the given text.
   public func endsWith(_ text: String, ignoringCase: Bool = false) -> Predicate {
     test(.endsWith(text), ignoringCase: ignoringCase)
   }
 
-  /// Like a pattern in which `%` stands for any text and `_` for one scalar.
+  /// The text matches a pattern in which `%` stands for any text and `_` for one scalar.
   ///
   /// - Parameters:
-  ///   - pattern: the whole text has to be like it.
-  ///   - escape: the scalar behind which `%`, `_` and itself stand for themselves.
-  ///   - ignoringCase: compares without regard to upper and lower case.
+  ///   - pattern: must match the whole text.
+  ///   - escape: the scalar after which `%`, `_` and the scalar itself stand for themselves.
+  ///   - ignoringCase: ignores upper and lower case.
   public func isLike(
     _ pattern: String, escape: Unicode.Scalar? = nil, ignoringCase: Bool = false
   ) -> Predicate {
@@ -99,7 +100,7 @@ public struct ColumnExpression: Sendable {
 
   /// The value is null.
   public var isNull: Predicate { test(.isNull) }
-  /// The value is a NaN, which no comparison finds.
+  /// The value is a NaN, which no comparison matches.
   public var isNaN: Predicate { test(.isNaN) }
   /// The value of a boolean column.
   public var isTrue: Predicate { test(.isTrue) }
@@ -109,7 +110,7 @@ public struct ColumnExpression: Sendable {
 ///
 /// Thread rule: plain values, `Sendable`.
 public protocol ValueConvertible: Sendable {
-  /// The value that objects are compared with.
+  /// The value for the comparison.
   var databaseValue: Value { get }
 }
 
@@ -156,6 +157,16 @@ extension DateTime: ValueConvertible {
 extension TimeOfDay: ValueConvertible {
   /// A `time`.
   public var databaseValue: Value { .time(self) }
+}
+
+extension ExactDecimal: ValueConvertible {
+  /// A `decimal`.
+  public var databaseValue: Value { .decimal(self) }
+}
+
+extension UniqueIdentifier: ValueConvertible {
+  /// A `uuid`.
+  public var databaseValue: Value { .uuid(self) }
 }
 
 extension Optional: ValueConvertible where Wrapped: ValueConvertible {

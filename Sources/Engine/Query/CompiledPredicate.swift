@@ -1,21 +1,21 @@
-/// A predicate that fits a table: columns found, literals turned into the column's own values, `not`
-/// pushed down to the tests.
+/// A predicate that fits a table: its columns are found, its literals are values of the columns' types, and
+/// each `not` is moved to the tests.
 ///
-/// With `not` only at the tests, what is unknown needs no place of its own: a test selects the rows
-/// where it, negated or not, is true, and `and` and `or` of three values select the intersection
-/// and the union of those.
+/// With `not` only at the tests, unknown results need no representation: a test selects the rows where it is
+/// true, negated or not, and `and` and `or` of three-valued logic select the intersection and the union of
+/// those.
 indirect enum CompiledPredicate: Sendable {
   case constant(Bool)
   case test(CompiledTest)
   case all([CompiledPredicate])
   case any([CompiledPredicate])
 
-  /// - Throws: `QueryError` for unknown columns, and literals that a column cannot be compared with.
+  /// - Throws: `QueryError` for unknown columns, and for literals that cannot be compared with their column.
   init(_ predicate: Predicate, _ schema: TableSchema) throws(QueryError) {
     self = try Self.compile(predicate, schema, isNegated: false, depth: 0)
   }
 
-  /// Deeper than any expression can be written; bounds the recursion for those that are built.
+  /// Deeper than any written expression; bounds the recursion for predicates built in code.
   private static let maximumDepth = 1000
 
   private static func compile(
@@ -35,7 +35,7 @@ indirect enum CompiledPredicate: Sendable {
       for part in parts {
         compiled.append(try compile(part, schema, isNegated: isNegated, depth: depth + 1))
       }
-      // Cheap ones first: what they leave out need not be looked at by the others.
+      // Cheap tests first: the others need not test the rows that these exclude.
       let ordered = compiled.enumerated().map { ($0.element.cost, $0.offset) }.sorted { $0 < $1 }
         .map { compiled[$0.1] }
       if case .all = predicate { return isNegated ? .any(ordered) : .all(ordered) }
@@ -43,7 +43,7 @@ indirect enum CompiledPredicate: Sendable {
     }
   }
 
-  /// What a row costs, roughly.
+  /// The rough cost of a row.
   private var cost: Int {
     switch self {
     case .constant: 0
@@ -53,14 +53,16 @@ indirect enum CompiledPredicate: Sendable {
   }
 }
 
-/// A test of one column, ready for its rows. A null never matches, but for the question about nulls.
+/// A test of one column, ready for its rows. A null never matches, except in the test for null.
 struct CompiledTest: Sendable {
   enum Question: Sendable {
     case isNull
     case isNaN
-    /// Of ints, booleans (0 and 1), days and microseconds, as the column's type says.
+    /// Ints, booleans (0 and 1), days or microseconds, depending on the column's type.
     case integers(NumberSet<Int64>)
     case doubles(NumberSet<Double>)
+    /// Decimals or UUIDs.
+    case wides(NumberSet<WideNumber>)
     case text(TextTest)
   }
 
@@ -69,9 +71,9 @@ struct CompiledTest: Sendable {
   let question: Question
   let isNegated: Bool
 
-  /// Whether a value that is not null matches; nil when the spelling is not of the column's type.
+  /// Whether a non-null value matches; nil when the spelling does not fit the column's type.
   ///
-  /// - Parameter room: kept from call to call.
+  /// - Parameter room: memory that is reused from call to call.
   @inline(__always)
   func matches(_ spelling: UnsafeRawBufferPointer, room: inout [UInt8]) -> Bool? {
     switch question {
@@ -83,6 +85,9 @@ struct CompiledTest: Sendable {
     case .doubles(let set):
       guard let number = reading.double(spelling) else { return nil }
       return !number.isNaN && set.contains(number) != isNegated
+    case .wides(let set):
+      guard let wide = reading.wide(spelling) else { return nil }
+      return set.contains(wide) != isNegated
     case .isNaN:
       guard let number = reading.double(spelling) else { return nil }
       return number.isNaN != isNegated
@@ -95,6 +100,7 @@ struct CompiledTest: Sendable {
     switch question {
     case .isNull: return 1
     case .integers, .doubles, .isNaN: return 2
+    case .wides: return 8
     case .text(let test):
       if test.ignoresCase { return 20 }
       if case .equal = test.kind { return 5 }

@@ -1,4 +1,4 @@
-/// Cuts an expression into words, numbers, texts and signs.
+/// Splits an expression into words, numbers, texts and signs.
 struct ExpressionLexer {
   enum Token: Equatable {
     case word(String)
@@ -17,7 +17,7 @@ struct ExpressionLexer {
   }
 
   private var text: [Character] = []
-  /// Where each of them stands in what was given, and the end.
+  /// Where each character is in the input, and where the input ends.
   private var places: [Int] = []
   private var index = 0
 
@@ -26,7 +26,7 @@ struct ExpressionLexer {
     for character in given {
       let scalars = character.unicodeScalars
       if let first = scalars.first, scalars.count > 1, "\"'`\\".unicodeScalars.contains(first) {
-        // A mark behind a quote is one character with it, and belongs to the text.
+        // A combining mark behind a quote forms one character with it, and belongs to the text.
         text.append(Character(first))
         text += String(String.UnicodeScalarView(scalars.dropFirst()))
       } else {
@@ -38,10 +38,10 @@ struct ExpressionLexer {
     places.append(place)
   }
 
-  /// Where the next character stands, from 1.
+  /// The position of the next character, from 1.
   private var place: Int { places[index] }
 
-  /// The next token; `.end` at the end, as often as asked.
+  /// The next token; at the end `.end`, for every call.
   mutating func next() throws(QueryError) -> Placed {
     while let character = peek, character.isWhitespace { index += 1 }
     let position = place
@@ -78,7 +78,7 @@ struct ExpressionLexer {
 
   private static func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) }
 
-  /// A sign or a point with a digit behind it.
+  /// A sign or a point followed by a digit.
   private static func beginsNumber(_ rest: ArraySlice<Character>) -> Bool {
     var rest = rest
     if rest.first == "-" || rest.first == "+" { rest.removeFirst() }
@@ -93,7 +93,7 @@ struct ExpressionLexer {
 
   // MARK: Dates
 
-  /// `2018-08-03` without quotes, which can be nothing else; nil when it is not there.
+  /// `2018-08-03` without quotes, which cannot mean anything else; nil when there is none.
   private mutating func takeDate() -> String? {
     guard index + 10 <= text.count else { return nil }
     let date = String(text[index..<index + 10])
@@ -113,7 +113,7 @@ struct ExpressionLexer {
       spelling.append(text[index])
       index += 1
     }
-    // `1e-3`: a sign belongs to the number behind its exponent only.
+    // `1e-3`: a sign belongs to the number only behind its exponent.
     while let character = peek {
       let isExponentSign =
         (character == "-" || character == "+") && (spelling.last == "e" || spelling.last == "E")
@@ -122,7 +122,13 @@ struct ExpressionLexer {
       index += 1
     }
     if let int = Value(spelling: spelling, type: .int) { return .number(int) }
-    if let double = Value(spelling: spelling, type: .double) { return .number(double) }
+    if case .double(let double)? = Value(spelling: spelling, type: .double) {
+      // More digits than a double has are kept for columns of decimals.
+      if let decimal = ExactDecimal(spelling), decimal != ExactDecimal(double.description) {
+        return .number(.decimal(decimal))
+      }
+      return .number(.double(double))
+    }
     throw QueryError(
       position: position,
       reason: "'\(spelling)' is not a number; write numbers like 42, -1.5 or 1e6, and texts in "
@@ -138,7 +144,7 @@ struct ExpressionLexer {
     while let character = peek {
       index += 1
       if character == quote {
-        // Doubled, it is one of the text.
+        // A doubled quote is one quote of the text.
         guard peek == quote else { return content }
         index += 1
         content.append(quote)

@@ -5,7 +5,7 @@
 ///     not        ("not" | "!") not | "(" or ")" | test
 ///     test       column question | literal comparison column
 struct ExpressionParser {
-  /// Parentheses and `not` inside each other; bounds the recursion.
+  /// The limit for nested parentheses and `not`; bounds the recursion.
   static let maximumDepth = 200
 
   private var lexer: ExpressionLexer
@@ -17,7 +17,7 @@ struct ExpressionParser {
     token = try lexer.next()
   }
 
-  /// The whole text as a predicate; an empty one is true for every object.
+  /// The whole text as a predicate; the empty text is true for every object.
   mutating func predicate() throws(QueryError) -> Predicate {
     if token.token == .end { return .everything }
     let predicate = try or()
@@ -34,7 +34,7 @@ struct ExpressionParser {
     return false
   }
 
-  /// Takes the word, or one of the signs, if it is next.
+  /// Takes the word, or one of the signs, if it comes next.
   private mutating func take(_ word: String, signs: String...) throws(QueryError) -> Bool {
     var isNext = isWord(word)
     if case .sign(let sign) = token.token { isNext = signs.contains(sign) }
@@ -160,7 +160,7 @@ struct ExpressionParser {
     return .test(test)
   }
 
-  /// What is asked of a column whose name was read.
+  /// The test that follows a column's name.
   private mutating func question(
     of name: String, _ position: Int
   ) throws(QueryError) -> Predicate {
@@ -194,7 +194,7 @@ struct ExpressionParser {
     return isNegated ? .not(test) : test
   }
 
-  /// A column without a question: a boolean one, or the first word of a name that needs backquotes.
+  /// A column without a test: a boolean one, or the first word of a name that needs backquotes.
   private func alone(
     _ name: String, _ position: Int, _ next: Int
   ) throws(QueryError) -> Predicate {
@@ -247,7 +247,7 @@ struct ExpressionParser {
     return (comparison, try caseOption())
   }
 
-  /// `in`, `between`, `contains`, `beginswith`, `endswith`, `like` or `ilike`, if one is next.
+  /// `in`, `between`, `contains`, `beginswith`, `endswith`, `like` or `ilike`, if one comes next.
   private mutating func textOperator() throws(QueryError) -> String? {
     guard case .word(let found) = token.token else { return nil }
     let word = found.lowercased()

@@ -7,13 +7,13 @@ package struct GroupedRows {
   /// Groups before offset and limit.
   package let total: Int
 
-  /// - Parameter query: its filter, and its sort, offset and limit for the groups.
+  /// - Parameter query: has the filter, and the sort, offset and limit for the groups.
   package init(
     _ query: Query, by names: [String], _ aggregates: [Aggregate], in table: Table
   ) throws {
     let groups = try query.groups(by: names, aggregates, in: table)
     for index in try table.indices(of: names) {
-      // Groups are values, which have no other spelling than their own.
+      // Groups have values, which have their canonical spelling only.
       var column = table.columns[index]
       column.notation = nil
       columns.append(column)
@@ -22,7 +22,7 @@ package struct GroupedRows {
     for (index, aggregate) in aggregates.enumerated() {
       let source = table.columns[try table.indices(of: [aggregate.column])[0]]
       var type = aggregate.type(of: source.type) ?? .double
-      // A sum of ints that 64 bits cannot hold.
+      // The sum of ints or decimals has too many digits for these types.
       for group in groups {
         if case .double = group.aggregates[index] { type = .double }
       }
@@ -68,7 +68,7 @@ package struct GroupedRows {
 }
 
 extension Aggregate.Function {
-  /// As results are headed.
+  /// The heading in results.
   package var shortName: String {
     switch self {
     case .count: "count"

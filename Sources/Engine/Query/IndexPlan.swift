@@ -1,29 +1,30 @@
-/// How a query finds the rows that its filter may select: by indexes, the primary key's or others, or not.
+/// How a query finds the rows that its filter may select: with the primary key's index, with others, or
+/// without.
 ///
-/// A filter can use indexes when it is a test of a column with one, a conjunction of which one part can, or
-/// a disjunction of which all can. What the indexes name is a superset of the rows that match: each is
-/// tested like any other, so an entry that is out of date costs time and changes nothing.
+/// A filter can use indexes when it is a test of an indexed column, a conjunction with at least one such
+/// part, or a disjunction of such parts only. The indexes give a superset of the matching rows: each
+/// candidate is tested like any other, so an outdated entry costs time but changes nothing.
 ///
-/// How many entries there are is known before any is read, from the counts in the index's nodes. So a plan
-/// that does not pay costs a few descents.
+/// The counts in the index's nodes give the number of entries before any is read. So a plan that does not pay
+/// costs only a few descents.
 struct IndexPlan {
-  /// A column's index, and the codes that its values may have.
+  /// A column's index, and the codes of the values in question.
   struct Lookup {
     let columnID: UInt32
     let index: IndexReader
     let codes: [ClosedRange<Int64>]
   }
 
-  /// All of them together find the candidates.
+  /// Together they find all candidates.
   private(set) var lookups: [Lookup]
-  /// Entries, those that are out of date or found twice included.
+  /// The number of entries, including outdated ones and those found twice.
   private(set) var count: UInt64
 
-  /// More ranges are not looked up: each is a descent in every run.
+  /// More ranges are not looked up: each costs a descent in every run.
   private static let mostRanges = 4096
-  /// A row that an index names costs about as much as so many that are read in order. Of a million objects,
-  /// 10,000 found by an index of numbers took 3 ms, where all numbers are compared in 2 ms, all of
-  /// an uncompressed text in 20 ms.
+  /// A row that an index finds costs about as much as this many rows read in order. Of a million objects, an
+  /// index of numbers found 10,000 in 3 ms; comparing all numbers takes 2 ms, and all of an uncompressed text
+  /// 20 ms.
   private static let rowCost: UInt64 = 128
 
   private init(_ lookups: [Lookup], _ count: UInt64) {
@@ -31,7 +32,7 @@ struct IndexPlan {
     self.count = count
   }
 
-  /// The plan for a filter; nil when no index helps with it.
+  /// The plan for a filter; nil when no index can be used.
   ///
   /// - Throws: `BlockError`, `EngineError` when a block of an index is damaged.
   init?(_ filter: CompiledPredicate, _ source: any LeafSource) throws {
@@ -83,14 +84,14 @@ struct IndexPlan {
   /// Whether reading by the index is likely to take less time than reading everything.
   ///
   /// - Parameters:
-  ///   - objects: how many the table has.
-  ///   - limit: so many results end the reading; nil: all are wanted.
+  ///   - objects: the number of objects in the table.
+  ///   - limit: after this many results reading ends; nil: all are wanted.
   func pays(objects: Int, limit: Int?) -> Bool {
     let all = UInt64(clamping: objects)
     let (cost, overflow) = count.multipliedReportingOverflow(by: Self.rowCost)
     guard !overflow, cost <= all else { return false }
     guard let limit, count > 0 else { return true }
-    // Where the matches are spread evenly, this many rows are read until there are enough.
+    // When matches are spread evenly, this many rows must be read to find enough.
     let (rows, isMany) = UInt64(clamping: limit).multipliedReportingOverflow(by: all / count)
     return isMany || cost <= rows
   }
@@ -115,7 +116,7 @@ struct IndexPlan {
   }
 }
 
-/// Whether a query may use indexes; tests compare them all.
+/// Whether a query may use indexes; tests compare the policies.
 package enum IndexPolicy: Sendable, CaseIterable {
   case never
   case whenItPays
@@ -137,8 +138,9 @@ extension CompiledTest {
     case .doubles(let set):
       return Self.joined(
         set.ranges.map { ValueCode.code($0.lowerBound)...ValueCode.code($0.upperBound) })
+    case .wides(let set): return Self.joined(set.ranges.compactMap(code.codes))
     case .text(let text):
-      // The codes are those of the letters as they are.
+      // The codes are those of the unfolded letters.
       return text.ignoresCase ? nil : Self.codes(text.kind, code).map(Self.joined)
     }
   }
@@ -161,8 +163,8 @@ extension CompiledTest {
     }
   }
 
-  /// The codes of all spellings of primary keys that the test may accept, ascending; nil when their
-  /// index does not help: it knows spellings, so it helps where these follow from the values.
+  /// The codes of all spellings of primary keys that the test may accept, ascending. Nil when the key's index
+  /// cannot be used: it has codes of spellings, so the values must determine these.
   func codes(_ code: KeyCode) -> [ClosedRange<Int64>]? {
     if isNegated || reading.notation != nil { return nil }
     func exact(_ text: [UInt8]) -> ClosedRange<Int64> {
@@ -179,7 +181,8 @@ extension CompiledTest {
     case .integers(let set) where type == .int:
       var codes: [ClosedRange<Int64>] = []
       for range in set.ranges {
-        // Where there are few values, those with a plus are looked up by their hashes; else all hashes are.
+        // When there are few values, their spellings with a plus are looked up by their hashes; otherwise all
+        // hashes are.
         let (width, isWide) = range.upperBound.subtractingReportingOverflow(range.lowerBound)
         if !isWide, width < 8 {
           for value in range {
@@ -199,7 +202,7 @@ extension CompiledTest {
     }
   }
 
-  /// Ranges in order and apart.
+  /// Ranges in order, with gaps between them.
   private static func joined(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
     NumberSet(ranges).ranges
   }

@@ -1,10 +1,10 @@
 /// Finds the rows of a leaf that a test selects, column by column.
 ///
-/// In a column as it is stored, the test is asked once for each entry of a dictionary, numbers are
-/// compared as they are packed, and bounds often tell the answer without looking at any row. A column
-/// with changed rows is read spelling by spelling.
+/// In a column as it is stored, each entry of a dictionary is tested once, packed numbers are compared as
+/// numbers, and bounds often decide without reading any row. A column with changed rows is read spelling by
+/// spelling.
 ///
-/// Unsafe pointers for speed, into rooms that are reserved for all rows of a leaf just before.
+/// Unsafe pointers for speed, into memory that was just reserved for all rows of a leaf.
 ///
 /// Thread rule: one thread at a time; leaves are read as `Leaf` says.
 package final class LeafScan {
@@ -17,10 +17,10 @@ package final class LeafScan {
   private var decoder = SymbolDecoder()
   private var digitDecoder = DigitDecoder()
   private var text = OutputBuffer()
-  // Unchecked: nothing that is called with it comes back here; the check would cost more than most tests.
+  // Unchecked: nothing that is called with it accesses it again; the check would cost more than most tests.
   @exclusivity(unchecked) private var folded: [UInt8] = []
 
-  /// False: every column is read as one with changed rows is.
+  /// False: every column is read like one with changed rows.
   private let usesStoredColumns: Bool
 
   package init(usesStoredColumns: Bool = true) { self.usesStoredColumns = usesStoredColumns }
@@ -46,9 +46,9 @@ package final class LeafScan {
     }
   }
 
-  /// The rows that the predicate selects, all of which are among those given.
+  /// The rows that the predicate selects among the candidates.
   ///
-  /// - Parameter candidates: ascending. Few of them are looked at one by one.
+  /// - Parameter candidates: ascending. A few of them are tested one by one.
   func rows(
     _ leaf: Leaf, _ predicate: CompiledPredicate, among candidates: [Int]
   ) throws -> RowBits {
@@ -63,8 +63,8 @@ package final class LeafScan {
     return rows
   }
 
-  /// A row by itself costs about as much as so many that are decoded together: 0.2 to 3 µs, the latter
-  /// where indices are coded, against 2 to 6 ns.
+  /// A single row costs about as much as this many rows decoded together: 0.2 to 3 µs (the latter with coded
+  /// indices), against 2 to 6 ns.
   private static let candidateCost = 128
 
   private func matches(
@@ -141,7 +141,7 @@ package final class LeafScan {
 
   // MARK: Spellings
 
-  /// Any column, by the spellings of its rows.
+  /// Tests any column by the spellings of its rows.
   private func spelled(_ column: LeafColumn, _ test: CompiledTest) throws -> RowBits {
     column.decode(rows: 0..<column.rowCount, into: decoded)
     let base = decoded.base
@@ -166,13 +166,13 @@ package final class LeafScan {
     return rows
   }
 
-  /// A dictionary: each entry is asked once.
+  /// Tests each entry of a dictionary once.
   private func rows(
     _ column: ColumnReader, _ dictionary: DictionaryEncoding, _ test: CompiledTest
   ) throws -> RowBits {
     let count = dictionary.entries.count
     let answers = answers.reserve(count + 1)
-    // Null, and what damaged bytes may name beyond the entries.
+    // The answer for null, and for indices beyond the entries in damaged bytes.
     answers[count] = false
     var found = 0
     try forEach(dictionary.entries) { index, spelling in
@@ -187,7 +187,7 @@ package final class LeafScan {
     return RowBits(count: column.rowCount) { answers[Int(indices[$0])] }
   }
 
-  /// Calls `body` with every string, decompressed if need be.
+  /// Calls `body` with every string, decompressed if necessary.
   @inline(__always)
   private func forEach(
     _ strings: StoredStrings, _ body: (Int, UnsafeRawBufferPointer) throws -> Void
@@ -236,7 +236,7 @@ package final class LeafScan {
     }
   }
 
-  /// Decimals: the bounds are turned into mantissas, once for each number of digits.
+  /// Decimals: the bounds are converted to mantissas, once for each number of digits.
   private func rows(
     _ column: ColumnReader, _ decimals: DecimalEncoding, _ test: CompiledTest
   ) throws -> RowBits? {
@@ -260,7 +260,7 @@ package final class LeafScan {
     return try marked(rows, decimals.marks, column, test)
   }
 
-  /// Kept from leaf to leaf: finding them takes longer than a leaf's rows do.
+  /// Kept from leaf to leaf: computing them takes longer than testing a leaf's rows.
   private var knownMantissas: [MantissaKey: ClosedRange<Int64>?] = [:]
 
   private struct MantissaKey: Hashable {
@@ -311,7 +311,7 @@ package final class LeafScan {
     return try marked(rows, marks, column, test)
   }
 
-  /// Takes nulls out, and answers for exceptions by their spellings.
+  /// Removes nulls, and tests exceptions by their spellings.
   private func marked(
     _ rows: RowBits, _ marks: RowMarks, _ column: ColumnReader, _ test: CompiledTest
   ) throws -> RowBits {
@@ -337,20 +337,20 @@ package final class LeafScan {
   private static func units(_ range: ClosedRange<Int64>, of unit: Int64) -> ClosedRange<Int64>? {
     let (low, lowRest) = range.lowerBound.quotientAndRemainder(dividingBy: unit)
     let (high, highRest) = range.upperBound.quotientAndRemainder(dividingBy: unit)
-    // Division cuts towards zero: up for the lower bound of what is negative, as it should be.
+    // Division truncates towards zero, which rounds a negative lower bound up, as required.
     let first = lowRest > 0 ? low + 1 : low
     let last = highRest < 0 ? high - 1 : high
     return first <= last ? first...last : nil
   }
 }
 
-/// What a column's bounds and its number of nulls tell about all rows of a leaf.
+/// What a column's bounds and its number of nulls say about all rows of a leaf.
 struct ColumnBounds {
   private let column: ColumnReader
 
   init(_ column: ColumnReader) { self.column = column }
 
-  /// True when all rows match, false when none does, nil when only the rows can tell.
+  /// True when all rows match, false when none does, nil when the rows must be read.
   func answer(_ test: CompiledTest) -> Bool? {
     let hasNulls = column.nullCount > 0
     if case .isNull = test.question {
@@ -366,7 +366,7 @@ struct ColumnBounds {
   /// True when every value passes the test, before it is negated; false when none does.
   private func isInside(_ test: CompiledTest) -> Bool? {
     let statistics = column.statistics
-    // Bounds are of what spellings are without a notation.
+    // Bounds apply to spellings as they are read without a notation.
     guard test.reading.notation == nil else { return nil }
     switch test.question {
     case .isNull, .isNaN: return nil
@@ -382,10 +382,12 @@ struct ColumnBounds {
       return set.covers(bounds) ? true : set.intersects(bounds) ? nil : false
     case .doubles(let set):
       guard let bounds = statistics.numbers else { return nil }
-      // Bounds of doubles say nothing of NaN, for which a test is neither true nor false.
+      // Bounds of doubles do not cover NaN, for which a test is unknown.
       if statistics.kind == .integers, set.covers(bounds) { return true }
       if set.intersects(bounds) { return nil }
       return statistics.kind == .integers || !test.isNegated ? false : nil
+    // There are no bounds of such values.
+    case .wides: return nil
     case .text(let text):
       guard let bounds = statistics.textPrefixes else { return nil }
       return text.mayMatch(bounds) ? nil : false

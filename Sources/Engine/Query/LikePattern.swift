@@ -10,8 +10,8 @@ struct LikePattern: Sendable {
   /// The bytes before the first wildcard.
   private(set) var literalPrefix: [UInt8] = []
 
-  /// - Parameter escape: the scalar behind which `%`, `_` and itself stand for themselves.
-  /// - Returns: nil when the escape is the last of the pattern or stands before another scalar.
+  /// - Parameter escape: the scalar after which `%`, `_` and the scalar itself stand for themselves.
+  /// - Returns: nil when the escape ends the pattern or precedes another scalar.
   init?(_ pattern: String, escape: Unicode.Scalar?, ignoringCase: Bool) {
     var scalars = pattern.unicodeScalars[...]
     var literal = String.UnicodeScalarView()
@@ -40,10 +40,10 @@ struct LikePattern: Sendable {
     flush(&tokens, &literalPrefix)
   }
 
-  /// - Complexity: O(text * pattern) at worst, O(text) for the usual ones.
+  /// - Complexity: O(text * pattern) at worst, O(text) for usual patterns.
   func matches(_ text: UnsafeRawBufferPointer) -> Bool {
     var (token, byte) = (0, 0)
-    // Where to go on when what follows the last `%` does not fit: only that one ever needs it.
+    // Where to continue when the part behind the last `%` does not match: only that `%` ever needs it.
     var (retryToken, retryByte) = (-1, 0)
     while true {
       if token < tokens.count, case .anyText = tokens[token] {

@@ -1,9 +1,9 @@
 import Base
 
-/// The numbers that a comparison accepts: closed ranges, ascending and apart.
+/// The numbers that a comparison accepts: closed ranges, ascending, with gaps between them.
 ///
-/// Every comparison of a column of numbers is turned into such ranges once, exactly, so that the
-/// loop over the rows only compares numbers of the column's own type.
+/// Every comparison of a column of numbers is converted to such ranges once, exactly, so that the loop over
+/// the rows compares only numbers of the column's own type.
 struct NumberSet<Number: Comparable & Sendable>: Sendable {
   private(set) var ranges: [ClosedRange<Number>]
 
@@ -38,7 +38,7 @@ struct NumberSet<Number: Comparable & Sendable>: Sendable {
     ranges.contains { $0.lowerBound <= bounds.lowerBound && bounds.upperBound <= $0.upperBound }
   }
 
-  /// The set with each range turned into one of other numbers, or left out.
+  /// The set with each range converted to one of other numbers, or left out.
   func map<Other>(
     _ transform: (ClosedRange<Number>) -> ClosedRange<Other>?
   ) -> NumberSet<Other> {
@@ -51,16 +51,16 @@ enum Ordering: Sendable {
   case equal, less, lessOrEqual, greater, greaterOrEqual
 }
 
-/// A number as it was written in an expression.
+/// A number in an expression.
 enum NumberLiteral: Sendable, Equatable {
   case int(Int64)
   /// Not NaN.
   case double(Double)
 
-  /// 2^63, the first double that no Int64 reaches.
+  /// 2^63, the first double that is greater than every Int64.
   private static let limit = 9_223_372_036_854_775_808.0
 
-  /// The integers that compare like this; nil when none does. Exact: nothing is rounded.
+  /// The integers for which the comparison is true; nil when there are none. Exact, without rounding.
   func integers(_ ordering: Ordering) -> ClosedRange<Int64>? {
     switch self {
     case .int(let int):
@@ -95,7 +95,7 @@ enum NumberLiteral: Sendable, Equatable {
     }
   }
 
-  /// The doubles that compare like this; nil when none does. Exact: nothing is rounded.
+  /// The doubles for which the comparison is true; nil when there are none. Exact, without rounding.
   func doubles(_ ordering: Ordering) -> ClosedRange<Double>? {
     let (below, above) = neighbours
     switch ordering {
@@ -111,7 +111,7 @@ enum NumberLiteral: Sendable, Equatable {
     }
   }
 
-  /// The nearest doubles that are not above and not below the number.
+  /// The greatest double that is not above the number, and the least that is not below it.
   private var neighbours: (below: Double, above: Double) {
     switch self {
     case .double(let double): return (double, double)
@@ -125,7 +125,7 @@ enum NumberLiteral: Sendable, Equatable {
   }
 }
 
-/// From doubles to the mantissas of decimals.
+/// Converts bounds of doubles to mantissas of decimals.
 enum DecimalRange {
   /// The mantissas m for which m / 10^`scale`, rounded to the nearest double, lies in the range;
   /// nil when there are none. They are a range, since rounding keeps the order.
@@ -139,16 +139,16 @@ enum DecimalRange {
     return first < behind ? first...(behind - 1) : nil
   }
 
-  /// The first mantissa for which the test is true, when it is true for all that follow.
+  /// The first mantissa for which the test is true; it must be true for all that follow.
   private static func firstMantissa(_ test: (Int64) -> Bool) -> Int64? {
-    // Shifted so that the order is that of unsigned numbers.
+    // Shifted so that unsigned order applies.
     let sign = (1 as UInt64) << 63
     let place = partitionPoint(0..<UInt64.max) { test(Int64(bitPattern: $0 ^ sign)) }
     let found = Int64(bitPattern: place ^ sign)
     return test(found) ? found : nil
   }
 
-  /// The double that a mantissa with so many digits behind the point is read as.
+  /// The double that is read for a mantissa with `scale` digits behind the point.
   private static func double(_ mantissa: Int64, scale: Int) -> Double {
     if let exact = NumberSpelling.exactDouble(mantissa.magnitude, exponent: 0 - scale) {
       return mantissa < 0 ? -exact : exact

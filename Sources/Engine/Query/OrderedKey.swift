@@ -1,18 +1,18 @@
 import Base
 
-/// Values as bytes whose order, byte by byte, is the order of the values: for sorting, and for telling
-/// whether values are equal.
+/// Values as bytes that, compared byte by byte, have the order of the values: for sorting, and for finding
+/// equal values.
 ///
-/// A value begins with 1, a NaN is 2, null is 3: so the latter come last. Behind the 1, numbers take
-/// eight bytes; text ends with two zeros, each zero inside followed by 255. Descending, all but the
-/// first byte is inverted.
+/// A value begins with 1, NaN is 2, null is 3: so these two come last. Behind the 1, numbers take eight
+/// bytes, decimals and UUIDs 17; text ends with two zeros, and each zero inside is followed by 255. In
+/// descending order, all but the first byte are inverted.
 struct OrderedKey {
   let reading: Reading
   let isDescending: Bool
 
   var type: ColumnType { reading.type }
 
-  /// Appends a value's bytes; false when the spelling is not of the type.
+  /// Appends a value's bytes; false when the spelling does not fit the type.
   func append(_ spelling: UnsafeRawBufferPointer?, to bytes: inout [UInt8]) -> Bool {
     guard let spelling else {
       bytes.append(3)
@@ -36,9 +36,16 @@ struct OrderedKey {
         bytes.append(2)
         return true
       }
-      // -0 is 0. The bits of what is negative are inverted, so that larger magnitudes come first.
+      // -0 is 0. The bits of negative numbers are inverted, so that larger magnitudes come first.
       let bits = (double == 0 ? 0 : double).bitPattern
       append(bits >> 63 == 0 ? bits | 1 << 63 : ~bits, to: &bytes)
+      return true
+    case .decimal, .uuid:
+      guard let wide = reading.wide(spelling) else { return false }
+      bytes.append(1)
+      bytes.append(isDescending ? ~wide.head : wide.head)
+      let body = isDescending ? ~wide.body : wide.body
+      withUnsafeBytes(of: body.bigEndian) { bytes.append(contentsOf: $0) }
       return true
     case .int, .bool, .date, .dateTime, .time:
       guard let number = reading.integer(spelling) else { return false }
@@ -54,16 +61,16 @@ struct OrderedKey {
   }
 }
 
-/// Numbers distinct byte strings from 0 on, in the order of their first coming.
+/// Numbers distinct byte strings from 0, in the order of their first occurrence.
 ///
-/// Open addressing over one arena: the standard dictionary would make an array of each string that
-/// is only looked up.
+/// Open addressing over one arena: the standard dictionary would make an array for each string that is only
+/// looked up.
 struct KeyTable {
   private var arena: [UInt8] = []
   /// Where each string ends.
   private var ends: [Int] = []
   private var hashes: [UInt64] = []
-  /// The number of a string + 1; 0 where there is none.
+  /// The number of a string + 1; 0 for an empty slot.
   private var slots = [UInt32](repeating: 0, count: 64)
 
   var count: Int { ends.count }

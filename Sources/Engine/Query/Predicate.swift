@@ -1,36 +1,36 @@
 /// A condition on the objects of a table: the filter of a `Query`.
 ///
-/// Made with operators on `column(_:)`, or from text:
+/// Made by operators on `column(_:)`, or from text:
 ///
 ///     let good: Predicate = column("Rating") >= 4.5 && column("Category") == "GAME"
 ///     let same = try Predicate("Rating >= 4.5 and Category == 'GAME'")
 ///
-/// **Logic.** That of SQL, with three values: a test of a null is neither true nor false but unknown,
-/// `not` of unknown is unknown, `and` is false as soon as one side is, `or` true as soon as one side
-/// is. An object matches when the whole is true. `isNull` alone tells about nulls.
+/// **Logic.** SQL's three-valued logic: a test of a null is neither true nor false but unknown, `not` of
+/// unknown is unknown, `and` is false when one side is, `or` is true when one side is. An object matches when
+/// the whole condition is true. Only `isNull` finds nulls.
 ///
-/// **NaN** stands for a missing number, as null does: every comparison with it is unknown. `isNaN`
-/// finds it; `isNull` does not.
+/// **NaN** stands for a missing number, like null: every comparison with it is unknown. `isNaN` finds it;
+/// `isNull` does not.
 ///
-/// **Numbers** are compared exactly: an integer with a double without rounding either. A literal with
-/// a fraction is the nearest double, as the values of a double column are.
+/// **Numbers** are compared exactly, also an integer with a double. A literal with a fraction means the
+/// nearest double, like the values of a double column.
 ///
-/// **Text** is ordered by its UTF-8 bytes, which is the order of Unicode scalars. Ignoring case means
-/// every scalar's upper case, then lower case, as Unicode maps them, in no locale: `STRASSE` is
+/// **Text** is ordered by its UTF-8 bytes, which is the order of Unicode scalars. Ignoring case maps every
+/// scalar to upper case, then to lower case, by Unicode's rules, independent of the locale: `STRASSE` equals
 /// `straße`.
 ///
-/// **Dates** may be given as text (`"2018-08-03"`); a date compared with a date-time column is its
-/// midnight in UTC. Booleans order false before true.
+/// **Dates** may be given as text (`"2018-08-03"`); a date compared with a date-time column means midnight in
+/// UTC. False is less than true.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public indirect enum Predicate: Sendable, Equatable {
   /// A test of one column.
   case test(ColumnTest)
-  /// True when all are; true for none.
+  /// True when all parts are; true without parts.
   case all([Predicate])
-  /// True when one is; false for none.
+  /// True when at least one part is; false without parts.
   case any([Predicate])
-  /// True when the other is false; unknown stays unknown.
+  /// True when the other predicate is false; unknown stays unknown.
   case not(Predicate)
 }
 
@@ -42,38 +42,39 @@ public struct ColumnTest: Sendable, Equatable {
   public enum Comparison: String, Sendable, CaseIterable {
     /// The same value.
     case equal = "=="
-    /// Another value; a null is neither equal nor another.
+    /// A different value; a null is neither equal nor different.
     case notEqual = "!="
-    /// Before the literal.
+    /// Less than the literal.
     case less = "<"
-    /// Before the literal, or equal to it.
+    /// Less than the literal, or equal to it.
     case lessOrEqual = "<="
-    /// Behind the literal.
+    /// Greater than the literal.
     case greater = ">"
-    /// Behind the literal, or equal to it.
+    /// Greater than the literal, or equal to it.
     case greaterOrEqual = ">="
   }
 
-  /// What is asked of the value. Texts are for text columns only.
+  /// The test of the value. Tests of texts are for text columns only.
   public enum Question: Sendable, Equatable {
     /// How it compares with a literal.
     case compare(Comparison, Value)
-    /// Equal to one of the values. A null among them makes what is not found unknown, as in SQL.
+    /// Equal to one of the values. If null is among them, the answer for all other values is unknown, as in
+    /// SQL.
     case isIn([Value])
-    /// Not below the first and not above the second.
+    /// Not less than the first and not greater than the second.
     case isBetween(Value, Value)
-    /// It has that text in it.
+    /// The value contains the text.
     case contains(String)
-    /// It begins with that text.
+    /// The value begins with the text.
     case beginsWith(String)
-    /// It ends with that text.
+    /// The value ends with the text.
     case endsWith(String)
-    /// Like a pattern in which `%` stands for any text and `_` for one scalar, but not behind the
+    /// The value matches a pattern in which `%` stands for any text and `_` for one scalar, except behind the
     /// escape.
     case isLike(String, escape: Unicode.Scalar? = nil)
-    /// It is not there.
+    /// The value is null.
     case isNull
-    /// It is a NaN, which no comparison finds.
+    /// The value is a NaN, which no comparison matches.
     case isNaN
     /// The value of a boolean column itself.
     case isTrue
@@ -81,25 +82,25 @@ public struct ColumnTest: Sendable, Equatable {
 
   /// The name of the column.
   public var column: String
-  /// What is asked of its value.
+  /// The test of its value.
   public var question: Question
-  /// Texts are compared without regard to upper and lower case.
+  /// Texts are compared ignoring upper and lower case.
   public var ignoresCase: Bool
-  /// Where the column and the literal stand in the text that this came from, from 1.
+  /// Where the column and the literal are in the original text, from 1.
   var columnPosition: Int?
   var valuePosition: Int?
 
   /// - Parameters:
-  ///   - column: its name; whether there is one is found out when the query runs.
-  ///   - question: what is asked of its value.
-  ///   - ignoringCase: compares texts without regard to upper and lower case.
+  ///   - column: its name; whether it exists is checked when the query runs.
+  ///   - question: the test of its value.
+  ///   - ignoringCase: compares texts ignoring upper and lower case.
   public init(_ column: String, _ question: Question, ignoringCase: Bool = false) {
     self.column = column
     self.question = question
     self.ignoresCase = ignoringCase
   }
 
-  /// Where a test came from does not matter. Texts are the same byte for byte.
+  /// The positions in the text do not matter. Texts are compared byte by byte.
   public static func == (left: ColumnTest, right: ColumnTest) -> Bool {
     left.column == right.column && left.question == right.question
       && left.ignoresCase == right.ignoresCase
@@ -107,7 +108,7 @@ public struct ColumnTest: Sendable, Equatable {
 }
 
 extension ColumnTest.Question {
-  /// True for the same question; texts are the same byte for byte, as they are compared.
+  /// True for the same test; texts are compared byte by byte, as in queries.
   public static func == (left: Self, right: Self) -> Bool {
     switch (left, right) {
     case (.compare(let one, let value), .compare(let other, let second)):
@@ -136,11 +137,11 @@ extension Predicate {
   /// - comparisons `==` `=` `!=` `<>` `<` `<=` `>` `>=`, `in (…)`, `between … and …`, `contains`,
   ///   `begins with`, `ends with`, `like … escape …`, `is null`, `is nan`, each of these with `not`;
   ///   a boolean column by itself; `[c]` behind an operator ignores case
-  /// - `and` `&&`, `or` `||`, `not` `!`, parentheses; `not` binds most, `or` least
-  /// - columns by their names, in backquotes where a name is no plain word
+  /// - `and` `&&`, `or` `||`, `not` `!`, parentheses; `not` binds most tightly, `or` least
+  /// - columns by their names, in backquotes unless a name is a plain word
   /// - numbers, texts in `"` or `'` (doubled inside, or `\"`, `\n`, `\t`, `\\`, `\u{…}`), `true`, `false`
   ///
-  /// Words are the same in upper and lower case, but for columns.
+  /// Case does not matter in words other than columns' names.
   ///
   /// - Throws: `QueryError` with the position of the first mistake.
   /// - Complexity: O(length); parentheses and `not` may be nested 200 deep.
@@ -154,12 +155,12 @@ extension Predicate {
 
   /// True when both are.
   ///
-  /// - Complexity: O(1) for one more behind a long chain, so that a chain may be made in a loop.
+  /// - Complexity: O(1) for each part that is appended to a long chain, so a chain may be made in a loop.
   public static func && (left: Predicate, right: Predicate) -> Predicate {
     .all(joined(left.conjuncts + right.conjuncts) { .all($0) })
   }
 
-  /// True when one of them is.
+  /// True when at least one of them is.
   ///
   /// - Complexity: as `&&`.
   public static func || (left: Predicate, right: Predicate) -> Predicate {
@@ -168,12 +169,12 @@ extension Predicate {
 
   /// True when the predicate is false; unknown stays unknown.
   public static prefix func ! (predicate: Predicate) -> Predicate {
-    // What is unknown is unknown also when it is negated twice.
+    // Unknown stays unknown when it is negated twice.
     if case .not(let part) = predicate { return part }
     return .not(predicate)
   }
 
-  // Kept flat, so that a long chain is no deep tree.
+  // Kept flat, so that a long chain is not a deep tree.
   private var conjuncts: [Predicate] {
     if case .all(let parts) = self { return parts }
     return [self]
@@ -184,11 +185,11 @@ extension Predicate {
     return [self]
   }
 
-  /// A flat list is copied with every term that joins it.
+  /// Every part that is added copies the flat list.
   private static let longestChain = 256
 
-  /// The parts of a chain, with equally high ones put together where they have become many: a tree that is
-  /// logarithmically deep, as a number's digits are.
+  /// The parts of a chain. Once parts of equal height become many, they are combined: so the tree's depth is
+  /// logarithmic, like the digits of a number.
   private static func joined(
     _ parts: [Predicate], _ group: ([Predicate]) -> Predicate
   ) -> [Predicate] {
@@ -207,13 +208,13 @@ extension Predicate {
     }
     joined += run.count == longestChain ? [group(run)] : run
     if joined.count <= 4 * longestChain { return joined }
-    // Heights that alternate.
+    // The heights alternate.
     return stride(from: 0, to: joined.count, by: longestChain).map {
       group(Array(joined[$0..<min($0 + longestChain, joined.count)]))
     }
   }
 
-  /// How often chains are nested in its first part.
+  /// How deep chains are nested in its first part.
   private var height: Int {
     var height = 0
     var part = self

@@ -1,11 +1,11 @@
 extension Query {
-  /// How the query finds its objects, in one line for people: by which index, how many candidates in how
-  /// many of the table's leaves, the blocks that rows lie in; or why it reads the whole table.
+  /// Describes in one line for people how the query finds its objects: by which index, how many candidates in
+  /// how many of the table's leaves (blocks of rows), or why it reads the whole table.
   ///
   ///     index on 'Category': 37 candidates in 12 of 4,120 leaves
   ///     scan: no index helps with the filter
   ///
-  /// The words may change from release to release.
+  /// The words may change between releases.
   ///
   /// - Complexity: O(candidates + leaves).
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
@@ -48,7 +48,7 @@ extension ResultReader {
     }
   }
 
-  /// A number with its thousands apart.
+  /// A number with thousands separators.
   private static func shown(_ number: Int) -> String {
     var digits = Array(String(number))
     var place = digits.count - 3

@@ -1,21 +1,21 @@
 import Base
 
-/// Following columns that were given other names.
+/// Following renamed columns.
 extension Query {
-  /// The same query with the names that its columns have in a later state of the table, or an earlier one.
+  /// The same query with the names that its columns have in a later or earlier state of the table.
   ///
   /// - Parameters:
   ///   - old: the table's columns when the query was made.
-  ///   - new: its columns as they are.
+  ///   - new: its columns now.
   ///   - table: its name, for the error.
   /// - Complexity: O(columns + length of the query).
-  /// - Throws: `EngineError.noSuchColumn` when a column is gone; another one may have its name.
+  /// - Throws: `EngineError.noSuchColumn` when a column no longer exists; another one may have its name.
   package func renamed(
     from old: TableSchema, to new: TableSchema, table: String
   ) throws -> Query {
     var query = self
     func name(_ name: String) throws -> String {
-      // Whoever runs the query tells of a name that there never was.
+      // Running the query reports a name that never existed.
       guard let index = old.index(of: name) else { return name }
       guard let place = new.place(ofID: old.columnIDs[index]) else {
         throw EngineError.noSuchColumn(
@@ -45,7 +45,7 @@ extension Predicate {
 }
 
 extension TableSchema {
-  /// Where the column of a number stands; nil when there is none.
+  /// The index of the column with an identifier; nil when there is none.
   func place(ofID id: UInt32) -> Int? {
     let place = partitionPoint(0..<columnIDs.count) { columnIDs[$0] >= id }
     return place < columnIDs.count && columnIDs[place] == id ? place : nil

@@ -1,40 +1,39 @@
-/// A question to a table: which objects, in which order, which of their columns.
+/// A query of a table: which objects, in which order, which of their columns.
 ///
 ///     var query = Query(column("Rating") >= 4.5 && column("Category") == "GAME")
 ///     query.sort = [.descending("Reviews")]
 ///     query.limit = 10
 ///     for row in try query.rows(in: table) { print(row["App"] ?? .null) }
 ///
-/// **Cost.** The columns that the filter names are read, cluster by cluster; clusters whose bounds
-/// cannot match are skipped, and an entry of a dictionary is tested once for all its rows. Values are
-/// read for the objects that match and the columns asked for. A limit without a sort ends the reading.
+/// **Cost.** The columns that the filter names are read, cluster by cluster; clusters whose bounds cannot
+/// match are skipped, and an entry of a dictionary is tested once for all its rows. Only matching objects'
+/// values are read, in the columns asked for. Without a sort, reading ends at the limit.
 ///
-/// **Order.** That of the keys; with `sort` that of the values, and of the keys where these are equal.
-/// Nulls and NaN come last, ascending or descending: NaN, then null.
+/// **Order.** By key; with `sort` by the values, and by key where these are equal. NaN and null come last, in
+/// this order, ascending or descending.
 ///
-/// **Memory.** One cluster's columns. A sort keeps the sorted columns' values of every object that
-/// matches, or of twice the limit; `isDistinct` and groups keep one of each.
+/// **Memory.** One cluster's columns. A sort keeps the sorted columns' values of every matching object, or of
+/// twice the limit; `isDistinct` and groups keep one of each distinct set of values.
 ///
-/// Thread rule: a plain value, `Sendable`; runs on the thread that calls it.
+/// Thread rule: a plain value, `Sendable`; runs on the calling thread.
 public struct Query: Sendable {
-  /// Nil: all objects.
+  /// Nil: all objects match.
   public var filter: Predicate?
-  /// The columns of the rows, in this order; nil: all.
+  /// The columns of the rows, in this order; nil: all columns.
   public var columns: [String]?
-  /// The first counts most.
+  /// The columns to sort by, the most important first.
   public var sort: [SortOrder] = []
-  /// Leaves out so many objects at the beginning. Not below 0.
+  /// How many objects are skipped at the beginning. Not negative.
   public var offset = 0
-  /// At most so many objects. Not below 0.
+  /// The largest number of objects. Not negative.
   public var limit: Int?
-  /// Of the objects whose values in `distinctColumns` are all equal, only the first. Values are
-  /// equal whatever their spelling, and null and NaN are equal to themselves. A sort may then only
-  /// name columns that are among these.
+  /// Of the objects with equal values in all of `distinctColumns`, only the first. Values are equal whatever
+  /// their spelling, and null and NaN equal themselves. A sort may then name only these columns.
   public var isDistinct = false
-  /// The columns that `isDistinct` is about; nil: those of `columns`.
+  /// The columns that `isDistinct` compares; nil: those of `columns`.
   public var distinctColumns: [String]?
 
-  /// All columns of the objects that match, in the order of keys; of all objects without a filter.
+  /// All columns of the matching objects, or without a filter of all objects, in the order of keys.
   public init(_ filter: Predicate? = nil) { self.filter = filter }
 }
 
@@ -47,7 +46,7 @@ extension Query {
 
   /// Calls `body` with every object, in order. Its values are those of `columns`.
   ///
-  /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`; what `body` throws, which ends it.
+  /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`; what `body` throws ends the loop.
   public func forEachRow(in table: Table, _ body: (Row) throws -> Void) throws {
     try forEachRow(of: table, body)
   }
@@ -71,7 +70,7 @@ extension Query {
     return objects
   }
 
-  /// The keys of the objects, in order. Reads no column but the filter's and the sort's.
+  /// The keys of the objects, in order. Reads only the columns of the filter and the sort.
   ///
   /// - Throws: as `forEachRow`.
   public func keys(in table: Table) throws -> [Int64] { try keys(of: table) }
@@ -100,20 +99,20 @@ extension Query {
 public struct SortOrder: Sendable, Equatable {
   /// The name of the column.
   public var column: String
-  /// The greatest first; nulls and NaN come last all the same.
+  /// Greatest first; NaN and null come last in any case.
   public var isDescending: Bool
 
   /// - Parameters:
   ///   - column: the name of the column.
-  ///   - descending: the greatest first.
+  ///   - descending: greatest first.
   public init(_ column: String, descending: Bool = false) {
     self.column = column
     isDescending = descending
   }
 
-  /// The least first.
+  /// Least first.
   public static func ascending(_ column: String) -> SortOrder { SortOrder(column) }
-  /// The greatest first.
+  /// Greatest first.
   public static func descending(_ column: String) -> SortOrder {
     SortOrder(column, descending: true)
   }

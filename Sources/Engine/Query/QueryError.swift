@@ -2,20 +2,20 @@
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct QueryError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Where in the expression, in characters from 1; nil when it was not given as text.
+  /// The position in the expression, in characters from 1; nil for a predicate that was not given as text.
   public let position: Int?
   /// What is wrong, what was expected, and what to write instead.
   public let reason: String
 
   /// - Parameters:
-  ///   - position: in characters from 1; nil without a text.
+  ///   - position: in characters from 1; nil when there is no text.
   ///   - reason: what is wrong, and what to write instead.
   public init(position: Int?, reason: String) {
     self.position = position
     self.reason = reason
   }
 
-  /// The reason, behind the position when there is one.
+  /// The reason, after the position if there is one.
   public var description: String {
     guard let position else { return reason }
     return "expression, column \(position): \(reason)"

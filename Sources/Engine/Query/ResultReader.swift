@@ -1,4 +1,4 @@
-/// Runs a query on a table and hands out the rows, some at a time.
+/// Runs a query on a table and returns the rows, some at a time.
 ///
 /// Thread rule: one thread at a time.
 package final class ResultReader {
@@ -7,9 +7,9 @@ package final class ResultReader {
   package let schema: TableSchema
   let filter: CompiledPredicate?
   private let indexUse: IndexPolicy
-  /// The places, among the table's, of the columns asked for.
+  /// The indices, among the table's columns, of those asked for.
   package let columnIndices: [Int]
-  /// Of the columns that distinct rows differ in; none unless they are asked for.
+  /// The indices of the columns that distinct rows differ in; empty unless distinct rows are asked for.
   private let distinctIndices: [Int]
   private let scan = LeafScan()
 
@@ -45,19 +45,19 @@ package final class ResultReader {
     }
   }
 
-  /// The columns asked for, as the schema of rows.
+  /// The columns asked for, as a schema of rows.
   private func rowSchema() throws -> TableSchema {
     try TableSchema(columnIndices.map { schema.columns[$0] }, table: table.name)
   }
 
-  /// So many rows that the filter selects are enough; nil: all are wanted.
+  /// This many selected rows are enough; nil: all are wanted.
   var enough: Int? {
     guard query.sort.isEmpty, !query.isDistinct, let limit = query.limit else { return nil }
     let (end, overflow) = query.offset.addingReportingOverflow(limit)
     return overflow ? nil : end
   }
 
-  /// The keys of the objects that may match, ascending; nil when the whole table is to be read.
+  /// The keys of the objects that may match, ascending; nil when the whole table must be read.
   private func candidates() throws -> [Int64]? {
     guard indexUse != .never, let filter else { return nil }
     return try translatingErrors(table.path) {
@@ -68,8 +68,8 @@ package final class ResultReader {
     }
   }
 
-  /// Calls `body` with leaves in order and their rows that the filter selects, without regard to order
-  /// and limit, until it returns false. A leaf that is left out has no such row.
+  /// Calls `body` with leaves in order and the rows in them that the filter selects, ignoring order and
+  /// limit, until it returns false. Skipped leaves have no such row.
   func forEachLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
     if let filter, let candidates = try candidates() {
       try translatingErrors(table.path) {
@@ -86,7 +86,7 @@ package final class ResultReader {
     }
   }
 
-  /// The same without what is there twice.
+  /// The same without repetitions.
   private func forEachDistinctLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
     guard query.isDistinct else { return try forEachLeaf(body) }
     let keys = try KeyReader(table, distinctIndices.map { ($0, isDescending: false) })
@@ -132,7 +132,7 @@ package final class ResultReader {
     }
   }
 
-  /// Calls `body` with all rows, in order, copied. The table must not be changed by it.
+  /// Calls `body` with a copy of every row, in order. `body` must not change the table.
   func forEachRow(_ body: (Row) throws -> Void) throws {
     let changes = table.changeCount
     try forEachRow(unchecked: { row in
@@ -168,13 +168,13 @@ package final class ResultReader {
     }
   }
 
-  /// The file, for errors.
+  /// The file's path, for errors.
   package var path: String { table.path }
 
   /// True when rows come in another order than the table's.
   package var isSorted: Bool { !query.sort.isEmpty }
 
-  /// Reads the columns asked for of rows of a leaf.
+  /// Reads the wanted columns of rows of a leaf.
   package func windowReader() -> WindowReader {
     WindowReader(columnIDs: columnIndices.map { schema.columnIDs[$0] })
   }
@@ -222,7 +222,7 @@ package final class ResultReader {
   }
 }
 
-/// Makes the ordered bytes of rows' values in some columns.
+/// Makes the sort keys of rows' values in some columns.
 struct KeyReader {
   private let reader: WindowReader
   private let keys: [OrderedKey]
@@ -237,7 +237,7 @@ struct KeyReader {
     }
   }
 
-  /// Calls `body` with each chosen row of a leaf and its bytes.
+  /// Calls `body` with each chosen row of a leaf and its sort key.
   func read(_ leaf: Leaf, _ rows: RowBits, _ body: (Int, [UInt8]) throws -> Void) throws {
     var bytes: [UInt8] = []
     try reader.read(leaf, rows, withKeys: false) { window, first in

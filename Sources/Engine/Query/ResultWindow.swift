@@ -1,19 +1,19 @@
-/// Some rows of a result: for each column asked for, their spellings.
+/// Some rows of a result: their spellings in each wanted column.
 ///
-/// Unsafe for speed: it points into rooms of its maker, which are used again for the next window.
+/// Unsafe for speed: it points into its maker's memory, which the next window reuses.
 ///
-/// Thread rule: confined, for the length of the call that it was given to.
+/// Thread rule: confined to the call that receives it.
 package struct ResultWindow {
-  /// The place of each row among the spans.
+  /// The index of each row in the spans.
   package let rows: [Int32]
-  /// Empty unless they were asked for.
+  /// The rows' keys; empty unless they are asked for.
   package let keys: [Int64]
-  /// What the spans' offsets count from, and a span for each place.
+  /// The address that the spans' offsets are relative to, and a span for each index.
   @usableFromInline let columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)]
 
   @inlinable package var count: Int { rows.count }
 
-  /// So many bytes behind a field's may be read, whatever they are.
+  /// How many bytes behind a field may be read, whatever they contain.
   package static let readableBytes = 8
 
   init(
@@ -25,7 +25,7 @@ package struct ResultWindow {
     self.columns = columns
   }
 
-  /// A window with one row of values that are at hand.
+  /// A window with one row of given values.
   package static func with(_ row: [Value], _ body: (ResultWindow) throws -> Void) throws {
     var arena: [UInt8] = []
     let spans = row.map { value in
@@ -54,7 +54,7 @@ package struct ResultWindow {
     return UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length))
   }
 
-  /// The length of rows' spellings in a column, added up.
+  /// The total length of the rows' spellings in a column.
   @inlinable
   package func length(_ rows: Range<Int>, _ column: Int) -> Int {
     let spans = columns[column].spans
@@ -66,7 +66,7 @@ package struct ResultWindow {
     return length
   }
 
-  /// Bytes that hold all spellings of a column, and maybe others; nil when there is none.
+  /// Bytes that contain all spellings of a column, perhaps with others; nil when there is none.
   ///
   /// - Complexity: O(rows).
   package func extent(ofColumn column: Int) -> UnsafeRawBufferPointer? {
@@ -84,7 +84,7 @@ package struct ResultWindow {
 
   /// The value of a row in a column.
   ///
-  /// - Throws: `ClusterError.misfit` when the spelling is not of the type.
+  /// - Throws: `ClusterError.misfit` when the spelling does not fit the type.
   package func value(_ row: Int, _ column: Int, _ reading: Reading) throws -> Value {
     guard let field = field(row, column) else { return .null }
     guard let value = Value(spelling: field, as: reading) else {
@@ -101,8 +101,8 @@ package final class WindowReader {
   private let columnIDs: [UInt32]
   private let decoded: [DecodedColumn]
 
-  /// With fewer chosen rows than one in so many, a leaf is read in pieces of as many rows as below,
-  /// and those without a chosen row are left out.
+  /// When fewer than one row in this many is chosen, a leaf is read in pieces of `pieceRows` rows, and
+  /// pieces without a chosen row are skipped.
   private static let sparse = 32
   private static let pieceRows = 512
 
@@ -115,7 +115,7 @@ package final class WindowReader {
 
   /// Calls `body` with windows that hold the chosen rows, in their order.
   ///
-  /// - Parameter body: gets the first row that the window's `rows` count from.
+  /// - Parameter body: also gets the row that the window's `rows` are relative to.
   package func read(
     _ leaf: Leaf, _ chosen: RowBits, withKeys: Bool,
     _ body: (ResultWindow, _ firstRow: Int) throws -> Void

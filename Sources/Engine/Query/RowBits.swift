@@ -58,7 +58,7 @@ package struct RowBits: Sendable, Equatable {
     for index in words.indices { words[index] |= other.words[index] }
   }
 
-  /// The first row at or behind `row` that is in the set.
+  /// The first row of the set at or behind `row`.
   package func next(from row: Int) -> Int? {
     var index = row >> 6
     guard index < words.count else { return nil }
@@ -91,7 +91,7 @@ package struct RowBits: Sendable, Equatable {
     }
   }
 
-  /// Removes the first `dropped` rows of the set, and all behind the `kept` that follow.
+  /// Removes the first `dropped` rows of the set, and all behind the next `kept`.
   package mutating func slice(dropping dropped: Int, keeping kept: Int) {
     var position = 0
     let end = dropped.addingReportingOverflow(kept)

@@ -1,14 +1,14 @@
-/// Asks a filter about single objects, without reading the table's others.
+/// Applies a filter to single objects, without reading the table's others.
 ///
 /// Thread rule: one thread at a time, while the table's version is held.
 package final class RowMatcher {
   private let table: Table
   private let filter: CompiledPredicate
   private let scan = LeafScan()
-  /// Kept from value to value.
+  /// Memory that is reused from value to value.
   private var room: [UInt8] = []
 
-  /// With at least one row in so many asked about, all rows of a leaf are tested column by column.
+  /// When at least one row in this many is asked about, all rows of a leaf are tested column by column.
   private static let sparse = 8
 
   /// - Throws: `QueryError` when the filter does not fit the table's columns.
@@ -19,7 +19,7 @@ package final class RowMatcher {
 
   /// Which of some objects match.
   ///
-  /// - Parameter keys: of objects of the table, ascending; one that is not there does not match.
+  /// - Parameter keys: of objects of the table, ascending; a key without an object does not match.
   /// - Complexity: O(k log n) for k keys; each leaf is opened once.
   /// - Throws: `EngineError.damaged`.
   package func matches(_ keys: [Int64]) throws -> [Bool] {
@@ -55,7 +55,7 @@ package final class RowMatcher {
     return try rows.map { try matches($0, of: leaf, filter, &columns) }
   }
 
-  /// Recursion is as deep as the predicate, which its compilation bounds.
+  /// The recursion is as deep as the predicate; compiling it has limited its depth.
   private func matches(
     _ row: Int, of leaf: Leaf, _ predicate: CompiledPredicate,
     _ columns: inout [UInt32: LeafColumn]
@@ -86,9 +86,9 @@ package final class RowMatcher {
 }
 
 extension Predicate {
-  /// The names of the columns that the predicate looks at.
+  /// The names of the columns that the predicate uses.
   package var columnNames: Set<String> {
-    // Not by recursion: predicates that are built may be nested deeper than a stack is.
+    // Without recursion: a predicate built in code may be nested too deeply for the stack.
     var names: Set<String> = []
     var left = [self]
     while let predicate = left.popLast() {

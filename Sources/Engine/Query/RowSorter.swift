@@ -1,7 +1,6 @@
-/// Sorts rows by the bytes of `OrderedKey`; rows with equal ones stay in the order they came in.
+/// Sorts rows by the bytes of `OrderedKey`; rows with equal bytes keep their order.
 ///
-/// With a limit, no more than twice as many rows are kept, and rows that come behind all of a full
-/// set are not taken in.
+/// With a limit, at most twice as many rows are kept; rows behind all those of a full set are not added.
 struct RowSorter {
   /// Where a row is.
   struct RowPlace: Equatable {
@@ -20,7 +19,7 @@ struct RowSorter {
   private let limit: Int
   private var arena: [UInt8] = []
   private var entries: [Entry] = []
-  /// A key that `limit` rows come before, or are equal to.
+  /// A key that at least `limit` rows precede or equal.
   private var bound: [UInt8]?
 
   init(limit: Int?) {

@@ -1,13 +1,13 @@
-/// Reads rows in any order, a window at a time: leaf by leaf, copied to their places.
+/// Reads rows in any order, one window at a time: leaf by leaf, copied to their places.
 ///
-/// The more rows a window has, the fewer times each leaf is read; the fewer, the less memory it takes.
+/// With more rows in a window each leaf is read fewer times; with fewer rows it takes less memory.
 struct SortedWindows {
   private let leaves: [Leaf]
   private let places: [RowSorter.RowPlace]
   private let reader: WindowReader
 
   private static let windowRows = 1 << 18
-  /// Beyond so many bytes a window is read again with half the rows.
+  /// A window of more bytes is read again with half the rows.
   private static let windowBytes = 64 << 20
 
   init(places: (leaves: [Leaf], places: [RowSorter.RowPlace]), _ reader: WindowReader) {
@@ -30,7 +30,7 @@ struct SortedWindows {
     }
   }
 
-  /// The spellings of a window's rows; nil when they take too much room.
+  /// The spellings of a window's rows; nil when they take too much memory.
   private func copy(_ rows: Range<Int>, withKeys: Bool) throws -> WindowCopy? {
     var copy = WindowCopy(
       rows: rows.count, columns: reader.columnCount, keyCount: withKeys ? rows.count : 0)

@@ -1,4 +1,4 @@
-/// Fits one test to its column: finds it, and turns literals into what its values are compared with.
+/// Compiles one test for its column: finds it, and converts literals to what its values are compared with.
 struct TestCompiler {
   private let test: ColumnTest
   private let column: Column
@@ -83,6 +83,10 @@ struct TestCompiler {
       }
     let isInverted = comparison == .notEqual
     if isText { return make(.text(try textTest(ordering, value)), isInverted: isInverted) }
+    if column.type.isWide {
+      let range = try wide(value).range(ordering)
+      return make(.wides(NumberSet(range.map { [$0] } ?? [])), isInverted: isInverted)
+    }
     let literal = try number(value)
     let question: CompiledTest.Question =
       column.type == .double
@@ -98,6 +102,11 @@ struct TestCompiler {
         low: TextTest.Bound(bytes: bounds.0, isIncluded: true),
         high: TextTest.Bound(bytes: bounds.1, isIncluded: true))
       return make(.text(TextTest(kind: kind, ignoresCase: test.ignoresCase)))
+    }
+    if column.type.isWide {
+      let above = try wide(low).range(.greaterOrEqual)
+      let below = try wide(high).range(.lessOrEqual)
+      return make(.wides(NumberSet(Self.intersection(above, below))))
     }
     let bounds = (try number(low), try number(high))
     if column.type == .double {
@@ -119,12 +128,17 @@ struct TestCompiler {
 
   private func isIn(_ values: [Value]) throws(QueryError) -> CompiledPredicate {
     let present = values.filter { $0 != .null }
-    // Not equal to null is unknown: nothing is surely outside the list.
+    // Not equal to null is unknown: no value is certainly outside the list.
     if present.count < values.count, isNegated { return .constant(false) }
     if isText {
       var texts: Set<[UInt8]> = []
       for value in present { texts.insert(try text(value)) }
       return make(.text(TextTest(kind: .oneOf(texts), ignoresCase: test.ignoresCase)))
+    }
+    if column.type.isWide {
+      var ranges: [ClosedRange<WideNumber>] = []
+      for value in present { if let range = try wide(value).range(.equal) { ranges.append(range) } }
+      return make(.wides(NumberSet(ranges)))
     }
     var literals: [NumberLiteral] = []
     for value in present { literals.append(try number(value)) }
@@ -181,16 +195,15 @@ struct TestCompiler {
 
   // MARK: Numbers
 
-  /// What a literal is in the column's own numbers.
+  /// The literal as a number of the column's type.
   private func number(_ value: Value) throws(QueryError) -> NumberLiteral {
     switch (column.type, value) {
     case (.int, .int(let int)), (.double, .int(let int)): return .int(int)
     case (.int, .double(let double)), (.double, .double(let double)):
-      guard !double.isNaN else {
-        throw error(
-          "a comparison with NaN is never true; write '\(shown) is nan'", atValue: true)
-      }
+      try refuseNaN(double)
       return .double(double)
+    case (.int, .decimal(let decimal)), (.double, .decimal(let decimal)):
+      return .double(decimal.double)
     case (.bool, .bool(let bool)): return .int(bool ? 1 : 0)
     case (.date, .date(let date)): return .int(Int64(date.daysSince1970))
     case (.dateTime, .dateTime(let moment)): return .int(moment.microsecondsSince1970)
@@ -214,15 +227,47 @@ struct TestCompiler {
           "\"\(text.prefix(40))\" is not a date-time like \"2018-08-03T12:34:56Z\"", atValue: true)
       }
       return try number(value)
-    case (_, .null):
-      throw error(
-        "a comparison with null is never true; write '\(shown) is null'", atValue: true)
-    default:
-      throw error(
-        "\(named) is \(column.type.article) and cannot be compared with \(Self.kind(value)); "
-          + "write a value such as \(example)",
-        atValue: true)
+    default: throw mismatch(value)
     }
+  }
+
+  /// The literal as a decimal or UUID, or its nearest neighbours.
+  private func wide(_ value: Value) throws(QueryError) -> WideLiteral {
+    switch (column.type, value) {
+    case (.decimal, .int(let int)): return WideLiteral(WideNumber(ExactDecimal(int)))
+    case (.decimal, .double(let double)):
+      try refuseNaN(double)
+      return WideLiteral(double)
+    case (.decimal, .decimal(let decimal)): return WideLiteral(WideNumber(decimal))
+    case (.uuid, .uuid(let identifier)): return WideLiteral(WideNumber(identifier))
+    case (_, .text(let text)):
+      // In the type's spelling, or in the column's notation.
+      var text = text
+      let found = text.withUTF8 { bytes in
+        let bytes = UnsafeRawBufferPointer(bytes)
+        return Reading(column.type).wide(bytes) ?? column.reading.wide(bytes)
+      }
+      if let found { return WideLiteral(found) }
+      throw error(
+        "\"\(text.prefix(40))\" is not \(column.type.article) like \(example)", atValue: true)
+    default: throw mismatch(value)
+    }
+  }
+
+  private func refuseNaN(_ double: Double) throws(QueryError) {
+    if double.isNaN {
+      throw error("a comparison with NaN is never true; write '\(shown) is nan'", atValue: true)
+    }
+  }
+
+  private func mismatch(_ value: Value) -> QueryError {
+    if value == .null {
+      return error("a comparison with null is never true; write '\(shown) is null'", atValue: true)
+    }
+    return error(
+      "\(named) is \(column.type.article) and cannot be compared with \(Self.kind(value)); "
+        + "write a value such as \(example)",
+      atValue: true)
   }
 
   // MARK: Messages
@@ -242,6 +287,8 @@ struct TestCompiler {
     case .date: "\"2018-08-03\""
     case .dateTime: "\"2018-08-03T12:34:56Z\""
     case .time: "\"12:34:56\""
+    case .decimal: "12.50"
+    case .uuid: "\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\""
     case .text, .data: "\"text\""
     }
   }
@@ -249,7 +296,8 @@ struct TestCompiler {
   private static func kind(_ value: Value) -> String {
     switch value {
     case .null: "null"
-    case .int, .double: "a number"
+    case .int, .double, .decimal: "a number"
+    case .uuid: "a UUID"
     case .bool: "true or false"
     case .date: "a date"
     case .dateTime: "a date-time"
@@ -262,7 +310,7 @@ struct TestCompiler {
 
 /// Naming columns in messages.
 enum ColumnNames {
-  /// That there is no such column, with the one that may be meant.
+  /// Says that there is no such column, and which one may be meant.
   static func unknown(_ name: String, among names: [String]) -> String {
     let problem = "there is no column '\(name)'"
     if let meant = nearest(to: name, among: names) {
@@ -272,7 +320,7 @@ enum ColumnNames {
     return problem + "; the columns are \(shown)\(names.count > 20 ? ", …" : "")"
   }
 
-  /// As a name is written in an expression.
+  /// A name as it is written in an expression.
   static func written(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy {
       $0 == 0x5F || (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
@@ -300,9 +348,9 @@ enum ColumnNames {
     CaseFolding.fold(name).filter { $0 != 0x20 && $0 != 0x5F && $0 != 0x2D }
   }
 
-  /// Insertions, deletions and substitutions that lead from one to the other.
+  /// The number of insertions, deletions and substitutions that turn one into the other.
   private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
-    // Nobody mistypes so long a name, and the cost is the product of the lengths.
+    // Nobody mistypes such long names, and the cost is the product of the lengths.
     guard one.count <= 64, other.count <= 64 else { return .max }
     var previous = Array(0...other.count)
     for (row, byte) in one.enumerated() {

@@ -1,8 +1,8 @@
-/// A test of text, compared byte by byte: for UTF-8 that is the order of Unicode scalars.
+/// A test of text, compared byte by byte, which for UTF-8 is the order of Unicode scalars.
 struct TextTest: Sendable {
   enum Kind: Sendable {
     case equal([UInt8])
-    /// Nil: without a bound on that side.
+    /// Nil: no bound on that side.
     case between(low: Bound?, high: Bound?)
     case oneOf(Set<[UInt8]>)
     case contains([UInt8])
@@ -16,11 +16,11 @@ struct TextTest: Sendable {
     let isIncluded: Bool
   }
 
-  /// Texts in it have been folded when `ignoresCase`.
+  /// With `ignoresCase`, its texts are folded already.
   let kind: Kind
   let ignoresCase: Bool
 
-  /// - Parameter room: for the folded text, kept from call to call.
+  /// - Parameter room: memory for the folded text, reused from call to call.
   @inline(__always)
   func matches(_ text: UnsafeRawBufferPointer, room: inout [UInt8]) -> Bool {
     if !ignoresCase { return matches(text) }

@@ -5,7 +5,7 @@ import Dispatch
 struct Confinement: Sendable {
   private let context: ExecutionContext
   private let isQueue: Bool
-  /// Runs work there later; nil where nothing takes work.
+  /// Runs work there later; nil when work cannot be scheduled there.
   let schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
 
   /// The calling thread, which nothing can be scheduled on.
@@ -23,13 +23,13 @@ struct Confinement: Sendable {
   /// A serial queue.
   static func queue(_ queue: DispatchQueue) -> Confinement {
     Confinement(context: .tag(queue), isQueue: true) { work in
-      // On a serial queue no different; on a concurrent one alone.
+      // Makes no difference on a serial queue; on a concurrent one the work runs alone.
       queue.async(flags: .barrier, execute: work)
     }
   }
 
-  /// The system's own concurrent queues cannot be told apart from a serial one but by their labels, and
-  /// must not be tagged.
+  /// Only their labels tell the system's own concurrent queues from a serial one, and they must not be
+  /// tagged.
   ///
   /// - Throws: `EngineError.invalidArgument`.
   static func checkQueue(_ queue: DispatchQueue) throws(EngineError) {
@@ -39,7 +39,7 @@ struct Confinement: Sendable {
     )
   }
 
-  /// The main queue on its thread; any other thread by itself.
+  /// On the main thread the main queue; elsewhere the calling thread.
   static func current() -> Confinement {
     ExecutionContext.isMain ? .queue(.main) : .thread()
   }

@@ -1,9 +1,9 @@
 import Base
 
-/// An object as it was in one version; it never changes.
+/// An object's values in one version; they never change.
 ///
-/// Keeps its version readable by itself, also after every session and the database were closed. To
-/// change the object, `thaw(in:)` it.
+/// It keeps its version readable, also when every session and the database are closed. To change the object,
+/// `thaw(in:)` it.
 ///
 /// Thread rule: `Sendable`.
 public struct FrozenObject: Sendable {
@@ -14,7 +14,7 @@ public struct FrozenObject: Sendable {
   /// Always true.
   public var isFrozen: Bool { true }
 
-  /// The number of the version that it is of.
+  /// The number of its version.
   public var version: UInt64 { frozen.version }
 
   /// The name of its table.
@@ -36,7 +36,7 @@ public struct FrozenObject: Sendable {
   /// - Throws: `EngineError.damaged`.
   public func row() throws -> Row {
     guard let row = try frozen.row(forKey: key) else {
-      // Frozen objects are made of those that are there.
+      // Frozen objects are made only from existing ones.
       throw EngineError.invalidated(what: "object \(key) of table '\(frozen.name)'")
     }
     return row
@@ -52,13 +52,13 @@ public struct FrozenObject: Sendable {
 
 /// The objects that a query selected in one version; they never change.
 ///
-/// Keeps its version readable by itself. The query runs when its objects are first asked for.
+/// They keep their version readable. The query runs when the objects are first needed.
 ///
 /// Thread rule: `Sendable`; any thread, any number at once.
 public final class FrozenResults: @unchecked Sendable {
   // @unchecked: `known` is guarded by `lock`.
   let frozen: Table
-  /// What selects and orders the objects.
+  /// The query that selects and orders the objects.
   public let query: Query
   private let lock = Lock()
   private var known: [Int64]?
@@ -72,7 +72,7 @@ public final class FrozenResults: @unchecked Sendable {
   /// Always true.
   public var isFrozen: Bool { true }
 
-  /// The number of the version that they are of.
+  /// The number of their version.
   public var version: UInt64 { frozen.version }
 
   /// The name of the table.
@@ -137,7 +137,7 @@ public final class FrozenResults: @unchecked Sendable {
 // MARK: Freezing
 
 extension Session {
-  /// The version that the session looks at, for any thread.
+  /// The version that the session looks at, as a snapshot for any thread.
   ///
   /// - Throws: `EngineError.insideTransaction`, `.wrongThread`.
   public func freeze() throws -> Snapshot { try committed("freezing") }
@@ -204,7 +204,8 @@ extension Results {
 
 // MARK: What a frozen view refuses
 
-// A version never changes: these exist so that trying is a compile error that says what to do.
+// A version never changes: these members exist only so that using one is a compile error that says what to
+// do.
 
 extension Snapshot {
   /// Always true: a snapshot is one version for ever.

@@ -1,15 +1,15 @@
 /// An object of a session: a live view of one row.
 ///
 /// Reading gives the values of the version that the session looks at, straight from the file's mapping;
-/// nothing is kept. After the object was deleted, `isInvalidated` is true and reading throws.
+/// nothing is cached. Once the object is deleted, `isInvalidated` is true and reading throws.
 ///
 /// Thread rule: its session's. To take it elsewhere, `freeze()` it or make a `ThreadSafeReference`.
 public struct Object {
-  /// The session that it belongs to.
+  /// Its session.
   public let session: Session
   let table: TableIdentity
-  /// Given when the object was inserted, and never used again for another. After a transaction was
-  /// cancelled this process does not use its keys again while it has the file open; another may.
+  /// Given when the object was inserted, and never given to another object. Exception: keys of a cancelled
+  /// transaction. This process does not give them again while it has the file open, but another process may.
   public let key: Int64
   private let mark: TransactionMark?
 
@@ -23,7 +23,7 @@ public struct Object {
   /// The name of its table when the object was found.
   public var tableName: String { table.name }
 
-  /// True when it is there no more: deleted, or added by a transaction that was cancelled.
+  /// True when it no longer exists: it was deleted, or a cancelled transaction had added it.
   ///
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.wrongThread`, `.damaged`.
@@ -63,7 +63,7 @@ public struct Object {
     .invalidated(what: "object \(key) of table '\(table.name)', which was deleted,")
   }
 
-  /// Added by a transaction that was cancelled.
+  /// True when a cancelled transaction had added it.
   var wasCancelled: Bool { mark?.hasCancelled(key, table) ?? false }
 
   private func view() throws -> TableView {
@@ -86,12 +86,12 @@ public struct Object {
 
   /// Changes some values.
   ///
-  /// - Throws: as `set(_:to:)`; then nothing is changed.
+  /// - Throws: as `set(_:to:)`; nothing is changed then.
   public func set(_ values: [String: Value]) throws {
     try writable("a change").update(key, values)
   }
 
-  /// The table for changing the object, which is there.
+  /// The table for changing the object, which must exist.
   func writable(_ operation: String) throws -> WritableTable {
     let view = try view()
     let editor = try session.editor(view, operation)
@@ -115,8 +115,8 @@ public struct Object {
 extension Object: Sendable {}
 
 extension Object: Hashable {
-  /// True for the same object of the same session, whatever its values. One that a cancelled transaction had
-  /// added is not the one to which another process gave its key later.
+  /// True for the same object of the same session, whatever its values. An object that a cancelled
+  /// transaction had added differs from a later one to which another process gave the same key.
   public static func == (left: Object, right: Object) -> Bool {
     left.session === right.session && left.table.number == right.table.number
       && left.key == right.key && left.wasCancelled == right.wasCancelled
@@ -130,11 +130,11 @@ extension Object: Hashable {
   }
 }
 
-/// Which keys a transaction gave that was cancelled: other processes may give them to other objects.
+/// Which keys a cancelled transaction gave: other processes may give them to other objects.
 ///
-/// Thread rule: the session's, until the transaction has ended; any thread then.
+/// Thread rule: the session's thread until the transaction has ended; then any thread.
 final class TransactionMark: @unchecked Sendable {
-  // @unchecked: nothing of a transaction leaves its session before it has ended.
+  // @unchecked: nothing of a transaction leaves its session before the end.
   private var firstKeys: [UInt32: Int64]?
 
   /// - Parameter base: the tables as they were when the transaction began.

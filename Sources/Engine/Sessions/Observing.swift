@@ -1,42 +1,33 @@
 import Dispatch
 
-/// What an observer of results is told.
+/// What an observer of results or of an object receives.
 ///
-/// `Collection` is `Results` where the session lives, `FrozenResults` on another queue.
-///
-/// Thread rule: that of `Collection`.
-public enum ResultsChange<Collection> {
-  /// The first call: the results as they are.
-  case initial(Collection)
-  /// Something changed since the last call: see `ChangeSet` for how to bring a view up to date.
-  case update(Collection, ChangeSet)
-  /// The table was removed. Nothing follows.
-  case deleted
-  /// What changed could not be read. Nothing follows.
-  case failed(any Error)
-}
-
-extension ResultsChange: Sendable where Collection: Sendable {}
-
-/// What an observer of an object is told.
-///
-/// `Observed` is `Object` where the session lives, `FrozenObject` on another queue.
+/// `Observed` is `Results` or `Object` on the session's thread or queue, `FrozenResults` or `FrozenObject` on
+/// another queue.
 ///
 /// Thread rule: that of `Observed`.
-public enum ObjectChange<Observed> {
-  /// The first call: the object as it is.
+public enum ObservedChange<Observed, Details> {
+  /// The first call: the results, or the object, as they are.
   case initial(Observed)
-  /// The fields that changed since the last call, with the values then and now.
-  case update(Observed, [PropertyChange])
-  /// The object was deleted. Nothing follows.
+  /// Something changed since the last call: the present state, and the difference. For results that is a
+  /// `ChangeSet`, which brings a view up to date; for an object, the changed fields with their values then
+  /// and now.
+  case update(Observed, Details)
+  /// The table was removed, or the object deleted. Nothing follows.
   case deleted
   /// What changed could not be read. Nothing follows.
   case failed(any Error)
 }
 
-extension ObjectChange: Sendable where Observed: Sendable {}
+extension ObservedChange: Sendable where Observed: Sendable, Details: Sendable {}
 
-/// What an observer of a whole database is told.
+/// What an observer of results receives.
+public typealias ResultsChange<Collection> = ObservedChange<Collection, ChangeSet>
+
+/// What an observer of an object receives.
+public typealias ObjectChange<Observed> = ObservedChange<Observed, [PropertyChange]>
+
+/// What an observer of a whole database receives.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum DatabaseChange: Sendable {
@@ -51,54 +42,48 @@ public enum DatabaseChange: Sendable {
 // MARK: Results
 
 extension Results {
-  /// Has `call` told of the results, and of every change to them.
+  /// Calls `call` with the results, and with every change to them.
   ///
-  /// It is called where the session lives, after the session has moved on: a little later for the first
-  /// time, then whenever something has changed. Versions that the session passed over are told of
-  /// together. The session's live results agree with the positions while `call` runs; those that it is given
-  /// know their objects already, so that reading at a position runs no query.
+  /// It is called on the session's thread or queue, after the session has moved on: the first time a little
+  /// later, then after every change. Changes of skipped versions are reported together. While `call` runs,
+  /// the positions fit the session's live results; the results that it receives know their objects already,
+  /// so reading at a position runs no query.
   ///
-  /// Columns that the query or the key paths name are followed when they are given other names;
-  /// when one that the query names is removed, `.failed` is told. After `.deleted`, `.failed` or
-  /// `stop()` the observer holds nothing any more. While nobody can take a snapshot, because too
-  /// many are held, nothing is told: that is made up for once there is room.
+  /// Columns that the query or the key paths name are followed when they are renamed; when a column that the
+  /// query names is removed, `call` receives `.failed`. After `.deleted`, `.failed` or `stop()` the observer
+  /// holds nothing. While no snapshot can be taken, because too many are held, nothing is reported; the
+  /// changes follow once there is room.
   ///
   /// - Parameters:
   ///   - keyPaths: names of columns: objects count as modified only when one of these changed, also after it
-  ///     was given another name. Nil: all columns.
+  ///     was renamed. Nil: all columns.
   ///   - call: what to call; it may read, write, and add observers.
-  /// - Returns: keep it: the observer ends when it is released.
-  /// - Complexity: a change costs what was changed, not the size of the results: for a filter without
-  ///   an order, the filter is asked about objects that changed; with an order or a limit, the query
-  ///   runs anew when a column that it names changed.
-  /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
-  ///   `.noSuchColumn`, `.invalidated`, `.wrongThread`.
+  /// - Returns: the token, to be kept: releasing it ends the observer.
+  /// - Complexity: the cost depends on what changed, not on the size of the results: without an order, the
+  ///   filter is applied to the changed objects only; with an order or a limit, the query runs again when a
+  ///   column that it names changed.
+  /// - Throws: `EngineError.cannotObserve` where nothing can deliver; `.insideTransaction`, `.noSuchColumn`,
+  ///   `.invalidated`, `.wrongThread`.
   public func observe(
     keyPaths: [String]? = nil, _ call: @escaping (ResultsChange<Results>) -> Void
   ) throws -> NotificationToken {
     let tracker = try tracker(keyPaths)
-    // Not the results themselves: they refer to the session, and it to its observers.
+    // The closure does not hold the results: they refer to the session, and it refers to its observers.
     let table = table
-    func results(_ list: ResultsTracking.List, _ session: Session) -> Results {
-      Results(session, table, list.query, schema: list.schema, keys: list.keys)
-    }
     return try session.add(
       LocalObserver(tracker) { event in
-        switch event {
-        case .failed(let error): call(.failed(error))
-        case .change(.initial(let list), let session): call(.initial(results(list, session)))
-        case .change(.update(let list, let changes), let session):
-          call(.update(results(list, session), changes))
-        case .change(.deleted, _): call(.deleted)
-        }
+        call(
+          event.told { list, session in
+            Results(session, table, list.query, schema: list.schema, keys: list.keys)
+          })
       })
   }
 
-  /// The same on a queue, with frozen results; whatever the session does, and also without its thread
-  /// having anything that runs.
+  /// The same on a queue, with frozen results, independent of what the session does; the session's thread
+  /// needs no loop.
   ///
   /// - Parameters:
-  ///   - queue: calls are made on it one at a time, also when it is concurrent.
+  ///   - queue: calls run on it one at a time, even when it is concurrent.
   ///   - keyPaths: as above.
   ///   - call: what to call.
   /// - Throws: as above.
@@ -108,44 +93,30 @@ extension Results {
   ) throws -> NotificationToken {
     let tracker = try tracker(keyPaths)
     let observer = QueueObserver(session.database, queue, tracker) { event in
-      switch event {
-      case .failed(let error): call(.failed(error))
-      case .change(.deleted, _): call(.deleted)
-      case .change(.initial(let list), _): call(.initial(list.frozen))
-      case .change(.update(let list, let changes), _): call(.update(list.frozen, changes))
-      }
+      call(event.told { list, _ in list.frozen })
     }
     observer.start()
     return NotificationToken(session: session, observer: observer)
   }
 
   private func tracker(_ keyPaths: [String]?) throws -> ResultsTracking {
-    let view = try session.view(table)
-    if session.transaction != nil {
-      throw EngineError.insideTransaction(operation: "observing")
-    }
+    let view = try session.observedView(table)
     return ResultsTracking(
       try named().query, table, view.schema, try view.columnIDs(ofKeyPaths: keyPaths))
   }
 }
 
-/// Follows results.
+/// Follows the results of a query.
 final class ResultsTracking: Tracker {
-  /// The results in the version that is told of.
+  /// The results in the version that is reported.
   struct List {
     let table: Table
     let query: Query
-    /// The objects in order; nil when they are the whole table.
+    /// The objects' keys in order; nil when they are the whole table.
     let keys: [Int64]?
 
     var schema: TableSchema { table.schema }
     var frozen: FrozenResults { FrozenResults(table, query, keys: keys) }
-  }
-
-  enum Change {
-    case initial(List)
-    case update(List, ChangeSet)
-    case deleted
   }
 
   private let tracker: ResultsTracker
@@ -153,8 +124,8 @@ final class ResultsTracking: Tracker {
   private(set) var hasEnded = false
 
   /// - Parameters:
-  ///   - schema: what the query's columns are called.
-  ///   - columns: the numbers of those that count; nil for all.
+  ///   - schema: the names of the query's columns.
+  ///   - columns: the identifiers of the columns that count; nil for all.
   init(
     _ query: Query, _ table: TableIdentity, _ schema: TableSchema, _ columns: Set<UInt32>?
   ) {
@@ -162,7 +133,9 @@ final class ResultsTracking: Tracker {
     self.columns = columns
   }
 
-  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change? {
+  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws
+    -> TrackedChange<List, ChangeSet>?
+  {
     let table = try snapshot.table(number: tracker.tableNumber)
     let change = try tracker.advance(to: table, sharing: cache)
     guard let table = tracker.table else {
@@ -180,8 +153,43 @@ final class ResultsTracking: Tracker {
   }
 }
 
+/// What a tracker of results or of an object has found.
+enum TrackedChange<State, Details> {
+  case initial(State)
+  case update(State, Details)
+  case deleted
+}
+
+extension TrackerEvent {
+  /// The event as the observer receives it.
+  ///
+  /// - Parameter observed: makes what the observer receives from a state.
+  func told<State, Details, Observed>(
+    _ observed: (State, Place) -> Observed
+  ) -> ObservedChange<Observed, Details> where Change == TrackedChange<State, Details> {
+    switch self {
+    case .failed(let error): .failed(error)
+    case .change(.initial(let state), let place): .initial(observed(state, place))
+    case .change(.update(let state, let details), let place):
+      .update(observed(state, place), details)
+    case .change(.deleted, _): .deleted
+    }
+  }
+}
+
+extension Session {
+  /// A table that will be observed.
+  ///
+  /// - Throws: `EngineError.insideTransaction`, `.invalidated`, `.wrongThread`.
+  fileprivate func observedView(_ table: TableIdentity) throws -> TableView {
+    let view = try view(table)
+    if transaction != nil { throw EngineError.insideTransaction(operation: "observing") }
+    return view
+  }
+}
+
 extension TableView {
-  /// The numbers of columns, which they keep whatever they are called; nil for nil.
+  /// The identifiers of columns, which renaming does not change; nil for nil.
   ///
   /// - Throws: `EngineError.noSuchColumn`.
   fileprivate func columnIDs(ofKeyPaths names: [String]?) throws -> Set<UInt32>? {
@@ -194,15 +202,15 @@ extension TableView {
 // MARK: Objects
 
 extension Object {
-  /// Has `call` told of the object, of every change to it, and of its deletion.
+  /// Calls `call` with the object, with every change to it, and with its deletion.
   ///
   /// - Parameters:
   ///   - keyPaths: names of the columns that count; nil for all.
   ///   - call: what to call.
-  /// - Returns: keep it: the observer ends when it is released.
-  /// - Complexity: O(log n + columns) after each version, and nothing of the other objects is read.
-  /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
-  ///   `.noSuchColumn`, `.invalidated`, `.wrongThread`.
+  /// - Returns: the token, to be kept: releasing it ends the observer.
+  /// - Complexity: O(log n + columns) after each version; other objects are not read.
+  /// - Throws: `EngineError.cannotObserve` where nothing can deliver; `.insideTransaction`, `.noSuchColumn`,
+  ///   `.invalidated`, `.wrongThread`.
   public func observe(
     keyPaths: [String]? = nil, _ call: @escaping (ObjectChange<Object>) -> Void
   ) throws -> NotificationToken {
@@ -210,13 +218,7 @@ extension Object {
     let (table, key) = (table, key)
     return try session.add(
       LocalObserver(tracker) { event in
-        switch event {
-        case .failed(let error): call(.failed(error))
-        case .change(.initial, let session): call(.initial(session.object(table, key)))
-        case .change(.update(let changes), let session):
-          call(.update(session.object(table, key), changes))
-        case .change(.deleted, _): call(.deleted)
-        }
+        call(event.told { _, session in session.object(table, key) })
       })
   }
 
@@ -228,34 +230,16 @@ extension Object {
     _ call: @escaping @Sendable (ObjectChange<FrozenObject>) -> Void
   ) throws -> NotificationToken {
     let tracker = try tracker(keyPaths)
-    let (number, key) = (table.number, key)
+    let key = key
     let observer = QueueObserver(session.database, queue, tracker) { event in
-      do {
-        switch event {
-        case .failed(let error): call(.failed(error))
-        case .change(.deleted, _): call(.deleted)
-        case .change(let change, let snapshot):
-          guard let table = try snapshot.table(number: number) else { return }
-          let frozen = FrozenObject(frozen: table, key: key)
-          if case .update(let changes) = change {
-            call(.update(frozen, changes))
-          } else {
-            call(.initial(frozen))
-          }
-        }
-      } catch {
-        call(.failed(error))
-      }
+      call(event.told { table, _ in FrozenObject(frozen: table, key: key) })
     }
     observer.start()
     return NotificationToken(session: session, observer: observer)
   }
 
   private func tracker(_ keyPaths: [String]?) throws -> ObjectTracking {
-    let view = try session.view(table)
-    if session.transaction != nil {
-      throw EngineError.insideTransaction(operation: "observing")
-    }
+    let view = try session.observedView(table)
     let columns = try view.columnIDs(ofKeyPaths: keyPaths)
     if try isInvalidated {
       throw EngineError.invalidated(what: "object \(key) of table '\(table.name)'")
@@ -266,15 +250,9 @@ extension Object {
 
 /// Follows an object.
 final class ObjectTracking: Tracker {
-  enum Change {
-    case initial
-    case update([PropertyChange])
-    case deleted
-  }
-
   private let table: TableIdentity
   private let key: Int64
-  /// The numbers of those that count; nil for all.
+  /// The identifiers of the columns that count; nil for all.
   private let columns: Set<UInt32>?
   private var last: Table?
   private(set) var hasEnded = false
@@ -285,38 +263,41 @@ final class ObjectTracking: Tracker {
     self.columns = columns
   }
 
-  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change? {
+  /// The state is the table in the version that has the object.
+  func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws
+    -> TrackedChange<Table, [PropertyChange]>?
+  {
     if hasEnded { return nil }
-    let next = try snapshot.table(number: table.number)
-    let change: Change?
-    if let last {
-      switch try ObjectDifference(ofKey: key, from: last, to: next, columns: columns) {
-      case .unchanged: change = nil
-      case .changed(let changes): change = .update(changes)
-      case .deleted: change = .deleted
-      }
-    } else {
-      change = try next?.row(forKey: key) == nil ? .deleted : .initial
-    }
-    last = next
-    if case .deleted? = change {
+    defer { if hasEnded { self.last = nil } }
+    guard let next = try snapshot.table(number: table.number) else {
       hasEnded = true
-      last = nil
+      return .deleted
     }
-    return change
+    defer { self.last = next }
+    guard let last else {
+      if try next.row(forKey: key) != nil { return .initial(next) }
+      hasEnded = true
+      return .deleted
+    }
+    switch try ObjectDifference(ofKey: key, from: last, to: next, columns: columns) {
+    case .unchanged: return nil
+    case .changed(let changes): return .update(next, changes)
+    case .deleted:
+      hasEnded = true
+      return .deleted
+    }
   }
 }
 
 // MARK: The database
 
 extension Session {
-  /// Has `call` told whenever the session has moved on to a newer version, and, with `autorefresh` off,
-  /// whenever there is one.
+  /// Calls `call` whenever the session has moved on to a newer version, and, with `autorefresh` off, whenever
+  /// there is one.
   ///
-  /// - Returns: keep it: the observer ends when it is released.
+  /// - Returns: the token, to be kept: releasing it ends the observer.
   /// - Complexity: O(tables) after each version.
-  /// - Throws: `EngineError.cannotObserve` where nothing could deliver; `.insideTransaction`,
-  ///   `.wrongThread`.
+  /// - Throws: `EngineError.cannotObserve` where nothing can deliver; `.insideTransaction`, `.wrongThread`.
   public func observe(_ call: @escaping (DatabaseChange) -> Void) throws -> NotificationToken {
     try check()
     if transaction != nil { throw EngineError.insideTransaction(operation: "observing") }

@@ -1,24 +1,21 @@
 import Base
 import Dispatch
 
-/// An observer that is called on a queue, with what is frozen, whatever its session does.
+/// An observer that is called on a queue, with frozen values, whatever its session does.
 ///
-/// Thread rule: any thread; calls are made on the queue, one at a time.
+/// Thread rule: any thread; the calls run on the queue, one at a time.
 final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
-  // @unchecked: `state` is guarded by `lock`; tracker and version are used by one run at a time.
-  enum Event {
-    case change(Following.Change, Snapshot)
-    case failed(any Error)
-  }
+  // @unchecked: `state` is guarded by `lock`; only one run at a time uses the tracker and the version.
+  typealias Event = TrackerEvent<Following.Change, Snapshot>
 
   private struct State {
-    /// Released when it ends: what the call refers to, and the version that the tracker knows.
+    /// Released at its end: what the call refers to, and the version that the tracker knows.
     var parts: Parts?
     var isStopped: Bool { parts == nil }
     var isRequested = false
     var isRunning = false
     var isSilent = false
-    /// Commits that are not to be told of, in order.
+    /// Commits that must not be reported, in order.
     var silences: [(from: Snapshot, to: Snapshot)] = []
     var retries = Retries()
   }
@@ -53,7 +50,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
   }
 
   func stop() {
-    // Released without the lock.
+    // Released outside the lock.
     let (removed, ended, silences) = lock.withLock {
       defer { (listener, state.parts, state.silences) = (nil, nil, []) }
       return (listener, state.parts, state.silences)
@@ -72,7 +69,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
     request()
   }
 
-  /// Has the queue look, once for all that ask before it does.
+  /// Makes the queue look for changes, once for all requests before it does.
   private func request() {
     let isFirst = lock.withLock {
       defer { state.isRequested = true }
@@ -81,10 +78,10 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
     if isFirst { queue.async { [weak self] in self?.run() } }
   }
 
-  /// One run at a time, also on a concurrent queue.
+  /// Only one run at a time, even on a concurrent queue.
   private func run() {
     let mayRun = lock.withLock {
-      // The run that is going on finds the request at its end, and looks again.
+      // The current run sees the request at its end, and looks again.
       if state.isRunning { return false }
       (state.isRequested, state.isRunning) = (false, true)
       return true
@@ -113,7 +110,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
         let (from, to) = state.silences.removeFirst()
         return .silence(from: from, to: to)
       }
-      // While a commit that is not to be told of may just become visible, nothing newer is looked at.
+      // While a commit that must not be reported may become visible, nothing newer is read.
       if state.isSilent { return nil }
       do {
         guard try version != database.newestVersion else { return nil }
@@ -124,7 +121,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
       } catch EngineError.closed {
         return nil
       } catch EngineError.busy {
-        // Too many snapshots are held just now, perhaps by others: nothing is lost by looking later.
+        // Too many snapshots are held just now, perhaps by others: looking later loses nothing.
         if let delay = state.retries.next() {
           queue.asyncAfter(deadline: .now() + delay) { [weak self] in self?.retry() }
         }
@@ -169,12 +166,13 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
   }
 }
 
-/// When to try again what had no room: soon at first, then ever later, up to once a second.
+/// When to retry after there was no room for a snapshot: soon at first, then at growing intervals of up to a
+/// second.
 struct Retries {
   private var delay = 10
   private var isWaiting = false
 
-  /// How long to wait; nil when somebody is waiting already.
+  /// How long to wait; nil when a wait is running already.
   mutating func next() -> DispatchTimeInterval? {
     if isWaiting { return nil }
     isWaiting = true

@@ -1,7 +1,7 @@
 /// The objects of a table that a query selects, as a session sees them: live and lazy.
 ///
-/// Nothing is read before it is asked for. After the session has moved on, or a transaction of its own
-/// has changed the table, positions, counts and values are those of the new state.
+/// Nothing is read before it is needed. After the session has moved on, or its own transaction has changed
+/// the table, positions, counts and values are those of the new state.
 ///
 ///     let games = try session.objects("apps").filter(column("Category") == "GAME")
 ///     let best = try games.sorted(by: .descending("Rating")).limited(to: 10)
@@ -13,13 +13,13 @@
 ///
 /// Thread rule: its session's. To take it elsewhere, `freeze()` it or make a `ThreadSafeReference`.
 public struct Results {
-  /// The session that they belong to.
+  /// Their session.
   public let session: Session
   let table: TableIdentity
-  /// What selects and orders the objects, with the names that columns had when the results were made: columns
-  /// that are given other names are followed.
+  /// What selects and orders the objects, with the columns' names at the time when the results were made;
+  /// renamed columns are followed.
   public let query: Query
-  /// What the query's columns are called; nil for a query that names none.
+  /// The columns that the query names; nil when it names none.
   private let schema: TableSchema?
   private let cache = ResultsCache()
 
@@ -35,14 +35,14 @@ public struct Results {
     if keys != nil { cache.state = ResultsCache.State(session: session.stamp, table: 0) }
   }
 
-  /// The query with the names that its columns have now.
+  /// The query with the present names of its columns.
   private func query(in view: TableView) throws -> Query {
     let present = view.schema
     guard let schema, schema != present else { return query }
     return try query.renamed(from: schema, to: present, table: view.name)
   }
 
-  /// The query as it is now, and what it is to read.
+  /// The query as it is now, and the leaves that it reads.
   private func question() throws -> (query: Query, source: any LeafSource) {
     let view = try session.view(table)
     return (try query(in: view), view.leaves)
@@ -60,17 +60,16 @@ public struct Results {
   /// Live results are not frozen.
   public var isFrozen: Bool { false }
 
-  /// True when the table is gone.
+  /// True when the table no longer exists.
   ///
   /// - Throws: `EngineError.wrongThread`, `.damaged`.
   public var isInvalidated: Bool { get throws { try session.viewIfAny(table) == nil } }
 
   // MARK: Narrowing
 
-  /// Those of the objects that match.
+  /// Those of the objects that match a predicate.
   ///
-  /// - Throws: `EngineError.invalidArgument` for results with a limit, an offset or without repeated
-  ///   values: filter first.
+  /// - Throws: `EngineError.invalidArgument` for results with a limit, an offset or `distinct`: filter first.
   public func filter(_ predicate: Predicate) throws -> Results {
     guard !query.isDistinct, query.limit == nil, query.offset == 0 else {
       throw EngineError.invalidArgument("results are filtered before they are limited")
@@ -87,7 +86,7 @@ public struct Results {
     try filter(Predicate(expression))
   }
 
-  /// The objects in the order of columns' values; by the first column first. Replaces an earlier order.
+  /// Sorts the objects by the values of columns, the first column first. Replaces an earlier order.
   ///
   /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results that are limited already.
   public func sorted(by orders: SortOrder...) throws -> Results {
@@ -99,7 +98,7 @@ public struct Results {
     return try checked(query)
   }
 
-  /// The first objects, after leaving out some.
+  /// The first objects, after skipping some.
   ///
   /// - Throws: `EngineError.invalidArgument` below 0.
   public func limited(to limit: Int, offset: Int = 0) throws -> Results {
@@ -113,7 +112,7 @@ public struct Results {
     return try checked(query)
   }
 
-  /// Of objects that have the same values in some columns, the first, with all its columns.
+  /// Of objects with the same values in some columns, the first, with all its columns.
   ///
   /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results that are limited already.
   public func distinct(by columns: String...) throws -> Results {
@@ -126,7 +125,7 @@ public struct Results {
     return try checked(query)
   }
 
-  /// Mistakes are told where they are made, not where the results are first read.
+  /// A mistake is reported where it is made, not where the results are first read.
   private func checked(_ query: Query) throws -> Results {
     let view = try session.view(table)
     _ = try ResultReader(query, view.leaves)
@@ -154,7 +153,7 @@ public struct Results {
     return keys
   }
 
-  /// True when the keys are at hand.
+  /// True when the keys need no query.
   var knowsObjects: Bool {
     get throws {
       let view = try session.view(table)
@@ -223,8 +222,8 @@ public struct Results {
     return try keys().firstIndex(of: object.key)
   }
 
-  /// The objects as they are now, to go through with `for … in`: a list that stays the same while its
-  /// objects are changed or deleted.
+  /// The objects as they are now, for `for … in`: a list that stays the same while its objects are changed or
+  /// deleted.
   ///
   /// - Throws: as `count`.
   public var objects: LiveObjects {
@@ -233,9 +232,9 @@ public struct Results {
     }
   }
 
-  /// Calls `body` with every object, in order, as they were when it was called.
+  /// Calls `body` with every object in order; the list is that of the moment of the call.
   ///
-  /// - Throws: as `count`; what `body` throws, which ends it.
+  /// - Throws: as `count`; what `body` throws ends the loop.
   public func forEach(_ body: (Object) throws -> Void) throws {
     for object in try objects { try body(object) }
   }
@@ -250,9 +249,10 @@ public struct Results {
     return rows
   }
 
-  /// Sums up columns of the objects that the filter selects, without regard to limit and offset.
+  /// Aggregates columns of the objects that the filter selects, ignoring limit and offset.
   ///
-  /// - Throws: `EngineError.noSuchColumn`, `.invalidArgument` for a sum of what is no number; as `count`.
+  /// - Throws: `EngineError.noSuchColumn`, `.invalidArgument` for a sum of values that are not numbers; as
+  ///   `count`.
   public func aggregates(_ aggregates: Aggregate...) throws -> [Value] {
     let (query, source) = try question()
     return try query.groups(by: [], aggregates, of: source)[0].aggregates
@@ -284,7 +284,7 @@ public struct Results {
 )
 extension Results: Sendable {}
 
-/// What results know of one state of their table.
+/// What results found out about one state of their table.
 private final class ResultsCache {
   struct State: Equatable {
     let session: Int
@@ -294,7 +294,7 @@ private final class ResultsCache {
   var keys: [Int64]?
 }
 
-/// The objects that results had at one moment.
+/// The objects of results at one moment.
 ///
 /// Thread rule: the session's.
 public struct LiveObjects: RandomAccessCollection {
@@ -312,12 +312,12 @@ public struct LiveObjects: RandomAccessCollection {
 
   /// 0.
   public var startIndex: Int { keys.startIndex }
-  /// How many there are.
+  /// Their number.
   public var endIndex: Int { keys.endIndex }
 
   /// The object at a position.
   ///
-  /// - Precondition: it is one of `indices`.
+  /// - Precondition: `position` is one of `indices`.
   public subscript(position: Int) -> Object {
     Object(session: session, table: table, key: keys[position], mark: mark)
   }

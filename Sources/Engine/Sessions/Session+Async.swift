@@ -1,18 +1,18 @@
 extension Session {
-  /// Runs `body` in a write transaction of its own on the database's writing thread, after all
-  /// asynchronous writes that were asked for before; the session goes on meanwhile.
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after all asynchronous
+  /// writes that were requested before; the session can go on meanwhile.
   ///
-  /// Several come to disk together: see `Database.asyncWrite`. With `autorefresh` the session looks at the
-  /// new version before `completion` is called.
+  /// Several of them share one flush: see `Database.asyncWrite`. With `autorefresh` the session moves on to
+  /// the new version before `completion` is called.
   ///
   /// - Parameters:
-  ///   - allowsGrouping: false: a flush of the disk for this one alone.
-  ///   - body: runs on another thread: it gets objects by their keys, or by a `ThreadSafeReference` made
-  ///     into a key, not the session's own.
-  ///   - completion: called where the session lives, once the changes are durable, or with what went
-  ///     wrong; not at all when the session is gone by then.
-  /// - Returns: what cancels it before it begins.
-  /// - Throws: `EngineError.cannotObserve` where nothing could call `completion`; `.wrongThread`.
+  ///   - allowsGrouping: false: this write gets a flush of its own.
+  ///   - body: runs on another thread: it finds objects by their keys, or by a key from a
+  ///     `ThreadSafeReference`, and cannot use the session's own objects.
+  ///   - completion: called on the session's thread or queue, once the changes are durable, or with the
+  ///     error; not called when the session is gone by then.
+  /// - Returns: a handle that cancels the write before it begins.
+  /// - Throws: `EngineError.cannotObserve` where nothing can call `completion`; `.wrongThread`.
   @discardableResult
   public func asyncWrite<Output: Sendable>(
     allowsGrouping: Bool = true,
@@ -29,9 +29,9 @@ extension Session {
     }
   }
 
-  /// A completion on its way back to where the session lives.
+  /// A completion on its way back to the session's thread or queue.
   private final class Home<Output>: @unchecked Sendable {
-    // @unchecked: made and called where the session lives.
+    // @unchecked: made and called on the session's thread or queue.
     private weak var session: Session?
     private let completion: (Result<Output, any Error>) -> Void
 

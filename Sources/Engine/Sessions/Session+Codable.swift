@@ -1,4 +1,4 @@
-/// `Codable` objects in and out: see `WritableTable.insert` and `Row.decode` for what properties may be.
+/// `Codable` objects in and out: see `WritableTable.insert` and `Row.decode` for the possible properties.
 extension Session {
   /// Adds an object.
   ///
@@ -12,8 +12,8 @@ extension Session {
 
   /// Adds an object, or changes the one with the same primary key.
   ///
-  /// - Throws: as `insert`; `EngineError.invalidArgument` when the table has no primary key, or the
-  ///   value no property for it.
+  /// - Throws: as `insert`; `EngineError.invalidArgument` when the table has no primary key, or the value has
+  ///   no property for it.
   @discardableResult
   public func upsert<Value: Encodable>(_ value: Value, into table: String) throws -> Object {
     let identity = try identity(of: table)
@@ -29,7 +29,7 @@ extension Object {
     try row().decode(type)
   }
 
-  /// Gives the object the values of all properties; other columns stay as they are.
+  /// Sets the values of all properties; other columns stay as they are.
   ///
   /// - Throws: `EngineError.noTransaction`, `.invalidated`, `.wrongThread`; what
   ///   `WritableTable.update` of an `Encodable` object throws.

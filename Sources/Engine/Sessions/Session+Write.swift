@@ -18,10 +18,10 @@ extension Session {
   /// everything back and is thrown on.
   ///
   /// - Parameters:
-  ///   - durability: when the commit survives a power cut; the database's own choice by default.
-  ///   - tokens: observers of this session that are not told of this commit.
-  ///   - body: gets the transaction, for changes of the schema and of many rows; objects and results of
-  ///     the session are changed by their own methods.
+  ///   - durability: when the commit survives a power cut; by default, as the database's options say.
+  ///   - tokens: observers of this session that this commit is not reported to.
+  ///   - body: gets the transaction, for changes of the schema and of many rows; the session's objects and
+  ///     results have methods of their own for changes.
   /// - Throws: what `beginWrite`, `commitWrite` and `body` throw.
   @discardableResult
   public func write<Result>(
@@ -29,13 +29,14 @@ extension Session {
     _ body: (borrowing WriteTransaction) throws -> Result
   ) throws -> Result {
     for token in tokens { try checkOwn(token) }
-    // Without observers to keep silent nobody has to be up to date, and others wait for the turn.
+    // Only silenced observers must be up to date; without any, nothing is delivered while others wait for the
+    // turn.
     let state = try begin(isDelivering: !tokens.isEmpty)
     let result: Result
     do {
       let transaction = WriteTransaction(state: state, isOwner: false)
       result = try body(transaction)
-      // Of another one that `body` has begun too: nobody else would end it.
+      // This also ends another transaction that `body` has begun: nobody else would end it.
       if self.transaction != nil {
         try commitWrite(durability: durability, withoutNotifying: tokens)
       }
@@ -46,7 +47,7 @@ extension Session {
     return result
   }
 
-  /// Begins a write transaction, waiting for those who asked before, among all threads and processes.
+  /// Begins a write transaction, after all those, in any thread or process, that asked before.
   ///
   /// The session moves on to the newest version first, and delivers its notifications.
   ///
@@ -54,12 +55,12 @@ extension Session {
   ///   this file already; `.wrongThread`, `.readOnly`, `.closed`, `.poisoned`, `.system`, `.damaged`.
   public func beginWrite() throws { _ = try begin(isDelivering: true) }
 
-  /// - Parameter isDelivering: observers are told what was committed while this waited, inside the
-  ///   transaction; otherwise after it, together with what it does.
+  /// - Parameter isDelivering: true: observers receive what was committed during the wait inside the
+  ///   transaction; false: after it, together with its own changes.
   private func begin(isDelivering isTelling: Bool) throws -> TransactionState {
     try check()
     if transaction != nil { throw EngineError.nestedTransaction(path: database.path) }
-    // Most of what is new is delivered before anybody has to wait.
+    // Most notifications are delivered before others have to wait.
     if !isDelivering { try refresh() }
     let state = try TransactionState(database)
     if state.base.version != snapshot.version {
@@ -81,11 +82,11 @@ extension Session {
 
   /// Commits the transaction that `beginWrite` began.
   ///
-  /// The session looks at the new version then; with 2,048 snapshots held already it does so at the next
-  /// refresh that finds room, and `tokens` are then told of the commit. Its observers are told a little
-  /// later, where they are told of others' commits.
+  /// The session then moves on to the new version. With 2,048 snapshots held already it does so at the next
+  /// refresh that finds room, and the observers of `tokens` then do receive the commit. The session's
+  /// observers are notified a little later, in the same way as of others' commits.
   ///
-  /// - Returns: the number of the new version, or of the old one when nothing had changed.
+  /// - Returns: the number of the new version, or of the old one when nothing was changed.
   /// - Throws: `EngineError.noTransaction`; `.foreign` for a token of another session, and the
   ///   transaction goes on; `.wrongThread`; `.poisoned`, `.system`: the transaction is rolled back.
   @discardableResult
@@ -150,7 +151,7 @@ extension Session {
     WritableTable(try editor(try view(identity), operation))
   }
 
-  /// Adds an object. Columns that are not named get their default, or null without one.
+  /// Adds an object. Columns that are not named get their default, or null if they have none.
   ///
   /// - Throws: `EngineError.noTransaction`, `.noSuchTable`, `.noSuchColumn`, `.invalidValue`,
   ///   `.duplicateKey`, `.wrongThread`.
@@ -172,7 +173,7 @@ extension Session {
 
   /// Deletes all objects of results.
   ///
-  /// - Complexity: O(log n) for each; of a whole table O(tree nodes).
+  /// - Complexity: O(log n) for each; for a whole table O(tree nodes).
   /// - Throws: `EngineError.noTransaction`, `.foreign`, `.wrongThread`, `.damaged`.
   public func delete(_ results: Results) throws {
     guard results.session === self else {
@@ -183,7 +184,7 @@ extension Session {
     for key in try results.keys() { try table.delete(key) }
   }
 
-  /// Deletes all objects of all tables; the tables stay. `Database.compact` gives their room back.
+  /// Deletes all objects of all tables; the tables stay. `Database.compact` frees their space.
   ///
   /// - Complexity: O(tree nodes): objects are not read.
   /// - Throws: `EngineError.noTransaction`, `.wrongThread`.

@@ -1,9 +1,9 @@
 /// A live view of the database that belongs to one thread, or one serial queue.
 ///
-/// A session looks at one version until it moves on: by `refresh()`, by a write transaction of its
-/// own, or by itself where `autorefresh` is on. Between these, everything read through it agrees,
-/// whatever others write. Objects and results are live: they show the version that the session
-/// looks at, and inside its transaction also what the transaction has done.
+/// A session looks at one version until it moves on: by `refresh()`, by a write transaction of its own, or by
+/// itself where `autorefresh` is on. Between these, everything read through it agrees, whatever others write.
+/// Objects and results are live: they show the version that the session looks at, and inside its transaction
+/// also the transaction's changes.
 ///
 ///     let session = try database.session()
 ///     let games = try session.objects("apps").filter(column("Category") == "GAME")
@@ -16,27 +16,26 @@
 /// it, using it elsewhere throws `EngineError.wrongThread`. Take a `ThreadSafeReference` or a frozen
 /// copy across.
 ///
-/// **Cost.** Making one: a few microseconds. It keeps the pages of its version from being written
-/// again, as a snapshot does: an idle session without autorefresh makes the file grow under others'
-/// writes.
+/// **Cost.** Making one: a few microseconds. Like a snapshot, it keeps the pages of its version from reuse:
+/// an idle session without autorefresh makes the file grow while others write.
 public final class Session {
-  /// The database that it looks at.
+  /// Its database.
   public let database: Database
   let confinement: Confinement
-  /// The version that is looked at; inside a transaction the one that it began from.
+  /// The version that the session looks at; inside a transaction, the one that it began from.
   var snapshot: Snapshot
   var transaction: TransactionState?
-  /// Of the objects that the present transaction hands out.
+  /// The mark of the objects that the present transaction gives out.
   var mark: TransactionMark?
-  /// Grows whenever something else is looked at.
+  /// Grows whenever the session looks at another state.
   private(set) var stamp = 0
   private var views: [UInt32: TableView] = [:]
   var observers: [any SessionObserver] = []
   var isDelivering = false
-  /// Observers on queues that are to live as long as the session.
+  /// Observers that live as long as the session.
   private var kept: [any Observer] = []
   private var named: [String: any Observer] = [:]
-  /// With more of both it is time to look for those that have ended.
+  /// With more observers than this in `kept` and `named` together, ended ones are removed.
   private var keptAtMost = 16
   let wake: SessionWake
 
@@ -63,8 +62,7 @@ public final class Session {
 
   // MARK: The version
 
-  /// The number of the version that the session looks at; inside a transaction the one that it began
-  /// from.
+  /// The number of the version that the session looks at; inside a transaction, the one that it began from.
   ///
   /// - Throws: `EngineError.wrongThread`.
   public var version: UInt64 {
@@ -74,10 +72,11 @@ public final class Session {
     }
   }
 
-  /// Moves on to newer versions by itself, and delivers notifications then. True at first.
+  /// Whether the session moves on to newer versions by itself, and delivers notifications then. True at
+  /// first.
   ///
-  /// It takes something that runs: a dispatch queue, the main queue (whose loop has to run), or a
-  /// `SessionThread`. Elsewhere it changes nothing, and `refresh()` is for the caller to call.
+  /// It needs something that runs its work: a dispatch queue, the main queue (whose loop must run), or a
+  /// `SessionThread`. Elsewhere it has no effect, and the caller calls `refresh()`.
   ///
   /// Thread rule: may be read and set from any thread.
   public var autorefresh: Bool {
@@ -92,7 +91,7 @@ public final class Session {
   ///
   /// Notifications are delivered before it returns. Called from inside a notification, it does nothing.
   ///
-  /// - Complexity: O(1), and for each observer what `observe` says.
+  /// - Complexity: O(1), plus for each observer what `observe` states.
   /// - Returns: true when the session looks at a newer version than before.
   /// - Throws: `EngineError.wrongThread`; `.insideTransaction`; `.closed`, `.damaged`.
   @discardableResult
@@ -105,7 +104,7 @@ public final class Session {
     return moved
   }
 
-  /// Takes the newest version, if it is newer, or the present one has come to nothing.
+  /// Takes the newest version if it is newer, or if the present one has become invalid.
   private func advance() throws -> Bool {
     let newest = try database.newestVersion
     guard try newest > snapshot.version || database.isLost(snapshot.version) else { return false }
@@ -113,9 +112,9 @@ public final class Session {
     return true
   }
 
-  /// Does what `autorefresh` is for.
+  /// Moves on without being asked, for `autorefresh`.
   func advanceByItself() {
-    // At its end a transaction asks again.
+    // The transaction requests this again at its end.
     guard transaction == nil else { return }
     do {
       if wake.isAutomatic {
@@ -128,9 +127,9 @@ public final class Session {
         }
       }
     } catch EngineError.closed {
-      // Nothing newer comes.
+      // No newer version will come.
     } catch EngineError.busy {
-      // Too many snapshots are held just now, perhaps by others: nothing is lost by looking later.
+      // Too many snapshots are held just now, perhaps by others: looking later loses nothing.
       wake.requestLater()
     } catch {
       for observer in observers { observer.fail(error) }
@@ -138,13 +137,13 @@ public final class Session {
     deliver()
   }
 
-  /// Looks at another version from now on.
+  /// Makes the session look at another version.
   func look(at snapshot: Snapshot) {
     self.snapshot = snapshot
     forgetViews()
   }
 
-  /// What was known of the tables is of another state.
+  /// Forgets what was known about the tables, which belongs to another state.
   func forgetViews() {
     views = [:]
     stamp += 1
@@ -152,7 +151,7 @@ public final class Session {
 
   // MARK: Tables
 
-  /// The names of the tables, oldest first.
+  /// The names of the tables, in the order of creation.
   ///
   /// - Complexity: O(tables).
   /// - Throws: `EngineError.wrongThread`.
@@ -212,7 +211,7 @@ public final class Session {
     return TableIdentity(number: entry.number, name: table, maker: isNew ? mark : nil)
   }
 
-  /// The table as it is now; nil when it is gone.
+  /// The table as it is now; nil when it no longer exists.
   ///
   /// - Throws: `EngineError.wrongThread`, `.damaged`.
   func viewIfAny(_ table: TableIdentity) throws -> TableView? {
@@ -246,7 +245,7 @@ public final class Session {
     try confinement.check("a session of \(database.path)")
   }
 
-  /// Keeps an observer going for as long as the session lives, also after its token was released.
+  /// Keeps an observer alive for as long as the session lives, even when its token is released.
   ///
   /// - Throws: `EngineError.wrongThread`; `.foreign` for a token of another session.
   public func keep(_ token: NotificationToken) throws {
@@ -257,7 +256,7 @@ public final class Session {
     kept.append(token.observer)
   }
 
-  /// Lets go of kept observers that have ended, once they may be as many as the others.
+  /// Removes kept observers that have ended, once they may outnumber the others.
   private func forgetStopped() {
     guard kept.count + named.count > keptAtMost else { return }
     kept.removeAll(where: \.isStopped)
@@ -265,8 +264,8 @@ public final class Session {
     keptAtMost = 2 * (kept.count + named.count) + 16
   }
 
-  /// Keeps an observer going for as long as the session lives, under a name to find it by:
-  /// on a `SessionThread`, where nothing confined outlives a closure. An earlier one of that name ends.
+  /// Keeps an observer alive for as long as the session lives, under a name: for a `SessionThread`, where
+  /// nothing confined outlives a closure. An earlier observer of that name ends.
   ///
   /// - Throws: as `keep(_:)`.
   public func keep(_ token: NotificationToken, as name: String) throws {
@@ -279,8 +278,8 @@ public final class Session {
     }
   }
 
-  /// The token of an observer that was kept under a name; nil when there is none. Releasing it changes
-  /// nothing; `stop()` ends the observer.
+  /// The token of an observer that was kept under a name; nil when there is none. Releasing it has no effect;
+  /// `stop()` ends the observer.
   ///
   /// - Throws: `EngineError.wrongThread`.
   public func token(keptAs name: String) throws -> NotificationToken? {
@@ -307,9 +306,9 @@ public final class Session {
 extension Session: Sendable {}
 
 extension Database {
-  /// A live view that belongs to the calling thread. On the main thread it belongs to the main queue,
-  /// and refreshes by itself when the program's main loop runs; elsewhere `refresh()` is for the caller
-  /// to call. For other threads with a loop see `session(on:)` and `SessionThread`.
+  /// A live view that belongs to the calling thread. On the main thread it belongs to the main queue, and
+  /// refreshes by itself when the program's main loop runs; elsewhere the caller calls `refresh()`. For other
+  /// threads with a loop see `session(on:)` and `SessionThread`.
   ///
   /// - Throws: what `snapshot()` throws.
   public func session() throws -> Session { try Session(self, .current()) }

@@ -1,37 +1,33 @@
 import Base
 
-/// An observer that is called where its session lives.
+/// An observer that is called on its session's thread or queue.
 ///
-/// Thread rule: the session's, but for `stop`.
+/// Thread rule: the session's, except `stop`.
 protocol SessionObserver: Observer {
-  /// The version that it was last told of; nil before the first.
+  /// The version that it last received; nil before the first.
   var version: UInt64? { get }
-  /// Tells it what changed up to the version that the session looks at.
+  /// Delivers what changed up to the version that the session looks at.
   func deliver(_ session: Session, sharing cache: DifferenceCache)
-  /// Tells it that there is a version that the session does not move on to by itself.
+  /// Reports a version that the session does not move on to by itself.
   func tellOfNewer(_ version: UInt64)
-  /// Tells it that nothing more can be told.
+  /// Reports that nothing more can be delivered.
   func fail(_ error: any Error)
 }
 
-/// A `SessionObserver` of what a tracker follows.
+/// A `SessionObserver` for what a tracker follows.
 final class LocalObserver<Following: Tracker>: SessionObserver {
-  enum Event {
-    case change(Following.Change, Session)
-    case failed(any Error)
-  }
+  typealias Event = TrackerEvent<Following.Change, Session>
 
-  /// What is released when it ends: what the calls refer to, often the session, and the version
-  /// that the tracker knows.
+  /// Released at its end: what the calls refer to, often the session, and the version that the tracker knows.
   private struct Parts {
     let tracker: Following
     let call: (Event) -> Void
-    /// What to do when there is a newer version, and the session stays where it is.
+    /// Called when there is a newer version and the session stays where it is.
     var mayRefresh: (() -> Void)?
   }
 
   private let lock = Lock()
-  /// Nil when it has ended. Guarded by `lock`.
+  /// Nil at its end. Guarded by `lock`.
   private var parts: Parts?
   private(set) var version: UInt64?
   private var toldOf: UInt64 = 0
@@ -40,7 +36,7 @@ final class LocalObserver<Following: Tracker>: SessionObserver {
     parts = Parts(tracker: tracker, call: call)
   }
 
-  /// Has something done when there is a newer version, and the session stays where it is.
+  /// Sets the call for a newer version to which the session does not move on.
   func tellOfNewer(_ call: @escaping () -> Void) { lock.withLock { parts?.mayRefresh = call } }
 
   private var present: Parts? { lock.withLock { parts } }
@@ -48,7 +44,7 @@ final class LocalObserver<Following: Tracker>: SessionObserver {
   var isStopped: Bool { present == nil }
 
   func stop() {
-    // Released without the lock.
+    // Released outside the lock.
     let ended = lock.withLock {
       defer { parts = nil }
       return parts
@@ -82,8 +78,8 @@ final class LocalObserver<Following: Tracker>: SessionObserver {
   func beginSilence() {}
 
   func endSilence(from: Snapshot, to: Snapshot) {
-    // Behind `from` it has something to be told of still, and is told of both: that is so when a
-    // notification's own call writes, and before the initial one.
+    // An observer that is not yet at `from` still has older changes to receive, and receives both: this
+    // happens when a notification's own call writes, and before the initial call.
     guard version == from.version, let parts = present else { return }
     do {
       _ = try parts.tracker.advance(to: to, sharing: nil)
@@ -96,7 +92,7 @@ final class LocalObserver<Following: Tracker>: SessionObserver {
 }
 
 extension Session {
-  /// Adds an observer, and has it called a first time, later.
+  /// Adds an observer, and schedules its first call.
   func add(_ observer: any SessionObserver) throws -> NotificationToken {
     try check()
     guard confinement.schedule != nil else {
@@ -107,7 +103,7 @@ extension Session {
     return NotificationToken(session: self, observer: observer)
   }
 
-  /// Tells all observers what changed up to the version that is looked at.
+  /// Delivers to all observers what changed up to the present version.
   func deliver() {
     if isDelivering { return }
     isDelivering = true

@@ -11,21 +11,21 @@ import Dispatch
 /// The session is made at the first use, refreshes by itself after every commit, and delivers its
 /// notifications on the queue.
 ///
-/// Thread rule: `Sendable`; any thread. On a concurrent queue of the program's own, the work is done as
-/// barriers; a global queue is refused.
+/// Thread rule: `Sendable`; any thread. On a concurrent queue of the program's own, work runs as barriers; a
+/// global queue is refused.
 public final class SessionQueue: @unchecked Sendable {
-  // @unchecked: `session` belongs to the thread that is inside, which is guarded by `lock`.
+  // @unchecked: `session` belongs to the thread that is inside, and `lock` guards which one that is.
   private let database: Database
-  /// The queue that the session belongs to.
+  /// The session's queue.
   public let queue: DispatchQueue
   private var session: Session?
   private let lock = Lock()
   private var inside: ExecutionContext?
 
-  /// Makes no session yet, and may be called on any thread.
+  /// Makes no session yet; may be called on any thread.
   ///
   /// - Parameters:
-  ///   - database: what its session looks at.
+  ///   - database: the database of its session.
   ///   - queue: serial.
   public init(_ database: Database, _ queue: DispatchQueue) {
     self.database = database
@@ -33,7 +33,7 @@ public final class SessionQueue: @unchecked Sendable {
   }
 
   deinit {
-    // What belongs to the queue ends there.
+    // What belongs to the queue is released on the queue.
     let remains = Remains(session: session)
     queue.async(flags: .barrier) {
       remains.session?.end()
@@ -51,7 +51,7 @@ public final class SessionQueue: @unchecked Sendable {
   private func use<Result>(_ body: (Session) throws -> Result) throws -> Result {
     let here = ExecutionContext.thread
     let outer = try lock.withLock {
-      // Two blocks of a concurrent queue may have asked for it.
+      // Two blocks of a concurrent queue may have asked for it at once.
       guard inside == nil || inside == here else {
         throw EngineError.wrongThread(what: "a session of the queue '\(queue.label)'")
       }
@@ -67,9 +67,9 @@ public final class SessionQueue: @unchecked Sendable {
 
   /// Runs `body` on the queue and waits for it. On the queue itself it runs at once.
   ///
-  /// - Throws: what `body` throws, `EngineError.nestedTransaction` among it where the caller is inside a
-  ///   write transaction and `body` begins another; what `Database.snapshot` throws; `.invalidArgument` for a
-  ///   global queue; `.wrongThread` where another block of a concurrent queue is inside.
+  /// - Throws: what `body` throws, such as `EngineError.nestedTransaction` when the caller is inside a write
+  ///   transaction and `body` begins another; what `Database.snapshot` throws; `.invalidArgument` for a
+  ///   global queue; `.wrongThread` when another block of a concurrent queue is using it.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @Sendable (Session) throws -> Result
@@ -84,7 +84,7 @@ public final class SessionQueue: @unchecked Sendable {
 
   /// Runs `body` on the queue; awaits it without blocking a thread.
   ///
-  /// - Throws: as the other.
+  /// - Throws: as the synchronous `perform` does.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @escaping @Sendable (Session) throws -> Result
@@ -107,10 +107,11 @@ public final class SessionQueue: @unchecked Sendable {
 }
 
 extension Database {
-  /// A live view that belongs to a serial queue: to be made on it, and used on it only. It refreshes by
+  /// A live view that belongs to a serial queue: make it on the queue, and use it there only. It refreshes by
   /// itself, and delivers notifications on the queue.
   ///
-  /// - Parameter queue: serial. Nothing tells a concurrent queue of the program's own: see `SessionQueue`.
+  /// - Parameter queue: a serial queue. A concurrent queue of the program's own cannot be recognized: see
+  ///   `SessionQueue`.
   /// - Throws: `EngineError.wrongThread` elsewhere; `.invalidArgument` for a global queue; what
   ///   `snapshot()` throws.
   public func session(on queue: DispatchQueue) throws -> Session {

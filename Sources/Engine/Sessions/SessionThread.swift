@@ -1,6 +1,6 @@
 import Base
 
-/// A dedicated thread that owns a session, and does the work that others give it.
+/// A thread that owns a session, and does the work that others give it.
 ///
 ///     let worker = try SessionThread(database)
 ///     try worker.perform { session in
@@ -18,10 +18,10 @@ public final class SessionThread: Sendable {
   /// Starts the thread, which makes its session.
   ///
   /// - Parameters:
-  ///   - database: what its session looks at.
-  ///   - name: of the thread, where the system shows it.
-  /// - Throws: `EngineError.closed`, `.busy`, `.damaged` when there can be no session; `.system` when
-  ///   there can be no thread.
+  ///   - database: the database of its session.
+  ///   - name: the thread's name, where the system shows it.
+  /// - Throws: `EngineError.closed`, `.busy`, `.damaged` when the session cannot be made; `.system` when the
+  ///   thread cannot be started.
   public init(_ database: Database, name: String = "sheaf-session") throws {
     let loop = WorkLoop(database)
     self.loop = loop
@@ -40,10 +40,9 @@ public final class SessionThread: Sendable {
 
   /// Runs `body` on the thread and waits for it. On the thread itself it runs at once.
   ///
-  /// - Throws: what `body` throws, `EngineError.nestedTransaction` among it where the caller is
-  ///   inside a write transaction and `body` begins another; `.nestedPerform` on a thread that this
-  ///   one waits for, directly or through others, and which would wait for itself; `.closed` after
-  ///   `stop`.
+  /// - Throws: what `body` throws, such as `EngineError.nestedTransaction` when the caller is inside a write
+  ///   transaction and `body` begins another; `.nestedPerform` when this thread waits for the caller,
+  ///   directly or through others, so that the caller would wait for itself; `.closed` after `stop`.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @escaping @Sendable (Session) throws -> Result
@@ -78,22 +77,22 @@ public final class SessionThread: Sendable {
     }
   }
 
-  /// Runs `body` on the thread later, after what was given before.
+  /// Runs `body` on the thread later, after all earlier work.
   ///
-  /// - Parameter body: has nobody to throw to: it deals with its errors itself.
+  /// - Parameter body: handles its errors itself, since no caller waits for them.
   /// - Throws: `EngineError.closed` after `stop`.
   public func async(_ body: @escaping @Sendable (Session) -> Void) throws { try loop.add(body) }
 
-  /// Does what was given before, releases the session with its observers, and ends the thread.
-  /// Stopping twice does nothing. On the thread itself, and where the thread waits for the caller,
-  /// it returns at once, and the thread ends a little later.
+  /// Does the work that was given before, releases the session with its observers, and ends the thread. A
+  /// second call has no effect. On the thread itself, and when the thread waits for the caller, it returns at
+  /// once, and the thread ends a little later.
   public func stop() {
     loop.stop()
     loop.waitForEnd()
   }
 }
 
-/// What a `SessionThread` runs.
+/// The loop that a `SessionThread` runs.
 private final class WorkLoop: @unchecked Sendable {
   // @unchecked: `state` is guarded by `lock`; `session` belongs to the thread.
   private struct State {
@@ -136,7 +135,7 @@ private final class WorkLoop: @unchecked Sendable {
     }
   }
 
-  /// The work there is, or waits for some; nil when all is done and the thread is to end.
+  /// The work that is there, or else waits for some; nil when all is done and the thread is to end.
   private func next() -> [@Sendable (Session) -> Void]? {
     lock.withLock {
       while state.work.isEmpty, !state.isStopping { lock.wait() }
@@ -182,13 +181,13 @@ private final class WorkLoop: @unchecked Sendable {
 
   /// Runs `body`, which waits for work that it gives to the thread.
   func waiting<Output>(_ body: () throws -> Output) throws -> Output {
-    // It is known from the start on.
+    // The context is known from the start.
     guard let context = lock.withLock({ state.context }) else { return try body() }
     return try ThreadWaits.waiting(for: context, path: database.path, body)
   }
 }
 
-/// A result that one thread gives and another waits for.
+/// A result that one thread delivers and another waits for.
 private final class Answer<Value: Sendable>: @unchecked Sendable {
   // @unchecked: guarded by `lock`.
   private let lock = Lock()
@@ -201,7 +200,7 @@ private final class Answer<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Waits for it.
+  /// Waits for the result.
   func wait() throws -> Value {
     try lock.withLock {
       while true {

@@ -2,12 +2,12 @@ import Base
 import Dispatch
 import Synchronization
 
-/// Brings a session to look for newer versions, on its own thread, after somebody has committed.
+/// Makes a session look for newer versions, on its own thread, after a commit.
 ///
-/// Thread rule: any thread, but for the session itself.
+/// Thread rule: any thread, except for the session itself.
 final class SessionWake: @unchecked Sendable {
-  // @unchecked: `session` is written before the first wish, and read where the session lives only;
-  // `retries` is guarded by `lock`.
+  // @unchecked: `session` is written before the first request, and read only on the session's thread or
+  // queue; `retries` is guarded by `lock`.
   private let database: Database
   private let confinement: Confinement
   private weak var session: Session?
@@ -26,7 +26,7 @@ final class SessionWake: @unchecked Sendable {
     self.session = session
     guard confinement.schedule != nil else { return }
     listener = database.listeners.add { [weak self] in self?.request() }
-    // Of what was committed since the session took its version nobody tells any more.
+    // Nobody reports commits made since the session took its version.
     if let newest = try? database.newestVersion, newest > session.snapshot.version { request() }
   }
 
@@ -40,7 +40,7 @@ final class SessionWake: @unchecked Sendable {
     set { automatic.store(newValue, ordering: .relaxed) }
   }
 
-  /// Has the session look, once for all that ask before it does.
+  /// Makes the session look for newer versions, once for all requests before it does.
   func request() {
     guard let schedule = confinement.schedule,
       !isRequested.exchange(true, ordering: .acquiringAndReleasing)
@@ -52,7 +52,7 @@ final class SessionWake: @unchecked Sendable {
     }
   }
 
-  /// Has the session look again a little later: there was no room for another snapshot.
+  /// Makes the session look again a little later: there was no room for another snapshot.
   func requestLater() {
     guard let delay = lock.withLock({ retries.next() }) else { return }
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
@@ -62,6 +62,6 @@ final class SessionWake: @unchecked Sendable {
     }
   }
 
-  /// There was room.
+  /// There was room for a snapshot.
   func forgetRetries() { lock.withLock { retries = Retries() } }
 }

@@ -1,4 +1,4 @@
-/// A table as a session sees it just now: of the version that it looks at, or inside its transaction.
+/// A table as a session sees it just now: in its version, or in its open transaction.
 ///
 /// Thread rule: the session's.
 final class TableView {
@@ -8,16 +8,16 @@ final class TableView {
   }
 
   let source: Source
-  /// Keeps the leaf of the object that was read last in a transaction.
+  /// Keeps the leaf of the object that was last read in a transaction.
   private var reader: ObjectReader?
 
   init(_ source: Source) { self.source = source }
 
-  /// Goes to an object of a transaction and calls `body` with what reads it; nil when there is none.
+  /// Moves to an object of a transaction and calls `body` with its reader; nil when there is none.
   private func reading<Result>(
     _ editor: TableEditor, _ key: Int64, _ body: (inout ObjectReader) throws -> Result
   ) throws -> Result? {
-    // Taken out meanwhile, so that there is one of it and nothing is copied.
+    // Taken out meanwhile, so that it has a single owner and nothing is copied.
     var current = reader ?? ObjectReader(editor)
     reader = nil
     defer { reader = current }
@@ -45,10 +45,10 @@ final class TableView {
     }
   }
 
-  /// Differs between two states of the table inside one transaction.
+  /// Differs between any two states of the table inside one transaction.
   var changeCount: Int { leaves.changeCount }
 
-  /// True when the transaction has deleted the table since.
+  /// True when the transaction has deleted the table.
   var isGone: Bool {
     switch source {
     case .version: false
@@ -99,12 +99,12 @@ final class TableView {
   }
 }
 
-/// A table whatever it is called: its number stays.
+/// A table, identified by its number, which renaming does not change.
 struct TableIdentity: Sendable {
   let number: UInt32
-  /// What it was called when it was found, for messages.
+  /// Its name when it was found, for messages.
   let name: String
-  /// Of the transaction that made the table: when that is cancelled, another process may give the
-  /// number to another.
+  /// The mark of the transaction that made the table: when that is cancelled, another process may give the
+  /// number to another table.
   var maker: TransactionMark?
 }

@@ -4,22 +4,22 @@ import Base
 ///
 /// Thread rule: the session's.
 public protocol ThreadConfined {
-  /// The session that it belongs to.
+  /// Its session.
   var session: Session { get }
 }
 
-/// What knows how to be found again in another session.
+/// A value that can be found again in another session.
 protocol Referable: ThreadConfined {
   func referent() throws -> Referent
   static func resolve(_ referent: Referent, in session: Session) throws -> Self?
 }
 
-/// What a reference remembers of what it refers to.
+/// How a reference finds its value again.
 struct Referent: Sendable {
   let table: TableIdentity
   var key: Int64?
   var query: Query?
-  /// What the query's columns are called.
+  /// The columns that the query names.
   var schema: TableSchema?
 }
 
@@ -31,7 +31,7 @@ struct Referent: Sendable {
 ///       try session.write { _ in try game.set("Seen", to: .bool(true)) }
 ///     }
 ///
-/// It keeps the version that it was made in from being written over until it is resolved or released.
+/// It keeps its version from being overwritten until it is resolved or released.
 ///
 /// Thread rule: `Sendable`. It can be resolved once.
 public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
@@ -41,8 +41,8 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
 
   /// Makes a reference, on the thread that the object or results belong to.
   ///
-  /// - Throws: `EngineError.invalidated`, `.wrongThread`; `.insideTransaction`: what a transaction has
-  ///   not committed yet cannot be found elsewhere.
+  /// - Throws: `EngineError.invalidated`, `.wrongThread`; `.insideTransaction`: other sessions cannot see
+  ///   uncommitted changes.
   public init(to confined: Confined) throws {
     guard let referable = confined as? any Referable else {
       throw EngineError.invalidArgument(
@@ -82,10 +82,10 @@ private final class ReferencePin: @unchecked Sendable {
 }
 
 extension Session {
-  /// Gives the object or results that a reference carries, in this session. A session that looks at an
-  /// older version than the reference's moves on first.
+  /// Returns the object or results that a reference carries, in this session. A session at an older version
+  /// than the reference's moves on first.
   ///
-  /// - Returns: nil when the object was deleted meanwhile, or the table.
+  /// - Returns: nil when the object or the table was deleted meanwhile.
   /// - Throws: `EngineError.referenceResolved` the second time; `.foreign` for a reference of another
   ///   database (which can then still be resolved there); `.wrongThread`, `.closed`, `.damaged`.
   public func resolve<Confined: ThreadConfined>(
@@ -94,13 +94,13 @@ extension Session {
     try reference.resolve(in: self)
   }
 
-  /// Makes sure that it does not look at an older version.
+  /// Moves the session on when its version is older than the other one.
   func moveOn(to other: Snapshot) throws {
     guard transaction == nil, snapshot.version < other.version else { return }
     if try database.newestVersion > other.version, !isDelivering {
       try refresh()
     } else {
-      // It may not be durable yet, and then the newest that others see is an older one.
+      // The other version may not be durable yet; then the newest version that others see is older.
       look(at: other)
       deliver()
     }

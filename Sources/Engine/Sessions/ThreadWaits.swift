@@ -1,15 +1,15 @@
 import Base
 
-/// Who waits for the work of which session thread: who asked a thread that, through others, waits for the one
-/// that asks, would wait for ever.
+/// Records which thread waits for the work of which session thread: a caller that gives work to a thread that
+/// waits for it, directly or through others, would wait for ever.
 ///
 /// Thread rule: any thread.
 enum ThreadWaits {
   private static let lock = Lock()
-  /// A thread waits for one at most. Guarded by `lock`.
+  /// A thread waits for at most one other. Guarded by `lock`.
   nonisolated(unsafe) private static var awaited: [ExecutionContext: ExecutionContext] = [:]
 
-  /// Runs `body`, which waits for what a thread does.
+  /// Runs `body`, which waits for the work of a thread.
   ///
   /// - Throws: `EngineError.nestedPerform` when that thread waits for the caller; what `body` throws.
   static func waiting<Result>(
@@ -30,7 +30,7 @@ enum ThreadWaits {
     return lock.withLock { leads(from: thread, to: here) }
   }
 
-  /// With the lock held. A ring would have been refused.
+  /// Call with the lock held. There are no cycles: they would have been refused.
   private static func leads(from thread: ExecutionContext, to end: ExecutionContext) -> Bool {
     var next = awaited[thread]
     while let thread = next {

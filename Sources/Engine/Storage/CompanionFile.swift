@@ -1,14 +1,14 @@
 import Base
 
-/// The files that lie beside a database, under names that nobody was asked about: its lock file and the copy
-/// that a compaction writes. A user may have files of these names, or links.
+/// The files that lie beside a database, under names that the user did not choose: its lock file and the copy
+/// that a compaction writes. A user may have files or links of these names.
 ///
-/// What is opened for writing, emptied or removed under such a name is a regular file, not reached through a
-/// symbolic link, and begins with Sheaf's mark, or has nothing in it yet.
+/// Only a regular file is opened for writing, emptied or removed under such a name. It is not reached through
+/// a symbolic link, and begins with Sheaf's mark or is empty.
 ///
 /// Thread rule: any thread.
 package enum CompanionFile {
-  /// The first bytes of a file, from the first byte written to its end.
+  /// The first bytes of a companion file, there from its first write to its end.
   package enum Mark: String, Sendable {
     case lock = "SheafLck"
     case temporary = "SheafTmp"
@@ -19,10 +19,10 @@ package enum CompanionFile {
   package static func lockPath(_ path: String) -> String { path + "-lock" }
   package static func temporaryPath(_ path: String) -> String { path + "-temporary" }
 
-  /// Opens a file of Sheaf's for reading and writing, and creates it, empty, where it is missing.
+  /// Opens a companion file for reading and writing; creates an empty one where it is missing.
   ///
-  /// - Parameter limit: a file of zeros that is no longer than this has nothing in it: a power cut may leave
-  ///   the length of a file that was never flushed, without its bytes.
+  /// - Parameter limit: a file of zeros no longer than this counts as empty: a power cut may leave an
+  ///   unflushed file its length without its bytes.
   /// - Throws: `ObstructionError` when something else has its name; `SystemError`.
   package static func open(
     _ path: String, _ mark: Mark, permissions: UInt32, emptyUpTo limit: Int
@@ -47,7 +47,7 @@ package enum CompanionFile {
     }
   }
 
-  /// Removes a file of Sheaf's; one that is not there, and anything else of that name, is left as it is.
+  /// Removes a companion file; leaves anything else of that name as it is. A missing one is no error.
   ///
   /// - Returns: false when something else has its name.
   @discardableResult
@@ -58,7 +58,7 @@ package enum CompanionFile {
     do {
       guard let status = try System.linkStatus(path: path) else { return true }
       guard status.isRegular else { return false }
-      // Nothing is lost with it, and whoever made it may have kept it for himself so far.
+      // Nothing is lost with it, and its creator may not have let others read it yet.
       if status.size == 0 {
         try System.remove(path)
         return true
@@ -77,7 +77,7 @@ package enum CompanionFile {
     return true
   }
 
-  /// Whether the path names the very file that a descriptor has open, and not through a link.
+  /// Whether the path itself, not through a link, names the very file that a descriptor has open.
   package static func isNamed(_ path: String, _ descriptor: Int32) throws(SystemError) -> Bool {
     let held = try System.status(descriptor, path: path)
     guard let named = try System.linkStatus(path: path) else { return false }
@@ -98,7 +98,7 @@ package enum CompanionFile {
 
   /// Whether a file begins with one of the marks, so that no output may go there.
   ///
-  /// - Throws: `SystemError` when it cannot be told.
+  /// - Throws: `SystemError` when that cannot be found out.
   package static func isMarked(_ path: String) throws(SystemError) -> Bool {
     let start = try beginning(of: path, count: 8)
     return start == Mark.lock.bytes || start == Mark.temporary.bytes
@@ -118,7 +118,7 @@ package enum CompanionFile {
   }
 }
 
-/// Something that is not Sheaf's has the name of a lock file or a temporary.
+/// Something that is not Sheaf's has the name of a lock file or a temporary file.
 package struct ObstructionError: Error, Equatable, CustomStringConvertible {
   package let path: String
   package let what: String

@@ -1,9 +1,9 @@
 import Base
 
-/// Hands out copies in place of the mapping: of bytes that somebody may write over or cut off
-/// meanwhile, where a look at the mapping could change under the eyes, or end the process.
+/// Hands out copies in place of the mapping, for bytes that somebody may overwrite or cut off meanwhile: a
+/// look at the mapping could then change while it is used, or end the process.
 ///
-/// A copy is made once, and kept until it is forgotten or the storage is released.
+/// A copy is made once, and kept until `forget` or until the storage is released.
 ///
 /// Thread rule: any thread.
 package final class CopyingStorage: Storage, @unchecked Sendable {
@@ -11,9 +11,9 @@ package final class CopyingStorage: Storage, @unchecked Sendable {
   private let inner: any Storage
   private let lock = Lock()
   private var copies: [Int: UnsafeMutableRawBufferPointer] = [:]
-  /// Where the copies come from, by their addresses.
+  /// The copies' offsets in the file, by their addresses.
   private var offsets: [UnsafeRawPointer: Int] = [:]
-  /// Copies that a longer one has taken the place of; somebody may still look at them.
+  /// Copies that a longer one has replaced; somebody may still read them.
   private var replaced: [UnsafeMutableRawBufferPointer] = []
   private var failure: SystemError?
 
@@ -32,7 +32,7 @@ package final class CopyingStorage: Storage, @unchecked Sendable {
       if let copy = copies[offset], copy.count >= count {
         return UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(copy)[..<count])
       }
-      // The length comes from the file: no room is made for what is not there.
+      // The length comes from the file: nothing is allocated for bytes that do not exist.
       let length: Int
       do throws(SystemError) {
         length = try inner.length()
@@ -62,7 +62,7 @@ package final class CopyingStorage: Storage, @unchecked Sendable {
     }
   }
 
-  /// Releases the copy: nobody may look at it any more.
+  /// Releases the copy: nobody may read it any longer.
   package func forget(_ bytes: UnsafeRawBufferPointer) {
     lock.withLock {
       guard let base = bytes.baseAddress, let offset = offsets.removeValue(forKey: base) else {

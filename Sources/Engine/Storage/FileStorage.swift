@@ -2,17 +2,17 @@ import Base
 
 /// A database file: `pwrite` to write, `fdatasync` to flush, a read-only shared mapping to read.
 ///
-/// The mapping covers a large range of addresses from the start, longer than the file: when the file
-/// grows, its new pages appear in place and nothing that readers look at moves.
+/// The mapping covers a large range of addresses from the start, longer than the file: when the file grows,
+/// its new pages appear in place and nothing that readers use moves.
 package final class FileStorage: Storage, @unchecked Sendable {
   // @unchecked: `mappings` is guarded by `lock`, the present one is read through atomics; everything
   // else never changes.
   package let path: String
   package let isWritable: Bool
-  /// Which file this is, so that a replaced one is noticed.
+  /// Identifies the file, so that a replaced one is noticed.
   package let identity: FileIdentity
   package let descriptor: Int32
-  /// False for a file that its path does not name: a scratch file, or one that is not in its place yet.
+  /// False for a file that its path does not name: a scratch file, or one that is not in place yet.
   private let isNamed: Bool
   private let lock = Lock()
   private var mappings:
@@ -33,7 +33,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     isWritable = if case .readOnly = mode { false } else { true }
     descriptor =
       switch mode {
-      // What takes the file's place just now is neither followed nor waited for.
+      // Whatever has the file's name just now, a link is not followed and a pipe not waited for.
       case .readOnly: try System.openRegular(path, writable: false)
       case .readWrite: try System.openRegular(path, writable: true)
       default: try System.open(path, mode, permissions: permissions)
@@ -49,7 +49,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     }
   }
 
-  /// A file that is being written to take the place of another.
+  /// A file that is being written to replace another.
   ///
   /// - Throws: `SystemError`.
   package init(_ file: ReplacementFile) throws(SystemError) {
@@ -80,7 +80,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     try System.status(descriptor, path: path).size
   }
 
-  /// Lets a test's scheduler choose who goes first.
+  /// Lets a test's scheduler choose which thread goes first.
   @inline(__always)
   private func reach(_ offset: Int, changes: Bool, isLong: Bool = false) {
     #if DEBUG
@@ -130,7 +130,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     throw EngineError.displaced(path: path, reason: try displacement(isReplaced: isReplaced))
   }
 
-  /// What has become of the file, and where its rows are.
+  /// What has happened to the file, and where its rows are.
   private func displacement(isReplaced: Bool) throws(SystemError) -> String {
     let other = isReplaced ? ", and another file has its name now" : ""
     if try System.status(descriptor, path: path).links == 0 {
@@ -157,7 +157,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     try System.status(descriptor, path: path).links
   }
 
-  /// Takes a shared lock on a byte; false when somebody has it for himself alone.
+  /// Takes a shared lock on a byte; false when somebody holds it exclusively.
   package func shareLock(_ byte: Int) throws(SystemError) -> Bool {
     try System.lock(descriptor, .shared, at: byte, length: 1, wait: false, path: path)
   }
@@ -166,7 +166,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: false, path: path)
   }
 
-  /// Some bytes of a range that one other holds a lock on; nil when nobody does.
+  /// Part of a range that another holder has locked; nil when none has.
   package func foreignLock(in range: Range<Int>) throws(SystemError) -> Range<Int>? {
     try System.lockedRange(descriptor, in: range, path: path)
   }
@@ -178,8 +178,8 @@ package final class FileStorage: Storage, @unchecked Sendable {
     return UnsafeRawBufferPointer(start: base + offset, count: count)
   }
 
-  /// The present mapping, made at the first use; replaced by a larger one when the file outgrew it
-  /// (earlier ones stay, since readers may be looking at them).
+  /// The present mapping, made at the first use; replaced by a larger one when the file outgrew it (earlier
+  /// ones stay, since readers may use them).
   private func mapping(covering end: Int) -> UnsafeMutableRawPointer? {
     if UInt64(end) <= mappedLength.load() {
       return UnsafeMutableRawPointer(bitPattern: UInt(mappedAddress.load()))
@@ -207,7 +207,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
   }
 }
 
-/// Names a file independently of its path.
+/// Identifies a file independently of its path.
 package struct FileIdentity: Sendable, Hashable {
   package let device: UInt64
   package let inode: UInt64

@@ -1,9 +1,9 @@
 import Base
 
-/// Asks the system to read what it hands out in place: where a disk cannot, there is an error to
-/// report, while a look at a mapping would end the process.
+/// Asks the system to read bytes before they are used in place: where a disk cannot read them, that gives an
+/// error, while reading the mapping would end the process.
 ///
-/// Each page is read once, into memory that is used again at once; after that the system has it.
+/// Each page is read once, into a buffer that is reused at once; afterwards the system has it cached.
 ///
 /// Thread rule: any thread.
 package final class PrereadStorage: Storage, @unchecked Sendable {
@@ -27,7 +27,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
 
   package var path: String { inner.path }
 
-  /// How often something could not be read, or the length not be asked for.
+  /// How often bytes could not be read, or the length could not be asked for.
   package var failureCount: Int { lock.withLock { failures } }
 
   package var viewFailure: SystemError { lock.withLock { failure } ?? inner.viewFailure }
@@ -38,7 +38,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
     let isThere = lock.withLock { count == 0 || preread(offset..<end) }
     guard isThere else { return nil }
     if let bytes = inner.view(at: offset, count: count) { return bytes }
-    // The bytes are there: it is the system that has no room to show them.
+    // The bytes exist, but the system has no room to map them.
     lock.withLock {
       failure = inner.viewFailure
       failures += 1
@@ -46,7 +46,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
     return nil
   }
 
-  /// With the lock held: true when the system has all of the bytes.
+  /// Call with the lock held: true when the system could read all of the bytes.
   private func preread(_ range: Range<Int>) -> Bool {
     var page = range.lowerBound / Self.pageBytes
     let last = (range.upperBound - 1) / Self.pageBytes
@@ -63,7 +63,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
         let start = page * Self.pageBytes
         let count = try inner.read(into: bytes, at: start)
         guard start + count >= min(range.upperBound, start + bytes.count) else {
-          // It has become shorter since it was opened.
+          // The file has become shorter since it was opened.
           failure = nil
           return false
         }

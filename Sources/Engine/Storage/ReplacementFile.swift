@@ -1,19 +1,18 @@
 import Base
 
-/// A file that is written beside its place, under a name of its own, and put there when it is
-/// complete: what was there stays whole until then, whatever becomes of the process, the disk or
-/// the machine.
+/// A file that is written beside its destination, under a temporary name, and put there when it is complete:
+/// until then the old file stays whole, whatever happens to the process, the disk or the machine.
 ///
-/// What killed processes have left of such files is removed by the next one that writes into the
-/// folder: it knows them by their names, and that nobody holds their locks any more.
+/// Killed processes leave such files; the next one that writes into the folder removes them. It knows them by
+/// their names, and by their locks, which nobody holds any longer.
 ///
 /// Thread rule: one thread at a time.
 package final class ReplacementFile {
-  /// Its place.
+  /// The destination.
   package let path: String
-  /// Where it is until it is complete.
+  /// The path until it is complete.
   package let temporary: String
-  /// Open for reading and writing.
+  /// The descriptor, open for reading and writing.
   package let descriptor: Int32
   private var isDone = false
 
@@ -25,10 +24,10 @@ package final class ReplacementFile {
   ///
   /// - Parameters:
   ///   - path: must not be a symbolic link.
-  ///   - model: whose owner and permissions it gets, as far as the user may give them; nil: those of a new
-  ///     file.
-  ///   - announcing: told the temporary file's path before it is there, so that a signal's handler
-  ///     can know it.
+  ///   - model: the file whose owner and permissions it gets, as far as the user may give them; nil: those of
+  ///     a new file.
+  ///   - announcing: gets the temporary file's path before the file exists, so that a signal handler can know
+  ///     it.
   /// - Throws: `SystemError`.
   package init(
     for path: String, like model: Int32?, announcing: (String) -> Void = { _ in }
@@ -47,13 +46,13 @@ package final class ReplacementFile {
         descriptor = try System.open(
           temporary, .createNew, permissions: model == nil ? 0o644 : 0o600)
       } catch {
-        // A person knows the file by its own name.
+        // The user knows the file by its own name.
         throw SystemError(operation: error.operation, path: path, code: error.code)
       }
       do throws(SystemError) {
         _ = try System.lock(
           descriptor, .exclusive, at: Self.lockByte, length: 1, wait: true, path: temporary)
-        // Whoever removes leftovers may have come between.
+        // Another process may have removed it as a leftover meanwhile.
         guard let named = try System.linkStatus(path: temporary),
           try named.inode == System.status(descriptor, path: temporary).inode
         else {
@@ -81,9 +80,9 @@ package final class ReplacementFile {
 
   /// Flushes the file, gives it its name, and flushes the folder.
   ///
-  /// - Parameter replacing: whether it takes the place of a file that is there.
-  /// - Throws: `SystemError`, whose `isExisting` says that something is there that is not to be
-  ///   replaced. What is there is then as it was.
+  /// - Parameter replacing: whether it may replace an existing file.
+  /// - Throws: `SystemError`, whose `isExisting` is true when a file exists that must not be replaced. The
+  ///   existing file is then unchanged.
   package func putInPlace(replacing: Bool) throws(SystemError) {
     try System.flush(descriptor, path: path)
     if replacing {

@@ -1,12 +1,12 @@
 import Base
 
-/// The bytes under a database: the only door to the disk, so that tests can own the disk.
+/// The bytes of a database: all access to the disk goes through it, so that tests can replace the disk.
 ///
 /// A storage makes one promise: after `flush` has returned, everything written and resized before it
 /// survives a power cut. Between flushes any subset of the writes may survive, torn at 512 bytes.
 ///
-/// Thread rule: `view` from any thread; the others from the thread that holds the writer's place,
-/// except `flush` and the commit slots' `write`, which the flusher thread may call meanwhile.
+/// Thread rule: `view` from any thread; the others from the thread that holds the writer's place, except
+/// `flush` and the commit slots' `write`, which the flusher thread may call at the same time.
 package protocol Storage: AnyObject, Sendable {
   /// The file's path, for messages.
   var path: String { get }
@@ -28,25 +28,25 @@ package protocol Storage: AnyObject, Sendable {
 
   /// The bytes in place, valid until the storage is released; nil when they cannot be mapped.
   ///
-  /// The caller answers for the range lying inside the file: touching bytes beyond its end would
-  /// end the process.
+  /// The caller makes sure that the range lies inside the file: touching bytes beyond its end would end the
+  /// process.
   func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer?
 
-  /// Why `view` gave nothing: no room for a mapping, or what else the system said.
+  /// Why `view` returned nil: no room for a mapping, or the system's error.
   var viewFailure: SystemError { get }
 
-  /// Bytes of a view will not be read again soon: they need not count as this process's memory.
+  /// Tells that bytes of a view will not be read again soon: they need not count as this process's memory.
   func forget(_ bytes: UnsafeRawBufferPointer)
 
   /// Makes the file's name in its folder durable: the process that created or renamed the file may have been
-  /// killed before it did so.
+  /// killed before it could.
   func flushName() throws(SystemError)
 
-  /// Throws `EngineError.displaced` when the path does not name this file any more.
+  /// Throws `EngineError.displaced` when the path no longer names this file.
   func checkName() throws
 }
 
-/// A storage without a name in a folder, and of memory that is always there.
+/// For a storage in memory, without a name in a folder.
 extension Storage {
   package var viewFailure: SystemError { .noMemory("map", path) }
   package func forget(_ bytes: UnsafeRawBufferPointer) {}
@@ -55,8 +55,8 @@ extension Storage {
 }
 
 extension Storage {
-  /// Throws `EngineError.displaced` when the file is shorter than this process left it: what was cut off from
-  /// outside would come back as zeros behind the next write.
+  /// Throws `EngineError.displaced` when the file is shorter than this process left it: after the next write,
+  /// the part that was cut off from outside would come back as zeros.
   package func checkLength(_ least: Int) throws {
     let present = try length()
     guard present < least else { return }

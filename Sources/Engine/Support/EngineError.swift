@@ -1,72 +1,71 @@
 import Base
 
-// The one type of Base that users see. Without this line, who has members looked up in imported modules only
-// (`MemberImportVisibility`) could not read what an error says.
+// The one type of Base that users see. Without this line, a program that looks up members in imported modules
+// only (`MemberImportVisibility`) could not read an error's members.
 @_exported import struct Base.SystemError
 
-/// What the engine refuses or cannot do. `description` says what, where, and what to do about it.
+/// What the engine refuses or cannot do. `description` says what, where, and what to do.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum EngineError: Error, Sendable, Equatable {
   /// The operating system refused something (no space, no permission, an unreadable disk).
   case system(SystemError)
-  /// The file is there, and it is not a Sheaf database.
+  /// The file exists and is not a Sheaf database.
   case notADatabase(path: String, reason: String)
-  /// The file was written by a later Sheaf.
+  /// A later Sheaf wrote the file.
   case newerFormat(path: String, format: UInt32)
   /// Bytes of the file do not match their checksum or contradict each other.
   case damaged(path: String, where: String, reason: String)
   /// The path names nothing.
   case missing(path: String)
-  /// Something that is not Sheaf's lies where the database's lock file or temporary file has to be. It was
-  /// left as it is.
+  /// Something that is not Sheaf's has the name of the database's lock file or temporary file. It was left as
+  /// it is.
   case obstructed(path: String, reason: String)
-  /// Another process or handle has the file in a way that excludes this.
+  /// Another process or handle uses the file in a way that excludes this.
   case busy(path: String, reason: String)
-  /// The path does not name the open file any more: it was removed, moved or replaced from outside.
-  /// Nothing more is committed; `reason` says where what was committed is.
+  /// The path no longer names the open file: it was removed, moved or replaced from outside. Nothing more is
+  /// committed; `reason` says where the committed data is.
   case displaced(path: String, reason: String)
-  /// A write or flush of a commit failed, or what else makes writing on unsafe. `cause` says which, and which
-  /// versions are known to be on the disk; the rest is known when the file is opened anew.
+  /// A write or flush of a commit failed, or something else makes further writing unsafe. `cause` says which,
+  /// and which versions are known to be on the disk; opening the file again shows the rest.
   case poisoned(path: String, cause: String)
   /// The database has been closed.
   case closed(path: String)
-  /// Something was to be written through a database that was opened for reading only.
+  /// A write was attempted through a database that was opened for reading only.
   case readOnly(path: String)
   /// A transaction was begun on a thread that is inside one already.
   case nestedTransaction(path: String)
   /// An asynchronous write was cancelled before it began, or a compaction or copy by its `shouldStop`.
   case cancelled
-  /// A connection was used inside a read or write of its own, which would wait for itself.
+  /// A connection was used inside a read or write of its own, and would wait for itself.
   case nestedConnection(path: String)
-  /// A session thread was asked to do something while it waits for the one that asks.
+  /// A session thread was given work while it waits for the thread that gives it.
   case nestedPerform(path: String)
-  /// A commit would have kept more versions alive than `Database.Options.maximumActiveVersions`.
+  /// A commit would have kept more versions than `Database.Options.maximumActiveVersions` alive.
   ///
   /// - `active`: how many there would be, the new one included.
-  /// - `oldest`: who holds the oldest of them: a process, and the version's number.
+  /// - `oldest`: the holder of the oldest: a process, and the version's number.
   case tooManyVersions(path: String, active: Int, limit: Int, oldest: VersionHolder)
   /// A transaction was used after it had ended.
   case transactionEnded
-  /// Something in the transaction has failed that was no refusal of a value or name: how much of it was
+  /// A step of the transaction failed for another reason than a refused value or name: how much of it was
   /// done is unknown, and nothing of the transaction can be kept.
   case transactionFailed(cause: String)
-  /// A session, or what it gave, was used on another thread or queue than its own.
+  /// A session, or something that it gave, was used on another thread or queue than its own.
   case wrongThread(what: String)
-  /// Something that a session cannot do while it is in a write transaction.
+  /// A session cannot do this in a write transaction.
   case insideTransaction(operation: String)
-  /// A change, or the end of a transaction, without a transaction.
+  /// A change, or the end of a transaction, outside a transaction.
   case noTransaction(operation: String)
-  /// An object that was deleted, or added by a transaction that was cancelled; results of a table that
-  /// is gone.
+  /// The object was deleted, or a cancelled transaction had added it; or the table of the results is gone.
   case invalidated(what: String)
-  /// Nobody would deliver notifications where they were asked for.
+  /// There is no thread or queue that could deliver the notifications.
   case cannotObserve(reason: String)
   /// A `ThreadSafeReference` was resolved a second time.
   case referenceResolved
-  /// An object, token, reference or snapshot of another session or database.
+  /// An object, token, reference or snapshot belongs to another session or database.
   case foreign(what: String, expected: String)
-  /// The database has no table of that name; `known` are those it has.
+  /// The database has no table of that name; `known` lists those that it has.
   case noSuchTable(name: String, known: [String])
   /// The database has no version of that number, tag or time, or keeps it no more; `newest` is the newest
   /// version, `kept` are the others.
@@ -76,35 +75,34 @@ public enum EngineError: Error, Sendable, Equatable {
   case otherChanges(path: String, since: UInt64, changes: [String])
   /// There is no kept version whose tables differ from what they are.
   case unchanged(path: String)
-  /// A table of that name is there already.
+  /// A table of that name exists already.
   case tableExists(name: String)
-  /// The table has no column of that name; `known` are those it has.
+  /// The table has no column of that name; `known` lists those that it has.
   case noSuchColumn(table: String, column: String, known: [String])
   /// The table has no object with that key.
   case noSuchObject(table: String, key: Int64)
-  /// Tables or columns that cannot be so: a name, a type, a default, or the objects that are there
-  /// forbid it.
+  /// The schema is not possible: a name, a type, a default, or the existing objects forbid it.
   case invalidSchema(table: String, reason: String)
-  /// A value that does not fit its column.
+  /// A value does not fit its column.
   case invalidValue(table: String, column: String, value: String, expected: String)
-  /// An object whose primary key another object of the table has.
+  /// Another object of the table has the same primary key.
   case duplicateKey(table: String, column: String, value: String)
-  /// A column that cannot be the primary key because of what its objects hold.
+  /// A column cannot be the primary key because of the values of its objects.
   case invalidKey(table: String, column: String, reason: String)
-  /// The file's tables are not those that were declared.
+  /// The file's tables differ from the declared ones.
   case schemaMismatch(
     path: String, fileVersion: UInt64, declaredVersion: UInt64, differences: [String])
-  /// The file was given a later version of the schema than was declared, by a later program.
+  /// A later program gave the file a later version of the schema than was declared.
   case newerSchema(path: String, fileVersion: UInt64, declaredVersion: UInt64)
-  /// A property of a Swift type that no column can hold, or whose value the column does not give.
+  /// No column can hold a property of a Swift type, or the column does not give its value.
   case invalidProperty(type: String, property: String, reason: String)
   /// Too much for one object, cluster or file.
   case tooLarge(what: String, limit: String)
-  /// Something that a caller may not give, or ask for, as the text says.
+  /// An argument is not allowed, for the reason in the text.
   case invalidArgument(String)
 }
 
-/// A process that holds a version of a database with its snapshots.
+/// A process whose snapshots hold a version of a database.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct VersionHolder: Sendable, Hashable {
@@ -123,7 +121,7 @@ public struct VersionHolder: Sendable, Hashable {
 }
 
 extension EngineError: CustomStringConvertible {
-  /// What is neither a file nor a folder: opening it could wait for ever.
+  /// The path leads to neither a file nor a folder: opening it could wait for ever.
   package static func isNoFile(_ path: String) -> EngineError {
     .notADatabase(path: path, reason: "it is a pipe or a device, no file")
   }

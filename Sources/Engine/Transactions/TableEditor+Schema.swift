@@ -119,7 +119,7 @@ extension TableEditor {
       case (.int, .double) where schema.columns[index].notation != nil:
         throw invalid(index, "has a notation, which is not that of doubles; widen it to text")
       case (_, .data), (.bool, .text), (.int, .text), (.double, .text), (.date, .text),
-        (.dateTime, .text), (.time, .text):
+        (.dateTime, .text), (.time, .text), (.decimal, .text), (.uuid, .text):
         break
       case (.data, .text): try checkText(index)
       case (.int, .double): try checkDoubles(index)

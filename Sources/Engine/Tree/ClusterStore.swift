@@ -2,15 +2,15 @@ import Base
 
 /// Reads and writes a transaction's clusters of one table.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 package final class ClusterStore {
   private let writer: BlockWriter
   private let blocks: BlockReader
   private let baseEnd: UInt64
   package let builder: ClusterBuilder
-  /// A cluster whose rows are at hand already, so that a run of small transactions need not decode
-  /// the one they all add to. A reference's checksums vouch for its values being the same, and for its
-  /// keys once the first one is.
+  /// A cluster with its rows still in memory, so that consecutive small transactions need not decode the
+  /// cluster that they all add to. The reference's checksum identifies the values; together with the first
+  /// key it identifies the keys.
   package struct Tail {
     let reference: BlockReference
     let rows: RowBuffer
@@ -21,12 +21,12 @@ package final class ClusterStore {
 
   /// The tail that the last transaction wrote; taken by the first change to it.
   package var tail: Tail?
-  /// The last cluster that this transaction closed.
+  /// The last cluster that this transaction finished.
   private(set) package var lastClosed: Tail?
-  /// The table's columns as clusters know them; set before the first cluster is opened.
+  /// The table's columns as clusters number them; set before the first cluster is opened.
   package var columnIDs: [UInt32] = []
 
-  /// - Parameter builder: used by nobody else meanwhile.
+  /// - Parameter builder: nobody else may use it meanwhile.
   package init(
     writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64, builder: ClusterBuilder
   ) {
@@ -36,18 +36,18 @@ package final class ClusterStore {
     self.baseEnd = baseEnd
   }
 
-  /// Blocks of the transaction itself lie beyond its base's end.
+  /// The transaction's own blocks lie beyond its base's end.
   private func end() throws -> UInt64 {
     try writer.writeOut()
     return max(baseEnd, UInt64(writer.length))
   }
 
-  /// A leaf for reading, one of this transaction included.
+  /// A leaf for reading; it may be one of this transaction.
   package func leaf(_ entry: NodeEntry) throws -> Leaf {
     try Leaf(entry, blocks, end: end())
   }
 
-  /// A leaf's rows, all of them, for changing.
+  /// All rows of a leaf, for changing.
   package func openRows(_ entry: NodeEntry) throws -> OpenCluster {
     if let rows = try takeTail(entry) { return rows }
     var rows = RowBuffer(columnIDs: columnIDs)
@@ -81,7 +81,7 @@ package final class ClusterStore {
     let leaf = try leaf(entry)
     guard try leaf.keys().row(ofKey: key) != nil else { return nil }
     let length = Int((leaf.overlay?.base ?? entry).reference.length)
-    // Rewriting these costs about as much as an overlay; the last one is likely to grow next.
+    // Rewriting these costs about as much as an overlay; and the last leaf is likely to grow next.
     if length < limits.overlayFrom
       || (leaf.rowCount <= limits.smallRows && length < limits.overlayFrom * 4)
     {
@@ -117,7 +117,7 @@ package final class ClusterStore {
     }
     if overlay.isUnchanged { return [overlay.entry] }
     let most = limits.overlayBytes(of: overlay.base)
-    // Where so much was changed, finding out what differs costs more than it can save.
+    // After so many changes, comparing the rows costs more than it can save.
     if overlay.isMostlyDeleted || overlay.newBytes > most * 4 {
       return try close(try openRows(overlay), limits: limits)
     }
@@ -174,7 +174,7 @@ package final class ClusterStore {
 
   package func drop(_ reference: BlockReference) throws(BlockError) { try writer.drop(reference) }
 
-  /// Moves blocks of a node's first children together that are left in sparse pages: see `Gatherer`.
+  /// Moves blocks of a node's first children together when they lie in sparse pages: see `Gatherer`.
   func gather(_ entries: inout [NodeEntry], upTo end: Int) throws {
     try writer.gather(&entries, upTo: end).forEach(drop)
   }
@@ -189,13 +189,13 @@ package final class ClusterStore {
     return [overlay.base.reference] + overlay.references
   }
 
-  /// Writes a leaf anew with another column, which has the same value in every row. The other columns
-  /// are copied as they are stored, those that the table has no more are left out.
+  /// Rewrites a leaf with another column that has the same value in every row. The other columns are copied
+  /// as they are stored, except those that the table no longer has.
   ///
   /// The leaf itself is not dropped.
   ///
-  /// - Parameter columnIDs: the table's columns, the new one among them.
-  /// - Complexity: O(bytes); where rows have changed since the cluster was written, all are encoded.
+  /// - Parameter columnIDs: the table's columns, including the new one.
+  /// - Complexity: O(bytes); when rows have changed since the cluster was written, all rows are encoded.
   func write(
     _ entry: NodeEntry, columnIDs: [UInt32], adding id: UInt32, spelling: [UInt8],
     limits: TreeEditor.Limits
@@ -226,7 +226,7 @@ package final class ClusterStore {
 }
 
 extension BlockReader {
-  /// A cluster in place: its header is verified here, each column when it is first read.
+  /// A cluster in place: this verifies its header, and the first read of a column verifies that column.
   package func cluster(_ entry: NodeEntry, end: UInt64) throws -> ClusterReader {
     let bytes = try extent(entry.reference, end: end)
     let offset = Int(entry.reference.offset)

@@ -1,18 +1,18 @@
 /// A leaf of the tree as its readers see it: rows in the order of their keys.
 ///
-/// Rows count from 0, without those that were deleted. Where the leaf is an overlay, changed rows stand
-/// in the place of the cluster's own.
+/// Rows count from 0, without the deleted ones. In a leaf with an overlay, changed rows replace the cluster's
+/// own.
 ///
-/// Thread rule: confined, while the version is held. What is read of a leaf in place is valid for
-/// as long as the leaf lives.
+/// Thread rule: confined, while the version is held. Bytes that are read in place are valid for as long as
+/// the leaf lives.
 package struct Leaf {
   /// The leaf's place in the tree; its `count` is the number of rows.
   package let entry: NodeEntry
-  /// The cluster that most rows lie in. Its statistics say nothing of changed rows: see `statistics`.
+  /// The cluster that has most of the rows. Its statistics do not cover changed rows: see `statistics`.
   package let cluster: ClusterReader
   /// The changes to the cluster's rows; nil when there are none.
   package let overlay: Overlay?
-  /// Keeps the bytes that are in memory only; nil when all are the file's.
+  /// Keeps bytes that are in memory only; nil when all are in the file.
   private let memory: AnyObject?
 
   package init(_ entry: NodeEntry, _ blocks: BlockReader, end: UInt64) throws {
@@ -30,8 +30,8 @@ package struct Leaf {
 
   /// A leaf that is not in a tree.
   ///
-  /// - Precondition: the cluster has as many rows as the overlay says.
-  /// - Parameter memory: keeps the overlay's bytes for as long as the leaf lives.
+  /// - Precondition: the cluster has the number of rows that the overlay names.
+  /// - Parameter memory: keeps the overlay's bytes alive for as long as the leaf lives.
   init(base cluster: ClusterReader, _ overlay: Overlay, memory: AnyObject? = nil) {
     self.memory = memory
     entry = overlay.base
@@ -41,7 +41,7 @@ package struct Leaf {
 
   /// A cluster that is not in a tree.
   ///
-  /// - Parameter memory: keeps its bytes for as long as the leaf lives.
+  /// - Parameter memory: keeps the cluster's bytes alive for as long as the leaf lives.
   package init(_ cluster: ClusterReader, firstKey: Int64, memory: AnyObject? = nil) {
     self.memory = memory
     entry = NodeEntry(
@@ -51,7 +51,7 @@ package struct Leaf {
     overlay = nil
   }
 
-  /// A cluster as it is in a tree, without the changes to it.
+  /// A cluster in a tree, without the changes to it.
   init(_ cluster: ClusterReader, entry: NodeEntry) {
     memory = nil
     self.entry = entry
@@ -68,13 +68,13 @@ package struct Leaf {
       overlay: overlay)
   }
 
-  /// Opens a column; one that is all null when the leaf has none with that identifier.
+  /// Opens a column; one of nulls when the leaf has no column with that identifier.
   package func column(id: UInt32) throws(ClusterError) -> LeafColumn {
     LeafColumn(
       reader: try cluster.open(id: id), changes: overlay.flatMap { OverlayColumn($0, id: id) })
   }
 
-  /// What is known of a column's values without reading all of them.
+  /// What is known about a column's values without reading all of them.
   ///
   /// - Complexity: O(1), or O(changed and deleted rows).
   package func statistics(id: UInt32) throws(ClusterError) -> LeafStatistics {
@@ -88,13 +88,13 @@ package struct Leaf {
   }
 }
 
-/// What is known of a leaf's column without reading all of it.
+/// What is known about a leaf's column without reading all of it.
 package struct LeafStatistics: Equatable {
   package let nullCount: Int
-  /// What the bounds are of.
+  /// The kind of values that have the bounds.
   package let kind: ColumnStatistics.Kind
-  /// Bounds of the integers, days or moments that all values are, perhaps wider than need be; nil
-  /// when some value is none, there is no value, or it is not known.
+  /// Bounds, perhaps too wide, of values that are all integers, days or moments. Nil when some value is
+  /// something else, there is no value, or the bounds are unknown.
   package let integers: ClosedRange<Int64>?
 }
 
@@ -122,7 +122,7 @@ package struct LeafKeys {
 /// One column of a leaf.
 package struct LeafColumn {
   fileprivate let reader: ColumnReader
-  /// What the overlay says of the column; nil when it says nothing of it and no row is deleted.
+  /// The overlay's changes to the column; nil when it has none and no row is deleted.
   fileprivate let changes: OverlayColumn?
   private var overlay: Overlay? { changes?.overlay }
 
@@ -133,16 +133,16 @@ package struct LeafColumn {
 
   package var rowCount: Int { overlay?.rowCount ?? reader.rowCount }
 
-  /// The column as it is stored, when no value of it was changed since and no row deleted: its
-  /// statistics and typed values then hold for the leaf.
+  /// The stored column, when no value of it was changed and no row deleted: its statistics and typed values
+  /// then hold for the leaf.
   package var unchanged: ColumnReader? { changes == nil ? reader : nil }
 
-  /// The column as it is stored, whatever was changed since.
+  /// The stored column, whatever was changed since.
   var stored: ColumnReader { reader }
 
-  /// A row's value; null outside the rows.
+  /// A row's value; null for a row that does not exist.
   ///
-  /// - Throws: `ClusterError.misfit` when the spelling is not of the type.
+  /// - Throws: `ClusterError.misfit` when the spelling does not fit the type.
   package func value(_ row: Int, as reading: Reading) throws(ClusterError) -> Value {
     guard let changes, let overlay else { return try reader.value(row, as: reading) }
     guard row >= 0, row < rowCount else { return .null }
@@ -212,7 +212,7 @@ package struct LeafColumn {
     try window.decodeSpelled(id: reader.id) { decode(rows: rows, into: $0) }
   }
 
-  /// - Precondition: the overlay says something of the column.
+  /// - Precondition: the overlay has changes to the column.
   fileprivate func changedStatistics() throws(ClusterError) -> LeafStatistics {
     guard let changes, let overlay else {
       return LeafStatistics(nullCount: 0, kind: .none, integers: nil)
@@ -247,7 +247,7 @@ package struct LeafColumn {
 extension RowBuffer {
   /// Adds all rows of a leaf.
   ///
-  /// - Throws: `ClusterError` when the leaf is damaged, or the rows are too large; the buffer is then
+  /// - Throws: `ClusterError` when the leaf is damaged, or the rows are too large; the buffer then stays
   ///   unchanged.
   mutating func append(_ leaf: Leaf) throws(ClusterError) {
     let keys = try leaf.keys()

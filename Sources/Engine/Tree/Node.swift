@@ -26,7 +26,7 @@ package struct Node {
   package static let kind: UInt8 = 0x4E
   package static let headerBytes = 8
   package static let entryBytes = 16 + BlockReference.encodedBytes
-  /// Entries a node holds at most; 5 KiB a node.
+  /// The most entries of a node; 5 KiB a node.
   package static let standardCapacity = 128
 
   private let bytes: UnsafeRawBufferPointer
@@ -36,12 +36,12 @@ package struct Node {
   /// Reads a verified block.
   ///
   /// - Parameters:
-  ///   - repeats: first keys may be equal, as the codes of an index are.
-  ///   - path: of the file, for errors.
-  ///   - isKnown: the same bytes were read as the same entry before: its own entries are not looked
-  ///     at again.
-  /// - Throws: `BlockError` when the bytes are no node of that level, out of order, or do not add
-  ///   up to the parent's entry.
+  ///   - repeats: whether first keys may be equal, like the codes of an index.
+  ///   - path: the file's path, for errors.
+  ///   - isKnown: the same bytes were checked for the same entry before: the node's entries are not checked
+  ///     again.
+  /// - Throws: `BlockError` when the bytes are not a node of that level, are out of order, or do not add up
+  ///   to the parent's entry.
   package init(
     _ bytes: UnsafeRawBufferPointer, of entry: NodeEntry, level: Int, repeats: Bool = false,
     path: @autoclosure () -> String, isKnown: Bool = false
@@ -91,7 +91,7 @@ package struct Node {
 
   package func count(_ index: Int) -> UInt64 { word(offset(index) + 8) }
 
-  /// What the reference's reserved bytes say: 1 for an overlay.
+  /// The form that the reference stores: 1 for an overlay.
   private func form(_ index: Int) -> UInt64 { word(offset(index) + 24) >> 32 }
 
   package func entry(_ index: Int) -> NodeEntry {
@@ -109,7 +109,7 @@ package struct Node {
     return behind == 0 ? nil : behind - 1
   }
 
-  /// The first child that may hold `key` where first keys repeat: the last one that begins below it.
+  /// The first child that may hold `key` where first keys repeat: the last one whose first key is lower.
   package func index(ofFirst key: Int64) -> Int {
     max(partitionPoint(0..<entryCount) { firstKey($0) >= key } - 1, 0)
   }
@@ -130,7 +130,7 @@ package struct Node {
   }
 }
 
-/// The top of a tree: a node of `level`, or nothing at all at level 0.
+/// The top of a tree: a node of `level`, or nothing at level 0.
 package struct TreeRoot: Sendable, Equatable {
   package var level: Int
   package var entry: NodeEntry

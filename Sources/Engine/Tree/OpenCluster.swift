@@ -1,6 +1,6 @@
 /// The rows of a cluster while a transaction changes them.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 package final class OpenCluster {
   package var rows: RowBuffer
 
@@ -8,7 +8,7 @@ package final class OpenCluster {
 
   package var count: Int { rows.rowCount }
 
-  /// About how much memory the values take.
+  /// About how much memory the values use.
   var bytes: Int {
     rows.byteCount + rows.rowCount * rows.columnCount * MemoryLayout<TextSpan>.stride
   }

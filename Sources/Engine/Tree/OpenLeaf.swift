@@ -1,6 +1,6 @@
-/// A leaf while a transaction changes it: small ones as rows, large ones as their overlay.
+/// A leaf while a transaction changes it: a small one as rows, a large one as its overlay.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 package enum OpenLeaf {
   case rows(OpenCluster)
   case overlay(OpenOverlay)
@@ -53,9 +53,9 @@ package enum OpenLeaf {
   /// Replaces all fields of a row; false when there is none with that key.
   ///
   /// - Parameters:
-  ///   - base: what the spans' offsets count from.
+  ///   - base: the address that the spans' offsets are relative to.
   ///   - row: a span for each column.
-  /// - Throws: `ClusterError.tooLarge`; nothing has changed then.
+  /// - Throws: `ClusterError.tooLarge`, without any change.
   func replace(
     _ key: Int64, base: UnsafeRawPointer, row spans: UnsafePointer<TextSpan>
   ) throws(ClusterError) -> Bool {

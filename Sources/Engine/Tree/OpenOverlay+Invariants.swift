@@ -2,10 +2,10 @@
   import Base
 
   extension OpenOverlay {
-    /// Deleted and changed rows ascend and lie in the base, none is both, and records lie in the
-    /// arena and have as many bytes as is said.
+    /// Deleted and changed rows ascend and lie in the base, no row is both, and records lie in the arena and
+    /// have the stated number of bytes.
     ///
-    /// Looked at whenever it is closed, which takes as long.
+    /// Checked whenever it is closed, which takes as long anyway.
     ///
     /// - Complexity: O(deleted and changed rows).
     package func checkInvariants() throws(BrokenInvariant) {

@@ -1,10 +1,9 @@
 import Base
 
-/// The overlay of a leaf while a transaction changes it. Neither the base nor what the overlay's
-/// blocks have is decoded: what the transaction changes lies beside them, and becomes a block over
-/// them.
+/// The overlay of a leaf while a transaction changes it. Neither the base nor the overlay's blocks are
+/// decoded: the transaction's changes are kept beside them, and become a new block on top.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 package final class OpenOverlay {
   struct Change {
     var row: UInt32
@@ -21,18 +20,18 @@ package final class OpenOverlay {
   let stored: Overlay?
   private let keys: ClusterKeys
   let columnIDs: [UInt32]
-  /// Ascending, all of them.
+  /// All deleted rows, ascending.
   private(set) var deleted: [UInt32]
-  /// Those that the transaction has deleted, ascending.
+  /// The rows that the transaction has deleted, ascending.
   private(set) var newlyDeleted: [UInt32] = []
-  /// What the transaction has changed, by ascending rows: whole rows, as the old form of blocks has
-  /// them. A record that is replaced stays in the arena, without a change that names it.
+  /// The rows that the transaction has changed, ascending: whole rows, as in the old form of blocks. A
+  /// replaced record stays in the arena, and no change refers to it.
   private(set) var changes: [Change] = []
   private(set) var arena = OutputBuffer(capacity: 512)
-  /// Bytes of the records that `changes` name.
+  /// Bytes of the records that `changes` refer to.
   private(set) var recordBytes = 0
 
-  /// - Parameter columnIDs: the table's columns, which records have a field for each of.
+  /// - Parameter columnIDs: the table's columns; records have a field for each.
   init(_ leaf: Leaf, columnIDs: [UInt32]) throws {
     cluster = leaf.cluster
     keys = try leaf.cluster.keys()
@@ -43,15 +42,15 @@ package final class OpenOverlay {
     deleted = leaf.overlay?.deleted ?? []
   }
 
-  /// The blocks of the file that the leaf has.
+  /// The leaf's blocks in the file.
   var references: [BlockReference] { [base.reference] + (stored?.references ?? []) }
 
   // MARK: Rows
 
-  /// Rows that are left.
+  /// The number of remaining rows.
   var count: Int { cluster.rowCount - deleted.count }
 
-  /// True when the leaf is as it was found.
+  /// True when the leaf has not been changed.
   var isUnchanged: Bool { newlyDeleted.isEmpty && changes.isEmpty }
 
   /// About how much memory it takes.
@@ -59,7 +58,7 @@ package final class OpenOverlay {
     arena.count + changes.count * 24 + (deleted.count + newlyDeleted.count) * 4 + 512
   }
 
-  /// About as many bytes as what was changed takes when all columns differ.
+  /// About as many bytes as the changes take when all columns differ.
   var newBytes: Int { recordBytes + 8 * changes.count + 4 * newlyDeleted.count }
 
   /// True when most of the base's rows are deleted.
@@ -85,7 +84,7 @@ package final class OpenOverlay {
       row + partitionPoint(0..<deleted.count) { Int(deleted[$0]) - $0 > row }, cluster.rowCount - 1)
   }
 
-  /// The row of a key among those left; nil when there is none.
+  /// The row of a key among the remaining ones; nil when there is none.
   func row(ofKey key: Int64) -> Int? {
     baseRow(ofKey: key).map { $0 - deletedCount(before: $0) }
   }
@@ -160,7 +159,7 @@ package final class OpenOverlay {
   /// Changes some of a row's fields; false when there is none with that key.
   func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws -> Bool {
     guard let row = baseRow(ofKey: key) else { return false }
-    // Beside the arena, which moves when it grows, and which unchanged fields are read from.
+    // Built outside the arena, which moves when it grows and from which unchanged fields are read.
     var record: [UInt8] = []
     for column in columnIDs.indices {
       if let change = changes.last(where: { $0.column == column }) {
@@ -212,7 +211,7 @@ package final class OpenOverlay {
     record.append(contentsOf: field)
   }
 
-  /// The same, at the end of the arena.
+  /// The same at the end of the arena.
   @inline(__always)
   private func append(_ field: UnsafeRawBufferPointer?) {
     guard let field, let source = field.baseAddress else {
@@ -230,17 +229,17 @@ package final class OpenOverlay {
 
   // MARK: Writing
 
-  /// The first key that is left.
+  /// The first remaining key.
   ///
-  /// - Precondition: a row is left.
+  /// - Precondition: a row remains.
   var firstKey: Int64 { key(0) }
 
   /// The leaf as it is now, read in place.
   ///
   /// - Parameters:
-  ///   - bytes: the block that `OverlayBuilder` makes of the changes, over all others; nil when
-  ///     nothing was changed.
-  ///   - memory: keeps them.
+  ///   - bytes: the block that `OverlayBuilder` makes of the changes, on top of all others; nil when nothing
+  ///     was changed.
+  ///   - memory: keeps the bytes alive.
   package func leaf(
     _ bytes: UnsafeRawBufferPointer?, memory: AnyObject? = nil
   ) throws(DecodingFailure) -> Leaf {

@@ -1,49 +1,49 @@
 import Base
 
-/// The rows of a cluster that were changed or deleted since it was written: small blocks that stand
-/// in the cluster's place in the tree, one over the other, the newest referred to by the tree, the
-/// oldest by nobody else and over the cluster, the *base*. Rows are named by their number in the
-/// base, so that what is deleted is known to exist and changed rows keep their keys.
+/// The rows of a cluster that were changed or deleted since it was written. They are stored in small blocks
+/// on top of each other, which replace the cluster in the tree: the tree refers to the newest, and the oldest
+/// lies over the cluster, the *base*. Rows are numbered as in the base: so a deleted row is known to exist,
+/// and changed rows keep their keys.
 ///
-/// What a newer block says of a row stands for what older ones say of it. So a change adds a small
-/// block, and merges those it finds that are no larger: see `OpenOverlay`.
+/// A newer block's content for a row replaces that of older ones. So a change adds a small block, and merges
+/// the existing ones that are no larger: see `OpenOverlay`.
 ///
 /// Thread rule: confined, like the bytes it reads.
 package final class Overlay {
-  /// More blocks are never put one over the other.
+  /// The most blocks on top of each other.
   package static let mostBlocks = 8
 
-  /// Where the record of a changed row is: the number of the block that has the last word on it,
-  /// and that of the record in it.
+  /// Where the record of a changed row is: the number of the newest block that has the row, and the number of
+  /// the record in it.
   package struct RecordPlace {
     let block: Int
     let index: Int
   }
 
-  /// The cluster that the rows belong to.
+  /// The cluster with the rows.
   package let base: NodeEntry
   /// From the newest to the oldest.
   package let blocks: [OverlayBlock]
-  /// Where they lie, in the same order; none for those in memory only.
+  /// Where the blocks lie, in the same order; empty for blocks in memory only.
   package let references: [BlockReference]
-  /// Ascending, of all blocks.
+  /// The deleted rows of all blocks, ascending.
   package let deleted: [UInt32]
-  /// The changed rows, ascending: 32 bits row, 8 bits block, 24 bits record. Who asks for a few
-  /// rows needs none of it.
+  /// The changed rows, ascending: 32 bits row, 8 bits block, 24 bits record. Reading a few rows does not need
+  /// it.
   private lazy var changed: [UInt64] = mergedChanges()
-  /// How often a single row was asked for.
+  /// How often a single row was looked up.
   private var asked = 0
   private static let fewRows = 64
 
   package var deletedCount: Int { deleted.count }
   package var changedCount: Int { changed.count }
-  /// Rows that are left.
+  /// The number of remaining rows.
   package var rowCount: Int { baseRowCount - deleted.count }
   package var baseRowCount: Int { Int(truncatingIfNeeded: base.count) }
 
   /// - Parameters:
-  ///   - blocks: from the newest to the oldest, which lies over the base; no more than 256.
-  ///   - references: where they lie, as far as they lie anywhere.
+  ///   - blocks: from the newest to the oldest, which lies over the base; at most 256.
+  ///   - references: where they lie; empty for those in memory only.
   /// - Throws: `DecodingFailure` when they cannot belong together.
   /// - Complexity: O(blocks + deleted rows).
   package init(
@@ -72,7 +72,7 @@ package final class Overlay {
     }
   }
 
-  /// Looks whether blocks that are valid say something of rows that older ones have deleted.
+  /// Checks valid blocks against each other: a block must not name rows that older ones have deleted.
   ///
   /// - Throws: `DecodingFailure` when one does.
   /// - Complexity: O(deleted rows × blocks × log changed rows).
@@ -111,7 +111,7 @@ package final class Overlay {
     return merged
   }
 
-  /// Two ascending rows of numbers as one.
+  /// Merges two ascending lists of numbers.
   static func merged(_ one: [UInt32], _ other: [UInt32]) -> [UInt32] {
     if one.isEmpty { return other }
     if other.isEmpty { return one }
@@ -136,7 +136,7 @@ package final class Overlay {
   /// - Precondition: 0 <= `index` < `changedCount`.
   package func changedRow(_ index: Int) -> Int { Int(changed[index] >> 32) }
 
-  /// How many rows before one of the base are deleted.
+  /// How many rows before a row of the base are deleted.
   ///
   /// - Complexity: O(log deleted rows).
   package func deletedCount(before row: Int) -> Int {
@@ -148,7 +148,7 @@ package final class Overlay {
     return index < deletedCount && deletedRow(index) == row
   }
 
-  /// The base's row for a row that is left.
+  /// The base's row for a remaining row.
   ///
   /// - Complexity: O(log deleted rows).
   package func baseRow(_ row: Int) -> Int {
@@ -157,7 +157,7 @@ package final class Overlay {
     return min(max(row, 0) + before, baseRowCount - 1)
   }
 
-  /// How many changed rows come before one of the base.
+  /// How many changed rows come before a row of the base.
   package func changedCount(before row: Int) -> Int {
     partitionPoint(0..<changedCount) { changedRow($0) >= row }
   }
@@ -173,12 +173,12 @@ package final class Overlay {
     return RecordPlace(block: Int(packed >> 24 & 0xFF), index: Int(packed & 0xFF_FFFF))
   }
 
-  /// The record of one of the base's rows; nil when it is as it was.
+  /// The record of a row of the base; nil when it is unchanged.
   ///
   /// - Precondition: the row is not deleted.
   /// - Complexity: O(blocks × log changed rows).
   package func place(ofRow row: Int) -> RecordPlace? {
-    // Who asks for many rows is served better by the table of all.
+    // For many rows, the table of all changed rows is faster.
     if asked >= Self.fewRows {
       let index = changedCount(before: row)
       return index < changedCount && changedRow(index) == row ? place(index) : nil
@@ -190,18 +190,18 @@ package final class Overlay {
     return nil
   }
 
-  /// What a changed row has in a column.
+  /// A changed row's field in a column.
   package func field(_ place: RecordPlace, id: UInt32) -> OverlayBlock.Field {
     let block = blocks[place.block]
     return block.field(place.index, column: block.column(id: id))
   }
 
-  /// The greatest number of a column that a block names; nil when none does.
+  /// The greatest column identifier that a block names; nil when none names any.
   package var highestColumnID: UInt32? {
     blocks.compactMap { $0.columnCount > 0 ? $0.columnID($0.columnCount - 1) : nil }.max()
   }
 
-  /// True when a row has the same record in another overlay over the same base, word by word.
+  /// True when a row has the same record, byte for byte, in another overlay over the same base.
   func hasSameRecord(_ one: RecordPlace, as overlay: Overlay, _ two: RecordPlace) -> Bool {
     let (block, second) = (blocks[one.block], overlay.blocks[two.block])
     guard block.hasWholeRows == second.hasWholeRows, block.columnCount == second.columnCount,
@@ -218,10 +218,10 @@ package final class Overlay {
 /// A column of an overlay's changed rows.
 struct OverlayColumn {
   let overlay: Overlay
-  /// The column's place in each block.
+  /// The column's index in each block.
   private let places: [Int?]
 
-  /// Nil when every row that is left has what the base has in the column, under the same number.
+  /// Nil when every remaining row has the base's value in the column with that identifier.
   init?(_ overlay: Overlay, id: UInt32) {
     self.overlay = overlay
     places = overlay.blocks.map { $0.column(id: id) }
@@ -232,7 +232,7 @@ struct OverlayColumn {
     }
   }
 
-  /// What a changed row has in the column.
+  /// A changed row's field in the column.
   @inline(__always)
   func field(_ place: Overlay.RecordPlace) -> OverlayBlock.Field {
     overlay.blocks[place.block].field(place.index, column: places[place.block])
@@ -270,7 +270,7 @@ extension BlockReader {
     let overlay: Overlay
     do {
       overlay = try Overlay(blocks, references: references)
-      // The newest block's checksum vouches for the others being the same.
+      // The newest block's checksum identifies the others too.
       let parts = verifiedParts(of: entry.reference)
       if overlay.deletedCount > 0, !parts.contains(2) {
         try overlay.validate()

@@ -25,7 +25,7 @@ package struct OverlayBlock {
   static let kind: UInt32 = 0x4F
   static let headerBytes = 28 + BlockReference.encodedBytes
 
-  /// What a record says of a column.
+  /// A record's content for a column.
   package enum Field {
     /// The same as in the base.
     case unchanged
@@ -33,7 +33,8 @@ package struct OverlayBlock {
     case spelling(UnsafeRawBufferPointer?)
   }
 
-  /// True when records have a field for each column of the block, and all other columns are null.
+  /// True when records have a field for each column of the block, and all columns that it does not name are
+  /// null.
   package let hasWholeRows: Bool
   package let below: BlockReference
   package let firstKey: Int64
@@ -51,9 +52,9 @@ package struct OverlayBlock {
 
   package var byteCount: Int { bytes.count }
 
-  /// Finds the tables; `validate` looks at what is in them.
+  /// Finds the tables; `validate` checks their content.
   ///
-  /// - Throws: `DecodingFailure` when the bytes are no such block.
+  /// - Throws: `DecodingFailure` when the bytes are not an overlay block.
   /// - Complexity: O(1).
   package init(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
     self.bytes = bytes
@@ -114,7 +115,7 @@ package struct OverlayBlock {
 
   // MARK: Fields
 
-  /// The place of a column among those that the block names; nil when it does not.
+  /// The index of a column among those that the block names; nil when it does not name it.
   package func column(id: UInt32) -> Int? {
     let place = partitionPoint(0..<columnCount) { columnID($0) >= id }
     return place < columnCount && columnID(place) == id ? place : nil
@@ -136,9 +137,9 @@ package struct OverlayBlock {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<max(start, next)])
   }
 
-  /// What a changed row has in a column.
+  /// A changed row's field in a column.
   ///
-  /// - Parameter place: of the column; nil when the block does not name it.
+  /// - Parameter place: the column's index; nil when the block does not name it.
   /// - Precondition: 0 <= `index` < `changedCount`.
   @inline(__always)
   package func field(_ index: Int, column place: Int?) -> Field {
@@ -160,8 +161,8 @@ package struct OverlayBlock {
     return .spelling(fields.field(before))
   }
 
-  /// Calls `body` with the place of each column that a record has a field for, in their order, and
-  /// the field's bytes, its length included.
+  /// Calls `body` for each column that a record has a field for, in their order, with the column's index and
+  /// the field's bytes, including its length.
   ///
   /// - Precondition: the block is valid, 0 <= `index` < `changedCount`.
   func forEachField(_ index: Int, _ body: (Int, UnsafeRawBufferPointer) -> Void) {
@@ -177,9 +178,9 @@ package struct OverlayBlock {
 
   // MARK: Validation
 
-  /// Looks at every number of the tables and every length of the records.
+  /// Checks every number of the tables and every length of the records.
   ///
-  /// - Throws: `DecodingFailure` for the first that cannot be.
+  /// - Throws: `DecodingFailure` for the first impossible one.
   /// - Complexity: O(bytes).
   package func validate() throws(DecodingFailure) {
     try validateOrder(columnCount, Self.headerBytes, below: Int.max, "columns")
@@ -206,7 +207,8 @@ package struct OverlayBlock {
     }
   }
 
-  /// Bytes of a record; nil when it does not lie inside, or has a field for a column that there is not.
+  /// Bytes of a record; nil when it does not lie inside the block, or has a field for a column that does not
+  /// exist.
   private func length(ofRecordAt start: Int) -> Int? {
     guard start + maskBytes <= bytes.count else { return nil }
     var count = columnCount
@@ -239,7 +241,7 @@ package struct OverlayBlock {
   }
 }
 
-/// Goes through the fields of a record: a length plus 1 before each spelling, 0 for null.
+/// Iterates over the fields of a record: before each spelling its length plus 1, 0 for null.
 struct OverlayFields {
   private let bytes: UnsafeRawBufferPointer
   /// Where the next field begins.
@@ -247,7 +249,7 @@ struct OverlayFields {
 
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// The length and where the spelling begins; nil when the bytes end or the number is too long.
+  /// The length and the offset of the spelling; nil when the bytes end or the number is too long.
   @inline(__always)
   private mutating func length() -> Int? {
     var result = 0
@@ -264,7 +266,7 @@ struct OverlayFields {
     return nil
   }
 
-  /// The bytes of the next field, its length included; nil when it does not lie inside.
+  /// The bytes of the next field, including its length; nil when it does not lie inside.
   @inline(__always)
   mutating func next() -> UnsafeRawBufferPointer? {
     let start = offset
@@ -273,7 +275,8 @@ struct OverlayFields {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
   }
 
-  /// The spelling that comes so many fields further on; nil for null, and for what damaged bytes do not have.
+  /// Skips some fields and returns the next spelling; nil for null, and for fields that damaged bytes do not
+  /// have.
   @inline(__always)
   mutating func field(_ index: Int) -> UnsafeRawBufferPointer? {
     for _ in 0..<index {

@@ -1,23 +1,22 @@
 import Base
 
-/// Makes the block that a transaction's changes to a leaf become.
+/// Makes the block of a transaction's changes to a leaf.
 ///
-/// Rows that were changed are compared with the base, and the fields that differ are what is
-/// written. Older blocks that are no larger than what lies over them are merged into the new one:
-/// each is then more than a share of the one below larger than all above it, so that a record is
-/// copied a few times until its cluster is written anew, however long that takes, and few blocks
-/// lie over a cluster.
+/// Compares the changed rows with the base and writes only the fields that differ. Older blocks that are no
+/// larger than what lies over them are merged into the new one. Each remaining block is then larger than the
+/// one above it: a record is copied only a few times before its cluster is rewritten, however long that
+/// takes, and few blocks lie over a cluster.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 struct OverlayBuilder: ~Copyable {
-  /// What differs in a row: some of `fields`.
+  /// A row's differing fields: some of `fields`.
   private struct Record {
     var row: UInt32
     var firstField: Int
     var fieldCount: Int
   }
 
-  /// A column, and its bytes in the arena, the length included.
+  /// A column, and its bytes in the arena, including the length.
   private struct Field {
     var column: Int
     var start: Int
@@ -29,7 +28,7 @@ struct OverlayBuilder: ~Copyable {
   private var fields: [Field] = []
   private var arena = OutputBuffer(capacity: 1024)
 
-  /// Compares what was changed with the base.
+  /// Compares the changes with the base.
   ///
   /// - Throws: `ClusterError`.
   init(_ overlay: OpenOverlay) throws {
@@ -57,13 +56,13 @@ struct OverlayBuilder: ~Copyable {
     }
   }
 
-  /// True when a field's bytes are those of a spelling; nil is null.
+  /// True when a field's bytes encode a spelling; nil is null.
   private static func isField(
     _ field: UnsafeRawBufferPointer, _ spelling: UnsafeRawBufferPointer?
   ) -> Bool {
     guard let spelling else { return field.count == 1 && field[0] == 0 }
     guard field.first != 0, field.count > spelling.count else { return false }
-    // Lengths that differ take as many bytes with other spellings.
+    // Spellings of different lengths can have fields of equal size.
     var fields = OverlayFields(field)
     return fields.field(0).map { $0.count == spelling.count && $0.elementsEqual(spelling) } ?? false
   }
@@ -75,12 +74,12 @@ struct OverlayBuilder: ~Copyable {
 
   // MARK: Size
 
-  /// Bytes of the records and tables of the changes alone, about.
+  /// About how many bytes the records and tables of the changes take.
   private var byteCount: Int {
     arena.count + 9 * records.count + 4 * overlay.newlyDeleted.count + OverlayBlock.headerBytes
   }
 
-  /// How many of the blocks that are there, from the newest on, become part of the new one.
+  /// How many of the existing blocks, from the newest on, are merged into the new one.
   func mergedCount() -> Int {
     guard let stored = overlay.stored else { return 0 }
     var bytes = byteCount
@@ -96,11 +95,11 @@ struct OverlayBuilder: ~Copyable {
 
   // MARK: Writing
 
-  /// The new block, over those that are not merged; nil when it would say nothing.
+  /// The new block, on top of those that are not merged; nil when it would be empty.
   mutating func encode(merging count: Int) -> [UInt8]? {
     let deleted = takeRecords(ofNewest: count)
     let rest = overlay.stored.map { Array($0.blocks[count...]) } ?? []
-    // A row that is as it was in the base again, which an older block has changed, has an empty record.
+    // A row that an older block has changed, and that again equals the base, has an empty record.
     let kept = records.filter { record in
       record.fieldCount > 0 || rest.contains { $0.hasChanged(Int(record.row)) }
     }
@@ -117,9 +116,9 @@ struct OverlayBuilder: ~Copyable {
     return block
   }
 
-  /// Adds what the newest blocks say and the transaction does not.
+  /// Adds the newest blocks' content that the transaction has not replaced.
   ///
-  /// - Returns: the rows that are deleted, by them or since.
+  /// - Returns: the rows that these blocks or the transaction have deleted.
   private mutating func takeRecords(ofNewest count: Int) -> [UInt32] {
     guard let stored = overlay.stored, count > 0 else { return overlay.newlyDeleted }
     let columns = stored.blocks[..<count].map { block in
@@ -203,7 +202,7 @@ struct OverlayBuilder: ~Copyable {
 }
 
 extension [UInt32] {
-  /// The place of a number among ascending ones; nil when it is none of them.
+  /// The index of a number in an ascending list; nil when it is not there.
   fileprivate func place(of number: UInt32) -> Int? {
     let place = partitionPoint(0..<count) { self[$0] >= number }
     return place < count && self[place] == number ? place : nil

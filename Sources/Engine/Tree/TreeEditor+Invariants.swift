@@ -2,11 +2,10 @@
   import Base
 
   extension TreeEditor {
-    /// In the nodes in memory: every count is that of what lies below, whatever leads to an open
-    /// leaf is going to be written, and all open leaves are counted. Until `seal`, which leaves the
-    /// nodes as they are.
+    /// In the nodes in memory: every count is that of the objects below, every node above an open leaf will
+    /// be written, and all open leaves are counted. Valid until `seal`, which leaves the nodes as they are.
     ///
-    /// Looked at when all leaves have been closed, and after the changes whose number is a power of two or a
+    /// Checked when all leaves have been closed, and after the changes whose number is a power of two or a
     /// multiple of 4,096.
     ///
     /// - Complexity: O(children of nodes in memory).
@@ -25,15 +24,15 @@
       }
     }
 
-    /// The same for keys: first keys ascend, and so do the leaves that are open as rows, between
-    /// those of their neighbours. Not for files that lie, whose leaves are read as they are.
+    /// The same for keys: first keys ascend, and so do the leaves that are open as rows, between those of
+    /// their neighbours. Not for forged files: their leaves are read as they are.
     ///
     /// - Complexity: O(rows in memory).
     package func checkKeys() throws(BrokenInvariant) {
       if let root { try checkKeys(root, before: nil) }
     }
 
-    /// At the end of a change.
+    /// To be called at the end of a change.
     func requireInvariantsNowAndThen() {
       let isPower = changeCount & (changeCount - 1) == 0
       if isPower || changeCount & 4095 == 0 { Invariants.require(checkInvariants) }

@@ -1,9 +1,9 @@
-/// Leaves with few rows become larger ones: those that small transactions append, and those that
+/// Joins leaves with few rows into larger ones: those that small transactions append, and those that
 /// deletions leave.
 extension TreeEditor {
-  /// Joins the last clusters that small transactions have filled where there are enough of them for
-  /// one four times as large, then those of that size, and so on: each row is written anew once for
-  /// each size, however small the transactions are.
+  /// When there are enough, joins the last clusters of small transactions into one four times as large, then
+  /// those of that size, and so on: each row is rewritten once for each size, however small the transactions
+  /// are.
   func joinTail(_ path: Path) throws {
     guard let last = path.last else { return }
     var size = limits.tailRows
@@ -23,12 +23,13 @@ extension TreeEditor {
     }
   }
 
-  /// Joins neighbouring clusters of the last node, unless that would make one that would be closed early.
+  /// Joins neighbouring clusters of the last node, unless the result would be so large that it would be
+  /// closed early.
   private func join(_ path: Path, _ range: Range<Int>) throws {
     guard let node = path.last?.node, range.count > 1 else { return }
     let most = limits.clusterBytes / (2 * range.count)
     guard try range.allSatisfy({ try fits(node.children[$0], most) }) else { return }
-    // Before anything is opened: a node with an open leaf has to be written anew.
+    // Set before anything is opened: a node with an open leaf must be rewritten.
     for step in path { step.node.isChanged = true }
     let opened = try range.map { try openRows(at: node, $0) }
     for after in opened.dropFirst() { try opened[0].rows.append(after.rows) }
@@ -38,10 +39,10 @@ extension TreeEditor {
     changeCount += 1
   }
 
-  /// Joins neighbouring leaves that have few rows together, as deleting leaves them.
+  /// Joins neighbouring leaves that together have few rows, as after deletions.
   ///
-  /// The last ones of all are left alone: they came by appending, and `joinTail` makes them larger.
-  /// So are leaves with an overlay, which is small beside its cluster.
+  /// The last leaves are left alone: appending made them, and `joinTail` makes them larger. So are leaves
+  /// with an overlay, which is small compared with its cluster.
   func joinSmall(_ entries: inout [NodeEntry], isLast: Bool) throws {
     let end = max(0, entries.count - (isLast ? limits.newLeaves : 0))
     let most = UInt64(limits.smallRows)
@@ -60,7 +61,7 @@ extension TreeEditor {
       var (count, bytes) = (entries[first].count, try clusters.byteCount(ofLeaf: entries[first]))
       while last < end, isShort(first, after: 0), isShort(last, after: count) {
         bytes += try clusters.byteCount(ofLeaf: entries[last])
-        // Decoded, a cluster is a few times its size in the file.
+        // Decoded, a cluster is a few times as large as in the file.
         guard bytes < limits.clusterBytes / 4 else { break }
         count += entries[last].count
         last += 1

@@ -1,8 +1,8 @@
 import Base
 
-/// Going through all of a tree inside a write transaction.
+/// Traversing a whole tree inside a write transaction.
 extension TreeEditor {
-  /// Calls `visit` with every block of the file below a node, the node's own included.
+  /// Calls `visit` with every block of the file below a node, including the node's own.
   ///
   /// - Complexity: O(nodes): clusters are not read.
   func forEachBlock(below node: EditNode, _ visit: (BlockReference) throws -> Void) throws {
@@ -25,10 +25,11 @@ extension TreeEditor {
     }
   }
 
-  /// How many objects have lesser keys than one, but for those in the leaf where it belongs, if there is one.
+  /// How many objects have lower keys than a given one, not counting those in the leaf where the key belongs,
+  /// and that leaf, if there is one.
   ///
-  /// What a node says of its first key may be too low: its first objects may have been deleted. So
-  /// that no leaf holds a key does not mean that all objects have greater ones.
+  /// A node's first key may be too low: its first objects may have been deleted. So when no leaf can hold a
+  /// key, the objects need not all have greater ones.
   func place(ofKeysFrom key: Int64) throws -> (position: UInt64, leaf: LeafPlace?) {
     var position: UInt64 = 0
     var current = root
@@ -53,7 +54,7 @@ extension TreeEditor {
 
   /// The greatest key; nil when there is no object.
   ///
-  /// - Complexity: O(log n); no more is read than the keys of the last leaf.
+  /// - Complexity: O(log n); reads only the keys of the last leaf.
   func lastKey() throws -> Int64? {
     guard count > 0, let place = try place(ofPosition: count - 1) else { return nil }
     switch place {
@@ -62,17 +63,17 @@ extension TreeEditor {
     }
   }
 
-  /// Replaces every leaf by what `body` writes in its place: leaves with the same rows. When it throws,
+  /// Replaces every leaf by the ones that `body` writes for it, with the same rows. When `body` throws,
   /// nothing has changed.
   ///
   /// - Precondition: no leaf is open (`closeAll`).
-  /// - Complexity: O(nodes), and what `body` takes.
+  /// - Complexity: O(nodes), plus the cost of `body`.
   func replaceLeaves(_ body: (NodeEntry) throws -> [NodeEntry]) throws {
     guard let root else { return }
     var changes: [(node: EditNode, children: [Child])] = []
     var replaced: [BlockReference] = []
     var written: [BlockReference] = []
-    // A damaged tree, whose nodes refer to the same ones, must not keep it busy.
+    // A damaged tree, whose nodes may refer to the same ones repeatedly, must not make it run on.
     var budget = reader.end
     do {
       try forEachLeafNode(root, &budget) { node in
@@ -103,7 +104,7 @@ extension TreeEditor {
     changeCount += 1
   }
 
-  /// Calls `body` with every node of level 1, after taking all nodes into memory.
+  /// Calls `body` with every node of level 1, after reading all nodes into memory.
   private func forEachLeafNode(
     _ node: EditNode, _ budget: inout UInt64, _ body: (EditNode) throws -> Void
   ) throws {

@@ -1,19 +1,20 @@
 import Base
 
-/// Changes a B+ tree inside a write transaction, copy on write: nodes on the way to a change are
-/// taken into memory, and `seal` writes them anew. Leaves that are being changed are open, as rows or as
-/// overlays; everything else stays where it is.
+/// Changes a B+ tree inside a write transaction, copy on write: nodes on the way to a change are read into
+/// memory, and `seal` rewrites them. Leaves that are being changed are open, as rows or as overlays;
+/// everything else stays where it is.
 ///
 /// Nodes in memory may hold more children than a block can; `seal` splits them.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: only the transaction's thread uses it.
 package final class TreeEditor {
   /// A node in memory.
   final class EditNode {
-    // Unchecked: nothing that is called while they change comes back here, and every insertion changes them.
+    // Unchecked: nothing that is called while they change accesses them again, and every insertion changes
+    // them.
     let level: Int
     @exclusivity(unchecked) var children: [Child]
-    /// The block it was read from; nil for a new node.
+    /// The block that it was read from; nil for a new node.
     let origin: NodeEntry?
     @exclusivity(unchecked) var isChanged: Bool
 
@@ -70,7 +71,7 @@ package final class TreeEditor {
 
   // MARK: Finding
 
-  /// The way from the root to a cluster's place: nodes, and the index taken in each.
+  /// The path from the root to a cluster's place: nodes, and the index taken in each.
   typealias Path = [(node: EditNode, index: Int)]
 
   private func path(choosing choose: (EditNode) -> Int?) throws -> Path? {
@@ -104,7 +105,7 @@ package final class TreeEditor {
     try path { $0.children.isEmpty ? nil : $0.children.count - 1 }
   }
 
-  /// A leaf as it is in the transaction, and how many objects come before it.
+  /// A leaf in its state in the transaction, and how many objects come before it.
   package enum LeafPlace {
     case stored(NodeEntry, position: UInt64)
     case open(OpenLeaf, position: UInt64)
@@ -157,7 +158,7 @@ package final class TreeEditor {
   /// Replaces all fields of an object; false when there is none with that key.
   ///
   /// - Parameters:
-  ///   - base: what the spans' offsets count from.
+  ///   - base: the address that the spans' offsets are relative to.
   ///   - row: a span for each column.
   package func replace(
     _ key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>
@@ -175,7 +176,7 @@ package final class TreeEditor {
     try withOpenLeaf(holding: key) { $0.delete(key) }
   }
 
-  /// Runs `body` on the leaf that holds a key, and corrects the counts; false when none does.
+  /// Runs `body` on the leaf that holds a key, and updates the counts; false when no leaf does.
   private func withOpenLeaf(
     holding key: Int64, _ body: (OpenLeaf) throws -> Bool
   ) throws -> Bool {
@@ -184,7 +185,7 @@ package final class TreeEditor {
     switch child.content {
     case .node: return false
     case .open(let leaf):
-      // What is asked in vain is no change.
+      // A missing key makes no change.
       return try leaf.row(ofKey: key) != nil && change(path, leaf, body)
     case .stored(let reference):
       let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
@@ -198,15 +199,15 @@ package final class TreeEditor {
     }
   }
 
-  /// Runs `body` on the open rows of the last cluster, or of a new one when that is full.
+  /// Runs `body` on the open rows of the last cluster, or of a new one when the last is full.
   ///
   /// - Parameters:
   ///   - nextKey: the first key of a new cluster.
-  ///   - appended: rows the transaction has appended so far; many make for larger clusters.
+  ///   - appended: how many rows the transaction has appended so far; many allow larger clusters.
   package func withTail<Result>(
     nextKey: Int64, appended: Int, _ body: (OpenCluster) throws -> Result
   ) throws -> Result {
-    // A cluster that this transaction began itself may go on.
+    // A cluster that this transaction began may grow further.
     let limit = max(limits.tailRows, min(limits.clusterRows, appended + 1))
     if let path = try pathToLast() {
       if try hasRoom(path, limit: limit) { return try changeRows(path, body) }
@@ -227,10 +228,10 @@ package final class TreeEditor {
     return try child.count < UInt64(limit) && fits(child, limits.clusterBytes / 4)
   }
 
-  /// True for a cluster of fewer bytes than so many, as they are in the file.
+  /// True for a cluster of fewer bytes, measured as in the file.
   func fits(_ child: Child, _ bytes: Int) throws -> Bool {
     switch child.content {
-    // Decoded, a cluster is a few times its size in the file.
+    // Decoded, a cluster is a few times as large as in the file.
     case .open(.rows(let cluster)): return cluster.bytes < bytes * 4
     case .open(.overlay(let overlay)): return Int(overlay.base.reference.length) < bytes
     case .stored(let reference):
@@ -240,7 +241,7 @@ package final class TreeEditor {
     }
   }
 
-  /// Runs `body` on the rows of the leaf that a way leads to, and corrects the counts.
+  /// Runs `body` on the rows of the leaf at the end of a path, and updates the counts.
   private func changeRows<Result>(
     _ path: Path, _ body: (OpenCluster) throws -> Result
   ) throws -> Result {
@@ -290,7 +291,7 @@ package final class TreeEditor {
     return cluster
   }
 
-  /// Adds a cluster that is written already behind all others.
+  /// Adds an already written cluster behind all others.
   package func append(_ entry: NodeEntry) throws {
     try append(
       Child(firstKey: entry.firstKey, count: entry.count, content: .stored(entry.reference)))
@@ -300,7 +301,7 @@ package final class TreeEditor {
     changeCount += 1
     count += child.count
     guard let path = try pathToLast() else {
-      // Nothing is there, or nothing is left of a tree that may have had many levels.
+      // The tree is empty, perhaps after all levels of it were emptied.
       if let origin = root?.origin { try clusters.drop(origin.reference) }
       root = EditNode(level: 1, children: [child], origin: nil)
       return
@@ -336,7 +337,7 @@ package final class TreeEditor {
     var children: [Child] = []
     children.reserveCapacity(old.count)
     var done = 0
-    // Also when one of them fails: those before it are written and no longer open.
+    // Also when one of them fails: those before it are written and closed.
     defer { node.children = children + old[done...] }
     for child in old {
       switch child.content {
@@ -346,7 +347,7 @@ package final class TreeEditor {
         if !inner.children.isEmpty {
           children.append(child)
         } else if let origin = inner.origin {
-          // An empty node would be the end of every way that leads to it.
+          // An empty node would be a dead end for every path that leads to it.
           try clusters.drop(origin.reference)
         }
       case .open(let leaf):
@@ -364,7 +365,7 @@ package final class TreeEditor {
     let entries = try clusters.close(leaf, limits: limits)
     switch leaf {
     case .rows: openCount -= 1
-    // A share of what `memory` said when it was opened is lost: all are closed at a time.
+    // What the overlay has added to it is not known here; but all are closed at once, so 0 is right.
     case .overlay: overlayMemory = 0
     }
     return entries
@@ -376,7 +377,7 @@ package final class TreeEditor {
   package func removeAll() throws {
     var dropped: [BlockReference] = []
     if let root { try forEachBlock(below: root) { dropped.append($0) } }
-    // Not before all were read: what an unreadable node leaves in use must not count as free.
+    // Dropped only after all were read: blocks below an unreadable node must not count as free.
     try dropped.forEach(clusters.drop)
     root = nil
     openCount = 0
@@ -387,7 +388,7 @@ package final class TreeEditor {
 
   // MARK: Writing
 
-  /// Writes what has changed, bottom up, and returns the new tree's top.
+  /// Writes the changes, bottom up, and returns the new tree's top.
   package func seal() throws -> TreeRoot {
     guard isChanged else { return reader.root }
     guard let root else { return .empty }
@@ -396,7 +397,7 @@ package final class TreeEditor {
     var entries = try sealedChildren(of: root, isLast: true)
     while true {
       if entries.isEmpty { return .empty }
-      // A node with one child is not needed: the child is the top.
+      // A node with one child is not needed: the child becomes the top.
       if entries.count == 1, level > 1 { return TreeRoot(level: level - 1, entry: entries[0]) }
       let nodes = try write(entries, level: level, isLast: true)
       if nodes.count == 1 { return TreeRoot(level: level, entry: nodes[0]) }
@@ -405,7 +406,7 @@ package final class TreeEditor {
     }
   }
 
-  /// A node's children as entries, after writing those that changed.
+  /// A node's children as entries, after the changed ones were written.
   private func sealedChildren(of node: EditNode, isLast: Bool) throws -> [NodeEntry] {
     var entries: [NodeEntry] = []
     entries.reserveCapacity(node.children.count)
@@ -430,7 +431,7 @@ package final class TreeEditor {
           NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference))
       }
     }
-    /// An unchanged child: taken into its small left neighbour, or kept as it is.
+    /// An unchanged child: merged into its small left neighbour, or kept as it is.
     func keep(_ entry: NodeEntry) throws {
       if !merging.isEmpty, merging.count < limits.nodeCapacity / 4 {
         let neighbour = try reader.entries(entry, level: node.level - 1)
@@ -447,7 +448,7 @@ package final class TreeEditor {
     return entries
   }
 
-  /// Writes nodes for the entries: full ones at the right edge, where appends go on, else even ones.
+  /// Writes nodes for the entries: full ones at the right edge, where appends continue, otherwise even ones.
   private func write(_ children: [NodeEntry], level: Int, isLast: Bool) throws -> [NodeEntry] {
     let capacity = limits.nodeCapacity
     var entries = children

@@ -1,5 +1,5 @@
-/// The parts of a tree that are still to come, in the order of keys: a subtree at a time, as large
-/// as it can be, each of which is left out or opened, a level at a time.
+/// The parts of a tree that are still to come, in the order of keys. A part is a subtree, as large as
+/// possible, which is skipped or opened, one level at a time.
 ///
 /// Thread rule: confined, while the version is held.
 struct TreeParts {
@@ -7,13 +7,13 @@ struct TreeParts {
   struct Part {
     let entry: NodeEntry
     let level: Int
-    /// The first key of what follows in the tree: all keys of the part are below. Nil at the tree's end.
+    /// The first key of what follows in the tree: all keys of the part are lower. Nil at the tree's end.
     let end: Int64?
   }
 
   let tree: TreeReader
   private var stack: [(node: Node, next: Int, end: Int64?)] = []
-  /// What comes next; nil behind the last.
+  /// The next part; nil behind the last.
   private(set) var part: Part?
   /// How many objects of the tree come before it.
   private(set) var position: UInt64 = 0
@@ -41,17 +41,17 @@ struct TreeParts {
     part = nil
   }
 
-  /// Goes behind the whole part.
+  /// Skips the whole part.
   mutating func skip() {
     guard let part else { return }
     position &+= part.entry.count
     moveOn()
   }
 
-  /// Puts a subtree's own parts in its place.
+  /// Replaces a subtree by its own parts.
   ///
   /// - Throws: `BlockError` when its node is damaged. Its keys lie within the part's: so no two parts
-  ///   overlap, and no damaged tree takes longer to go through than the file has blocks.
+  ///   overlap, and traversing a damaged tree takes no longer than the file has blocks.
   mutating func descend() throws(BlockError) {
     guard let part, part.level > 0 else { return }
     let node = try tree.node(part.entry, level: part.level)

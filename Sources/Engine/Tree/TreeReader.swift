@@ -24,8 +24,8 @@ package struct TreeReader: Sendable {
     return try Node(bytes, of: entry, level: level, path: blocks.storage.path)
   }
 
-  /// A node on the way to one object: its entries are looked at once, like its checksum. Who goes through
-  /// many objects, or frees what a node refers to, looks at them again, which then costs little.
+  /// A node on the path to one object: its entries are checked once, like its checksum. Traversing many
+  /// objects, or freeing a node's blocks, checks them again, which costs little then.
   private func nodeOnWay(_ entry: NodeEntry, level: Int) throws(BlockError) -> Node {
     let bytes = try blocks.block(entry.reference, end: end)
     let parts = blocks.verifiedParts(of: entry.reference)
@@ -37,8 +37,8 @@ package struct TreeReader: Sendable {
     return node
   }
 
-  /// The part of a node's block that stands for its fitting an entry: what the entry says is a share
-  /// of the part's number, since the same block would not fit another entry.
+  /// The part of a node's block that records that it fits an entry. The number of the part depends on the
+  /// entry, since the same block would not fit another entry.
   private static func part(_ entry: NodeEntry) -> Int {
     let mixed =
       (entry.count ^ UInt64(bitPattern: entry.firstKey) &* 0x9E37_79B9_7F4A_7C15)
@@ -106,17 +106,17 @@ package struct TreeReader: Sendable {
   /// All leaves, in order of key.
   package func leaves() -> LeafCursor { LeafCursor(self) }
 
-  /// Calls `visit` with every block of the tree: nodes with their level; clusters and overlays with
-  /// level 0, the blocks of an overlay, from the newest on, before its cluster.
+  /// Calls `visit` with every block of the tree: nodes with their level; clusters and overlays with level 0.
+  /// The blocks of an overlay, from the newest on, come before its cluster.
   ///
-  /// Reads nodes and overlays, never clusters. A hostile tree cannot keep it busy: the blocks visited may
+  /// Reads nodes and overlays, never clusters. A hostile tree cannot make it run on: the blocks visited may
   /// not add up to more bytes than the version has.
   package func walk(_ visit: (NodeEntry, _ level: Int) throws -> Void) throws {
     guard root.level > 0 else { return }
     try walk(below: root.entry, level: root.level, visit)
   }
 
-  /// `walk` for the part of the tree below one entry, that entry included.
+  /// `walk` for the part of the tree below one entry, including that entry.
   package func walk(
     below entry: NodeEntry, level: Int, _ visit: (NodeEntry, _ level: Int) throws -> Void
   ) throws {
@@ -132,7 +132,7 @@ package struct TreeReader: Sendable {
         } else if entry.reference.isOverlay {
           let overlay = try blocks.overlay(entry, end: end)
           for reference in overlay.references.dropFirst() {
-            // Verified already, and no block lies over a hundred others.
+            // The blocks were verified already, and no block lies over a hundred others.
             pending.spend(reference.length)
             try visit(
               NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: reference), 0)
@@ -152,7 +152,7 @@ package struct TreeReader: Sendable {
   }
 }
 
-/// Goes through a tree's leaves in order of key.
+/// Iterates over a tree's leaves in the order of keys.
 package struct LeafCursor {
   private var parts: TreeParts
 

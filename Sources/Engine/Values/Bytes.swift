@@ -1,6 +1,6 @@
 /// Comparing bytes, eight at a time where it pays.
 ///
-/// Unsafe loads for speed: offsets are bounded by the counts of both sides, as each place says.
+/// Unsafe loads for speed: each use bounds its offsets by the counts of both sides.
 package enum Bytes {
   @inline(__always)
   package static func areEqual(
@@ -21,7 +21,7 @@ package enum Bytes {
     return areEqual(UnsafeRawBufferPointer(rebasing: text[..<prefix.count]), prefix)
   }
 
-  /// Below, equal to or above 0, as the first differs from the second.
+  /// Below, equal to or above 0, depending on the first difference.
   static func compare(_ left: UnsafeRawBufferPointer, _ right: [UInt8]) -> Int {
     right.withUnsafeBytes { compare(left, $0) }
   }
@@ -43,7 +43,7 @@ package enum Bytes {
     return left.count &- right.count
   }
 
-  /// Looks at the first and the last byte of the part at eight places at once; after Wojciech Muła,
+  /// Compares the first and the last byte of the part at eight places at once; after Wojciech Muła,
   /// "SIMD-friendly algorithms for substring searching".
   @inline(__always)
   static func contains(_ text: UnsafeRawBufferPointer, _ part: [UInt8]) -> Bool {
@@ -55,7 +55,7 @@ package enum Bytes {
     let lasts = ones &* UInt64(last)
     let distance = part.count &- 1
     var place = 0
-    // Places up to `place` + 7 are possible, so the last byte looked at is inside the text.
+    // Places up to `place` + 7 are possible, so the last byte read is inside the text.
     while place &+ 8 <= places {
       let one = UInt64(littleEndian: text.loadUnaligned(fromByteOffset: place, as: UInt64.self))
       let other = UInt64(
@@ -75,7 +75,7 @@ package enum Bytes {
     return false
   }
 
-  /// - Precondition: the text has as many bytes behind `place`.
+  /// - Precondition: the text has at least as many bytes behind `place`.
   private static func isPart(
     _ text: UnsafeRawBufferPointer, at place: Int, _ part: [UInt8]
   ) -> Bool {

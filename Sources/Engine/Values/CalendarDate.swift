@@ -8,7 +8,7 @@ public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConverti
   /// 0000-01-01 and 9999-12-31, as days since 1970-01-01.
   package static let range: ClosedRange<Int64> = -719_528...2_932_896
 
-  /// The day that many days after 1970-01-01; nil outside the years 0 to 9999.
+  /// The day `days` days after 1970-01-01; nil outside the years 0 to 9999.
   public init?(daysSince1970 days: Int) {
     guard Self.range.contains(Int64(days)) else { return nil }
     daysSince1970 = Int32(days)

@@ -1,8 +1,7 @@
 /// How the spellings of a column are read as values.
 ///
-/// The type says nothing about how a column is stored: every encoding keeps the spelling of each
-/// field to the letter, so changing a column from `int` to `text` rewrites nothing. The raw values
-/// are part of the file format.
+/// The type does not determine how a column is stored: every encoding keeps the exact spelling of each field,
+/// so changing a column from `int` to `text` rewrites nothing. The raw values are part of the file format.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum ColumnType: UInt8, Sendable, CaseIterable {
@@ -22,6 +21,10 @@ public enum ColumnType: UInt8, Sendable, CaseIterable {
   case data = 7
   /// Times of day in microseconds, `HH:MM:SS` and its variants.
   case time = 8
+  /// Decimal numbers of up to 38 digits, never rounded: amounts of money, shares, long measurements.
+  case decimal = 9
+  /// 128 bits, spelled as 32 hexadecimal digits.
+  case uuid = 10
 
   /// The name used on the command line and in reports.
   public var name: String {
@@ -34,10 +37,22 @@ public enum ColumnType: UInt8, Sendable, CaseIterable {
     case .text: "text"
     case .data: "data"
     case .time: "time"
+    case .decimal: "decimal"
+    case .uuid: "uuid"
     }
   }
 
-  /// The type of that name, or nil.
+  /// Whether each value is just its spelling, byte by byte.
+  package var isSpelled: Bool { self == .text || self == .data }
+
+  /// Whether values are compared as 17 bytes instead of 8: see `WideNumber`.
+  package var isWide: Bool { self == .decimal || self == .uuid }
+
+  /// Whether the classes of spellings (`TypeSet`) tell which of them are values; otherwise each spelling must
+  /// be read.
+  package var hasClasses: Bool { self != .time && !isWide }
+
+  /// The type with that name, or nil.
   public init?(name: String) {
     guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = match

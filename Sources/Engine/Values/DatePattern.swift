@@ -1,4 +1,4 @@
-/// A pattern that dates or date-times are spelled by, as `strptime` has them, with English names and those of
+/// A pattern of dates or date-times in the notation of `strptime`, with English names and those of
 /// `MonthNames`.
 ///
 /// | field | what it reads |
@@ -14,8 +14,8 @@
 /// | `%z` | `±HH:MM`, `±HHMM` or `±HH`, or a name such as `Z`, `UTC`, `GMT`, `CEST`: see `ZoneNames` |
 /// | `%F` `%D` `%T` `%R` | `%Y-%m-%d`, `%m/%d/%y`, `%H:%M:%S`, `%H:%M` |
 ///
-/// A blank stands for one or more; everything else for itself. A `-` behind the `%` changes nothing.
-/// Numbers that follow each other without anything between them have all their digits (`%Y%m%d`).
+/// A blank stands for one or more blanks, other characters for themselves. A `-` behind the `%` has no
+/// effect. Adjacent numbers must have all their digits (`%Y%m%d`).
 package struct DatePattern: Sendable, Hashable {
   enum Item: Sendable, Hashable {
     case literal(UInt8)
@@ -50,14 +50,14 @@ package struct DatePattern: Sendable, Hashable {
 
   package var hasTime: Bool { items.contains(.hour) || items.contains(.hourOf12) }
 
-  /// Why some text is no pattern, in words.
+  /// Why a text is not a pattern, in words.
   package struct Problem: Error {
     package let reason: String
   }
 
-  /// What a pattern reads.
+  /// What kind of values a pattern reads.
   package enum Kind: Sendable {
-    /// Dates, with a time of day or without.
+    /// Dates, with or without a time of day.
     case date
     /// Times of day.
     case time
@@ -164,13 +164,13 @@ package struct DatePattern: Sendable, Hashable {
     var zoneMinutes = 0
   }
 
-  /// True when it is spelled so.
+  /// True when the pattern fits the spelling.
   package func reads(_ spelling: UnsafeRawBufferPointer) -> Bool {
     parse(SpellingView(spelling)) != nil
   }
 
-  /// Microseconds since 1970, of midnight where there is no time, and since midnight where there is no
-  /// date; nil when it is not spelled so, or no moment of the calendar.
+  /// Microseconds since 1970, of midnight when there is no time, and since midnight when there is no date.
+  /// Nil when the pattern does not fit, or the calendar has no such moment.
   func parse(_ spelling: SpellingView) -> Int64? {
     var fields = Fields()
     var index = 0
@@ -181,7 +181,7 @@ package struct DatePattern: Sendable, Hashable {
     }
     guard index == spelling.count else { return nil }
     if kind == .time {
-      // Of the first day there is.
+      // A time alone counts from the first day.
       (fields.year, fields.month, fields.day) = (1970, 1, 1)
     }
     return Self.moment(fields)
@@ -313,13 +313,13 @@ private enum EnglishNames {
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
   ]
 
-  /// The place of the name that stands at an index, whole or its first three letters.
+  /// The index of the name at a place in the spelling, whole or its first three letters.
   static func match(
     _ names: [String], _ spelling: SpellingView, _ index: inout Int
   ) -> Int? {
     for (place, name) in names.enumerated() where has(name.utf8.prefix(3), spelling, index) {
       index &+= has(name, spelling, index) ? name.utf8.count : 3
-      // `Junk` is no June, nor `Marc` a March.
+      // `Junk` is not June, and `Marc` is not March.
       if index < spelling.count, MonthNames.isLetter(spelling[index]) { return nil }
       return place
     }
@@ -336,7 +336,7 @@ private enum EnglishNames {
     guard index &+ name.count <= spelling.count else { return false }
     var place = index
     for letter in name {
-      // Only letters differ by this bit from what the names have.
+      // Only the case of a letter may differ from the name.
       if (spelling[place] ^ letter) & ~0x20 != 0 { return false }
       place &+= 1
     }

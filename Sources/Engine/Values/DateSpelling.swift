@@ -1,4 +1,4 @@
-/// How the date-times of one column are spelled: what a moment itself does not tell.
+/// How the date-times of one column are spelled: what the moment itself does not determine.
 struct DateTimeStyle: Equatable, Sendable {
   enum Zone: UInt8, Sendable {
     case none = 0
@@ -17,7 +17,7 @@ struct DateTimeStyle: Equatable, Sendable {
 
   init(fractionDigits: UInt8 = 0) { self.fractionDigits = fractionDigits }
 
-  /// The microseconds that every moment spelled like this is a multiple of.
+  /// Every moment in this style is a multiple of this many microseconds.
   var unit: Int64 {
     if !hasSeconds { return 60_000_000 }
     return Int64(
@@ -42,7 +42,7 @@ enum DateSpelling {
     var style: DateTimeStyle
   }
 
-  /// Days since 1970 of `YYYY-MM-DD`; nil when it is no day of the calendar.
+  /// Days since 1970 of `YYYY-MM-DD`; nil when the calendar has no such day.
   @inline(__always)
   static func parseDate(_ spelling: SpellingView) -> Int32? {
     guard spelling.count == 10 else { return nil }
@@ -69,7 +69,7 @@ enum DateSpelling {
     return Int(tens &* 10 &+ ones)
   }
 
-  /// The moment and the style of a date-time; nil when it is none.
+  /// The moment and the style of a date-time; nil when it is not one.
   static func parseDateTime(_ spelling: SpellingView) -> ParsedDateTime? {
     let count = spelling.count
     // YYYY-MM-DDTHH:MM is the shortest, with seconds, fraction and offset the longest.
@@ -160,7 +160,7 @@ enum DateSpelling {
   static func write(
     _ moment: DateTime, style: DateTimeStyle, to target: UnsafeMutableRawPointer
   ) -> Int {
-    // The local time may lie a day beyond the range when the moment comes from a damaged file.
+    // The local time may lie a day out of range when the moment comes from a damaged file.
     let local = DateTime(clamping: moment.microsecondsSince1970 &+ style.zoneOffset)
       .microsecondsSince1970
     var days = local / DateTime.microsecondsPerDay

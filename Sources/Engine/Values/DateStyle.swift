@@ -1,4 +1,4 @@
-/// How a date is spelled. All but the first are text to a reader, and only stored as dates.
+/// How a date is spelled. Readers take all but the first as text; they are dates only in storage.
 enum DateStyle: UInt8, Sendable, CaseIterable {
   /// `2018-08-03`
   case iso = 0
@@ -21,7 +21,7 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
   /// `03-Aug-2018`
   case dashedDayMonthYear = 9
 
-  /// The shortest spelling (`May 3, 2018` has more) and the longest, `September 30, 2018`.
+  /// From the shortest spelling (`May 3, 2018` is longer) to the longest, `September 30, 2018`.
   static let lengths = 10...18
 
   private enum Part {
@@ -46,7 +46,7 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// What stands between the parts: a byte, and whether a space follows the second one.
+  /// What separates the parts: a byte, and whether a space follows the second one.
   private var separator: (byte: UInt8, isWide: Bool) {
     switch self {
     case .iso, .dashedDayMonthYear: (0x2D, false)
@@ -91,13 +91,13 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
         year: fields.year, month: fields.month, day: fields.day))
   }
 
-  /// False for most spellings that are no date in any style.
+  /// False for most spellings that are not dates in any style.
   @inline(__always)
   static func isLikely(_ spelling: SpellingView) -> Bool {
     lengths.contains(spelling.count) && spelling[spelling.count &- 1] &- 0x30 < 10
   }
 
-  /// The commonest style, a word at a time.
+  /// Reads the commonest style, a word at a time.
   ///
   /// - Precondition: `isLikely`.
   @inline(__always)
@@ -111,7 +111,7 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
     guard rest & 0xFFFF_0000 == 0x202C_0000 else { return nil }
     let hasTwo = spelling.count &- length == 9
     guard hasTwo || spelling.count &- length == 8 else { return nil }
-    // Digits only, zeros where the comma and the space are, and for a day of one digit.
+    // Only digits: the comma and the space become zeros, and so does the missing digit of a short day.
     let tens = hasTwo ? rest & 0xFF : 0x30
     let digits = rest & 0xFFFF_FFFF_0000_FF00 | 0x3030_0000 | tens
     guard NumberSpelling.areDigits(digits), !hasTwo || tens > 0x30 else { return nil }
@@ -121,7 +121,7 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
     return Int32(truncatingIfNeeded: CalendarDate.days(year: year, month: month, day: day))
   }
 
-  /// Takes a part; false when it is not there.
+  /// Takes a part; false when it is missing.
   @inline(__always)
   private static func read(
     _ part: Part, _ spelling: SpellingView, _ index: inout Int, _ fields: inout Fields
@@ -215,9 +215,9 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// An English month: its first eight letters as a word, the first one lowest, and how many it has.
+/// An English month: its first eight letters as a word, the first one lowest, and how many letters it has.
 ///
-/// Words spelled out as numbers: an import compares every date with one.
+/// The words are written as numbers: an import compares every date with them.
 private struct MonthName {
   let start: UInt64
   let length: Int
@@ -246,7 +246,7 @@ private struct MonthName {
     }
   }
 
-  /// The month whose name, or its first three letters, are found at an index up to the count.
+  /// The month whose name, or its first three letters, stands at an index and ends by `count`.
   @inline(__always)
   static func match(
     _ spelling: SpellingView, at index: Int, isShort: Bool
@@ -256,9 +256,9 @@ private struct MonthName {
     let name = MonthName(month)
     let length = isShort ? 3 : name.length
     let mask = UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- min(length, 8) &* 8)
-    // Bytes behind the spelling are zeros here, and so are never letters.
+    // Bytes behind the spelling are zeros here, and so never letters.
     guard (word ^ name.start) & mask == 0 else { return nil }
-    // September alone is longer than a word, by its last letter.
+    // Only September is longer than a word, by its last letter.
     if length == 9 && (index &+ 8 >= spelling.count || spelling[index &+ 8] != 0x72) { return nil }
     return (month, length)
   }

@@ -10,7 +10,7 @@ public struct DateTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     CalendarDate.range.lowerBound * microsecondsPerDay...(CalendarDate.range.upperBound + 1)
     * microsecondsPerDay - 1
 
-  /// The moment that many microseconds after 1970-01-01T00:00:00Z; nil outside the years 0 to 9999.
+  /// The moment `microseconds` microseconds after 1970-01-01T00:00:00Z; nil outside the years 0 to 9999.
   public init?(microsecondsSince1970 microseconds: Int64) {
     guard Self.range.contains(microseconds) else { return nil }
     microsecondsSince1970 = microseconds
@@ -21,7 +21,7 @@ public struct DateTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     microsecondsSince1970 = min(max(microseconds, Self.range.lowerBound), Self.range.upperBound)
   }
 
-  /// `YYYY-MM-DDTHH:MM:SSZ`, with six digits of a second's fraction when there is one.
+  /// `YYYY-MM-DDTHH:MM:SSZ`, with a fraction of six digits when it is not 0.
   public var description: String { String(decoding: Value.dateTime(self).spelling, as: UTF8.self) }
 
   /// True for an earlier moment.

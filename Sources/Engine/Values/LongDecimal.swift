@@ -1,18 +1,18 @@
 import Base
 
-/// Numbers with more digits than a double needs: what a program printed of a double, or something else.
+/// Numbers with more digits than a double needs: a program's output of a double, or something else.
 ///
-/// 17 significant digits tell every double, and zeros at the end tell nothing. `numpy.savetxt` prints 19 of
-/// them, and `%.20f` more; what comes behind the 17th is then what the double's own digits are there. An
-/// identifier with a point in it, or an amount that was computed exactly, has other digits.
+/// 17 significant digits identify every double, and zeros at the end add nothing. `numpy.savetxt` prints 19
+/// digits, and `%.20f` more; the digits behind the 17th are then the double's own. An identifier with a point
+/// in it, or an exactly computed amount, has other digits there.
 enum LongDecimal {
-  /// More digits of a double are zeros.
+  /// All further digits of a double are zeros.
   private static let mostDigits = 800
 
-  /// True when the digits are those of the nearest double, rounded to as many as there are.
+  /// True when the digits are those of the nearest double, rounded to their number.
   ///
   /// - Parameters:
-  ///   - parts: of the spelling, which is neither whole nor without a digit other than zero.
+  ///   - parts: the parts of the spelling, which has a point or an exponent, and a digit other than zero.
   /// - Complexity: O(digits), and O(digits²) beyond 19.
   static func isDouble(_ parts: NumberSpelling.Parts, _ spelling: SpellingView) -> Bool {
     if parts.significantDigits - zerosAtEnd(spelling) <= 17 { return true }
@@ -27,7 +27,7 @@ enum LongDecimal {
     return hasDigits(of: value, count: parts.significantDigits, spelling)
   }
 
-  /// The same of a canonical decimal with a digit behind the point and 18 or 19 in all.
+  /// The same for a canonical decimal with a digit behind the point and 18 or 19 in all.
   static func isDouble(_ number: ScaledNumber) -> Bool {
     withUnsafeTemporaryAllocation(byteCount: NumberSpelling.capacity, alignment: 8) { room in
       guard let base = room.baseAddress else { return false }
@@ -37,10 +37,10 @@ enum LongDecimal {
     }
   }
 
-  /// Whether `mantissa` * 10^`exponent` is a double to the last digit, in 128 bits; nil where these are too
-  /// few.
+  /// Whether `mantissa` * 10^`exponent` is a double to the last digit, computed in 128 bits; nil when these
+  /// do not suffice.
   private static func isDouble(mantissa: UInt64, exponent: Int, _ value: Double) -> Bool? {
-    // The double is `fraction` / 2^`shift`, and the mantissa ought to be that times 10^-`exponent`, rounded.
+    // The double is `fraction` / 2^`shift`, and the mantissa should be that times 10^-`exponent`, rounded.
     let fraction = value.significandBitPattern | 1 << UInt64(Double.significandBitCount)
     let shift = Double.significandBitCount - Int(value.exponent)
     guard value.isNormal, exponent <= 0, exponent >= -22, shift > 0, shift < 127 else { return nil }

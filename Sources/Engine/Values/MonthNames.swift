@@ -1,7 +1,7 @@
-/// The names of months in the languages that many tables of Europe are written in, whole and short.
+/// The names of months, whole and short, in the common languages of European tables.
 ///
-/// A word stands for one month in all of them: Croatian is left out, whose `listopad` is October and Polish
-/// and Czech November. English names are told before, by `DatePattern`.
+/// A word means one month in all of them. Croatian is left out: its `listopad` is October, and in Polish and
+/// Czech it is November. `DatePattern` tries English names first.
 enum MonthNames {
   private static let words: [[String]] = [
     // German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish, Danish and Norwegian.
@@ -45,8 +45,8 @@ enum MonthNames {
 
   private static let longest = 16
 
-  /// The month, from 1, whose name stands at an index, in any case; nil when none does. The index is then
-  /// behind it.
+  /// The month, from 1, whose name is at an index, in any case; nil when there is none. Moves the index
+  /// behind the name.
   static func match(_ spelling: SpellingView, _ index: inout Int) -> Int? {
     var end = index
     while end < spelling.count, end &- index <= longest, isLetter(spelling[end]) { end &+= 1 }
@@ -61,8 +61,8 @@ enum MonthNames {
   static func isLetter(_ byte: UInt8) -> Bool { byte >= 0x80 || byte | 0x20 &- 0x61 < 26 }
 }
 
-/// Short names of time zones that mean one offset everywhere. `EST`, `CST`, `PST`, `BST` and `IST` are
-/// several.
+/// Short names of time zones that mean one offset everywhere. `EST`, `CST`, `PST`, `BST` and `IST` have
+/// several meanings.
 enum ZoneNames {
   private static let minutes: [(name: String, minutes: Int)] = [
     ("UTC", 0), ("GMT", 0), ("Z", 0), ("WEST", 60), ("WET", 0), ("CEST", 120), ("CET", 60),
@@ -72,7 +72,7 @@ enum ZoneNames {
     ("NZST", 720), ("NZDT", 780),
   ]
 
-  /// The offset of the name that stands at an index, in any case; the index is then behind it.
+  /// The offset of the zone name at an index, in any case; moves the index behind the name.
   static func match(_ spelling: SpellingView, _ index: inout Int) -> Int? {
     for zone in minutes {
       let end = index &+ zone.name.utf8.count

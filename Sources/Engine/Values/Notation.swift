@@ -1,37 +1,40 @@
-/// How the values of a column are spelled, where that is not the way `Value.init(spelling:type:)` reads:
+/// How the values of a column are spelled when it is not the way that `Value.init(spelling:type:)` reads:
 /// `August 3, 2018`, `1.234,5`, `yes`.
 ///
-/// A database keeps spellings, so that what was imported comes back to the letter; the notation, which
-/// is part of the column, says what they mean. Patterns are
-/// - for dates and date-times those of `strptime`: `%B %d, %Y`, `%d/%m/%Y %H:%M`; the first that reads a
-///   spelling counts, and the canonical spelling is always read; for times of day those without a date;
-/// - for ints and doubles one example of a number: `1.234,5` has a decimal comma and points between
-///   thousands, `1,5` no separators, `1,234` is for ints;
-/// - for bools two words: `yes/no`, in lower, Title or UPPER case; `true` and `false` are always read.
+/// A database keeps spellings, so that imported text comes back unchanged; the notation, which is part of the
+/// column, says what they mean. Patterns are
+/// - for dates and date-times, those of `strptime`: `%B %d, %Y`, `%d/%m/%Y %H:%M`; the first that fits a
+///   spelling counts, and the canonical spelling is always read; for times of day, those without a date;
+/// - for ints and doubles, one example of a number: `1.234,5` has a decimal comma and points between
+///   thousands, `1,5` has no separators, `1,234` is for ints;
+/// - for decimals, one example of an amount, `$1,234.5` or `1.234,5 €`, or of a share, `1.5%`, which is a
+///   hundredth of its number; `1.234,5` is neither;
+/// - for bools, two words: `yes/no`, in lower, Title or UPPER case; `true` and `false` are always read.
 ///
 /// Thread rule: immutable, `Sendable`.
 public final class Notation: Sendable {
-  /// Of the column.
+  /// The column's type.
   public let type: ColumnType
-  /// As they were given.
+  /// The patterns as they were given.
   public let patterns: [String]
 
   private let kind: Kind
-  /// A bit for each `DateStyle` that is read as the day it means.
+  /// A bit for each `DateStyle` that the notation reads as the day it means.
   private let styles: UInt16
 
   private enum Kind: Sendable {
     case dates([DatePattern])
     case numbers(NumberPattern)
+    case amounts(AmountPattern)
     case words([BoolWords])
   }
 
   package static let maximumPatterns = 64
 
   /// - Parameters:
-  ///   - type: int, double, bool, date, dateTime or time.
+  ///   - type: int, double, decimal, bool, date, dateTime or time.
   ///   - patterns: at least one.
-  /// - Throws: `EngineError.invalidArgument` when they are not of the type, or would read a canonical
+  /// - Throws: `EngineError.invalidArgument` when the patterns do not fit the type, or would read a canonical
   ///   spelling as another value.
   public init(_ type: ColumnType, _ patterns: [String]) throws(EngineError) {
     func invalid(_ reason: String) -> EngineError { .invalidArgument(reason) }
@@ -80,12 +83,20 @@ public final class Notation: Sendable {
       }
       kind = .words(words)
       styles = 0
-    case .text, .data:
+    case .decimal:
+      guard patterns.count == 1, let pattern = AmountPattern(patterns[0]) else {
+        throw invalid(
+          "'\(patterns[0])' is no example of a decimal: write 1.234,5, or with a currency or a percent "
+            + "sign $1,234.5 or 1,5 €")
+      }
+      kind = .amounts(pattern)
+      styles = 0
+    case .text, .data, .uuid:
       throw invalid("\(type.article) column has no notation: it is as it is spelled")
     }
   }
 
-  /// A day whose parts make another day in any other order, and one of another century.
+  /// A day whose parts in any other order give another day, and a day of another century.
   private static let probes = [CalendarDate(clamping: 17_746), CalendarDate(clamping: 10_950)]
 
   private static func reads(_ style: DateStyle, _ patterns: [DatePattern]) -> Bool {
@@ -131,12 +142,12 @@ public final class Notation: Sendable {
     return DateSpelling.parseDate(spelling).map(Int64.init)
   }
 
-  /// True when a cluster's dates of that style are read as the days they are stored as.
+  /// True when a cluster's dates in that style are read as the days that are stored.
   func reads(_ style: DateStyle) -> Bool {
     type == .date && styles & 1 << UInt16(style.rawValue) != 0
   }
 
-  /// The number that a value of a type other than double is compared as.
+  /// The number that represents a value in comparisons, for types other than double.
   func integer(_ spelling: SpellingView) -> Int64? { PlainSpelling.read(spelling, bareInteger) }
 
   private func bareInteger(_ spelling: SpellingView) -> Int64? {
@@ -148,6 +159,7 @@ public final class Notation: Sendable {
         ?? PlainSpelling.dateTime(spelling)?.microsecondsSince1970
     case .numbers(let pattern):
       return type == .int ? pattern.withPlain(spelling, NumberSpelling.parseInt) : nil
+    case .amounts: return nil
     case .words(let pairs):
       if let bool = SpellingClass.parseBool(spelling) { return bool ? 1 : 0 }
       for pair in pairs { if let bool = pair.value(spelling) { return bool ? 1 : 0 } }
@@ -162,22 +174,41 @@ public final class Notation: Sendable {
     }
   }
 
+  func decimal(_ spelling: SpellingView) -> ExactDecimal? {
+    guard case .amounts(let pattern) = kind else { return nil }
+    return PlainSpelling.read(spelling, pattern.parse)
+  }
+
+  /// Calls `use` with a number of the notation as it is without one; nil when the spelling is none.
+  func withPlainNumber<Result>(
+    _ spelling: SpellingView, _ use: (SpellingView) -> Result?
+  ) -> Result? {
+    guard case .numbers(let pattern) = kind else { return nil }
+    return PlainSpelling.read(spelling) { bare in
+      NumberSpelling.special(bare) == nil ? pattern.withPlain(bare, use) : use(bare)
+    }
+  }
+
   func value(_ spelling: SpellingView) -> Value? {
+    if type == .decimal { return decimal(spelling).map { .decimal($0) } }
     if type == .double { return double(spelling).map { .double($0) } }
     return integer(spelling).map { Value(number: $0, type) }
   }
 
   // MARK: Writing
 
-  /// A value as the column keeps it: where the canonical spelling would be read as another value, as the
-  /// text that is read as this one.
+  /// The value that the column keeps: a text that is read as this value, when its canonical spelling would be
+  /// read as another one.
   package func stored(_ value: Value) -> Value {
+    if case .amounts(let pattern) = kind, case .decimal(let decimal) = value {
+      return .text(String(decoding: pattern.spelling(of: decimal), as: UTF8.self))
+    }
     guard case .numbers(let pattern) = kind else { return value }
     switch value {
     case .double:
       let bytes = value.spelling.map { $0 == 0x2E ? pattern.decimal : $0 }
       return .text(String(decoding: bytes, as: UTF8.self))
-    case .null, .int, .bool, .date, .dateTime, .time, .text, .data: return value
+    default: return value
     }
   }
 }
@@ -194,7 +225,7 @@ extension Notation: Hashable, CustomStringConvertible {
     hasher.combine(patterns)
   }
 
-  /// The first patterns, and how many more there are.
+  /// The first patterns, and the number of others.
   package var summary: String {
     let more = patterns.count - 3
     return patterns.prefix(3).joined(separator: " or ") + (more > 0 ? " or \(more) more" : "")
@@ -204,7 +235,7 @@ extension Notation: Hashable, CustomStringConvertible {
   public var description: String { patterns.joined(separator: " or ") }
 }
 
-/// Two words for true and false.
+/// Two words, for true and false.
 private struct BoolWords: Sendable {
   private let (yes, no): ([UInt8], [UInt8])
 
@@ -228,7 +259,7 @@ private struct BoolWords: Sendable {
     func isUpper(_ index: Int) -> Bool { spelling[index] != word[index] }
     for index in word.indices where isUpper(index) {
       guard word[index] &- 0x61 < 26, spelling[index] == word[index] & ~0x20 else { return false }
-      // An upper one stands first, or behind none that is lower.
+      // An upper-case letter comes first, or follows only upper-case letters.
       if index > 0, !isUpper(0) || (index > 1 && !isUpper(1)) { return false }
     }
     if word.count > 2, isUpper(0), isUpper(1) {

@@ -1,15 +1,15 @@
-/// How numbers are spelled that have a decimal comma, or separators between their thousands.
+/// Spellings of numbers with a decimal comma, or with separators between their thousands.
 ///
-/// Written as an example: `1,5`, `1.234,5`, `1,234.5`, `1 234,5`; for whole numbers `1,234`. Thousands are
-/// all separated, by the same byte, or none is. A blank stands for no-break spaces, too.
+/// A pattern is an example: `1,5`, `1.234,5`, `1,234.5`, `1 234,5`; for whole numbers `1,234`. Either all
+/// thousands are separated, by the same byte, or none are. A blank also stands for no-break spaces.
 struct NumberPattern: Sendable, Hashable {
   let decimal: UInt8
-  /// nil: none.
+  /// Nil: there is none.
   let thousands: UInt8?
 
   static let separators: [UInt8] = Array(",. '_".utf8)
 
-  /// Nil when the text is no such example for the type.
+  /// Nil when the text is not such an example for the type.
   init?(_ text: String, _ type: ColumnType) {
     var rest = Array(text.utf8)[...]
     guard type == .int || type == .double, rest.popFirst() == 0x31 else { return nil }
@@ -27,7 +27,7 @@ struct NumberPattern: Sendable, Hashable {
     self.init(decimal: decimal, thousands: thousands)
   }
 
-  /// Nil when the two cannot be told apart, or stand for something else.
+  /// Nil when the two are equal, or have another meaning in numbers.
   init?(decimal: UInt8, thousands: UInt8?) {
     guard decimal == 0x2C || decimal == 0x2E, thousands != decimal,
       thousands.map(Self.separators.contains) ?? true
@@ -36,10 +36,9 @@ struct NumberPattern: Sendable, Hashable {
     self.thousands = thousands
   }
 
-  /// The number in the spelling that engines share: no separators, a decimal point; nil when the
-  /// separators are not where they belong.
+  /// The number in plain spelling: no separators, and a decimal point; nil when the separators are misplaced.
   ///
-  /// - Parameter use: given the bytes, valid during the call.
+  /// - Parameter use: gets the bytes, valid during the call.
   func withPlain<Result>(_ spelling: SpellingView, _ use: (SpellingView) -> Result?) -> Result? {
     guard spelling.count > 0, spelling.count <= NumberSpelling.maximumLength else { return nil }
     return withUnsafeTemporaryAllocation(byteCount: spelling.count &+ 8, alignment: 8) { room in
@@ -61,7 +60,7 @@ struct NumberPattern: Sendable, Hashable {
       take(spelling[0])
       index = 1
     }
-    // Digits since the sign or the last separator, and how wide that one was.
+    // Digits since the sign or the last separator, and that separator's width in bytes.
     var digits = 0
     var separator: Separator?
     while index < spelling.count {
@@ -88,7 +87,7 @@ struct NumberPattern: Sendable, Hashable {
     }
     while index < spelling.count {
       let byte = spelling[index]
-      // Digits, and an exponent: nothing that could be a separator.
+      // Digits and an exponent cannot be separators.
       guard byte &- 0x30 < 10 || byte | 0x20 == 0x65 || byte == 0x2B || byte == 0x2D else {
         return false
       }
@@ -121,7 +120,7 @@ struct NumberPattern: Sendable, Hashable {
     return nil
   }
 
-  /// The example that `init` reads.
+  /// An example that `init` reads.
   func example(_ type: ColumnType) -> String {
     var bytes: [UInt8] = [0x31]
     if let thousands { bytes += [thousands, 0x32, 0x33, 0x34] }

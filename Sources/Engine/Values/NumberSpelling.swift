@@ -3,25 +3,25 @@ struct ScaledNumber {
   var mantissa: Int64
   var scale: UInt8
 
-  /// Marks a spelling that is no canonical decimal number.
+  /// Marks a spelling that is not a canonical decimal number.
   static let misfit = ScaledNumber(mantissa: 0, scale: .max)
   @inline(__always) var isMisfit: Bool { scale == .max }
   static let maximumScale = 18
 }
 
-/// Reading numbers from their spellings, and writing canonical ones. Knows no locale.
+/// Reads numbers from their spellings, and writes canonical ones. Ignores the locale.
 enum NumberSpelling {
-  /// Room that every `write` of a number or date may use, in bytes.
+  /// How many bytes every `write` of a number or date may use.
   static let capacity = 64
 
-  /// A spelling longer than this is text, whatever it says: the longest exact expansion of a double
-  /// has 767 significant digits.
+  /// A longer spelling is text in any case: the longest exact expansion of a double has 767 significant
+  /// digits.
   static let maximumLength = 1024
 
   // MARK: Canonical decimals
 
-  /// The number, when writing it again would give the same bytes: an optional `-`, digits without
-  /// superfluous zeros in front, and optionally a point with 1 to 18 digits. No `-0`, `-0.0`.
+  /// The number, when writing it gives the same bytes again: an optional `-`, digits without superfluous
+  /// leading zeros, and optionally a point with 1 to 18 digits. No `-0`, `-0.0`.
   @inline(__always)
   static func parseCanonical(_ spelling: SpellingView) -> ScaledNumber {
     let count = spelling.count
@@ -45,7 +45,7 @@ enum NumberSpelling {
     let difference = word ^ 0x2E2E_2E2E_2E2E_2E2E
     let points = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
     if points != 0 {
-      // The lowest mark is exact; bytes past the end are zero and so never points.
+      // The lowest mark is exact; bytes past the end are zero and so are never points.
       let position = points.trailingZeroBitCount &>> 3
       let below = (1 as UInt64) &<< UInt64(truncatingIfNeeded: position &* 8) &- 1
       word = (word & below) | ((word &>> 8) & ~below)
@@ -63,8 +63,8 @@ enum NumberSpelling {
       mantissa: isNegative ? 0 &- magnitude : magnitude, scale: UInt8(truncatingIfNeeded: scale))
   }
 
-  /// Two registers, where each holds at most eight digits: of a whole number, or before and behind
-  /// the point. Most numbers of 9 to 17 bytes are such; nil for others, and for what is no number.
+  /// Two registers of at most eight digits each: of a whole number, or before and behind the point. Most
+  /// numbers of 9 to 17 bytes have this form; nil for all others.
   @inline(__always)
   private static func parseMiddle(_ spelling: SpellingView) -> ScaledNumber? {
     let isNegative = spelling[0] == 0x2D
@@ -72,12 +72,12 @@ enum NumberSpelling {
     let count = spelling.count &- start
     guard count >= 9, count <= 17 else { return nil }
     let head = spelling.fullWord(at: start)
-    // Digits of the first register, those of the second, and how many of them are behind the point.
+    // Digits of the first register, of the second, and how many of them are behind the point.
     var (whole, rest, scale) = (8, count &- 8, 0)
     let difference = head ^ 0x2E2E_2E2E_2E2E_2E2E
     let points = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
     if points != 0 {
-      // The lowest mark is exact; a second point is no digit of the second register.
+      // The lowest mark is exact; a second point is not a digit of the second register.
       whole = points.trailingZeroBitCount &>> 3
       rest = count &- whole &- 1
       scale = rest
@@ -87,7 +87,7 @@ enum NumberSpelling {
     }
     guard whole >= 1, rest >= 1, rest <= 8 else { return nil }
     let zeros: UInt64 = 0x3030_3030_3030_3030
-    // Zeros stand in front of the digits; a shift by all 64 bits leaves none.
+    // Zeros precede the digits; a shift by all 64 bits leaves none.
     let high =
       head &<< UInt64(truncatingIfNeeded: (8 &- whole) &* 8)
       | zeros >> UInt64(truncatingIfNeeded: whole &* 8)
@@ -156,20 +156,20 @@ enum NumberSpelling {
 
   // MARK: Values
 
-  /// A number's spelling taken apart.
+  /// The parts of a number's spelling.
   struct Parts {
     var isNegative = false
     /// True when there is neither a point nor an exponent.
     var isWhole = true
     /// The first 19 significant digits.
     var mantissa: UInt64 = 0
-    /// Digits from the first one that is not zero on.
+    /// The number of digits from the first non-zero one on.
     var significantDigits = 0
-    /// The value is `mantissa` * 10^`exponent`, when there are no more than 19 digits.
+    /// The value is `mantissa` * 10^`exponent`, when there are at most 19 digits.
     var exponent = 0
 
-    /// The value as a 64-bit integer, if it is spelled as one and fits. `-0` is none: an integer
-    /// would lose its sign.
+    /// The value as a 64-bit integer, when it is spelled as one and fits. Nil for `-0`: an integer would lose
+    /// its sign.
     var int: Int64? {
       guard isWhole, significantDigits <= 19, !(isNegative && mantissa == 0) else { return nil }
       guard mantissa <= UInt64(Int64.max) &+ (isNegative ? 1 : 0) else { return nil }
@@ -188,8 +188,8 @@ enum NumberSpelling {
     }
   }
 
-  /// Takes a number apart: sign, digits without leading zeros, fraction, exponent; nil when the
-  /// spelling is no number. Its value may still be too large for a double.
+  /// Splits a number: sign, digits without leading zeros, fraction, exponent; nil when the spelling is not a
+  /// number. Its value may still be too large for a double.
   static func scan(_ spelling: SpellingView) -> Parts? {
     let count = spelling.count
     guard count > 0, count <= maximumLength else { return nil }
@@ -239,7 +239,7 @@ enum NumberSpelling {
     while index < spelling.count {
       let digit = spelling[index] &- 0x30
       guard digit < 10 else { return nil }
-      // Past this limit every number is zero or too large anyway.
+      // Beyond this limit every number is zero or too large anyway.
       if exponent < 100_000 { exponent = exponent &* 10 &+ Int(digit) }
       index &+= 1
     }
@@ -259,7 +259,7 @@ enum NumberSpelling {
     return double(parts, spelling)
   }
 
-  /// `NaN`, `inf` and `-inf`, spelled just so.
+  /// `NaN`, `inf` and `-inf`, in exactly this spelling.
   static func special(_ spelling: SpellingView) -> Double? {
     switch (spelling.count, spelling.firstWord) {
     case (3, 0x4E_614E): .nan
@@ -282,9 +282,9 @@ enum NumberSpelling {
     return value
   }
 
-  /// `mantissa` * 10^`exponent` where one multiplication or division gives the correctly rounded
-  /// result, because both sides are exact doubles; see William Clinger, "How to read floating point
-  /// numbers accurately".
+  /// `mantissa` * 10^`exponent`, where both sides are exact doubles, so that one multiplication or division
+  /// gives the correctly rounded result; see William Clinger, "How to read floating point numbers
+  /// accurately".
   @inline(__always)
   static func exactDouble(_ mantissa: UInt64, exponent: Int) -> Double? {
     guard mantissa <= 1 << 53, exponent >= -22, exponent <= 22 else { return nil }
@@ -377,7 +377,7 @@ enum NumberSpelling {
       target.storeBytes(of: 0x2D, as: UInt8.self)
       length = 1
     }
-    // A file may claim a larger scale: it is cut, so that nothing is written past the room.
+    // A file may contain a larger scale: it is limited, so that nothing is written past the reserved bytes.
     let scale = min(Int(number.scale), ScaledNumber.maximumScale)
     let (whole, fraction) = number.mantissa.magnitude.quotientAndRemainder(
       dividingBy: integerPowerOfTen(scale))

@@ -1,7 +1,7 @@
-/// Reading values that are spelled as their type has it, with or without blanks around them.
+/// Reads values in the plain spelling of their type, with or without blanks around them.
 ///
-/// Tables that are aligned for the eye, and what programs print with a fixed width, have blanks and tabs
-/// around their fields. They are part of the spelling, which is kept, and not of the value.
+/// Aligned tables and output of fixed width have blanks and tabs around their fields. These belong to the
+/// spelling, which is kept, and not to the value.
 enum PlainSpelling {
   @inline(__always)
   static func int(_ spelling: SpellingView) -> Int64? {
@@ -28,7 +28,17 @@ enum PlainSpelling {
   @inline(__always)
   static func time(_ spelling: SpellingView) -> Int64? { read(spelling, TimeOfDay.parse) }
 
-  /// A day alone is the moment when it begins, in UTC.
+  @inline(never)
+  static func decimal(_ spelling: SpellingView) -> ExactDecimal? {
+    read(spelling) { ExactDecimal.parse($0) }
+  }
+
+  @inline(never)
+  static func uuid(_ spelling: SpellingView) -> UniqueIdentifier? {
+    read(spelling, UniqueIdentifier.parse)
+  }
+
+  /// A day alone means the moment at which it begins, in UTC.
   @inline(__always)
   static func dateTime(_ spelling: SpellingView) -> DateTime? {
     read(spelling) { inner in
@@ -41,7 +51,7 @@ enum PlainSpelling {
     }
   }
 
-  /// What `parse` makes of a spelling, or of what is between the blanks around it.
+  /// Applies `parse` to a spelling, or to what is between the blanks around it.
   @inline(__always)
   static func read<Result>(
     _ spelling: SpellingView, _ parse: (SpellingView) -> Result?
@@ -59,7 +69,7 @@ extension SpellingView {
     count > 0 && (Self.isBlank(self[0]) || Self.isBlank(self[count &- 1]))
   }
 
-  /// The spelling without the blanks and tabs around it; nil when there is nothing else.
+  /// The spelling without the blanks and tabs around it; nil when nothing else is left.
   @inline(never)
   var withoutBlanks: SpellingView? {
     var (start, end) = (0, count)

@@ -1,4 +1,4 @@
-/// What the spellings of a column mean: its type, and its notation where it has one.
+/// How the spellings of a column are read: its type, and its notation if it has one.
 package struct Reading: Sendable, Hashable {
   package let type: ColumnType
   package let notation: Notation?
@@ -15,23 +15,24 @@ package struct Reading: Sendable, Hashable {
   package static let date = Reading(.date)
   package static let dateTime = Reading(.dateTime)
   package static let time = Reading(.time)
+  package static let uuid = Reading(.uuid)
   package static let text = Reading(.text)
   package static let data = Reading(.data)
 
-  /// The type, when spellings are read without a notation: then numbers that are stored as such are the
+  /// The type, when spellings are read without a notation: numbers that are stored as such are then the
   /// values.
   @inline(__always)
   var plainType: ColumnType? { notation == nil ? type : nil }
 
-  /// True when a cluster's dates of that style are read as the days they are stored as.
+  /// True when a cluster's dates in that style are read as the days that are stored.
   @inline(__always)
   func readsDays(_ style: DateStyle) -> Bool {
     if let notation { return notation.reads(style) }
     return type == .date && style == .iso
   }
 
-  /// The number that a value of a type other than double is compared as; nil for texts, and when the
-  /// spelling is not of the type.
+  /// The number that represents a value in comparisons, for types compared as 64-bit integers; nil for other
+  /// types, and when the spelling does not fit the type.
   @inline(__always)
   package func integer(_ spelling: UnsafeRawBufferPointer) -> Int64? {
     let view = SpellingView(spelling)
@@ -42,11 +43,29 @@ package struct Reading: Sendable, Hashable {
     case .date: return PlainSpelling.date(view)
     case .dateTime: return PlainSpelling.dateTime(view)?.microsecondsSince1970
     case .time: return PlainSpelling.time(view)
-    case .double, .text, .data: return nil
+    case .double, .decimal, .uuid, .text, .data: return nil
     }
   }
 
-  /// The double of a spelling; nil when it is none.
+  /// What represents a decimal or a UUID in comparisons; nil for other types, and when the spelling does not
+  /// fit.
+  @inline(never)
+  package func wide(_ spelling: UnsafeRawBufferPointer) -> WideNumber? {
+    switch type {
+    case .decimal: decimal(spelling).map { WideNumber($0) }
+    case .uuid: PlainSpelling.uuid(SpellingView(spelling)).map { WideNumber($0) }
+    default: nil
+    }
+  }
+
+  /// The decimal of a spelling; nil when it is not one.
+  func decimal(_ spelling: UnsafeRawBufferPointer) -> ExactDecimal? {
+    let view = SpellingView(spelling)
+    if let notation { return notation.decimal(view) }
+    return PlainSpelling.decimal(view)
+  }
+
+  /// The double of a spelling; nil when it is not one.
   @inline(__always)
   package func double(_ spelling: UnsafeRawBufferPointer) -> Double? {
     let view = SpellingView(spelling)
@@ -56,7 +75,7 @@ package struct Reading: Sendable, Hashable {
 }
 
 extension Value {
-  /// The value that a spelling stands for in a column that is read so; nil when it does not fit.
+  /// The value of a spelling in a column that is read this way; nil when it does not fit.
   @inline(__always)
   package init?(spelling: UnsafeRawBufferPointer, as reading: Reading) {
     guard let notation = reading.notation else {

@@ -1,14 +1,14 @@
-/// Finding the smallest class of a spelling.
+/// Finds the smallest class of a spelling.
 enum SpellingClass {
-  /// The class, as a set of one. Most text is told by its first byte.
+  /// The class, as a set with one member. The first byte decides for most text.
   ///
-  /// - Complexity: O(1) for text that does not begin like a number, else O(n).
+  /// - Complexity: O(1) for text that does not begin like a number, otherwise O(n).
   @inline(__always)
   static func classify(_ spelling: SpellingView) -> TypeSet {
     guard spelling.count > 0 else { return .text }
     let first = spelling[0]
     let found = classifyBare(spelling, first)
-    // Most texts neither end nor begin so; blanks around are no part of a value.
+    // Most texts neither begin nor end with blanks, which are not part of a value.
     guard found == .text, spelling.hasBlanksAround else { return found }
     return classifyPadded(spelling)
   }
@@ -24,7 +24,8 @@ enum SpellingClass {
     if first &- 0x2B <= 0x0E { return classifyNumberOrDate(spelling) }
     let letter = first | 0x20
     if letter == 0x74 || letter == 0x66, parseBool(spelling) != nil { return .bool }
-    // NaN is what numeric columns call a missing number; infinities only count if somebody says so.
+    // NaN is what numeric columns call a missing number; an infinity counts as a number only in a column that
+    // was declared as double.
     if letter == 0x6E || letter == 0x69, let number = NumberSpelling.special(spelling) {
       return number.isNaN ? .double : .longDecimal
     }
@@ -41,7 +42,7 @@ enum SpellingClass {
       return NumberSpelling.special(spelling) == nil ? .text : .longDecimal
     }
     if let int = parts.int { return int.magnitude <= 1 << 53 ? .int : .bigInt }
-    // The scale alone tells that most numbers are finite; only huge exponents need a closer look.
+    // For most numbers the scale alone proves that they are finite; only huge exponents need a closer look.
     let isFinite =
       parts.exponent &+ parts.significantDigits < 300
       || NumberSpelling.double(parts, spelling) != nil

@@ -1,8 +1,8 @@
-/// A spelling's bytes, looked at a word of eight at a time.
+/// A spelling's bytes, read in words of eight.
 ///
-/// Unsafe for speed: it is made once for every field of an import. It reads `readable` bytes from
-/// `pointer` at most; inside an arena that is more than the spelling's own `count`, so that most
-/// words are one load instead of a loop.
+/// Unsafe for speed: it is made once for every field of an import. It reads at most `readable` bytes from
+/// `pointer`; inside an arena these are more than the spelling's own `count`, so that most words take one
+/// load instead of a loop.
 struct SpellingView {
   let pointer: UnsafeRawPointer
   let count: Int
@@ -16,9 +16,9 @@ struct SpellingView {
     self.readable = readable
   }
 
-  /// A spelling by itself, of which no byte beyond its end may be read.
+  /// A separate spelling: no byte beyond its end may be read.
   init(_ bytes: UnsafeRawBufferPointer) {
-    // The pointer of an empty buffer may be nil; any address does, as nothing is read from it.
+    // The pointer of an empty buffer may be nil; any address will do, since nothing is read from it.
     pointer = bytes.baseAddress ?? UnsafeRawPointer(Self.nowhere)
     count = bytes.count
     readable = bytes.count
@@ -99,7 +99,7 @@ struct SpellingView {
   }
 }
 
-/// The first and the last eight bytes of a spelling; of a shorter one the same word twice, zeros past
+/// The first and the last eight bytes of a spelling; for a shorter one, the same word twice, with zeros past
 /// the end.
 struct SpellingEnds: Equatable, BitwiseCopyable {
   var first: UInt64

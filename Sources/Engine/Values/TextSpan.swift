@@ -1,7 +1,7 @@
 /// Where the spelling of one field lies in an arena of bytes, or that the field is null.
 ///
-/// Eight bytes, so that a parser's matrix of spans (row by row) stays small. An empty spelling has
-/// length 0; null is another thing and has its own mark.
+/// Eight bytes, so that a parser's matrix of spans (row by row) stays small. An empty spelling has length 0;
+/// null has a mark of its own.
 package struct TextSpan: Sendable, Equatable, BitwiseCopyable {
   package var offset: UInt32
   package var length: UInt32
@@ -18,9 +18,9 @@ package struct TextSpan: Sendable, Equatable, BitwiseCopyable {
   @inlinable @inline(__always)
   package var isNull: Bool { offset == .max }
 
-  /// The bytes that it is of.
+  /// The bytes of the span.
   ///
-  /// - Precondition: it is not null, and lies in the arena that begins at `base`.
+  /// - Precondition: the span is not null, and lies in the arena that begins at `base`.
   @inlinable @inline(__always)
   package func bytes(from base: UnsafeRawPointer) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: base + Int(offset), count: Int(length))

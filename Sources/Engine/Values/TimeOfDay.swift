@@ -7,7 +7,7 @@ public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible
 
   static let range: ClosedRange<Int64> = 0...DateTime.microsecondsPerDay - 1
 
-  /// The time that many microseconds after midnight; nil when that is not on the same day.
+  /// The time `microseconds` microseconds after midnight; nil when that is not on the same day.
   public init?(microseconds: Int64) {
     guard Self.range.contains(microseconds) else { return nil }
     self.microseconds = microseconds
@@ -18,7 +18,7 @@ public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible
     self.microseconds = min(max(microseconds, Self.range.lowerBound), Self.range.upperBound)
   }
 
-  /// `HH:MM:SS`, with six digits of a second's fraction when there is one.
+  /// `HH:MM:SS`, with a fraction of six digits when it is not 0.
   public var description: String { String(decoding: spelling, as: UTF8.self) }
 
   /// The bytes of the description.
@@ -37,7 +37,8 @@ public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible
     return bytes
   }
 
-  /// Reads `HH:MM`, `HH:MM:SS` and `HH:MM:SS.f` with one to six digits of a fraction; nil for all else.
+  /// Reads `HH:MM`, `HH:MM:SS` and `HH:MM:SS.f` with one to six digits of a fraction; nil for all other
+  /// spellings.
   static func parse(_ spelling: SpellingView) -> Int64? {
     guard spelling.count >= 5, spelling.count <= 15, spelling[2] == 0x3A,
       let hour = pair(spelling, 0), let minute = pair(spelling, 3), hour < 24, minute < 60

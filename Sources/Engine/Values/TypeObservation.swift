@@ -11,25 +11,24 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
   package static let int = TypeSet(rawValue: 1 << 1)
   /// Any other 64-bit integer.
   package static let bigInt = TypeSet(rawValue: 1 << 2)
-  /// A number of at most 17 significant digits that is no 64-bit integer, one of more digits that are those
-  /// of a double (`1.000000000000000000e+00`), or `NaN`.
+  /// A number of at most 17 significant digits that is not a 64-bit integer, one of more digits that are
+  /// exactly a double's (`1.000000000000000000e+00`), or `NaN`.
   package static let double = TypeSet(rawValue: 1 << 3)
-  /// A number of more than 17 significant digits of its own, or an infinity: a double only if somebody says
-  /// so, as it may be an identifier, or a name.
+  /// A number of more than 17 significant digits that are not just a double's, or an infinity. It is a double
+  /// only in a column that was declared so, since it may be an identifier, or a name.
   package static let longDecimal = TypeSet(rawValue: 1 << 4)
   package static let date = TypeSet(rawValue: 1 << 5)
   package static let dateTime = TypeSet(rawValue: 1 << 6)
-  /// Anything else, the empty string too.
+  /// Anything else, including the empty string.
   package static let text = TypeSet(rawValue: 1 << 7)
 
-  /// The class of a spelling, as a set of one.
+  /// The class of a spelling, as a set with one member.
   package static func of(_ spelling: UnsafeRawBufferPointer) -> TypeSet {
     SpellingClass.classify(SpellingView(spelling))
   }
 
-  /// The narrowest type that keeps every spelling seen: text for any mixture but integers with
-  /// doubles, and for those too if an integer is too large for a double, and days with moments. Nil when
-  /// nothing was seen.
+  /// The narrowest type that keeps every spelling seen. A mixture is text, except integers with doubles
+  /// (unless an integer is too large for a double), and days with moments. Nil when nothing was seen.
   package var inferredType: ColumnType? {
     if isEmpty { return nil }
     if self == .bool { return .bool }
@@ -48,21 +47,21 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
     case .bool: .bool
     case .date: .date
     case .dateTime: [.date, .dateTime]
-    // Times have no class of their own: each spelling has to be looked at.
-    case .time: []
+    // These types have no class: each spelling must be read.
+    case .time, .decimal, .uuid: []
     case .text, .data: TypeSet(rawValue: .max)
     }
   }
 
-  /// True when a column of that type reads every spelling seen. (Text also wants valid UTF-8, which
-  /// is not looked at here.)
+  /// True when a column of that type reads every spelling seen. (Text also requires valid UTF-8, which is not
+  /// checked here.)
   package func fits(_ type: ColumnType) -> Bool { isSubset(of: Self.accepted(by: type)) }
 }
 
-/// What the spellings of a column look like, and for each class the row where it was first seen.
+/// Which classes the spellings of a column have, and for each class the row where it was first seen.
 package struct TypeObservation: Sendable, Equatable {
   package private(set) var classes: TypeSet = []
-  /// By the bit number of the class; `UInt32.max` where it was not seen.
+  /// Indexed by the bit number of the class; `UInt32.max` where it was not seen.
   private var rows = SIMD8<UInt32>(repeating: .max)
 
   package init() {}
@@ -84,7 +83,7 @@ package struct TypeObservation: Sendable, Equatable {
   /// See `TypeSet.inferredType`.
   package var inferredType: ColumnType? { classes.inferredType }
 
-  /// Adds what was seen in rows that come `offset` rows later.
+  /// Adds the classes of rows that come `offset` rows later.
   package mutating func formUnion(_ other: TypeObservation, rowOffset offset: Int) {
     classes.formUnion(other.classes)
     for bit in 0..<8 where other.rows[bit] != .max {

@@ -1,7 +1,7 @@
 /// One field's value, or null.
 ///
-/// A database stores *spellings*: the bytes of a field as they were given. A value is what a
-/// spelling means under a column's type, so several spellings (`5`, `+5`) may be one value.
+/// A database stores *spellings*: the unchanged bytes of each field. A value is the meaning of a spelling
+/// under a column's type, so several spellings (`5`, `+5`) may have one value.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum Value: Sendable {
@@ -9,8 +9,8 @@ public enum Value: Sendable {
   case null
   /// A whole number of 64 bits.
   case int(Int64)
-  /// NaN and infinities included; NaN equals NaN here, since the question is whether two stored
-  /// values are the same.
+  /// Includes NaN and infinities. NaN equals NaN here, since the question is whether two stored values are
+  /// the same.
   case double(Double)
   /// True or false.
   case bool(Bool)
@@ -20,27 +20,34 @@ public enum Value: Sendable {
   case dateTime(DateTime)
   /// A time of day.
   case time(TimeOfDay)
+  /// A decimal number that is never rounded.
+  indirect case decimal(ExactDecimal)
+  /// A UUID.
+  indirect case uuid(UniqueIdentifier)
   /// Unicode text, stored as UTF-8.
   case text(String)
   /// Bytes without further meaning.
   case data([UInt8])
 
-  /// The value a spelling stands for in a column of that type; nil when it does not fit.
+  /// The value of a spelling in a column of that type; nil when it does not fit.
   ///
   /// Strict, and the same in every locale:
   /// - int: an optional sign and digits, within 64 bits. No leading zeros: `007` is text. `-0` is
   ///   a double only.
-  /// - double: an optional sign, digits, an optional fraction and exponent (`-1.5e-3`, `.5`), with a
-  ///   finite value; or `NaN`, `inf`, `-inf`, spelled just so. No leading zeros, no hexadecimal.
+  /// - double: an optional sign, digits, an optional fraction and exponent (`-1.5e-3`, `.5`), with a finite
+  ///   value; or `NaN`, `inf`, `-inf`, in exactly this spelling. No leading zeros, no hexadecimal.
   /// - bool: `true`, `True`, `TRUE`, `false`, `False`, `FALSE`.
   /// - date: `YYYY-MM-DD`, a day that exists.
-  /// - dateTime: `YYYY-MM-DD`, `T` or a space, `HH:MM`, then optionally `:SS` with up to six digits of
-  ///   a fraction, then optionally `Z` or an offset `±HH:MM`. Without an offset it is taken as UTC. A date
-  ///   alone is the moment when it begins.
+  /// - dateTime: `YYYY-MM-DD`, `T` or a space, `HH:MM`, then optionally `:SS` with up to six digits of a
+  ///   fraction, then optionally `Z` or an offset `±HH:MM`. Without an offset it means UTC. A date alone
+  ///   means the moment at which it begins.
   /// - time: `HH:MM`, then optionally `:SS` with up to six digits of a fraction.
+  /// - decimal: a number spelled as for a double, except `NaN` and infinities, of up to 38 digits, any of
+  ///   them behind the point.
+  /// - uuid: 32 hexadecimal digits in any case, with or without hyphens, in braces or behind `urn:uuid:`.
   /// - text: valid UTF-8. data: anything.
   ///
-  /// Blanks and tabs around all but text and data are no part of the value.
+  /// Blanks and tabs around a spelling are not part of its value, except for text and data.
   ///
   /// - Complexity: O(n) in the spelling's length.
   public init?(spelling: [UInt8], type: ColumnType) {
@@ -50,7 +57,7 @@ public enum Value: Sendable {
     self = value
   }
 
-  /// The value a text stands for in a column of that type; nil when it does not fit.
+  /// The value of a text in a column of that type; nil when it does not fit.
   public init?(spelling: String, type: ColumnType) {
     self.init(spelling: Array(spelling.utf8), type: type)
   }
@@ -76,6 +83,12 @@ public enum Value: Sendable {
     case .time:
       guard let time = PlainSpelling.time(view) else { return nil }
       self = .time(TimeOfDay(clamping: time))
+    case .decimal:
+      guard let decimal = PlainSpelling.decimal(view) else { return nil }
+      self = .decimal(decimal)
+    case .uuid:
+      guard let identifier = PlainSpelling.uuid(view) else { return nil }
+      self = .uuid(identifier)
     case .text:
       guard let text = String(spelled: spelling) else { return nil }
       self = .text(text)
@@ -85,9 +98,9 @@ public enum Value: Sendable {
 
   /// The bytes this value is stored as; empty for null, which has no spelling.
   ///
-  /// Doubles are spelled as Swift's `description` does: the shortest digits that read back as the
-  /// same number, and always with a point or an exponent (`5.0`, `1e+16`). Date-times are spelled
-  /// `2018-08-03T12:34:56Z`, with six digits of a fraction when there is one.
+  /// Doubles are spelled as by Swift's `description`: the shortest digits that read back as the same number,
+  /// always with a point or an exponent (`5.0`, `1e+16`). Date-times are spelled `2018-08-03T12:34:56Z`, with
+  /// a fraction of six digits when it is not 0.
   public var spelling: [UInt8] {
     var bytes: [UInt8] = []
     appendSpelling(to: &bytes)
@@ -102,6 +115,8 @@ public enum Value: Sendable {
     case .text(let text): bytes.append(contentsOf: text.utf8)
     case .data(let data): bytes.append(contentsOf: data)
     case .time(let time): bytes.append(contentsOf: time.spelling)
+    case .decimal(let decimal): bytes.append(contentsOf: decimal.description.utf8)
+    case .uuid(let identifier): bytes.append(contentsOf: identifier.spelling)
     case .double(let double):
       bytes.append(contentsOf: (double.isNaN ? "NaN" : double.description).utf8)
     case .int(let int):
@@ -135,27 +150,30 @@ public enum Value: Sendable {
     case .date: .date
     case .dateTime: .dateTime
     case .time: .time
+    case .decimal: .decimal
+    case .uuid: .uuid
     case .text: .text
     case .data: .data
     }
   }
 
   /// True when a column of that type takes this value without loss: the types are the same, the value is
-  /// null, or it is a whole number that a double holds exactly, for a column of doubles. From there it
-  /// comes back as a double.
+  /// null, or it is a whole number and the column has decimals, or doubles that hold it exactly. The column
+  /// then returns it as a decimal or a double.
   public func fits(_ type: ColumnType) -> Bool { converted(to: type) != nil }
 
-  /// The value that a column of that type keeps of this one; nil when it does not fit.
+  /// The value that a column of that type keeps for this one; nil when it does not fit.
   package func converted(to type: ColumnType) -> Value? {
     if columnType == nil || columnType == type { return self }
     if case .int(let int) = self, type == .double {
       return Double(exactly: int).map(Value.double)
     }
+    if case .int(let int) = self, type == .decimal { return .decimal(ExactDecimal(int)) }
     return nil
   }
 
-  /// How the value may be spelled in a column of that type when it is a primary key, the likeliest first:
-  /// `5.0` and `5` are the same double.
+  /// The possible spellings of the value in a primary key of that type, the likeliest first: `5.0` and `5`
+  /// are the same double.
   package func keySpellings(in type: ColumnType) -> [[UInt8]] {
     guard type == .double, case .double(let double)? = converted(to: type) else {
       return [spelling]
@@ -169,8 +187,8 @@ extension Value: Equatable {
   /// True for the same case with the same value, whatever its spelling: null equals null, NaN equals
   /// NaN, and `.int(5)` is not `.double(5)`. Queries compare numbers across types; see `Predicate`.
   ///
-  /// Texts are equal byte for byte, as keys, groups and queries have it: an `é` that is one scalar is not the
-  /// one that is two, though Swift's own texts are equal then.
+  /// Texts are equal when their bytes are, as in keys, groups and queries: an `é` of one scalar differs from
+  /// one of two scalars, though Swift's own strings are equal then.
   public static func == (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -180,6 +198,8 @@ extension Value: Equatable {
     case (.date(let left), .date(let right)): left == right
     case (.dateTime(let left), .dateTime(let right)): left == right
     case (.time(let left), .time(let right)): left == right
+    case (.decimal(let left), .decimal(let right)): left == right
+    case (.uuid(let left), .uuid(let right)): left == right
     case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
     case (.data(let left), .data(let right)): left == right
     default: false
@@ -197,7 +217,7 @@ extension Value: Hashable {
       hasher.combine(int)
     case .double(let double):
       hasher.combine(2 as UInt8)
-      // All of them are equal.
+      // All NaNs are equal.
       if !double.isNaN { hasher.combine(double) }
     case .bool(let bool):
       hasher.combine(3 as UInt8)
@@ -217,12 +237,18 @@ extension Value: Hashable {
     case .time(let time):
       hasher.combine(8 as UInt8)
       hasher.combine(time)
+    case .decimal(let decimal):
+      hasher.combine(9 as UInt8)
+      hasher.combine(decimal)
+    case .uuid(let identifier):
+      hasher.combine(10 as UInt8)
+      hasher.combine(identifier)
     }
   }
 }
 
 extension String {
-  /// True for the same UTF-8; `==` compares what the texts look like.
+  /// True for the same UTF-8; `==` of strings compares characters.
   package func hasSameBytes(as other: String) -> Bool {
     utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
   }
@@ -231,7 +257,7 @@ extension String {
     let isDone: Void? = utf8.withContiguousStorageIfAvailable {
       hasher.combine(bytes: UnsafeRawBufferPointer($0))
     }
-    // Texts of other runtimes.
+    // Strings of other runtimes.
     if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
     hasher.combine(0xFF as UInt8)
   }

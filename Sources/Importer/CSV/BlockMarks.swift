@@ -2,7 +2,7 @@
   internal import ByteMasks
 #endif
 
-/// Where the bytes that structure CSV lie among 64 bytes: bit i stands for byte i.
+/// Where the structural bytes of CSV lie among 64 bytes: bit i stands for byte i.
 struct BlockMarks {
   var quotes: UInt64
   let delimiters: UInt64
@@ -12,12 +12,11 @@ struct BlockMarks {
 
 /// Finds the structural bytes of a dialect, 64 bytes at a time.
 ///
-/// Sixteen-byte comparisons give 0xFF per equal byte. x86-64 has an instruction that makes bits of
-/// them (`ByteMasks`). Elsewhere, each of the eight 8-byte words of the block keeps one bit of it,
-/// another for each word, so that all can be merged into one 64-bit word whose byte j, bit k tells
-/// of byte j of word k; transposing these 8x8 bits puts them in order. Measured at 7 GB/s for the
-/// four masks, against 3 GB/s for arithmetic on UInt64; the instruction takes 5 to 8 % off whole
-/// imports.
+/// Sixteen-byte comparisons give 0xFF per equal byte. x86-64 has an instruction that converts them to bits
+/// (`ByteMasks`). Elsewhere, each of the eight 8-byte words of the block keeps a different bit of each byte,
+/// so that all can be merged into one 64-bit word whose byte j, bit k represents byte j of word k;
+/// transposing these 8x8 bits puts them in order. Measured at 7 GB/s for the four masks, against 3 GB/s for
+/// arithmetic on UInt64; the instruction takes 5 to 8 % off whole imports.
 struct BlockScanner {
   private let quote: UInt8
   private let delimiter: UInt8
@@ -29,8 +28,8 @@ struct BlockScanner {
     quoteEnabled = dialect.quote == nil ? 0 : .max
   }
 
-  /// - Parameter bytes: 64 readable bytes, of any alignment. A raw pointer, since a checked access
-  ///   per vector would cost more than the work itself.
+  /// - Parameter bytes: 64 readable bytes, of any alignment. A raw pointer, because a checked access per
+  ///   vector would cost more than the work itself.
   @inline(__always)
   func marks(_ bytes: UnsafeRawPointer) -> BlockMarks {
     #if arch(x86_64)
@@ -73,7 +72,7 @@ struct BlockScanner {
     #endif
   }
 
-  /// A mask of SIMD16 is sixteen bytes of 0x00 or 0xFF: the cast only renames them.
+  /// A mask of SIMD16 is sixteen bytes of 0x00 or 0xFF: the cast only reinterprets them.
   @inline(__always)
   private static func kept(_ mask: SIMDMask<SIMD16<Int8>>, _ bits: UInt64) -> SIMD2<UInt64> {
     unsafeBitCast(mask, to: SIMD2<UInt64>.self) & SIMD2(repeating: bits)
@@ -91,7 +90,7 @@ struct BlockScanner {
     return x ^ t ^ (t &<< 28)
   }
 
-  /// Bit i of the result: whether bits 0 through i hold an odd number of ones.
+  /// Bit i of the result: whether the number of ones in bits 0 through i is odd.
   @inline(__always)
   static func parity(_ bits: UInt64) -> UInt64 {
     var x = bits
@@ -103,12 +102,12 @@ struct BlockScanner {
     return x ^ (x &<< 32)
   }
 
-  /// Where a quote may open a field, besides the byte after another quote: where fields begin within
-  /// the block, and besides behind the blanks there.
+  /// Where a quote may open a field, apart from the byte after another quote: where fields begin within the
+  /// block, and behind the blanks there.
   ///
   /// - Parameters:
   ///   - bytes: the block.
-  ///   - beginsField: whether the block goes on with, or after, blanks at the start of a field.
+  ///   - beginsField: whether the block begins at the start of a field, or in blanks there.
   @inline(never)
   static func openings(
     _ marks: BlockMarks, _ bytes: UnsafeRawPointer, beginsField: Bool, dialect: Dialect
@@ -127,7 +126,7 @@ struct BlockScanner {
     }
   }
 
-  /// Whether a block that ends with a blank ends with nothing but blanks since its field began.
+  /// Whether a block that ends with a blank has only blanks since the start of its last field.
   ///
   /// - Parameter beginsField: as for `openings`.
   @inline(never)
@@ -142,12 +141,11 @@ struct BlockScanner {
     return beginsField
   }
 
-  /// The quotes that open, close or double, without those which are literal characters of an
-  /// unquoted field.
+  /// The quotes that open, close or double, without those that are literal characters of an unquoted field.
   ///
   /// - Parameters:
   ///   - isInside: whether the block begins inside quotes.
-  ///   - openings: where a quote opens a field, or doubles one before the block.
+  ///   - openings: where a quote opens a field, or doubles the last one of the previous block.
   @inline(never)
   static func structuralQuotes(_ marks: BlockMarks, isInside: Bool, openings: UInt64) -> UInt64 {
     var isInside = isInside

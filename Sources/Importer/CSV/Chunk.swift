@@ -3,11 +3,12 @@ import Engine
 
 /// A run of whole records, as bytes.
 ///
-/// Thread rule: handed from the splitter to one parser thread. The bytes never change; the scratch
-/// area belongs to whoever parses the chunk. Its memory is reused once the chunk is released, so
-/// pointers and spans into it must not be kept longer.
+/// Thread rule: handed from the splitter to one parser thread. The bytes never change; the scratch area
+/// belongs to the chunk's parser. Its memory is reused when the chunk is released: pointers and spans into it
+/// must not be kept longer.
 package final class Chunk: @unchecked Sendable {
-  // @unchecked: everything is constant but the scratch area, which has one user at a time.
+  // @unchecked: everything is constant except the scratch area and the memory itself, which have one user at
+  // a time.
 
   /// 0 for the first chunk of an input.
   package let index: Int
@@ -17,31 +18,37 @@ package final class Chunk: @unchecked Sendable {
   package let firstRecord: Int
   /// 1-based line of the first byte.
   package let firstLine: Int
-  /// Records in the chunk. Blank lines do not count unless `blankLinesAreRecords`; 0 is possible
-  /// for a chunk that holds nothing else.
+  /// Records in the chunk. Blank lines do not count unless `blankLinesAreRecords`; 0 is possible for a chunk
+  /// of blank lines only.
   package let recordCount: Int
-  /// Line ends in the chunk, those inside quotes too.
+  /// Line ends in the chunk, including those inside quotes.
   package let lineBreaks: Int
   /// True when the input ends with this chunk.
   package let isLast: Bool
-  /// True when the last record has no end but that of the input.
+  /// True when only the end of the input ends the last record.
   package let isUnfinished: Bool
   package let blankLinesAreRecords: Bool
-  /// Of the input; the chunk itself is UTF-8.
+  /// The input's encoding; the chunk itself is UTF-8.
   package let encoding: TextEncoding
-  /// The bytes that it stands for; nil where the encoding alone tells them.
+  /// The original bytes; nil when the encoding alone determines them.
   let original: OriginalText?
-  /// Bytes of the input that the chunk stands for.
+  /// How many bytes of the input the chunk represents.
   package let inputByteCount: Int
-  /// The checksum of the input up to the chunk's first byte, to be gone on with.
+  /// The checksum of the input up to the chunk's first byte; it can be continued.
   package let checksumBefore: RunningChecksum
   /// The checksum of the input up to the chunk's end.
   package let checksumAfter: UInt64
 
   /// The chunk's bytes, and the scratch area at `scratchOffset`. Raw, because parser threads read
   /// them 64 bytes at a time; both are `byteCount` long.
-  let memory: UnsafeMutableRawPointer
-  let scratchOffset: Int
+  ///
+  /// Unchecked: they change once, when the parser has finished with the chunk.
+  @exclusivity(unchecked) private(set) var memory: UnsafeMutableRawPointer
+  @exclusivity(unchecked) private(set) var scratchOffset: Int
+  /// How many bytes spans may point to.
+  @exclusivity(unchecked) private var memoryCount: Int
+  /// The chunk's own memory.
+  @exclusivity(unchecked) private var annex: UnsafeMutableRawPointer?
   package let byteCount: Int
   private let owner: ChunkMemory
 
@@ -51,6 +58,7 @@ package final class Chunk: @unchecked Sendable {
     self.owner = owner
     memory = owner.base + start
     scratchOffset = owner.capacity
+    memoryCount = owner.capacity + byteCount
     self.byteCount = byteCount
     index = summary.index
     byteOffset = summary.byteOffset
@@ -68,7 +76,9 @@ package final class Chunk: @unchecked Sendable {
     checksumAfter = summary.checksumAfter
   }
 
-  /// What the splitter knows of a chunk besides its bytes.
+  deinit { annex?.deallocate() }
+
+  /// What the splitter knows about a chunk apart from its bytes.
   struct Summary {
     let index: Int
     let byteOffset: Int
@@ -93,16 +103,56 @@ package final class Chunk: @unchecked Sendable {
     try body(UnsafeRawBufferPointer(start: memory, count: byteCount))
   }
 
-  /// Calls `body` with everything that spans of this chunk may point at: the input, and the scratch
-  /// area far behind it. Valid until it returns.
+  /// Calls `body` with everything that spans of this chunk may point to: the input, and the scratch area far
+  /// behind it. Valid until it returns.
   package func withMemory<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try body(UnsafeRawBufferPointer(start: memory, count: scratchOffset + byteCount))
+    try body(UnsafeRawBufferPointer(start: memory, count: memoryCount))
   }
 
-  /// How many bytes of the input the chunk's bytes from `start` to `end`, whole characters, stand
-  /// for.
+  /// Moves the input and the unescaped fields to the chunk's own memory, with room for more behind them.
+  ///
+  /// To be called once by the chunk's parser, after parsing: pointers into the chunk become invalid.
+  ///
+  /// - Parameters:
+  ///   - count: the size of the room in bytes.
+  ///   - spans: the chunk's fields; they are changed to point to the same bytes.
+  /// - Returns: where the room begins.
+  func makeRoom(_ count: Int, keeping spans: inout [TextSpan]) -> Int {
+    let scratchEnd = spans.reduce(scratchOffset) { end, span in
+      span.isNull ? end : max(end, Int(span.offset) + Int(span.length))
+    }
+    let scratch = max(0, scratchEnd - scratchOffset)
+    let place = UnsafeMutableRawPointer.allocate(
+      byteCount: byteCount + scratch + count, alignment: 64)
+    place.copyMemory(from: memory, byteCount: byteCount)
+    (place + byteCount).copyMemory(from: memory + scratchOffset, byteCount: scratch)
+    for index in spans.indices where !spans[index].isNull {
+      let offset = Int(spans[index].offset)
+      guard offset >= scratchOffset else { continue }
+      spans[index] = TextSpan(
+        offset: UInt32(clamping: offset - scratchOffset + byteCount), length: spans[index].length)
+    }
+    annex?.deallocate()
+    (annex, memory) = (place, place)
+    scratchOffset = byteCount
+    memoryCount = byteCount + scratch + count
+    return byteCount + scratch
+  }
+
+  /// Writes into the room that `makeRoom` has made; writes nothing beyond it.
+  func write(_ bytes: [UInt8], at offset: Int) {
+    guard annex != nil, offset >= byteCount, offset + bytes.count <= memoryCount else { return }
+    bytes.withUnsafeBytes { source in
+      if let base = source.baseAddress {
+        (memory + offset).copyMemory(from: base, byteCount: source.count)
+      }
+    }
+  }
+
+  /// How many bytes of the input correspond to the chunk's bytes from `start` to `end`, which must be whole
+  /// characters.
   ///
   /// - Complexity: O(1) for UTF-8, otherwise O(bytes).
   package func inputLength(from start: Int, to end: Int) -> Int {
@@ -113,13 +163,13 @@ package final class Chunk: @unchecked Sendable {
       UnsafeRawBufferPointer(start: memory + start, count: end - start), encoding)
   }
 
-  /// Where a byte of the chunk, the first of a character, lies in the input.
+  /// The offset in the input of a byte of the chunk that begins a character.
   package func inputOffset(_ position: Int) -> Int {
     byteOffset &+ inputLength(from: 0, to: position)
   }
 
-  /// What the chunk's bytes from `start` to `end`, whole characters, are in the input; empty when the
-  /// range is not in the chunk.
+  /// The input's bytes for the chunk's bytes from `start` to `end`, which must be whole characters; empty
+  /// when the range is not in the chunk.
   package func original(from start: Int, to end: Int) -> [UInt8] {
     original?.bytes(from: start, to: end)
       ?? Transcoder.input(copy(from: start, to: end), encoding)

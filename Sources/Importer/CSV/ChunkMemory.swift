@@ -1,16 +1,16 @@
 import Base
 import Engine
 
-/// One stretch of memory that several chunks may lie in, back to back.
+/// A block of memory that several chunks may lie in, back to back.
 ///
-/// The first `capacity` bytes hold input. As many behind them are scratch: the unescaped fields of
-/// the bytes at i go no further than i + capacity, so chunks never share scratch either. The
-/// scratch takes room only where it is touched.
+/// The first `capacity` bytes hold input. As many behind them are scratch: the unescaped fields of the bytes
+/// at i lie before i + capacity, so chunks never share scratch either. Scratch uses memory only where it is
+/// touched.
 ///
-/// Goes back to its pool when the last chunk in it is released.
+/// Returns to its pool when the last chunk in it is released.
 final class ChunkMemory: @unchecked Sendable {
-  // @unchecked: the splitter writes behind the chunks it has handed over, and each chunk's holder
-  // reads its own bytes and writes its own scratch: the ranges are disjoint.
+  // @unchecked: the splitter writes behind the chunks that it has handed over, and each chunk's holder reads
+  // that chunk's bytes and writes its scratch: the ranges are disjoint.
   let base: UnsafeMutableRawPointer
   let capacity: Int
   private let pool: ChunkMemoryPool
@@ -24,10 +24,10 @@ final class ChunkMemory: @unchecked Sendable {
   deinit { pool.recycle(base, capacity: capacity) }
 }
 
-/// Keeps released memory for the next chunks: touched pages need no new page faults.
+/// Keeps released memory for the next chunks: used pages need no new page faults.
 ///
-/// All inputs that are open share one, and an import keeps it from input to input: thousands of
-/// small ones would spend a tenth of their time on mapping memory and giving it back.
+/// All open inputs share one, and an import keeps it from input to input: otherwise thousands of small inputs
+/// would spend a tenth of their time on mapping and unmapping memory.
 ///
 /// Thread rule: any thread.
 final class ChunkMemoryPool: @unchecked Sendable {
@@ -35,7 +35,7 @@ final class ChunkMemoryPool: @unchecked Sendable {
   private static let present = Lock()
   nonisolated(unsafe) private static weak var known: ChunkMemoryPool?  // guarded by `present`
 
-  /// The one that others use, or a new one; it goes with the last who uses it.
+  /// The pool that others use, or a new one; its last user releases it.
   static func shared() -> ChunkMemoryPool {
     present.withLock {
       if let known { return known }
@@ -59,7 +59,7 @@ final class ChunkMemoryPool: @unchecked Sendable {
   /// Memory for at least `capacity` bytes of input; nil when the system has none.
   func take(capacity: Int) -> ChunkMemory? {
     let reused = lock.withLock { () -> (base: UnsafeMutableRawPointer, capacity: Int)? in
-      // Not much larger either: all of it is filled, and chunks in it hold on to all of it.
+      // Not much larger either: all of it is filled, and each chunk in it keeps all of it.
       let fitting = capacity...(capacity + capacity / 4)
       guard let index = free.lastIndex(where: { fitting.contains($0.capacity) }) else { return nil }
       freeBytes -= free[index].capacity
@@ -74,7 +74,7 @@ final class ChunkMemoryPool: @unchecked Sendable {
     let dropped = lock.withLock { () -> [(base: UnsafeMutableRawPointer, capacity: Int)] in
       free.append((base, capacity))
       freeBytes += capacity
-      // The oldest go first: their size may not be wanted any more.
+      // The oldest go first: their size may no longer be needed.
       var count = 0
       while freeBytes > maximumFreeBytes && count < free.count {
         freeBytes -= free[count].capacity

@@ -1,28 +1,28 @@
 /// How an input separates and quotes its fields. `docs/csv.md` has the rules.
 ///
-/// Record ends are `\n`, `\r\n` and `\r` always.
+/// Record ends are always `\n`, `\r\n` and `\r`.
 package struct Dialect: Sendable, Equatable {
-  /// Most bytes of a delimiter, and of what a comment begins with.
+  /// The most bytes of a delimiter, and of a comment's beginning.
   package static let maximumPatternBytes = 4
 
   /// One to four bytes.
   package let delimiter: ShortPattern
-  /// nil: quotes are characters like any other.
+  /// Nil: quotes are ordinary characters.
   package let quote: UInt8?
-  /// What makes the quote, the delimiter, a record end or itself behind it literal. The same as the
-  /// quote: quotes are written twice, inside quotes. nil: a quoted field cannot hold a quote.
+  /// Makes a following quote, delimiter, record end or escape literal. When it equals the quote, quotes
+  /// inside quotes are written twice. Nil: a quoted field cannot contain a quote.
   package let escape: UInt8?
-  /// What lines that are no records begin with.
+  /// The beginning of lines that are not records.
   package let comment: ShortPattern?
-  /// Set when the comment was found rather than given: a comment line that has as many fields as a
-  /// record may be one, so it is a malformed record rather than left out.
+  /// Set when the comment was found rather than given: a comment line with as many fields as a record may be
+  /// a record, so it counts as malformed and is not skipped.
   package var possibleRecordFields: Int?
-  /// Whether text behind a closing quote belongs to the field, rather than making the record malformed.
+  /// Whether text behind a closing quote belongs to the field; otherwise the record is malformed.
   package var keepsTextBehindQuotes = false
-  /// Bit 0: a space is a blank; bit 1: a tab is one.
+  /// Bit 0: a space is a blank; bit 1: a tab is a blank.
   private let blanks: UInt8
 
-  /// Comma and double quote, as RFC 4180 has it.
+  /// Comma and double quote, as in RFC 4180.
   package static let rfc4180 = Dialect()
 
   private init() {
@@ -35,10 +35,10 @@ package struct Dialect: Sendable, Equatable {
 
   /// - Parameters:
   ///   - delimiter: one to four bytes of UTF-8.
-  ///   - escape: `.some(nil)` for none; left out: the same as the quote.
+  ///   - escape: `.some(nil)` for none; by default the same as the quote.
   ///   - comment: one to four bytes; nil or empty for none.
-  /// - Throws: `ImportError.invalidDialect` when two of them cannot be told apart, or one from a
-  ///   record end.
+  /// - Throws: `ImportError.invalidDialect` when two of them, or one and a record end, cannot be
+  ///   distinguished.
   package init(
     delimiter: [UInt8] = [0x2C], quote: UInt8? = 0x22, escape: UInt8?? = nil,
     comment: [UInt8]? = nil
@@ -75,7 +75,7 @@ package struct Dialect: Sendable, Equatable {
       return UTF8Validation.firstInvalid(base, from: 0, count: buffer.count) == buffer.count
     }
     if !isText {
-      // A byte of a longer character would cut characters in half.
+      // One byte of a longer character would split characters.
       throw .invalidDialect(reason: "the \(role) is not a character")
     }
   }
@@ -98,17 +98,17 @@ package struct Dialect: Sendable, Equatable {
     }
   }
 
-  /// Whether blocks of 64 bytes can be taken apart with masks.
+  /// Whether masks can parse blocks of 64 bytes.
   var isPlain: Bool { delimiter.count == 1 && escape == quote && comment == nil }
 
-  /// The escape, where it is not a quote written twice.
+  /// The escape, unless it is a quote written twice.
   var ownEscape: UInt8? { escape == quote ? nil : escape }
 
-  /// Whether two quotes inside quotes stand for one. So they do, beside its own escape, wherever a
-  /// quote can be escaped at all: otherwise they could only be an error.
+  /// Whether two quotes inside quotes stand for one. They do wherever a quote can be escaped at all, also
+  /// with another escape: otherwise they could only be an error.
   var doublesQuotes: Bool { quote != nil && escape != nil }
 
-  /// What may stand around a quoted field without belonging to it.
+  /// What may surround a quoted field without belonging to it.
   @inline(__always)
   func isBlank(_ byte: UInt8) -> Bool {
     (byte == 0x20 && blanks & 1 != 0) || (byte == 0x09 && blanks & 2 != 0)

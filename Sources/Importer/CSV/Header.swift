@@ -2,15 +2,15 @@ import Engine
 
 /// The names of a table's columns.
 ///
-/// Spaces and tabs around a name are dropped. An empty name becomes `column` and its position from
-/// 1. A name that occurred before gets `_2`, `_3` and so on, the first that no other column has; the
-/// first column of a name keeps it. Names that differ in case differ.
+/// Spaces and tabs around a name are dropped. An empty name becomes `column` and its number, starting with
+/// `column1`. The first column of a name keeps it; further ones get the first of `_2`, `_3` and so on that no
+/// other column has. Names that differ in case are different.
 package struct Header: Sendable, Equatable {
-  /// More columns than this are refused: they are more likely a delimiter gone wrong, and every
-  /// column takes memory in every batch.
+  /// More columns than this are refused: a wrong delimiter is more likely, and every column takes memory in
+  /// every batch.
   package static let maximumColumns = 65_536
 
-  /// What was changed in a name, for the report.
+  /// A change in a name, for the report.
   package enum Note: Sendable, Equatable, CustomStringConvertible {
     /// `column` counts from 1.
     case emptyName(column: Int, became: String)
@@ -28,16 +28,16 @@ package struct Header: Sendable, Equatable {
   /// Unique and not empty.
   package let names: [String]
   package let notes: [Note]
-  /// The fields of the record that the names were read from; empty when they were given, or are those of
-  /// several.
+  /// The fields of the record from which the names were read; empty when the names were given, or come from
+  /// several records.
   package private(set) var fields: [String?] = []
 
-  /// Names as they were given or read.
+  /// The names as given or read, made unique.
   ///
   /// - Complexity: O(names).
   package init(_ given: [String]) {
     let trimmed = given.map(Self.trimmed)
-    // Columns that keep their name come first, so that no made-up name takes it from them.
+    // Columns that keep their name come first, so that no generated name takes it.
     var taken = Set<String>()
     let keeps = trimmed.map { !$0.isEmpty && taken.insert($0).inserted }
     var names = trimmed
@@ -47,7 +47,7 @@ package struct Header: Sendable, Equatable {
       let old = names[index]
       let base = old.isEmpty ? "column\(index + 1)" : old
       var name = base
-      // Counting on from the last suffix keeps ten thousand equal names linear.
+      // Continuing from the last suffix keeps ten thousand equal names linear.
       var suffix = nextSuffix[base] ?? 2
       if !old.isEmpty || taken.contains(name) {
         repeat {
@@ -73,9 +73,9 @@ package struct Header: Sendable, Equatable {
     notes = []
   }
 
-  /// The names in one record, or in several above each other, which are joined by a blank.
+  /// The names in one record, or in several consecutive ones, joined by a blank.
   ///
-  /// - Parameter endsWithDelimiter: whether an empty name behind the last one is none.
+  /// - Parameter endsWithDelimiter: whether an empty name behind the last one is ignored.
   package init(rows: [[String?]], endsWithDelimiter: Bool = false) {
     var names = [String](repeating: "", count: rows.map(\.count).max() ?? 0)
     for (column, name) in Self.places(rows) {
@@ -95,8 +95,8 @@ package struct Header: Sendable, Equatable {
     rows.flatMap { row in row.enumerated().map { ($0, $1 ?? "") } }
   }
 
-  /// The first records of a chunk as text, of whatever number of fields; nil for null. Malformed
-  /// ones are left out.
+  /// The first records of a chunk as text, with any number of fields; nil for null. Malformed ones are left
+  /// out.
   ///
   /// - Parameter needsFirst: whether a malformed first record is an error, as for a header.
   /// - Throws: `ImportError.malformedHeader`.
@@ -107,7 +107,7 @@ package struct Header: Sendable, Equatable {
       .map(\.fields)
   }
 
-  /// The same, with the line of each, counted from the chunk's first as 1.
+  /// The same, with the line of each, numbered from 1 at the chunk's first.
   static func sampled(
     _ chunk: Chunk, dialect: Dialect, file: String, limit: Int, needsFirst: Bool
   ) throws(ImportError) -> [(line: Int, fields: [String?])] {
@@ -141,7 +141,7 @@ package struct Header: Sendable, Equatable {
     return records
   }
 
-  /// By all that is at hand: a few names may be likely in many.
+  /// Uses all available bytes: a few names may fit many encodings.
   private static func likelyEncoding(_ chunk: Chunk) -> String? {
     let bytes = chunk.copy(from: 0, to: min(chunk.byteCount, 1 << 16))
     return EncodingGuess.likely(bytes, isWhole: false)?.encoding.rawValue

@@ -7,11 +7,11 @@ package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
   case textAfterClosingQuote
   case unterminatedQuote
   case invalidUTF8
-  /// The same in an input of another encoding.
+  /// The same in an input with another encoding.
   case invalidText(TextEncoding)
-  /// All of its fields are the names of the columns.
+  /// All of its fields equal the names of the columns.
   case repeatedHeader
-  /// It begins as the comments that were found do, and has as many fields as a record.
+  /// It begins like the comments that were found, and has as many fields as a record.
   case possibleComment(String)
 
   package var description: String {
@@ -32,9 +32,9 @@ package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension MalformedReason {
-  /// What may help, by the record's bytes.
+  /// Advice that depends on the record's bytes.
   ///
-  /// - Parameter likelyEncoding: of the input, where it is not UTF-8.
+  /// - Parameter likelyEncoding: the likely encoding of an input that is not UTF-8.
   func advice(_ record: [UInt8], likelyEncoding: String?) -> String {
     if self == .textAfterClosingQuote || self == .unterminatedQuote,
       Self.hasEscapedQuote(record)
@@ -46,8 +46,9 @@ extension MalformedReason {
       + (likelyEncoding.map { ", which is likely \($0)" } ?? "")
   }
 
-  /// The encoding of a record behind a beginning that is UTF-8: Windows-1252 where its bytes beyond ASCII
-  /// are single letters with marks, as in Western languages. More would take too long for many records.
+  /// The encoding of a record behind a beginning that is UTF-8: Windows-1252 when its bytes beyond ASCII are
+  /// single accented letters, as in Western languages. Trying more encodings would take too long for many
+  /// records.
   static func likelyEncoding(_ record: [UInt8]) -> String? {
     var previous: UInt8 = 0
     var isForeign = false
@@ -61,7 +62,7 @@ extension MalformedReason {
     return isForeign ? TextEncoding.windows1252.rawValue : nil
   }
 
-  /// Whether a quote stands behind a backslash.
+  /// Whether a quote follows a backslash.
   private static func hasEscapedQuote(_ bytes: [UInt8]) -> Bool {
     zip(bytes, bytes.dropFirst()).contains { $0 == 0x5C && ($1 == 0x22 || $1 == 0x27) }
   }
@@ -69,10 +70,10 @@ extension MalformedReason {
 
 /// A record that is not a row, and where it goes wrong.
 ///
-/// The place is that of the record for too few fields, of the first surplus field for too many, of
-/// the first text after the closing quote, of the opening quote, or of the first byte of the
-/// ill-formed sequence. When several things are wrong, quotes are reported before encoding, and
-/// encoding before the number of fields.
+/// The position is that of the record for too few fields, of the first surplus field for too many, of the
+/// first text after the closing quote, of the opening quote, or of the first byte of the ill-formed sequence.
+/// When several things are wrong, quotes are reported before encoding, and encoding before the number of
+/// fields.
 package struct MalformedRecord: Sendable, Equatable {
   /// Index among the records of its chunk, malformed ones included.
   package let record: Int

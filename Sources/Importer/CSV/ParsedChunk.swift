@@ -4,7 +4,7 @@ import Engine
 package struct RecordInfo: Sendable, Equatable {
   /// First byte, relative to the chunk.
   package let start: UInt32
-  /// End of the last field: without the record end.
+  /// End of the last field, without the record end.
   package let end: UInt32
   /// Line of the first byte, relative to the chunk's first line.
   package let line: UInt32
@@ -19,11 +19,11 @@ package struct RecordInfo: Sendable, Equatable {
 
 /// The fields of a chunk as byte ranges, row by row.
 ///
-/// Belongs to the parser that made it, which fills it anew for the next chunk. Thread rule: confined
-/// to the parser's thread.
+/// Belongs to the parser that made it, which refills it for the next chunk. Thread rule: confined to the
+/// parser's thread.
 package final class ParsedChunk {
   package let columnCount: Int
-  /// The chunk that all spans point into; nil before the first and after `release`.
+  /// The chunk that all spans point into; nil before the first chunk and after `release`.
   package internal(set) var chunk: Chunk?
   /// Well-formed records.
   package internal(set) var rowCount = 0
@@ -33,15 +33,14 @@ package final class ParsedChunk {
   package internal(set) var malformed: [MalformedRecord] = []
   /// Row by row; empty unless the policy is `extend`.
   package internal(set) var surplus: [SurplusField] = []
-  /// What was let pass.
+  /// The deviations that were tolerated.
   package internal(set) var tolerances = Tolerances()
 
-  /// Plain memory for the inner loop of the parser, which keeps a copy of these pointers: no
-  /// reference counting and no check for exclusive access per field. The parser asks for more once
-  /// per record.
+  /// Plain memory for the inner loop of the parser, which keeps a copy of these pointers: no reference
+  /// counting and no exclusivity check per field. The parser extends it once per record.
   struct Room {
     var fields: UnsafeMutablePointer<TextSpan>
-    /// How many rows there is room for, and how many records.
+    /// How many rows fit, and how many records.
     var rows = 1
     var records: UnsafeMutablePointer<RecordInfo>
     var recordOfRow: UnsafeMutablePointer<UInt32>
@@ -84,7 +83,7 @@ package final class ParsedChunk {
     return records[index]
   }
 
-  /// Which record of the chunk a row is.
+  /// The index of a row's record in the chunk.
   package func recordIndex(ofRow row: Int) -> Int {
     precondition(row >= 0 && row < rowCount)
     return Int(recordOfRow[row])
@@ -100,7 +99,7 @@ package final class ParsedChunk {
     chunk?.inputOffset(Int(record(index).start)) ?? 0
   }
 
-  /// A record as it stands in the input, without its record end.
+  /// A record as in the input, without its record end.
   package func originalBytes(ofRecord index: Int) -> [UInt8] {
     let record = record(index)
     return chunk?.original(from: Int(record.start), to: Int(record.end)) ?? []
@@ -113,9 +112,9 @@ package final class ParsedChunk {
     return chunk.withMemory { Array($0[start..<start + Int(span.length)]) }
   }
 
-  /// A field without the blanks and tabs around it; null when it is nothing else and not in quotes.
+  /// A field without the blanks and tabs around it; null when nothing else is in it and it has no quotes.
   ///
-  /// - Parameter memory: the chunk's, in which spans point.
+  /// - Parameter memory: the chunk's memory, in which spans point.
   func withoutBlanks(
     _ span: TextSpan, _ memory: UnsafeRawBufferPointer, quote: UInt8?
   ) -> TextSpan {
@@ -128,7 +127,8 @@ package final class ParsedChunk {
     return TextSpan(offset: UInt32(clamping: start), length: UInt32(clamping: end - start))
   }
 
-  /// Whether a field stands in quotes: behind one, or, when it was unescaped, behind the input's bytes.
+  /// Whether a field is in quotes: it lies behind a quote, or, when it was unescaped, behind the input's
+  /// bytes.
   func isQuoted(_ span: TextSpan, quote: UInt8?) -> Bool {
     guard let chunk, let quote, !span.isNull else { return false }
     let start = Int(span.offset)
@@ -136,7 +136,7 @@ package final class ParsedChunk {
     return start > 0 && chunk.withMemory { $0[start - 1] == quote }
   }
 
-  /// Lets go of the chunk, so that its memory can be used again; the spans mean nothing afterwards.
+  /// Releases the chunk, so that its memory can be reused; the spans are invalid afterwards.
   package func release() {
     chunk = nil
     rowCount = 0
@@ -148,17 +148,16 @@ package final class ParsedChunk {
 
   // MARK: The header again
 
-  /// Takes out the rows that are the header once more, and notes them as malformed.
+  /// Removes the rows that repeat the header, and records them as malformed.
   func removeRepeats(of header: [[UInt8]?]) {
-    // The longest name is the least likely to be of the same length as a value, and its bytes to be
-    // those of one.
+    // The longest name is the least likely to have the length and the bytes of a value.
     guard let probe = header.indices.max(by: { header[$0]?.count ?? 0 < header[$1]?.count ?? 0 }),
       let name = header[probe], header.count == columnCount, let chunk
     else { return }
     let first = chunk.withMemory { memory in
       (0..<rowCount).first { row in
         let span = fields[row * columnCount + probe]
-        // In place: this is asked of every row.
+        // In place: every row is tested.
         return !span.isNull && Int(span.length) == name.count
           && memory[Int(span.offset)..<Int(span.offset) + name.count].elementsEqual(name)
           && repeats(header, row)
@@ -204,13 +203,13 @@ package final class ParsedChunk {
   func begin(_ chunk: Chunk) {
     release()
     self.chunk = chunk
-    // A row of n fields takes n - 1 delimiters at least; only padded rows may need more room.
+    // A row of n fields has at least n - 1 delimiters; only padded rows may need more room.
     let rows = min(chunk.recordCount, chunk.byteCount / columnCount + 1) + 1
     if rows > room.rows { growRows(to: rows) }
     if chunk.recordCount >= room.recordCount { growRecords(to: chunk.recordCount + 1) }
   }
 
-  /// Makes room for more rows and records than these, twice as many as there was.
+  /// Makes room for more rows and records than these: twice as many as before.
   @inline(never)
   func grow(rows: Int, records: Int) -> Room {
     if rows > room.rows { growRows(to: 2 * room.rows) }
@@ -231,7 +230,7 @@ package final class ParsedChunk {
 }
 
 extension UnsafeMutablePointer {
-  /// Moves to a larger place.
+  /// Moves to larger memory.
   fileprivate mutating func grow(from count: Int, to larger: Int) {
     let place = Self.allocate(capacity: larger)
     place.update(from: self, count: count)

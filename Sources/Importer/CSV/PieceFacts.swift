@@ -1,18 +1,18 @@
-/// What a scan finds in the strides of a piece of input, found before it is known how the piece begins.
+/// The results of scanning the strides of a piece of input, computed before it is known how the piece begins.
 ///
-/// Whoever reads a piece does not know what comes before it, above all not whether the piece begins
-/// inside quotes. So it scans for both: each stride has the state that its scan begins in, and what
-/// that scan makes of it. One that comes to the stride in just this state, knowing all before it,
-/// makes the same of it, and need not look at its bytes; in any other state it goes over them
-/// itself. What is found is never a guess, only of no use where it does not fit.
+/// The reader of a piece does not know what precedes it, above all not whether the piece begins inside
+/// quotes. So it scans for both cases: for each stride it records the state in which its scan begins, and the
+/// result. A scan that knows everything before, and comes to the stride in just this state, gets the same
+/// result and can skip its bytes; in any other state it scans them itself. The results are never guesses;
+/// they are only useless when the state differs.
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct PieceFacts: Sendable {
-  /// Bytes of a stride, unless tests want others. Few enough that the one in which a chunk ends,
-  /// which is scanned once more, is little of it.
+  /// Bytes of a stride, unless tests choose others. Small enough that scanning the stride in which a chunk
+  /// ends once more costs little.
   static let strideBytes = 2048
 
-  /// What a scan that begins a stride in a state makes of it.
+  /// The result of scanning a stride from a given state.
   struct Course: Sendable {
     fileprivate let state: FieldState
     fileprivate let isBehindReturn: Bool
@@ -21,7 +21,7 @@ struct PieceFacts: Sendable {
 
     fileprivate let records: UInt16
     fileprivate let lineBreaks: UInt16
-    /// Where its last record begins, behind the stride's first byte; 0: none begins there.
+    /// Where the last record in it begins, relative to the stride's first byte; 0: none begins there.
     fileprivate let recordStart: UInt16
     fileprivate let endState: FieldState
     fileprivate let endsInReturn: Bool
@@ -35,8 +35,8 @@ struct PieceFacts: Sendable {
     }
 
     /// - Parameters:
-    ///   - before: at the stride's first byte.
-    ///   - after: behind its last.
+    ///   - before: the state at the stride's first byte.
+    ///   - after: the state behind its last byte.
     fileprivate init(_ before: RecordScan, _ after: RecordScan) {
       state = before.state
       isBehindReturn = before.previousIsReturn
@@ -51,13 +51,13 @@ struct PieceFacts: Sendable {
   }
 
   let strideBytes: Int
-  /// For each whole stride: what those scans make of it that begin the piece outside and inside quotes.
+  /// For each whole stride: the results of the scans that begin the piece outside and inside quotes.
   fileprivate let courses: [(outer: Course, inner: Course)]
 
   /// - Parameters:
   ///   - strideBytes: a multiple of 64, below 65,536.
   ///   - dialect: a plain one.
-  /// - Complexity: O(bytes), as long as a scan of them, or two where quotes may be either.
+  /// - Complexity: O(bytes): one scan of them, or two when they may begin inside quotes or outside.
   init(
     _ bytes: UnsafeRawPointer, count: Int, strideBytes: Int, dialect: Dialect,
     blankLinesAreRecords: Bool
@@ -66,7 +66,7 @@ struct PieceFacts: Sendable {
     var outer: RecordScan? = RecordScan(
       dialect: dialect, recordLimit: .max, byteLimit: .max, maximumRecordBytes: .max,
       blankLinesAreRecords: blankLinesAreRecords)
-    // The piece begins in the middle of a record, as far as anybody knows.
+    // The piece may begin in the middle of a record.
     outer?.recordStart = -1
     outer?.state = .unquoted
     var inner = dialect.quote == nil ? nil : outer
@@ -80,8 +80,8 @@ struct PieceFacts: Sendable {
         inner.skipWithoutQuotes(bytes, end, as: outer, first) ?? inner.follow(bytes, end)
       courses.append((first, second))
       guard let one = outer, let other = inner else { continue }
-      // Where both have come to the same, one is enough. And literal quotes are rare in a field
-      // that has none around it: the scan that meets them took the inside for the outside.
+      // When both scans have the same state, one is enough. And literal quotes are rare in unquoted fields:
+      // the scan that meets them has mistaken the inside for the outside.
       if one.state == other.state || (other.strayQuotes > 0 && one.strayQuotes == 0) {
         inner = nil
       } else if one.strayQuotes > 0, other.strayQuotes == 0 {
@@ -93,7 +93,7 @@ struct PieceFacts: Sendable {
 }
 
 extension RecordScan? {
-  /// Goes on to the end of a stride.
+  /// Continues to the end of a stride.
   fileprivate mutating func follow(_ bytes: UnsafeRawPointer, _ end: Int) -> PieceFacts.Course {
     guard let before = self else { return .unknown }
     _ = self?.advance(bytes, count: end, atEnd: false)
@@ -101,7 +101,7 @@ extension RecordScan? {
     return PieceFacts.Course(before, self)
   }
 
-  /// The same inside quotes for a stride without any: all line ends in it are the other scan's.
+  /// The same inside quotes, for a stride without quotes: all its line ends are in the other scan's result.
   fileprivate mutating func skipWithoutQuotes(
     _ bytes: UnsafeRawPointer, _ end: Int, as other: RecordScan?, _ course: PieceFacts.Course
   ) -> PieceFacts.Course? {
@@ -118,9 +118,9 @@ extension RecordScan? {
 }
 
 extension RecordScan {
-  /// Goes on from `position` to `count` like `advance`, but leaps over the strides that are known.
+  /// Continues from `position` to `count` like `advance`, but skips strides with known results.
   ///
-  /// - Parameter first: where the first stride begins, relative to the chunk as all positions are.
+  /// - Parameter first: where the first stride begins, relative to the chunk, like all positions.
   mutating func advance(
     _ bytes: UnsafeRawPointer, count: Int, atEnd: Bool, leaping facts: PieceFacts, from first: Int
   ) -> Outcome {
@@ -146,8 +146,8 @@ extension RecordScan {
     return advance(bytes, count: count, atEnd: atEnd)
   }
 
-  /// Passes over a stride as the scan did that its course is of; false where this one might do
-  /// otherwise, or ends the chunk there.
+  /// Skips a stride with the result of its earlier scan; false when this scan might get another result, or
+  /// end the chunk there.
   private mutating func leap(_ course: PieceFacts.Course, _ strideBytes: Int) -> Bool {
     guard course.isKnown, course.state == state, course.isBehindReturn == previousIsReturn,
       course.beginsRecord == (recordStart == position),

@@ -1,29 +1,28 @@
 import Engine
 
-/// A stretch of the input that has been read ahead, and what its scan will make of it.
+/// A block of input that was read ahead, with the results of its scan.
 struct Piece: Sendable {
   let memory: ChunkMemory
-  /// Where its first byte lies in the memory.
+  /// The offset of its first byte in the memory.
   let place: Int
-  /// Bytes before it that nobody else uses.
+  /// How many bytes before it nobody else uses.
   let headroom: Int
   let byteCount: Int
   let facts: PieceFacts
 }
 
-/// Reads a file ahead by the piece, on several threads, which scan what they have read: so that the
-/// thread which cuts it into chunks has little left to do.
+/// Reads a file ahead in pieces, on several threads, which also scan what they have read: so the thread that
+/// cuts it into chunks has little left to do.
 ///
-/// Pieces lie back to back in large stretches of memory. What a chunk has of the stretch before
-/// moves in front of the next one's first piece.
+/// Pieces lie back to back in large blocks of memory. The part of a chunk that lies in the previous block
+/// moves in front of the next block's first piece.
 ///
-/// Only what the file had when it was opened is read ahead. A piece that is shorter than it should
-/// be is the last one: whoever takes it goes on by itself from there, and meets the file's end,
-/// what has been added to it, or what was wrong.
+/// Only the bytes that the file had when it was opened are read ahead. A piece that is too short is the last
+/// one: its user continues to read from there, and meets the file's end, added bytes, or the error.
 ///
-/// Thread rule: `serve` on any threads; everything else on the one that cuts.
+/// Thread rule: `serve` on any thread; everything else on the cutting thread.
 final class ReadAhead: @unchecked Sendable {
-  // @unchecked: the queue is made for sharing; what changes besides is the cutting thread's alone.
+  // @unchecked: the queue is made for sharing; only the cutting thread uses everything else that changes.
 
   private struct Request: Sendable {
     let memory: ChunkMemory
@@ -39,13 +38,13 @@ final class ReadAhead: @unchecked Sendable {
   private let limits: ChunkLimits
   private let queue: OrderedQueue<Request, Piece>
   private let window: Int
-  /// So many are to call `serve`.
+  /// How many threads must call `serve`.
   let threads: Int
   private let pool: ChunkMemoryPool
-  /// Where the next piece begins, and where they end.
+  /// Where the next piece begins, and where the last one ends.
   private var byteOffset: Int
   private let end: Int
-  /// The sizes of the pieces that were asked for.
+  /// The requested sizes of pieces.
   private var wanted: [Int] = []
   private var memory: ChunkMemory?
   private var place = 0
@@ -65,18 +64,18 @@ final class ReadAhead: @unchecked Sendable {
     queue = OrderedQueue(window: window)
   }
 
-  /// A reading thread's life.
+  /// The loop of a reading thread.
   func serve() {
     while let (index, request) = queue.take() { queue.deliver(index, .success(read(request))) }
   }
 
-  /// Ends the reading threads. They may be writing into memory that they were given.
+  /// Ends the reading threads. They may still write into the memory that they were given.
   func stop() { queue.stop() }
 
-  /// The next piece; nil when what follows has to be read in another way.
+  /// The next piece; nil when the rest must be read in another way.
   ///
-  /// - Parameter chunkBytes: of the last chunk.
-  /// - Throws: `SystemError` when there is no memory.
+  /// - Parameter chunkBytes: the size of the last chunk.
+  /// - Throws: `SystemError` when memory is exhausted.
   func next(chunkBytes: Int) throws(SystemError) -> Piece? {
     while wanted.count < window, byteOffset < end {
       let request = try request(chunkBytes)
@@ -100,7 +99,7 @@ final class ReadAhead: @unchecked Sendable {
     var headroom = 0
     if let memory, memory.capacity - place >= count {
     } else {
-      // Several chunks for each that has to be moved in part.
+      // Several chunks for each one that must be moved in part.
       let usual = max(chunkBytes, limits.pieceBytes / 4)
       let pieces = min(8, max(1, 4 * usual / limits.pieceBytes))
       headroom = (usual + usual / 4 + 4095) & ~4095

@@ -1,15 +1,15 @@
 import Engine
 
-// What is uncommon, byte by byte: every rule of the grammar in the order it is written down.
+// Handles uncommon records byte by byte: every rule of the grammar in the documented order.
 
 extension RecordParser {
-  /// A problem with the quotes of a record, and where it is.
+  /// A problem with the quotes of a record, and its position.
   struct Problem {
     let reason: MalformedReason
     let position: Int
   }
 
-  /// Parses the record at `cursor.recordStart` from its first byte, whatever was done of it before.
+  /// Parses the record at `cursor.recordStart` from its first byte, whatever was parsed of it before.
   @inline(never)
   func parseCarefully(_ chunk: Chunk, _ cursor: inout Cursor) {
     let bytes = UnsafeRawPointer(chunk.memory)
@@ -39,8 +39,7 @@ extension RecordParser {
     finishRecord(chunk, &cursor, end: position, problem: problem)
   }
 
-  /// Reads a field; `position` is left at the delimiter or newline behind it, or at the end of the
-  /// chunk.
+  /// Reads a field; leaves `position` at the delimiter or newline behind it, or at the end of the chunk.
   private func field(
     _ chunk: Chunk, _ cursor: inout Cursor, _ position: inout Int, _ problem: inout Problem?
   ) -> TextSpan {
@@ -76,8 +75,8 @@ extension RecordParser {
       .blanksAroundQuotes, line: place(of: position, chunk, cursor).line)
   }
 
-  /// Reads a quoted field from its opening quote; `position` is left at the delimiter or newline
-  /// behind it, or at the end of the chunk.
+  /// Reads a quoted field from its opening quote; leaves `position` at the delimiter or newline behind it, or
+  /// at the end of the chunk.
   private func quotedField(
     _ chunk: Chunk, _ cursor: inout Cursor, _ position: inout Int, _ problem: inout Problem?
   ) -> TextSpan {
@@ -116,16 +115,16 @@ extension RecordParser {
     position += 1
     let rest = passRest(chunk, &cursor, &position, &problem)
     guard let rest else { return isEscaped ? unescaped(span, chunk, &cursor) : span }
-    // One behind the other in the scratch area, of which they take no more than the field has bytes.
+    // Back to back in the scratch area, of which they take no more bytes than the field has.
     let inside = copied(isEscaped ? unescaped(span, chunk, &cursor) : span, chunk, &cursor)
     let behind = copied(unescaped(rest, chunk, &cursor, isQuoted: false), chunk, &cursor)
     return TextSpan(offset: inside.offset, length: inside.length + behind.length)
   }
 
-  /// Goes from behind a closing quote to the end of the field: there may be blanks, and nothing else but
-  /// where text there is kept.
+  /// Moves from behind a closing quote to the end of the field: only blanks may be there, or text where it is
+  /// kept.
   ///
-  /// - Returns: the text that is kept, the blanks before it included; nil where there is none.
+  /// - Returns: the text that is kept, including the blanks before it; nil when there is none.
   private func passRest(
     _ chunk: Chunk, _ cursor: inout Cursor, _ position: inout Int, _ problem: inout Problem?
   ) -> TextSpan? {
@@ -145,7 +144,7 @@ extension RecordParser {
     return nil
   }
 
-  /// A part of a field in the scratch area, which it may be in already.
+  /// Copies a part of a field to the scratch area, unless it is there already.
   private func copied(_ span: TextSpan, _ chunk: Chunk, _ cursor: inout Cursor) -> TextSpan {
     if Int(span.offset) >= chunk.scratchOffset { return span }
     let offset = chunk.scratchOffset + cursor.scratch
@@ -155,9 +154,9 @@ extension RecordParser {
     return TextSpan(offset: UInt32(truncatingIfNeeded: offset), length: span.length)
   }
 
-  /// What there is to know of an unquoted field besides its end.
+  /// What is known about an unquoted field apart from its end.
   private struct Unquoted {
-    /// The first of its quotes.
+    /// The position of its first quote.
     var quote: Int?
     var hasEscapes = false
   }
@@ -187,9 +186,9 @@ extension RecordParser {
     return position
   }
 
-  /// The length of what an escape before `position` makes literal; a line end in it is counted.
+  /// The length of what an escape before `position` makes literal; counts a line end in it.
   private func escapedLength(_ chunk: Chunk, at position: Int, _ cursor: inout Cursor) -> Int {
-    // All the bytes of a record are in its chunk.
+    // All bytes of a record are in its chunk.
     let length =
       dialect.escapedLength(chunk.memory, at: position, count: chunk.byteCount, atEnd: true) ?? 0
     if length > 0 {
@@ -199,7 +198,7 @@ extension RecordParser {
     return length
   }
 
-  /// Goes over a comment line, and its record end. One that may be a record is malformed.
+  /// Skips a comment line and its record end. One that may be a record is malformed.
   private func passComment(_ chunk: Chunk, _ cursor: inout Cursor) {
     let bytes = UnsafeRawPointer(chunk.memory)
     let count = chunk.byteCount
@@ -235,8 +234,8 @@ extension RecordParser {
 
   // MARK: Records that are not as they should be
 
-  /// Whether the record, which has another number of fields or ill-formed text, is a row all the
-  /// same; it is filled with nulls then. Otherwise it is noted as malformed.
+  /// Whether a record with another number of fields or ill-formed text is still accepted as a row; it is then
+  /// filled with nulls. Otherwise it is recorded as malformed.
   @inline(never)
   func acceptsUncommon(
     _ chunk: Chunk, _ cursor: inout Cursor, end: Int, problem: Problem?
@@ -292,7 +291,7 @@ extension RecordParser {
     return isEmpty ? last : cursor.field
   }
 
-  /// The line and the column, both 1-based, of a place in the current record.
+  /// The line and the column, both 1-based, of a position in the current record.
   func place(of position: Int, _ chunk: Chunk, _ cursor: Cursor) -> (line: Int, column: Int) {
     var line = cursor.line
     var lineStart = cursor.recordStart

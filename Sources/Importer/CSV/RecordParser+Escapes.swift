@@ -3,14 +3,14 @@ import Engine
 extension RecordParser {
   /// The field without its escapes, in the scratch area; the same span when it has none.
   ///
-  /// A field only loses bytes by it, so the fields of a chunk always fit its scratch area, which is
-  /// as large as the chunk.
+  /// Unescaping only removes bytes, so the fields of a chunk always fit its scratch area, which is as large
+  /// as the chunk.
   @inline(never)
   func unescaped(
     _ span: TextSpan, _ chunk: Chunk, _ cursor: inout Cursor, isQuoted: Bool = true
   ) -> TextSpan {
     let ownEscape = dialect.ownEscape
-    // Inside quotes, every quote that is left is the first of two. Elsewhere it is a character.
+    // Inside quotes, every remaining quote is the first of two. Elsewhere it is an ordinary character.
     let doubled = isQuoted ? UInt8(exactly: quote) : nil
     guard let escape = ownEscape ?? doubled else { return span }
     let source = UnsafeRawPointer(chunk.memory + Int(span.offset))
@@ -43,7 +43,7 @@ extension RecordParser {
   }
 }
 
-/// Copies the bytes between two kinds of bytes to a place of the same size, sixteen at a time.
+/// Copies the bytes between two kinds of stop bytes to a place of the same size, sixteen at a time.
 private struct PlainCopy {
   private typealias Block = SIMD16<UInt8>
 
@@ -51,7 +51,7 @@ private struct PlainCopy {
   let count: Int
   private let target: UnsafeMutableRawPointer
   private let stops: (Block, Block)
-  /// How many bytes are done with, and how many of them were copied: never more.
+  /// How many bytes were processed, and how many of them were copied, which is never more.
   var index = 0
   private(set) var written = 0
 
@@ -64,10 +64,10 @@ private struct PlainCopy {
     self.stops = (Block(repeating: stops.0), Block(repeating: stops.1))
   }
 
-  /// Where the first stop of a block is; 16: it has none.
+  /// The index of the first stop in a block; 16: there is none.
   @inline(__always)
   private func firstStop(_ block: Block) -> Int {
-    // A mask of SIMD16 is sixteen bytes of 0x00 or 0xFF: the cast only renames them.
+    // A mask of SIMD16 is sixteen bytes of 0x00 or 0xFF: the cast only reinterprets them.
     let marks = unsafeBitCast((block .== stops.0) .| (block .== stops.1), to: SIMD2<UInt64>.self)
     if marks[0] != 0 { return UInt64(littleEndian: marks[0]).trailingZeroBitCount &>> 3 }
     if marks[1] != 0 { return 8 &+ UInt64(littleEndian: marks[1]).trailingZeroBitCount &>> 3 }
@@ -80,7 +80,7 @@ private struct PlainCopy {
   @inline(__always)
   private func byte(_ index: Int) -> UInt8 { source.load(fromByteOffset: index, as: UInt8.self) }
 
-  /// Goes on to the next stop, or the end, and copies nothing.
+  /// Skips to the next stop, or the end, without copying.
   mutating func skipPlain() {
     while count &- index >= 16 {
       let place = firstStop(source.loadUnaligned(fromByteOffset: index, as: Block.self))
@@ -96,8 +96,8 @@ private struct PlainCopy {
     written = index
   }
 
-  /// Copies up to the next stop, or the end. What is written too much, sixteen bytes at a time, lies before
-  /// the end of the place, since no more was written than was read.
+  /// Copies up to the next stop, or the end. Writing sixteen bytes at a time may write too many, but they lie
+  /// before the end of the place, since no more was written than was read.
   mutating func takePlain() {
     while count &- index >= 16 {
       let block = source.loadUnaligned(fromByteOffset: index, as: Block.self)
@@ -112,7 +112,7 @@ private struct PlainCopy {
 
   /// Copies the next bytes, whatever they are.
   ///
-  /// - Precondition: there are as many.
+  /// - Precondition: this many bytes are left.
   mutating func take(_ length: Int) {
     for _ in 0..<length {
       target.storeBytes(of: byte(index), toByteOffset: written, as: UInt8.self)

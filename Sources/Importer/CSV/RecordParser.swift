@@ -2,10 +2,10 @@ import Engine
 
 /// Finds the fields of chunks.
 ///
-/// The common record is parsed with masks over 64 bytes, as in `RecordScan`: field ends are the
-/// delimiters and newlines outside quotes. A record with text around quotes is parsed byte by byte
-/// (`RecordParser+Careful.swift`), and so are the last bytes of a chunk, and dialects with more than
-/// a delimiter of one byte and quotes written twice.
+/// The common record is parsed with masks over 64 bytes, as in `RecordScan`: field ends are the delimiters
+/// and newlines outside quotes. Some input is parsed byte by byte (`RecordParser+Careful.swift`): records
+/// with text around quotes, the last bytes of a chunk, and dialects with more than a one-byte delimiter and
+/// quotes written twice.
 ///
 /// An empty unquoted field is null, a quoted empty one an empty string. Blanks are kept, except
 /// around quoted fields. `docs/csv.md` has all the rules.
@@ -25,8 +25,7 @@ package final class RecordParser {
 
   /// - Parameters:
   ///   - columnCount: fields of a well-formed record, at least 1.
-  ///   - header: the header's fields, so that a record of the same is found to be malformed; empty:
-  ///     none is.
+  ///   - header: the header's fields: a record that repeats them is malformed; empty: no record is compared.
   ///   - endsWithDelimiter: whether an empty field behind the last one is dropped.
   package init(
     dialect: Dialect, columnCount: Int, ragged: ImportOptions.Ragged = .reject,
@@ -43,13 +42,13 @@ package final class RecordParser {
     scanner = BlockScanner(dialect)
   }
 
-  /// Where the parser stands. Positions are relative to the chunk.
+  /// The state of the parser. Positions are relative to the chunk.
   struct Cursor {
     var recordStart = 0
     var fieldStart = 0
     /// Index of the next field.
     var field = 0
-    /// The first field beyond the columns, when there is one.
+    /// The first field beyond the columns, if there is one.
     var surplusStart = 0
     /// Index of the current record.
     var record = 0
@@ -58,12 +57,12 @@ package final class RecordParser {
     var line = 0
     /// Line ends inside quotes in this record.
     var breaksInside = 0
-    /// The next ill-formed UTF-8, or the number of bytes.
+    /// The position of the next ill-formed UTF-8, or the number of bytes.
     var invalid = 0
-    /// Used bytes of the scratch area: all of them, and when the record began.
+    /// Used bytes of the scratch area, now and at the beginning of the record.
     var scratch = 0
     var scratchAtRecord = 0
-    /// Where what is found goes.
+    /// Memory for the results.
     var room: ParsedChunk.Room
     /// The fields of the next row.
     var rowFields: UnsafeMutablePointer<TextSpan> { room.fields + row * columnCount }
@@ -86,17 +85,17 @@ package final class RecordParser {
     return parsed
   }
 
-  /// What one block leaves for the next.
+  /// The state that one block passes to the next.
   private struct Carry {
-    /// All ones inside quotes.
+    /// All ones: inside quotes.
     var inside: UInt64 = 0
-    /// 1 when a quote in the next byte would open a field, or double the one before it.
+    /// 1 when a quote in the next byte would open a field, or double the previous one.
     var mayOpen: UInt64 = 1
-    /// Whether there were nothing but blanks since the field began.
+    /// Whether there were only blanks since the field began.
     var beginsField = true
     var closing: UInt64 = 0
     var carriageReturn: UInt64 = 0
-    /// Not zero when the current field may hold doubled quotes.
+    /// Not zero when the current field may contain doubled quotes.
     var doubled: UInt64 = 0
   }
 
@@ -122,7 +121,8 @@ package final class RecordParser {
       let afterReturn = (marks.carriageReturns &<< 1) | carry.carriageReturn
       let lineEnds = marks.carriageReturns | (marks.lineFeeds & ~afterReturn)
       var ends = (marks.delimiters | lineEnds) & ~inside
-      // Text after a closing quote, or blanks before an opening one. Before it the masks are right.
+      // Text after a closing quote, or blanks before an opening one. The masks are right before this
+      // position.
       let uncommon = odd | (((closing &<< 1) | carry.closing) & ~(separators | marks.quotes))
       if uncommon != 0 {
         let before = (uncommon & (0 &- uncommon)) &- 1
@@ -151,9 +151,9 @@ package final class RecordParser {
     }
   }
 
-  /// Takes the quotes out of a block's marks that are literal characters of unquoted fields.
+  /// Removes from a block's marks the quotes that are literal characters of unquoted fields.
   ///
-  /// - Returns: the quotes that open a field behind blanks, and those that were taken out.
+  /// - Returns: the quotes that open a field behind blanks, and the removed ones.
   @inline(never)
   private func takeOutStrayQuotes(
     _ marks: inout BlockMarks, _ bytes: UnsafeRawPointer, _ carry: Carry
@@ -174,7 +174,7 @@ package final class RecordParser {
     parsed.tolerances.note(.strayQuotes, line: place(of: position, chunk, cursor).line)
   }
 
-  /// Whether the byte behind a block still is at, or in the blanks at, the start of a field.
+  /// Whether the byte behind a block is still at the start of a field, or in the blanks there.
   @inline(__always)
   private func beginsField(
     _ marks: BlockMarks, _ inside: UInt64, _ bytes: UnsafeRawPointer, _ before: Bool
@@ -186,7 +186,7 @@ package final class RecordParser {
     return BlockScanner.endsBlank(marks, bytes, beginsField: before, dialect: dialect)
   }
 
-  /// Stores the fields that end in a block, and finishes the records that do.
+  /// Stores the fields that end in a block, and finishes the records that end there.
   @inline(__always)
   private func finishFields(
     _ chunk: Chunk, _ cursor: inout Cursor, position: Int, ends: UInt64, lineEnds: UInt64,
@@ -202,7 +202,7 @@ package final class RecordParser {
       remaining &= remaining &- 1
       let start = cursor.fieldStart
       let end = position &+ Int(bit)
-      // Set in place: its initializer, of another module, is not inlined, and cost 2% of an import.
+      // Set in place: its initializer is in another module, is not inlined, and cost 2% of an import.
       var span = blank
       span.offset = end == start ? .max : UInt32(truncatingIfNeeded: start)
       span.length = UInt32(truncatingIfNeeded: end &- start)

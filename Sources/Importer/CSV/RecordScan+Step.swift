@@ -1,16 +1,16 @@
-// Byte by byte: what does not fill a block, and dialects that masks cannot tell apart.
+// Byte by byte: bytes that do not fill a block, and dialects that masks cannot handle.
 
 extension RecordScan {
   enum Step {
     case done
-    /// A line has ended; its record is counted.
+    /// A line has ended, and its record is counted.
     case ended
-    /// The bytes at hand do not tell what comes next.
+    /// The available bytes do not determine what comes next.
     case waiting
     case recordTooLong
   }
 
-  /// Takes the next byte, or the few that belong together.
+  /// Takes the next byte, or several that belong together.
   mutating func step(_ bytes: UnsafeRawPointer, count: Int, atEnd: Bool) -> Step {
     let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
     if byte == 0x0D || byte == 0x0A { return newline(byte) }
@@ -68,7 +68,7 @@ extension RecordScan {
     if state == .quoted { return .done }
     let length = position - 1 - recordStart
     if length > maximumRecordBytes {
-      // Not part of the record; the splitter counts the line ends before it anew.
+      // Not part of the record; the splitter counts the line ends before it again.
       position -= 1
       return .recordTooLong
     }
@@ -82,7 +82,7 @@ extension RecordScan {
     return .ended
   }
 
-  /// An escape and what it makes literal; alone before anything else.
+  /// An escape and what it makes literal; only the escape before anything else.
   private mutating func escape(_ bytes: UnsafeRawPointer, count: Int, atEnd: Bool) -> Step {
     guard let length = dialect.escapedLength(bytes, at: position + 1, count: count, atEnd: atEnd)
     else { return .waiting }
@@ -96,9 +96,9 @@ extension RecordScan {
 }
 
 extension Dialect {
-  /// How many bytes an escape right before `position` makes literal: those of a quote, a delimiter,
-  /// an escape or a record end; 0 for anything else, before which it is a character itself. nil when
-  /// the bytes at hand do not tell.
+  /// How many bytes an escape right before `position` makes literal: those of a quote, a delimiter, an escape
+  /// or a record end; 0 before anything else, where the escape is an ordinary character. Nil when the
+  /// available bytes do not determine it.
   func escapedLength(
     _ bytes: UnsafeRawPointer, at position: Int, count: Int, atEnd: Bool
   ) -> Int? {

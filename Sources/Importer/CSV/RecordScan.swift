@@ -1,30 +1,29 @@
-/// Where a byte stands in its field. Between bytes, this is all the memory that CSV needs.
+/// Where a byte is in its field. Between bytes, this is the only state that CSV needs.
 enum FieldState {
-  /// At the start of a record, or right after a delimiter: a quote opens a quoted field here only.
+  /// At the start of a record, or right after a delimiter: only here does a quote open a quoted field.
   case fieldStart
-  /// Behind blanks at the start of a field: a quote still opens it.
+  /// Behind blanks at the start of a field: a quote still opens the field.
   case blankStart
   /// In an unquoted field, or in text after a closing quote: quotes are literal.
   case unquoted
   case quoted
   /// Right after a quote in a quoted field: it was the closing one unless another follows.
   case afterQuote
-  /// In a line that is no record.
+  /// In a line that is not a record.
   case comment
 }
 
 /// Finds the end of a chunk: a state machine over the bytes of one chunk, without input or output.
 ///
-/// It goes over every byte once, however the bytes arrive. Blocks of 64 bytes are done with masks,
-/// in which "inside quotes" is the parity of the quotes so far. That is right as long as every quote
-/// which opens stands at the start of a field (or doubles the one before it); quotes that do not
-/// are taken out of the mask first.
+/// It goes over every byte once, however the bytes arrive. Blocks of 64 bytes are processed with masks, in
+/// which "inside quotes" is the parity of the quotes so far. That is right while every opening quote is at
+/// the start of a field (or doubles the one before it); other quotes are first removed from the mask.
 struct RecordScan {
   enum Outcome: Equatable {
-    /// All bytes given were looked at; the chunk goes on.
+    /// All given bytes were scanned; the chunk continues.
     case needsMore
-    /// The chunk ends before the byte at this position, or after it when it is the line feed of a
-    /// record end `\r\n`: that byte may not have been there yet.
+    /// The chunk ends before the byte at this position, or after it when it is the line feed of a record end
+    /// `\r\n`: that byte may not have been read yet.
     case cut(Int)
     /// The record that starts at `recordStart` is too long.
     case recordTooLong
@@ -42,19 +41,19 @@ struct RecordScan {
   var position = 0
   var recordStart = 0
   var records = 0
-  /// Line ends before `position`; before the cut once there is one.
+  /// Line ends before `position`; when the chunk is cut, before the cut.
   var lineBreaks = 0
   var state = FieldState.fieldStart
   var previousIsReturn = false
-  /// Fields of a comment, if it were a record.
+  /// The number of fields of a comment, if it were a record.
   var commentFields = 0
-  /// Quotes in whole blocks that neither opened nor closed anything.
+  /// Quotes in whole blocks that neither opened nor closed a field.
   var strayQuotes = 0
 
   /// - Parameters:
-  ///   - recordLimit: the chunk ends after so many records, at least 1.
-  ///   - byteLimit: the chunk ends after the record in which it reaches so many bytes.
-  ///   - maximumRecordBytes: at least 64, so that a block ends at most one record too long.
+  ///   - recordLimit: the chunk ends after this many records, at least 1.
+  ///   - byteLimit: the chunk ends after the record in which it reaches this many bytes.
+  ///   - maximumRecordBytes: at least 64, so that at most one too long record ends in a block.
   init(
     dialect: Dialect, recordLimit: Int, byteLimit: Int, maximumRecordBytes: Int,
     blankLinesAreRecords: Bool
@@ -68,10 +67,10 @@ struct RecordScan {
     self.blankLinesAreRecords = blankLinesAreRecords
   }
 
-  /// Goes on from `position` to `count`, the number of bytes of the chunk that are there so far. It
-  /// may stop a little before `count` where the next byte decides what a byte means.
+  /// Continues from `position` to `count`, the number of bytes of the chunk read so far. It may stop a little
+  /// before `count` when the next byte determines the meaning of a byte.
   ///
-  /// - Parameter atEnd: whether there are no more.
+  /// - Parameter atEnd: whether no more bytes follow.
   mutating func advance(_ bytes: UnsafeRawPointer, count: Int, atEnd: Bool) -> Outcome {
     if isPlain {
       while count - position >= 64 {
@@ -94,7 +93,7 @@ struct RecordScan {
     position - recordStart > maximumRecordBytes ? .recordTooLong : nil
   }
 
-  /// Whether a record is left when the input ends after `count` bytes.
+  /// Whether a record is unfinished when the input ends after `count` bytes.
   func isInRecord(count: Int) -> Bool {
     guard count > recordStart else { return false }
     return state != .comment || commentFields == dialect.possibleRecordFields
@@ -159,7 +158,7 @@ struct RecordScan {
     return nil
   }
 
-  /// Whether there is a quote from `position` to `end`, which are whole blocks.
+  /// Whether there is a quote between `position` and `end`; both are at block boundaries.
   func hasQuotes(_ bytes: UnsafeRawPointer, upTo end: Int) -> Bool {
     var found: UInt64 = 0
     for block in stride(from: position, to: end, by: 64) {
@@ -168,8 +167,8 @@ struct RecordScan {
     return found != 0
   }
 
-  /// Whether the chunk cannot end within the next bytes, in which so many records end, nor one of
-  /// them be too long.
+  /// Whether the chunk certainly does not end within the next bytes, in which this many records end, and none
+  /// of these is too long.
   func mayPass(records count: Int, bytes: Int) -> Bool {
     count < recordLimit - records && bytes < byteLimit - position
       && bytes <= maximumRecordBytes - (position - recordStart)
@@ -177,8 +176,8 @@ struct RecordScan {
 
   private var beginsField: Bool { state == .fieldStart || state == .blankStart }
 
-  /// The first record end of a block that ends the chunk; then `records` and `lineBreaks` are those
-  /// of the chunk. Otherwise nil, and nothing is changed.
+  /// The record end of a block that ends the chunk; `records` and `lineBreaks` are then those of the chunk.
+  /// Otherwise nil, without any change.
   private mutating func cut(ends: UInt64, counted: UInt64, lineEnds: UInt64) -> Int? {
     var remaining = ends
     var found = records

@@ -1,7 +1,7 @@
 extension RecordSplitter {
-  /// Where an import begins, or goes on.
+  /// Where an import begins or resumes.
   package struct Start: Sendable, Equatable {
-    /// First byte of a record, from the start of the input.
+    /// The offset of a record's first byte, from the start of the input.
     package var byteOffset: Int
     /// 1-based line of that byte.
     package var line: Int

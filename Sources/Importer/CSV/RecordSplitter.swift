@@ -3,47 +3,47 @@ import Engine
 
 /// Cuts an input into chunks of whole records.
 ///
-/// Record ends are `\n`, `\r\n` and `\r`, mixed freely, outside quotes. A quote opens a quoted field
-/// only at the start of a field, or behind blanks there. A last record needs no record end. A
-/// byte-order mark at the start of the input is skipped: the first chunk's `byteOffset` is then 3, or
-/// 2 for UTF-16. Blank lines are skipped unless `blankLinesAreRecords`, and so are comments.
+/// Record ends are `\n`, `\r\n` and `\r`, in any mixture, outside quotes. A quote opens a quoted field only
+/// at the start of a field, or behind blanks there. The last record needs no record end. A byte-order mark at
+/// the start of the input is skipped: the first chunk's `byteOffset` is then 3, or 2 for UTF-16. Blank lines
+/// are skipped unless `blankLinesAreRecords`, and so are comments.
 ///
-/// The chunks lie in the input back to back and cover all of it but the lines that were skipped.
-/// Memory is bounded by the chunks that are held, `chunkBytes`, and `maximumRecordBytes`.
+/// In the input, the chunks lie back to back and cover everything except skipped lines. Memory is bounded by
+/// the chunks that are held, `chunkBytes`, and `maximumRecordBytes`.
 ///
-/// Thread rule: used by one thread at a time; may be handed from the thread that looks at the header
-/// to the one that reads the rest.
+/// Thread rule: one thread at a time; the thread that reads the header may hand it to the one that reads the
+/// rest.
 package final class RecordSplitter: @unchecked Sendable {
-  // @unchecked: a reader's private state, handed over but never shared.
+  // @unchecked: a reader's private state, which is handed over but never shared.
 
-  /// May be changed until the first chunk is taken, and between chunks.
+  /// May be changed before the first chunk, and between chunks.
   package var dialect: Dialect
-  /// Whether a blank line is a record (of one null): so in a table of one column. May be changed
-  /// between chunks.
+  /// Whether a blank line is a record (of one null), as in a table of one column. May be changed between
+  /// chunks.
   package var blankLinesAreRecords = false
   /// Number of the next record. May be changed between chunks: to 1 when there is no header.
   package var nextRecord: Int
-  /// Where the next chunk begins. Behind a byte-order mark only once the input has been looked at.
+  /// Where the next chunk begins. A byte-order mark counts only after the input has been read.
   package private(set) var byteOffset: Int
   package private(set) var line: Int
-  /// Of all bytes of the input before `byteOffset`, a byte-order mark included, when the splitter began
-  /// at the input's start.
+  /// The checksum of all bytes of the input before `byteOffset`, including a byte-order mark, when the
+  /// splitter began at the input's start.
   package private(set) var checksum = RunningChecksum()
 
   private let source: any ByteSource
   let encoding: TextEncoding
-  /// What the bytes were before; nil where the encoding alone tells.
+  /// The original bytes; nil when the encoding alone determines them.
   private let original: SystemText?
   private let limits: ChunkLimits
   private let pool = ChunkMemoryPool.shared()
   private var memory: ChunkMemory?
-  /// The bytes at hand are `start..<filled` of the memory; the next chunk begins at `start`.
+  /// The bytes that were read are `start..<filled` of the memory; the next chunk begins at `start`.
   private var start = 0
   private var filled = 0
-  /// What of the memory this splitter may fill itself; behind it are pieces that are being read ahead.
+  /// How much of the memory this splitter itself may fill; behind it are pieces that are being read ahead.
   private var fillable = 0
   private var ahead: ReadAhead?
-  /// What is known of the bytes behind this place in the memory.
+  /// The known scan results for the bytes behind this place in the memory.
   private var known: (place: Int, facts: PieceFacts)?
   private var atEnd = false
   private var begun = false
@@ -52,7 +52,7 @@ package final class RecordSplitter: @unchecked Sendable {
 
   /// - Parameters:
   ///   - source: the input as UTF-8.
-  ///   - encoding: what it was before: all offsets are those of the input as it is.
+  ///   - encoding: the original encoding; all offsets are relative to the original input.
   package convenience init(
     source: any ByteSource, dialect: Dialect = .rfc4180, limits: ChunkLimits = ChunkLimits(),
     start: Start = Start(), encoding: TextEncoding = .utf8
@@ -62,7 +62,7 @@ package final class RecordSplitter: @unchecked Sendable {
       original: nil)
   }
 
-  /// - Parameter original: what the bytes of `source` were before they became UTF-8, from its first one on.
+  /// - Parameter original: the original bytes of `source`, from its first byte on.
   init(
     source: any ByteSource, dialect: Dialect = .rfc4180, limits: ChunkLimits = ChunkLimits(),
     start: Start = Start(), encoding: TextEncoding, original: SystemText?
@@ -77,8 +77,8 @@ package final class RecordSplitter: @unchecked Sendable {
     line = start.line
   }
 
-  /// The most records a chunk should be given, so that the spans of its fields stay within some
-  /// tens of megabytes even where short records are padded to many columns.
+  /// The most records that a chunk should get, so that the spans of its fields take at most some tens of
+  /// megabytes even when short records are padded to many columns.
   package static func maximumRecords(columnCount: Int) -> Int {
     max(1, (4 << 20) / (max(1, columnCount) + 4))
   }
@@ -126,8 +126,8 @@ package final class RecordSplitter: @unchecked Sendable {
       bytes, count: filled - start, atEnd: atEnd, leaping: known.facts, from: known.place - start)
   }
 
-  /// Copies up to `count` of the bytes that the next chunks will hold, without taking them: enough
-  /// to sniff the dialect and the header of a pipe. Fewer only at the end of the input.
+  /// Copies up to `count` of the bytes of the next chunks, without taking them: enough to find the dialect
+  /// and the header of a pipe. Fewer only at the end of the input.
   ///
   /// - Throws: what reading throws.
   package func peek(_ count: Int) throws(ImportError) -> [UInt8] {
@@ -138,12 +138,12 @@ package final class RecordSplitter: @unchecked Sendable {
       UnsafeRawBufferPointer(start: memory.base + start, count: min(count, filled - start)))
   }
 
-  /// What the bytes that `peek` gives were before, for another splitter of them; nil where the encoding alone
-  /// tells.
+  /// The original bytes of what `peek` returns, for another splitter; nil when the encoding alone determines
+  /// them.
   func peekOriginal() -> SystemText? { original.map { SystemText(copying: $0) } }
 
-  /// Takes the next `count` lines away, whatever is in them; fewer only at the end of the input.
-  /// Chunks then begin behind them.
+  /// Skips the next `count` lines, whatever they contain; fewer only at the end of the input. Chunks then
+  /// begin behind them.
   ///
   /// - Throws: what reading throws.
   package func skipLines(_ count: Int) throws(ImportError) {
@@ -179,22 +179,22 @@ package final class RecordSplitter: @unchecked Sendable {
 
   // MARK: Going on
 
-  /// What `skip` found.
+  /// The result of `skip`.
   package enum Skipped: Sendable, Equatable {
-    /// All bytes were there, and were these.
+    /// All bytes were present and equal.
     case done(endsLine: Bool)
-    /// The input ended before.
+    /// The input ended earlier.
     case tooShort
-    /// Other bytes were there.
+    /// The bytes were different.
     case different
   }
 
-  /// Passes over bytes that an earlier import has read, so that the next chunk begins behind them.
+  /// Skips bytes that an earlier import has read, so that the next chunk begins behind them.
   ///
   /// - Parameters:
-  ///   - offset: where that is, before a character; not before `byteOffset`.
-  ///   - checksum: of the input's bytes before it.
-  ///   - isCancelled: asked now and then.
+  ///   - offset: the end of these bytes, at the beginning of a character; not before `byteOffset`.
+  ///   - checksum: the checksum of the input's bytes before `offset`.
+  ///   - isCancelled: asked from time to time.
   /// - Throws: what reading throws; `ImportError.interrupted`.
   /// - Complexity: O(bytes): all of them are read again.
   package func skip(
@@ -202,7 +202,7 @@ package final class RecordSplitter: @unchecked Sendable {
   ) throws(ImportError) -> Skipped {
     try begin()
     guard offset >= byteOffset else { return .different }
-    // Whether a line feed, or a return that none follows, comes last.
+    // Whether the bytes end with a line feed, or with a carriage return that no line feed follows.
     var endsLine = true
     while byteOffset < offset {
       if filled == start {
@@ -217,7 +217,7 @@ package final class RecordSplitter: @unchecked Sendable {
         original?.pass(upTo: present.count, inputLimit: offset - byteOffset)
         ?? Transcoder.prefix(of: present, inputLength: offset - byteOffset, encoding)
       guard count > 0 else {
-        // A character that is not all there yet, or one that the place lies inside of.
+        // A character that is incomplete, or that contains the offset.
         if atEnd || present.count > 8 { return .different }
         try fill()
         continue
@@ -231,13 +231,13 @@ package final class RecordSplitter: @unchecked Sendable {
     return checksum.value == wanted ? .done(endsLine: endsLine) : .different
   }
 
-  /// Says which line and record the next chunk begins with, after `skip`.
+  /// Sets the line and record with which the next chunk begins, after `skip`.
   package func goOn(line: Int, record: Int) {
     self.line = line
     nextRecord = record
   }
 
-  /// Adds a reason to give up waiting for a pipe, with `ImportError.interrupted`.
+  /// Adds a condition for ending a wait for a pipe, with `ImportError.interrupted`.
   package func stopsWaiting(when condition: @escaping @Sendable () -> Bool) {
     let before = source.isCancelled
     source.isCancelled = { before() || condition() }
@@ -258,8 +258,8 @@ package final class RecordSplitter: @unchecked Sendable {
     _ cut: Int, records: Int, lineBreaks: Int, isUnfinished: Bool = false
   ) throws(ImportError) -> Chunk? {
     var end = cut
-    // Whether a line feed completes the record end, and whether this is the last chunk, takes one
-    // more byte to know.
+    // One more byte is needed to know whether a line feed completes the record end, and whether this is the
+    // last chunk.
     try fillBeyond(end)
     if endsBetweenReturnAndLineFeed(end) {
       end += 1
@@ -279,7 +279,7 @@ package final class RecordSplitter: @unchecked Sendable {
         blankLinesAreRecords: blankLinesAreRecords, encoding: encoding, original: original,
         inputByteCount: inputByteCount, checksumBefore: before, checksumAfter: checksum.value))
     start += end
-    // A start that was read from a damaged checkpoint may be any number.
+    // The start of a damaged checkpoint may be any number.
     byteOffset &+= inputByteCount
     line &+= lineBreaks
     nextRecord &+= records
@@ -299,7 +299,7 @@ package final class RecordSplitter: @unchecked Sendable {
       && bytes.load(as: UInt8.self) == 0x0A
   }
 
-  /// How many bytes of the input the next ones at hand, which are taken now, stand for.
+  /// How many bytes of the input correspond to the next bytes, which are taken now.
   private func pass(_ bytes: UnsafeRawPointer, count: Int) -> Int {
     original?.pass(count)
       ?? Transcoder.inputLength(UnsafeRawBufferPointer(start: bytes, count: count), encoding)
@@ -326,9 +326,9 @@ package final class RecordSplitter: @unchecked Sendable {
 
   // MARK: Reading ahead
 
-  /// Has what follows read on several threads, as many as what is returned says, each of which has
-  /// to call its `serve`: nil where that cannot be, or is not worth it. The dialect and what blank
-  /// lines are must not change any more.
+  /// Starts reading the rest on several threads. The result says how many; each of them must call `serve`.
+  /// Nil when that is impossible or not worth it. The dialect and the meaning of blank lines must not change
+  /// any more.
   ///
   /// - Throws: what reading throws.
   func readAhead(threads: Int) throws(ImportError) -> ReadAhead? {
@@ -345,13 +345,13 @@ package final class RecordSplitter: @unchecked Sendable {
     return ahead
   }
 
-  /// Ends the reading of what follows on several threads, at the end or before.
+  /// Ends reading ahead, at the end or before.
   func stopReadingAhead() {
     ahead?.stop()
     ahead = nil
   }
 
-  /// Takes the next piece that was read ahead; false at their end, where reading goes on as without them.
+  /// Takes the next piece that was read ahead; false after the last, when reading continues without them.
   private func takePiece(_ ahead: ReadAhead) throws(ImportError) -> Bool {
     let piece: Piece?
     do {
@@ -377,7 +377,7 @@ package final class RecordSplitter: @unchecked Sendable {
       filled = piece.place
       known = (filled, piece.facts)
     } else {
-      // A chunk that is much longer than the last one.
+      // For a chunk that is much longer than the last one.
       let memory = try roomyMemory(for: piece.byteCount)
       (memory.base + filled).copyMemory(from: bytes, byteCount: piece.byteCount)
       known = (filled, piece.facts)
@@ -403,7 +403,7 @@ package final class RecordSplitter: @unchecked Sendable {
     }
   }
 
-  /// Reads once, behind the bytes at hand.
+  /// Reads once, behind the bytes that are there.
   private func fill() throws(ImportError) {
     if let ahead, try takePiece(ahead) { return }
     let memory = try roomyMemory()
@@ -414,13 +414,13 @@ package final class RecordSplitter: @unchecked Sendable {
     filled += count
   }
 
-  /// The memory, with room for so many more bytes. When it is full, the bytes at hand move to
-  /// the front of another: of the usual size for chunks like the last one, or else twice as large as
-  /// they are, so that each byte of a long record is moved about once.
+  /// The memory, with room for at least `count` more bytes. When it is full, the present bytes move to the
+  /// front of another block: of the usual size for chunks like the last one, or else twice as large as these
+  /// bytes, so that each byte of a long record is moved about once.
   private func roomyMemory(for count: Int = 1) throws(ImportError) -> ChunkMemory {
     if let memory, fillable - filled >= count { return memory }
     let held = filled - start
-    // Whole megabytes, so that memory is asked for in the same size again and again.
+    // Whole megabytes, so that the same sizes are requested again and again.
     let usual = (lastChunkBytes + limits.readBytes + (1 << 20) - 1) & ~((1 << 20) - 1)
     let most = limits.chunkBytes + limits.maximumRecordBytes + limits.readBytes + 64
     let wanted = held + limits.readBytes <= usual ? usual : 2 * held

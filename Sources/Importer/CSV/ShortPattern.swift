@@ -1,12 +1,12 @@
-/// One to eight bytes that mean something: a delimiter, or what a comment begins with.
+/// One to eight bytes with a meaning: a delimiter, or the beginning of a comment.
 ///
-/// In a word rather than an array: dialects are copied into the scanners of every chunk.
+/// A word instead of an array: dialects are copied into the scanners of every chunk.
 package struct ShortPattern: Sendable, Equatable {
   package let count: Int
   /// The first byte lowest.
   private let word: UInt64
 
-  /// nil when there are no bytes, or more than eight.
+  /// Nil when there are no bytes, or more than eight.
   package init?(_ bytes: some Collection<UInt8>) {
     guard !bytes.isEmpty, bytes.count <= 8 else { return nil }
     count = bytes.count
@@ -20,19 +20,19 @@ package struct ShortPattern: Sendable, Equatable {
 
   package var first: UInt8 { UInt8(truncatingIfNeeded: word) }
   package var bytes: [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
-  /// The text, if the bytes are any.
+  /// The bytes as text.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
   package func contains(_ byte: UInt8) -> Bool { bytes.contains(byte) }
 
   enum Match {
     case no
-    /// All bytes that are there agree, but there are too few.
+    /// All available bytes match, but there are too few.
     case partly
     case yes
   }
 
-  /// Whether the pattern stands at `position` of `count` readable bytes.
+  /// Whether the pattern is at `position` of `count` readable bytes.
   @inline(__always)
   func match(_ bytes: UnsafeRawPointer, at position: Int, count available: Int) -> Match {
     var rest = word

@@ -1,11 +1,11 @@
-/// What was let pass in records: `docs/csv.md` says what is, and a report that it was.
+/// Deviations that were tolerated in records: `docs/csv.md` lists them, and a report mentions them.
 package struct Tolerances: Sendable, Equatable {
   package enum Kind: Int, Sendable, CaseIterable {
     /// Blanks around a quoted field, dropped.
     case blanksAroundQuotes
     /// Quotes in an unquoted field, kept.
     case strayQuotes
-    /// Text behind a closing quote, kept where that is wanted.
+    /// Text behind a closing quote, kept if so configured.
     case textBehindQuotes
     case blankLines
     case comments
@@ -13,7 +13,7 @@ package struct Tolerances: Sendable, Equatable {
     case trailingDelimiters
   }
 
-  /// How often, where that is counted, and the first line; nil when never.
+  /// How often it occurred, if counted, and the first line; nil when it did not.
   package struct Sighting: Sendable, Equatable {
     package var count: Int
     package var line: Int
@@ -64,7 +64,7 @@ package struct Tolerances: Sendable, Equatable {
     }
   }
 
-  /// What a report says of them.
+  /// The notes about them in a report.
   var notes: [String] {
     Kind.allCases.compactMap { kind in
       guard let seen = self[kind] else { return nil }

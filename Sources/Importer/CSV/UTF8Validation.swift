@@ -1,13 +1,13 @@
-/// Strict UTF-8 (Unicode 3.9, table 3-7): nothing overlong, no surrogates, nothing past U+10FFFF.
+/// Strict UTF-8 (Unicode 3.9, table 3-7): no overlong forms, no surrogates, nothing beyond U+10FFFF.
 enum UTF8Validation {
   /// Position of the first ill-formed sequence at or after `start`; `count` when there is none.
   ///
-  /// - Parameter bytes: `count` readable bytes. Raw, since ASCII is skipped 32 bytes at a time.
+  /// - Parameter bytes: `count` readable bytes. Raw, because ASCII is skipped 32 bytes at a time.
   static func firstInvalid(_ bytes: UnsafeRawPointer, from start: Int, count: Int) -> Int {
     var position = start
     while true {
       position = skipASCII(bytes, from: position, count: count)
-      // Text in other scripts comes in runs: stay here for as long as one lasts.
+      // Text in other scripts comes in runs: stay in this loop until the run ends.
       while position < count, bytes.load(fromByteOffset: position, as: UInt8.self) >= 0x80 {
         let length = sequenceLength(bytes + position, available: count - position)
         if length == 0 { return position }
@@ -47,7 +47,7 @@ enum UTF8Validation {
     let lead = bytes.load(as: UInt8.self)
     guard lead >= 0xC2, lead <= 0xF4, available >= 2 else { return 0 }
     let second = bytes.load(fromByteOffset: 1, as: UInt8.self)
-    // The second byte is where overlong forms, surrogates and what is past U+10FFFF show.
+    // The second byte reveals overlong forms, surrogates and values beyond U+10FFFF.
     let lowest: UInt8 = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80
     let highest: UInt8 = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF
     guard second >= lowest, second <= highest else { return 0 }

@@ -1,7 +1,7 @@
 import Engine
 
-/// The records of one chunk, parsed, typed and encoded: a plain value that goes from a parser thread
-/// to the writer.
+/// The records of one chunk, parsed, typed and encoded: a plain value that a parser thread hands to the
+/// writer.
 struct ColumnBatch: Sendable {
   enum Rows: Sendable {
     case none
@@ -12,20 +12,20 @@ struct ColumnBatch: Sendable {
 
   /// Where the writer may end a transaction inside or at the end of the chunk.
   struct Boundary: Sendable, Equatable {
-    /// Records of the chunk before it, malformed ones included.
+    /// How many records of the chunk come before it, including malformed ones.
     let records: Int
     let byteOffset: Int
     let line: Int
-    /// Of the input's bytes before it.
+    /// The checksum of the input's bytes before it.
     let checksum: UInt64
   }
 
   /// What a column's values look like.
   struct ColumnSummary: Sendable {
     let nulls: Int
-    /// For each class seen: where it was seen first.
+    /// For each class that was seen: where it was seen first.
     var sightings: [Sighting]
-    /// For each candidate that does not fit: the first value that shows it.
+    /// For each candidate that does not fit: the first value that rules it out.
     var misfits: [Misfit] = []
 
     init(nulls: Int, sightings: [Sighting]) {
@@ -33,7 +33,7 @@ struct ColumnBatch: Sendable {
       self.sightings = sightings
     }
 
-    /// - Parameter place: number of a row's record in the input, and its line.
+    /// - Parameter place: the number of a row's record in the input, and its line.
     init(_ column: EncodedCluster.ColumnFacts, place: (_ row: Int) -> (record: Int, line: Int)) {
       nulls = column.nullCount
       sightings = (0..<8).compactMap { bit in
@@ -47,14 +47,14 @@ struct ColumnBatch: Sendable {
     }
   }
 
-  /// A value that a candidate of its column does not read.
+  /// A value that a candidate of its column cannot read.
   struct Misfit: Sendable, Equatable {
-    /// Its place among the column's candidates.
+    /// Its index among the column's candidates.
     let candidate: Int
     let record: Int
     let line: Int
 
-    /// - Parameter rows: for each candidate the first row that it does not read.
+    /// - Parameter rows: for each candidate, the first row that it cannot read.
     static func all(_ rows: [Int?], _ place: (_ row: Int) -> (record: Int, line: Int)) -> [Misfit] {
       rows.enumerated().compactMap { candidate, row in
         row.map { row in
@@ -80,7 +80,7 @@ struct ColumnBatch: Sendable {
   let columns: [ColumnSummary]
   let rejects: [Reject]
   let tolerances: Tolerances
-  /// Ascending; the last is the chunk's end.
+  /// Ascending; the last one is the chunk's end.
   let boundaries: [Boundary]
   let byteCount: Int
   /// True for the input's last chunk.
@@ -89,12 +89,12 @@ struct ColumnBatch: Sendable {
   let unfinished: SourcePosition?
 }
 
-/// Rows as spellings, for batches too small to have clusters of their own.
+/// Rows as spellings, for batches that are too small for clusters of their own.
 struct SpelledRows: Sendable {
   let arena: [UInt8]
   /// Row by row, `columnCount` each.
   let spans: [TextSpan]
   let columnCount: Int
-  /// Which record of the chunk each row is.
+  /// Which record of the chunk each row comes from.
   let records: [Int]
 }

@@ -1,57 +1,41 @@
 import Engine
 
-/// A parser thread's work on one chunk: parse, put null spellings in place, check types, encode.
+/// A parser thread's work on one chunk: parse, set nulls, check types, encode.
 ///
-/// Thread rule: confined; one for each parser thread. Its memory is used again for every chunk.
+/// Thread rule: confined; each parser thread has its own. Its memory is reused for every chunk.
 final class ColumnBatchBuilder {
   private let plan: ImportPlan
   private let parser: RecordParser
   private let builder = ClusterBuilder()
   private let hasRules: Bool
-  /// Whether some spelling is null.
-  private let hasNulls: Bool
   private var repeats = KeyRepeats()
   private var scan = NotationScan()
+  /// For the tests of rules.
+  private var room: [UInt8] = []
   private let scout: RowScout?
 
-  /// - Parameter scout: looks for rows in the table; nil: nobody is to.
+  /// - Parameter scout: looks up rows in the table; nil: rows are not looked up.
   init(_ plan: ImportPlan, scout: RowScout? = nil) {
     self.plan = plan
     self.scout = scout
     parser = RecordParser(
       dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
       header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
-    hasRules = plan.columns.contains {
-      $0.strictType != nil || !$0.isNullable || $0.missing != nil
-    }
-    hasNulls = !plan.nulls.isEmpty || plan.columns.contains { $0.missing != nil }
-  }
-
-  /// The rows being built: the parser's own matrix, or a changed copy of it.
-  private struct Matrix {
-    var columnCount: Int
-    var rowCount: Int
-    /// nil: the parser's spans as they are.
-    var copy: [TextSpan]?
-    /// The parser's row for each row; nil: the same.
-    var parsedRows: [Int]?
-
-    func parsedRow(_ row: Int) -> Int { parsedRows?[row] ?? row }
+    hasRules =
+      plan.columns.contains {
+        $0.strictType != nil || !$0.isNullable || $0.missing != nil
+      } || !plan.rules.isEmpty
   }
 
   func build(_ chunk: Chunk) throws -> ColumnBatch {
     let parsed = parser.parse(chunk)
     defer { parsed.release() }
-    var rejects = parsed.malformed.map { reject($0, parsed) }
-    var matrix = Matrix(columnCount: plan.fieldCount, rowCount: parsed.rowCount)
-    if let fields = plan.fields { choose(fields, in: &matrix, parsed) }
-    if !parsed.surplus.isEmpty { addSurplus(to: &matrix, parsed) }
-    if plan.trimsFields { trim(&matrix, parsed, chunk) }
-    if hasNulls { putNulls(in: &matrix, parsed, chunk) }
+    var rejects = parsed.malformed.map { plan.reject($0, parsed) }
+    var matrix = RowMatrix(plan, parsed, chunk)
     var encoded = try encode(matrix, parsed, chunk)
     if hasRules, let cluster = encoded,
       breaksRules(cluster) || breaksNotation(matrix, parsed, chunk)
-        || breaksKey(matrix, parsed, chunk)
+        || breaksKey(matrix, parsed, chunk) || firstRefusal(matrix, chunk) != nil
     {
       rejects += removeMisfits(from: &matrix, parsed, chunk, cluster)
       rejects.sort { $0.record < $1.record }
@@ -63,7 +47,7 @@ final class ColumnBatchBuilder {
       columns: summaries(encoded, matrix, parsed, chunk), rejects: rejects,
       tolerances: parsed.tolerances,
       boundaries: boundaries(parsed, chunk), byteCount: chunk.byteCount, isLast: chunk.isLast,
-      unfinished: unfinished(parsed, chunk))
+      unfinished: plan.unfinished(parsed, chunk))
   }
 
   // MARK: Encoding
@@ -72,20 +56,11 @@ final class ColumnBatchBuilder {
     (0..<max(plan.columns.count, columnCount)).map(plan.identifier)
   }
 
-  private func withSpans<Result>(
-    _ matrix: Matrix, _ parsed: ParsedChunk, _ body: (UnsafePointer<TextSpan>) throws -> Result
-  ) throws -> Result? {
-    if let copy = matrix.copy {
-      return try copy.withUnsafeBufferPointer { try $0.baseAddress.map(body) }
-    }
-    return try parsed.spans.baseAddress.map(body)
-  }
-
-  private func encode(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) throws
+  private func encode(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) throws
     -> EncodedCluster?
   {
     guard matrix.rowCount > 0 else { return nil }
-    return try withSpans(matrix, parsed) { spans in
+    return try matrix.withSpans { spans in
       try chunk.withMemory { arena in
         try builder.encode(
           arena: arena, spans: spans, rowCount: matrix.rowCount,
@@ -95,7 +70,7 @@ final class ColumnBatchBuilder {
   }
 
   private func rows(
-    _ encoded: EncodedCluster?, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
+    _ encoded: EncodedCluster?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) throws -> ColumnBatch.Rows {
     guard let encoded else { return .none }
     if let key = plan.keyColumn {
@@ -107,7 +82,7 @@ final class ColumnBatchBuilder {
     var arena: [UInt8] = []
     var spans: [TextSpan] = []
     spans.reserveCapacity(matrix.rowCount * matrix.columnCount)
-    _ = try withSpans(matrix, parsed) { source in
+    _ = matrix.withSpans { source in
       chunk.withMemory { memory in
         for index in 0..<matrix.rowCount * matrix.columnCount {
           let span = source[index]
@@ -127,21 +102,22 @@ final class ColumnBatchBuilder {
       SpelledRows(
         arena: arena, spans: spans, columnCount: matrix.columnCount,
         records: (0..<matrix.rowCount).map {
-          parsed.recordIndex(ofRow: matrix.parsedRow($0))
+          matrix.recordIndex($0)
         }))
   }
 
   private func keyedRows(
-    _ encoded: EncodedCluster, _ key: Int, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
+    _ encoded: EncodedCluster, _ key: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk,
+    _ chunk: Chunk
   ) throws -> KeyedRows {
     let keys =
-      try withSpans(matrix, parsed) { spans in
+      matrix.withSpans { spans in
         (0..<matrix.rowCount).map { spans[$0 * matrix.columnCount + key] }
       } ?? []
     return KeyedRows(
-      chunk: chunk, spans: copied(matrix, parsed), columnCount: matrix.columnCount, keyColumn: key,
+      chunk: chunk, spans: matrix.spans, columnCount: matrix.columnCount, keyColumn: key,
       places: (0..<matrix.rowCount).map { row in
-        let index = parsed.recordIndex(ofRow: matrix.parsedRow(row))
+        let index = matrix.recordIndex(row)
         let record = parsed.record(index)
         return KeyedRows.RecordExtent(
           record: index, bytes: Int(record.start)..<Int(record.end),
@@ -152,40 +128,36 @@ final class ColumnBatchBuilder {
   }
 
   private func summaries(
-    _ encoded: EncodedCluster?, _ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk
+    _ encoded: EncodedCluster?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) -> [ColumnBatch.ColumnSummary] {
     guard let encoded else {
       return (0..<matrix.columnCount).map { _ in .init(nulls: 0, sightings: []) }
     }
-    func place(_ row: Int) -> (record: Int, line: Int) {
-      let record = parsed.recordIndex(ofRow: matrix.parsedRow(row))
-      return (chunk.firstRecord + record, parsed.line(ofRecord: record))
-    }
     return encoded.columns.enumerated().map { index, column in
-      var summary = ColumnBatch.ColumnSummary(column, place: place)
+      var summary = ColumnBatch.ColumnSummary(column, place: matrix.place)
       if index == plan.keyColumn, !column.observation.classes.contains(.text),
-        let row = paddedKey(matrix, parsed, chunk)
+        let row = unfitKey(matrix, parsed, chunk)
       {
-        let (record, line) = place(row)
+        let (record, line) = matrix.place(row)
         summary.sightings.append(.init(type: .text, record: record, line: line))
       }
       if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
         let candidates = plan.columns[index].candidates
-        // Most dates need no second look.
-        if candidates.allSatisfy({ column.isRead(by: $0.notation) }) { return summary }
+        // Most dates need no second check.
+        if candidates.allSatisfy({ column.isRead(as: $0.reading) }) { return summary }
         let misfits = misfits(candidates, index, matrix, parsed, chunk)
-        summary.misfits = ColumnBatch.Misfit.all(misfits, place)
+        summary.misfits = ColumnBatch.Misfit.all(misfits, matrix.place)
       }
       return summary
     }
   }
 
-  /// For each candidate of a column the first row that it does not read.
+  /// For each candidate of a column, the first row that it cannot read.
   private func misfits(
-    _ candidates: [NotationCandidate], _ column: Int, _ matrix: Matrix, _ parsed: ParsedChunk,
+    _ candidates: [ReadingCandidate], _ column: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk,
     _ chunk: Chunk
   ) -> [Int?] {
-    let found = try? withSpans(matrix, parsed) { spans in
+    let found = matrix.withSpans { spans in
       chunk.withMemory { memory in
         scan.misfits(candidates, rowCount: matrix.rowCount, memory) {
           spans[$0 * matrix.columnCount + column]
@@ -195,7 +167,7 @@ final class ColumnBatchBuilder {
     return (found ?? nil) ?? []
   }
 
-  /// A batch ends every so many records, counted from the input's first.
+  /// A batch ends every `batchRecords` records, counted from the input's first.
   private func boundaries(_ parsed: ParsedChunk, _ chunk: Chunk) -> [ColumnBatch.Boundary] {
     var boundaries: [ColumnBatch.Boundary] = []
     let end = ColumnBatch.Boundary(
@@ -222,81 +194,12 @@ final class ColumnBatchBuilder {
     return boundaries + [end]
   }
 
-  // MARK: Changing the matrix
-
-  private func copied(_ matrix: Matrix, _ parsed: ParsedChunk) -> [TextSpan] {
-    matrix.copy ?? Array(parsed.spans)
-  }
-
-  /// Leaves the fields out that become no column, and puts the others in the columns' order.
-  private func choose(_ fields: [Int], in matrix: inout Matrix, _ parsed: ParsedChunk) {
-    var spans: [TextSpan] = []
-    spans.reserveCapacity(matrix.rowCount * fields.count)
-    for row in 0..<matrix.rowCount {
-      for field in fields { spans.append(parsed.span(row: row, column: field)) }
-    }
-    matrix.copy = spans
-    matrix.columnCount = fields.count
-  }
-
-  /// Widens the rows by the surplus fields of long records.
-  private func addSurplus(to matrix: inout Matrix, _ parsed: ParsedChunk) {
-    let own = matrix.columnCount
-    let wide = own + (parsed.surplus.map(\.index).max() ?? -1) + 1
-    var spans = [TextSpan](repeating: .null, count: matrix.rowCount * wide)
-    let narrow = copied(matrix, parsed)
-    for row in 0..<matrix.rowCount {
-      for column in 0..<own { spans[row * wide + column] = narrow[row * own + column] }
-    }
-    for field in parsed.surplus { spans[field.row * wide + own + field.index] = field.span }
-    matrix.copy = spans
-    matrix.columnCount = wide
-  }
-
-  private func trim(_ matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) {
-    var spans = copied(matrix, parsed)
-    chunk.withMemory { memory in
-      for index in spans.indices {
-        spans[index] = parsed.withoutBlanks(spans[index], memory, quote: plan.dialect.quote)
-      }
-    }
-    matrix.copy = spans
-  }
-
-  private func putNulls(in matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) {
-    var spans = copied(matrix, parsed)
-    chunk.withMemory { memory in
-      /// - Parameter unquoted: whether a field in quotes is none, unless it is empty.
-      func put(_ nulls: [[UInt8]], _ index: Int, unquoted: Bool = false) {
-        if spans[index].isNull { return }
-        if unquoted, spans[index].length > 0,
-          parsed.isQuoted(spans[index], quote: plan.dialect.quote)
-        {
-          return
-        }
-        let start = Int(spans[index].offset)
-        let field = memory[start..<start + Int(spans[index].length)]
-        if nulls.contains(where: { $0.count == field.count && field.elementsEqual($0) }) {
-          spans[index] = .null
-        }
-      }
-      if !plan.nulls.isEmpty { for index in spans.indices { put(plan.nulls, index) } }
-      for (column, planned) in plan.columns.enumerated() {
-        guard let missing = planned.missing else { continue }
-        for row in 0..<matrix.rowCount {
-          put(missing.spellings, row * matrix.columnCount + column, unquoted: true)
-        }
-      }
-    }
-    matrix.copy = spans
-  }
-
   // MARK: Rules
 
   private func breaksRules(_ cluster: EncodedCluster) -> Bool {
     zip(plan.columns, cluster.columns).contains { column, seen in
       (!column.isNullable && seen.nullCount > 0)
-        || (column.strictNotation == nil
+        || (column.scanned == nil
           && column.strictType.map { !seen.observation.classes.fits($0) } == true)
         || isOutside(seen, column)
     }
@@ -306,168 +209,108 @@ final class ColumnBatchBuilder {
   private func isOutside(
     _ seen: EncodedCluster.ColumnFacts, _ column: ImportPlan.PlannedColumn
   ) -> Bool {
-    guard column.strictNotation == nil, let missing = column.missing else { return false }
+    guard column.scanned == nil, let missing = column.missing else { return false }
     return !seen.observation.classes.isSubset(of: missing.bounds)
   }
 
-  /// Whether a column of a strict type has a value that is not spelled in its notation.
-  private func breaksNotation(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
+  /// Whether a column of a strict type has a value that its reading cannot read.
+  private func breaksNotation(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     plan.columns.enumerated().contains { index, column in
-      guard let notation = column.strictNotation else { return false }
-      let candidate = NotationCandidate(notation: notation, meaning: 0)
-      return misfits([candidate], index, matrix, parsed, chunk).contains { $0 != nil }
+      guard let reading = column.scanned else { return false }
+      return misfits([ReadingCandidate(reading)], index, matrix, parsed, chunk).contains {
+        $0 != nil
+      }
     }
   }
 
-  /// An empty string identifies nothing, no more than null does; and a key with blanks around it is
-  /// spelled as no value of a type is.
-  private func breaksKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
+  /// An empty string identifies nothing, just like null; and a key in another spelling than its type's
+  /// canonical one would be a different key.
+  private func breaksKey(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
     guard let key = plan.keyColumn else { return false }
-    let found = try? withSpans(matrix, parsed) { spans in
+    let found = matrix.withSpans { spans in
       (0..<matrix.rowCount).contains { spans[$0 * matrix.columnCount + key].length == 0 }
     }
     if found ?? false { return true }
-    return hasTypedKey && paddedKey(matrix, parsed, chunk) != nil
+    return plan.hasTypedKey && unfitKey(matrix, parsed, chunk) != nil
   }
 
-  /// Whether the key was told to be of a type other than text.
-  private var hasTypedKey: Bool {
-    guard let key = plan.keyColumn, let type = plan.columns[key].strictType else { return false }
-    return type != .text && type != .data
-  }
-
-  /// The first row whose key has blanks around it.
-  private func paddedKey(_ matrix: Matrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
+  /// The first row whose key is not in its type's canonical spelling.
+  private func unfitKey(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
     guard let key = plan.keyColumn else { return nil }
-    let found = try? withSpans(matrix, parsed) { spans in
+    let found = matrix.withSpans { spans in
       chunk.withMemory { memory in
         (0..<matrix.rowCount).first { row in
           let span = spans[row * matrix.columnCount + key]
           guard !span.isNull, span.length > 0 else { return false }
           let start = Int(span.offset)
-          return UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
-            .hasBlanksAround
+          let field = UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
+          return plan.isUnfitKey(field, plan.columns[key].strictType)
         }
       }
     }
     return found ?? nil
   }
 
-  /// Takes out the rows whose values do not fit, and says why for each.
+  /// The first row that a rule refuses.
+  private func firstRefusal(_ matrix: RowMatrix, _ chunk: Chunk) -> Int? {
+    if plan.rules.isEmpty { return nil }
+    let found = matrix.withSpans { spans in
+      (0..<matrix.rowCount).first { refusal(spans + $0 * matrix.columnCount, chunk) != nil }
+    }
+    return found ?? nil
+  }
+
+  /// The rule that refuses a row.
+  private func refusal(
+    _ row: UnsafePointer<TextSpan>, _ chunk: Chunk
+  ) -> ImportPlan.PlannedRule? {
+    chunk.withMemory { memory in
+      memory.baseAddress.flatMap { plan.rule(refusing: row, $0, room: &room) }
+    }
+  }
+
+  /// Removes the rows whose values do not fit, and gives the reason for each.
   private func removeMisfits(
-    from matrix: inout Matrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
+    from matrix: inout RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
   ) -> [Reject] {
     let suspects = plan.columns.indices.filter { index in
       let seen = cluster.columns[index]
       return (!plan.columns[index].isNullable && seen.nullCount > 0)
         || plan.columns[index].strictType.map { !seen.observation.classes.fits($0) } == true
-        || plan.columns[index].strictNotation != nil || index == plan.keyColumn
+        || plan.columns[index].scanned != nil || index == plan.keyColumn
         || isOutside(seen, plan.columns[index])
     }
     var rejects: [Reject] = []
     var kept: [TextSpan] = []
     var rows: [Int] = []
-    let spans = copied(matrix, parsed)
+    let spans = matrix.spans
     for row in 0..<matrix.rowCount {
       let fields = row * matrix.columnCount..<(row + 1) * matrix.columnCount
       var isKept = true
       for index in suspects {
         let span = spans[fields.lowerBound + index]
-        guard let (value, reason) = misfit(span, index, parsed) else { continue }
+        guard let (value, reason) = plan.misfit(span, index, parsed) else { continue }
         rejects.append(
-          reject(
-            parsed.recordIndex(ofRow: matrix.parsedRow(row)), parsed, chunk, span,
+          plan.reject(
+            matrix.recordIndex(row), parsed, chunk, span,
             plan.columns[index].name, value, reason))
         isKept = false
         break
+      }
+      if isKept, !plan.rules.isEmpty,
+        let rule = spans[fields].withUnsafeBufferPointer({ row in
+          row.baseAddress.flatMap { refusal($0, chunk) }
+        })
+      {
+        rejects.append(plan.reject(matrix.recordIndex(row), parsed, chunk, by: rule))
+        isKept = false
       }
       if isKept {
         kept += spans[fields]
         rows.append(matrix.parsedRow(row))
       }
     }
-    matrix.copy = kept
-    matrix.parsedRows = rows
-    matrix.rowCount = rows.count
+    matrix.keep(kept, parsedRows: rows)
     return rejects
-  }
-
-  private func misfit(_ span: TextSpan, _ index: Int, _ parsed: ParsedChunk)
-    -> (value: String?, reason: String)?
-  {
-    let column = plan.columns[index]
-    if index == plan.keyColumn, span.length == 0 {
-      return (span.isNull ? nil : "", "the key '\(column.name)' is empty")
-    }
-    guard let bytes = parsed.text(span) else {
-      return column.isNullable ? nil : (nil, "null where column '\(column.name)' allows none")
-    }
-    let text = String(decoding: bytes.prefix(200), as: UTF8.self)
-    if index == plan.keyColumn, hasTypedKey, bytes.withUnsafeBytes(\.hasBlanksAround) {
-      return (
-        text,
-        "the key '\(column.name)' has blanks around it, and keys are compared as they are spelled; "
-          + "--trim removes them"
-      )
-    }
-    let isRead: Bool
-    if let type = column.strictType {
-      let reading = Reading(type, column.strictNotation)
-      isRead = bytes.withUnsafeBytes { Value(spelling: $0, as: reading) } != nil
-    } else if let missing = column.missing {
-      isRead = bytes.withUnsafeBytes(TypeSet.of).isSubset(of: missing.bounds)
-    } else {
-      return nil
-    }
-    if isRead { return nil }
-    let type = column.strictType ?? column.missing?.reading.type ?? .text
-    var reason = MisfitReason(type, column.strictNotation, bytes, column: column.name).description
-    if let missing = column.missing {
-      reason += "; \(missing.shown) is null there: --types '\(column.name):text' keeps all as text"
-    }
-    return (text, reason)
-  }
-
-  private func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {
-    guard chunk.isUnfinished, parsed.recordCount > 0 else { return nil }
-    let last = parsed.recordCount - 1
-    return SourcePosition(
-      file: plan.file, line: parsed.line(ofRecord: last), column: 1,
-      byteOffset: parsed.byteOffset(ofRecord: last))
-  }
-
-  // MARK: Rejects
-
-  private func reject(_ malformed: MalformedRecord, _ parsed: ParsedChunk) -> Reject {
-    let original = parsed.originalBytes(ofRecord: malformed.record)
-    return Reject(
-      record: (parsed.chunk?.firstRecord ?? 1) + malformed.record,
-      position: SourcePosition(
-        file: plan.file, line: malformed.line, column: malformed.column,
-        byteOffset: malformed.byteOffset),
-      column: nil, value: nil,
-      reason: malformed.reason.description
-        + malformed.reason.advice(
-          original,
-          likelyEncoding: plan.likelyEncoding ?? MalformedReason.likelyEncoding(original)),
-      original: original)
-  }
-
-  private func reject(
-    _ record: Int, _ parsed: ParsedChunk, _ chunk: Chunk, _ span: TextSpan, _ column: String,
-    _ value: String?, _ reason: String
-  ) -> Reject {
-    let start = parsed.byteOffset(ofRecord: record)
-    // A field that was unescaped, or is null, no longer says where it stood: then the record's start.
-    let offset =
-      span.isNull || Int(span.offset) >= chunk.byteCount
-      ? start : chunk.inputOffset(Int(span.offset))
-    return Reject(
-      record: chunk.firstRecord + record,
-      position: SourcePosition(
-        file: plan.file, line: parsed.line(ofRecord: record), column: offset - start + 1,
-        byteOffset: offset),
-      column: column, value: value, reason: reason,
-      original: parsed.originalBytes(ofRecord: record))
   }
 }

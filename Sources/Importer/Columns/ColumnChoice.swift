@@ -1,15 +1,15 @@
 import Engine
 
-/// Which of an input's columns are imported, and what they are called in the table.
+/// Which of an input's columns are imported, and their names in the table.
 struct ColumnChoice {
-  /// Names in the table.
+  /// The names in the table.
   let names: [String]
-  /// The field of each; nil: all fields in their order.
+  /// The field of each column; nil: all fields in their order.
   let fields: [Int]?
 
-  /// - Parameter names: of the input's columns.
-  /// - Throws: `ImportError.noSuchColumn`; `.invalidOption` when a column is chosen twice, or two get one
-  ///   name.
+  /// - Parameter names: the names of the input's columns.
+  /// - Throws: `ImportError.noSuchColumn`; `.invalidOption` when a column is chosen twice, or two get the
+  ///   same name.
   init(_ names: [String], _ options: ImportOptions) throws(ImportError) {
     for name in options.renames.keys.sorted() where !names.contains(name) {
       throw .noSuchColumn(name: name, known: names)

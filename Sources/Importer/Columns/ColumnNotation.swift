@@ -1,32 +1,33 @@
 import Engine
 
-/// How a column of an input is to be read: as it was told, or as a sample of its values suggests.
+/// How a column of an input is read: as the user said, or as a sample of its values suggests.
 struct ColumnNotation {
-  /// The type given by name; nil: inferred.
+  /// The type that the user gave; nil: inferred.
   private(set) var strictType: ColumnType?
   private(set) var strictNotation: Notation?
-  private(set) var candidates: [NotationCandidate] = []
+  private(set) var candidates: [ReadingCandidate] = []
   let refusesPoints: Bool
-  /// True when the type was given by name.
+  /// True when the user gave the type.
   private(set) var isTypeTold = false
-  /// True when it was told how values of the strict type are spelled.
+  /// True when the user said how values of the strict type are spelled.
   private(set) var isTold = false
-  /// What stands for null, beside what was told.
+  /// What means null, apart from what the user said.
   private(set) var missing: MissingValues?
   /// Whether the values are texts, whatever they look like.
   private(set) var keepsText = false
-  /// What a person may want to know of the column.
+  /// What the user may want to know about the column.
   private(set) var hint: String?
 
   /// - Parameters:
-  ///   - name: in the table.
-  ///   - isKey: of the primary key, which is compared as it is spelled, and so has no notation.
-  ///   - sample: of the first records.
-  ///   - stored: the column that is there already, with values or a type that is to stay.
+  ///   - name: the name in the table.
+  ///   - isKey: whether it is the primary key, which is compared by its spelling, and so has no notation.
+  ///   - sample: the values of the first records.
+  ///   - stored: the existing column, with values or a type that is to stay.
+  ///   - isCompared: whether a rule compares it: later values do not change its type.
   /// - Throws: `ImportError.invalidOption`.
   init(
     _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool,
-    sample known: FieldSample.ColumnSample, stored: Column? = nil
+    sample known: FieldSample.ColumnSample, stored: Column? = nil, isCompared: Bool = false
   ) throws(ImportError) {
     let sample = known.fields
     let numbers = try Self.numbers(options)
@@ -58,12 +59,15 @@ struct ColumnNotation {
       keepsText =
         TelephoneNumber.areThese(sample)
         || sample.contains { $0.withUnsafeBytes(\.hasBlanksAround) }
+      if isCompared, strictType == nil {
+        keep(stored?.reading ?? (keepsText ? .text : Reading(Self.plainType(sample))), name)
+      }
       return
     }
     if let strictType {
       strictNotation = try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
       isTold =
-        strictType == .int || strictType == .double
+        [.int, .double, .decimal].contains(strictType)
         ? numbers != nil
         : told.contains { !own.isEmpty || $0.pattern.hasTime == (strictType == .dateTime) }
       if known.quotesEmptyFields, sample.contains([]) {
@@ -76,13 +80,36 @@ struct ColumnNotation {
       known, finder, refusesPoints: refusesPoints, stored: stored)
     {
       self.missing = missing
-      strictNotation = missing.reading.notation
-      strictType = strictNotation?.type
+      let reading = missing.reading
+      if reading.notation != nil || !reading.type.hasClasses {
+        (strictType, strictNotation) = (reading.type, reading.notation)
+      }
       hint = missing.note(name)
     } else {
       candidates = finder.candidates(sample)
       if candidates.isEmpty, hint == nil { hint = Self.hint(sample) }
     }
+    guard isCompared, strictType == nil else { return }
+    let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints)
+    keep(stored?.reading ?? (keepsText ? .text : found ?? .text), name)
+  }
+
+  /// Has the type be what it is now, whatever values come.
+  private mutating func keep(_ reading: Reading, _ name: String) {
+    (strictType, strictNotation) = (reading.type, reading.notation)
+    (candidates, keepsText) = ([], false)
+    if reading.type == .text { return }
+    let note =
+      "it is taken as \(reading.type.name), as --check compares it: other values are rejected; "
+      + "--types '\(name):TYPE' gives it another type"
+    hint = hint.map { $0 + "; " + note } ?? note
+  }
+
+  /// The type of values that have no notation.
+  private static func plainType(_ sample: [[UInt8]]) -> ColumnType {
+    var classes: TypeSet = []
+    for field in sample { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
+    return classes.inferredType ?? .text
   }
 
   private static func numbers(_ options: ImportOptions) throws(ImportError) -> NumberStyle? {
@@ -122,7 +149,9 @@ struct ColumnNotation {
     _ type: ColumnType, _ finder: NotationFinder, _ sample: [[UInt8]], isOwn: Bool
   ) throws(ImportError) -> Notation? {
     switch type {
-    case .text, .data: return nil
+    case .text, .data, .uuid: return nil
+    case .decimal:
+      return finder.toldNumbers.map { $0.notation(.decimal) } ?? AmountFinder.likely(sample)
     case .int, .double: return finder.toldNumbers?.notation(type)
     case .bool: return try? Notation(.bool, KnownFormats.toldWords)
     case .time:
@@ -131,7 +160,7 @@ struct ColumnNotation {
       }
       return isPlain ? nil : try? Notation(.time, KnownFormats.clocks)
     case .date, .dateTime:
-      // Formats for all columns are for those of this type.
+      // Formats given for all columns apply to columns of this type.
       let formats = finder.toldFormats.filter {
         isOwn || $0.pattern.hasTime == (type == .dateTime)
       }
@@ -145,7 +174,7 @@ struct ColumnNotation {
     }
   }
 
-  /// Words that often stand for null, in a column that would have a type without them.
+  /// Words that often mean null, in a column that would have a type without them.
   private static func hint(_ sample: [[UInt8]]) -> String? {
     guard let word = sample.first(where: MissingValues.likelyWords.contains) else { return nil }
     var classes: TypeSet = []
@@ -164,7 +193,7 @@ struct StoredColumn {
   let column: Column
   /// What its values look like.
   let classes: TypeSet
-  /// There may be larger integers than a double holds.
+  /// Some integers may be larger than a double holds.
   let mayHaveLargeIntegers: Bool
   private let table: TableContents
   private let id: UInt32
@@ -177,11 +206,12 @@ struct StoredColumn {
     mayHaveLargeIntegers = !classes.isEmpty && table.mayHaveLargeIntegers(inColumn: index)
   }
 
-  /// True when every value is the same under another reading; of a text column, when it is one at all.
+  /// True when every value stays the same under another reading; for a text column, when every value fits
+  /// that reading.
   func agrees(with reading: Reading) throws -> Bool {
     if reading == column.reading { return true }
     // Canonical dates and bools are read alike under every notation.
-    let isNumber = column.type == .int || column.type == .double
+    let isNumber = [.int, .double, .decimal].contains(column.type)
     if column.notation == nil, reading.type == column.type, !isNumber { return true }
     var agrees = true
     let decoded = DecodedColumn()
@@ -201,20 +231,22 @@ struct StoredColumn {
 }
 
 extension ColumnTypes.State {
-  /// What is known of a column beside its values.
+  /// What is known about a column apart from its values.
   struct Origin {
-    /// Its type was guessed by an import; else somebody has chosen it, and it is widened at most.
+    /// An import guessed its type. Otherwise somebody has chosen it, and it is at most widened.
     let isGuessed: Bool
-    /// How values of the strict type are spelled was told.
+    /// The user said how values of the strict type are spelled.
     let isTold: Bool
     /// An earlier run of this import has filled it.
     let isResuming: Bool
+    /// It is the primary key.
+    var isKey = false
   }
 
-  /// Takes in what the table has.
+  /// Adjusts to what the table has.
   ///
-  /// - Parameter stored: its values; nil when it has none, or is going to be emptied.
-  /// - Throws: `ImportError.invalidOption` when a strict type is not that of the values there are.
+  /// - Parameter stored: its values; nil when it has none, or will be emptied.
+  /// - Throws: `ImportError.invalidOption` when a strict type differs from that of the existing values.
   mutating func fit(_ column: Column, _ stored: StoredColumn?, _ origin: Origin) throws {
     if let strict = strictType {
       guard let stored, strict != .text else { return }
@@ -240,10 +272,11 @@ extension ColumnTypes.State {
     let found = classes
     classes = stored?.classes ?? []
     mayHaveLargeIntegers = stored?.mayHaveLargeIntegers ?? false
-    // In an emptied table a guessed type may be guessed anew.
+    // In an emptied table, a guessed type may be guessed again.
     if !origin.isGuessed { classes.formUnion(column.class) }
-    // Bytes take everything.
-    if column.type == .data { strictType = .data }
+    // Bytes accept everything; and a key in another spelling than its type's canonical one would be a
+    // different key.
+    if column.type == .data || (origin.isKey && column.type.isWide) { strictType = column.type }
     sampled = classes
     isKnown = !classes.isEmpty
     knownType = isKnown ? column.type : nil
@@ -251,15 +284,14 @@ extension ColumnTypes.State {
       (classes, sampled) = (found, found)
       return
     }
-    if let notation = column.notation {
-      return begin([NotationCandidate(notation: notation, meaning: 0)])
+    if column.notation != nil || !column.type.hasClasses {
+      return begin([ReadingCandidate(column.reading)])
     }
-    // A column that is text stays so.
+    // A text column stays text.
     guard column.type != .text || (origin.isGuessed && origin.isResuming) else { return begin([]) }
     guard let stored else { return }
     for (index, candidate) in candidates.enumerated() {
-      let reading = Reading(candidate.notation.type, candidate.notation)
-      fitting[index] = try stored.agrees(with: reading)
+      fitting[index] = try stored.agrees(with: candidate.reading)
     }
   }
 }
@@ -274,14 +306,14 @@ extension Column {
     case .double: .double
     case .date: .date
     case .dateTime: .dateTime
-    // Times have no class of their own.
-    case .time, .text, .data: .text
+    // The first three have no class of their own.
+    case .time, .decimal, .uuid, .text, .data: .text
     }
   }
 }
 
 extension ColumnTypes.State {
-  /// Before any value was seen.
+  /// The state before any value was seen.
   init(_ notation: ColumnNotation) {
     self.init(strictType: notation.strictType)
     strictNotation = notation.strictNotation

@@ -1,38 +1,37 @@
 import Engine
 
-/// What an import has learnt of its columns' types, batch by batch.
+/// What an import has learned about the types of its columns, batch by batch.
 ///
-/// A column's type is the narrowest that keeps every value seen so far, so it depends on the values
-/// alone: not on batches, chunks or threads.
+/// A column's type is the narrowest that keeps every value seen so far. So it depends only on the values, not
+/// on batches, chunks or threads.
 struct ColumnTypes: Sendable, Equatable {
   struct State: Sendable, Equatable {
     var strictType: ColumnType?
-    /// How values of the strict type are spelled; nil: as its canonical ones.
+    /// How values of the strict type are spelled; nil: canonically.
     var strictNotation: Notation?
-    /// Notations that the values may be spelled in, and which of them fit all values so far.
-    var candidates: [NotationCandidate] = []
+    /// The possible readings of the values, and which of them fit all values so far.
+    var candidates: [ReadingCandidate] = []
     var fitting: [Bool] = []
-    /// What the notation was that a value after the sample did not fit.
-    var abandoned: Notation?
-    /// True when a point between digits was told to be something else than in a plain double.
+    /// The reading before a value behind the sample did not fit it.
+    var abandoned: Reading?
+    /// True when the user said that a point between digits does not have its usual meaning in a double.
     var refusesPoints = false
-    /// Everything seen so far, in the table before this import too.
+    /// Everything seen so far, also in the table before this import.
     var classes: TypeSet = []
-    /// The table may have integers that a double does not hold. Nobody looks before a double comes:
-    /// in a large table that takes long, and else it changes nothing.
+    /// The table may have integers that a double does not hold. This is checked only when a double comes: in
+    /// a large table it takes long, and otherwise it makes no difference.
     var mayHaveLargeIntegers = false
-    /// What was seen up to the end of the sample.
+    /// The classes seen up to the end of the sample.
     var sampled: TypeSet = []
-    /// The table has had the column's type before this import, so that no sample decides it.
+    /// The table had the column's type before this import, so no sample decides it.
     var isKnown = false
-    /// That type.
+    /// The type that the table had.
     var knownType: ColumnType?
     /// Line of the first value that widened the type after the sample.
     var widenedAt: Int?
     var nulls = 0
 
-    /// What values made of the type that the table had, or, after the sample, of that of the sample; nil when
-    /// nothing.
+    /// What values made of the table's type, or, after the sample, of the sample's type; nil when nothing.
     var widening: ImportReport.Widening? {
       let before =
         knownType ?? abandoned?.type ?? (candidates.isEmpty ? sampled.inferredType : nil)
@@ -56,38 +55,38 @@ struct ColumnTypes: Sendable, Equatable {
       guard let first = fits.first, fits.allSatisfy({ $0.meaning == first.meaning }) else {
         return .text
       }
-      return Reading(first.notation.type, first.notation)
+      return first.reading
     }
 
-    /// Notations of several meanings that all values fit: nobody can tell which it is.
+    /// Notations with different meanings that all fit: nobody can tell which one is meant.
     var ambiguity: [Notation]? {
       guard strictType == nil, type == .text, !classes.isEmpty else { return nil }
       let fits = zip(candidates, fitting).filter(\.1).map(\.0)
-      return Set(fits.map(\.meaning)).count > 1 ? fits.map(\.notation) : nil
+      return Set(fits.map(\.meaning)).count > 1 ? fits.compactMap(\.reading.notation) : nil
     }
 
-    /// Has the column be text, whatever its values look like.
+    /// Makes the column text, whatever its values look like.
     mutating func takeAsText() {
       classes = .text
       sampled = .text
     }
 
-    /// Looks for spellings in some notations, all of which fit what is there.
-    mutating func begin(_ candidates: [NotationCandidate]) {
+    /// Starts checking values against some readings, all of which fit the values so far.
+    mutating func begin(_ candidates: [ReadingCandidate]) {
       self.candidates = candidates
       fitting = candidates.map { _ in true }
     }
   }
 
-  /// Records whose values decide the first guess; later ones widen it.
+  /// The records whose values decide the first guess; later ones widen it.
   static let sampleRecords = 1000
 
   private(set) var states: [State]
 
   init(_ states: [State]) { self.states = states }
 
-  /// The same columns, knowing what an earlier run of the import had seen: more than the table's
-  /// type tells, unless somebody else has given the column another type meanwhile.
+  /// The same columns with what an earlier run of the import had seen: more than the table's type shows,
+  /// unless somebody else has changed the column's type meanwhile.
   func resuming(_ classes: [TypeSet]) -> ColumnTypes {
     var copy = self
     while copy.states.count < classes.count { copy.states.append(State()) }
@@ -100,11 +99,11 @@ struct ColumnTypes: Sendable, Equatable {
     return copy
   }
 
-  /// Looks for integers in the table that a double does not hold, where that decides about the type.
+  /// Checks whether the table has integers that a double does not hold, when that decides the type.
   ///
   /// - Parameters:
-  ///   - columns: what is going to be added.
-  ///   - areThere: looks at the column of a state.
+  ///   - columns: the summaries that will be added.
+  ///   - areThere: checks the column of a state.
   mutating func settle(
     _ columns: [ColumnBatch.ColumnSummary], _ areThere: (_ index: Int) throws -> Bool
   ) rethrows {
@@ -120,7 +119,7 @@ struct ColumnTypes: Sendable, Equatable {
     }
   }
 
-  /// Adds what a chunk's columns look like; columns beyond those known are new.
+  /// Adds the summaries of a chunk's columns; columns beyond those known are new.
   mutating func add(_ columns: [ColumnBatch.ColumnSummary]) {
     while states.count < columns.count { states.append(State()) }
     for (index, column) in columns.enumerated() {
@@ -128,7 +127,8 @@ struct ColumnTypes: Sendable, Equatable {
       for sighting in column.sightings.sorted(by: { $0.record < $1.record }) {
         states[index].add(sighting)
       }
-      // What one value ends is ended together: the last to go is not what the column was.
+      // All candidates that one value rules out go together, so that none of them counts as the reading
+      // before.
       let misfits = Dictionary(grouping: column.misfits, by: \.record)
       for (_, misfits) in misfits.sorted(by: { $0.key < $1.key }) { states[index].add(misfits) }
     }
@@ -149,16 +149,17 @@ extension ColumnTypes.State {
     }
   }
 
-  /// - Parameter misfits: those of one value.
+  /// - Parameter misfits: the misfits of one value.
   fileprivate mutating func add(_ misfits: [ColumnBatch.Misfit]) {
     let before = reading
     for misfit in misfits where fitting.indices.contains(misfit.candidate) {
       fitting[misfit.candidate] = false
     }
     guard let first = misfits.first, first.record > ColumnTypes.sampleRecords || isKnown,
-      let notation = before.notation, reading.type != before.type, widenedAt == nil
+      candidates.contains(where: { $0.reading == before }), reading.type != before.type,
+      widenedAt == nil
     else { return }
     widenedAt = first.line
-    abandoned = notation
+    abandoned = before
   }
 }

@@ -1,18 +1,19 @@
 import Engine
 
-/// The fields of an input's first records, column by column: what columns are looked like at before any
-/// record is parsed for good.
+/// The fields of an input's first records, column by column, for examining columns before any record is
+/// finally parsed.
 ///
-/// As many records as there are in the first bytes, up to `ColumnTypes.sampleRecords`; the same for every
-/// run over the same input.
+/// All complete records in the first bytes, up to `ColumnTypes.sampleRecords`; the same for every run over
+/// the same input.
 struct FieldSample {
-  /// What is known of one column.
+  /// What is known about one column.
   struct ColumnSample {
     /// Its values that are not null.
     var fields: [[UInt8]] = []
-    /// What would stand for null, were it not in quotes.
+    /// Quoted fields that would mean null without quotes.
     var quotedWords: Set<[UInt8]> = []
-    /// Whether all fields of the input are in quotes, empty ones too: what is missing is written so.
+    /// Whether all fields of the input are in quotes, including empty ones: so missing values are written in
+    /// this way.
     var quotesEmptyFields = false
   }
 
@@ -24,7 +25,7 @@ struct FieldSample {
     quotesEmptyFields = false
   }
 
-  /// - Precondition: there is such a column.
+  /// - Precondition: the column exists.
   func column(_ index: Int) -> ColumnSample {
     var column = columns[index]
     column.quotesEmptyFields = quotesEmptyFields
@@ -33,7 +34,7 @@ struct FieldSample {
 
   /// - Parameters:
   ///   - splitter: positioned at the first record; it stays there.
-  ///   - parser: of all fields, which pads short records.
+  ///   - parser: parses all fields, and pads short records.
   /// - Throws: what reading throws.
   init(
     _ splitter: RecordSplitter, _ parser: RecordParser, columnCount: Int, _ options: ImportOptions
@@ -55,7 +56,7 @@ struct FieldSample {
       defer { parsed.release() }
       left -= max(1, parsed.recordCount)
       for row in 0..<parsed.rowCount {
-        // The last one may be cut off.
+        // The last record may be incomplete.
         if chunk.isLast, !isWhole, parsed.recordIndex(ofRow: row) == parsed.recordCount - 1 {
           continue
         }

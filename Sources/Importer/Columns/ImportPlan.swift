@@ -1,76 +1,93 @@
 import Engine
 
-/// What is known of an input before its records are parsed: which field becomes which column.
+/// What is known about an input before its records are parsed: which field becomes which column.
 ///
 /// Thread rule: `Sendable`; the parser threads share one.
 struct ImportPlan: Sendable {
   struct PlannedColumn: Sendable, Equatable {
     let name: String
-    /// The number under which clusters keep the column.
+    /// The identifier of the column in clusters.
     let identifier: UInt32
-    /// The type given by name; values that do not fit are rejected. Nil: inferred.
+    /// The type that the user gave; values that do not fit are rejected. Nil: inferred.
     let strictType: ColumnType?
-    /// How they are spelled; nil: as canonical ones.
+    /// How its values are spelled; nil: canonically.
     var strictNotation: Notation? = nil
-    /// Spellings that are null here, and what the other values must be then.
+    /// Spellings that mean null here, and what the other values must then be.
     var missing: MissingValues? = nil
-    /// Notations that its values may be spelled in.
-    var candidates: [NotationCandidate] = []
+    /// The possible readings of its values, when their classes do not determine it.
+    var candidates: [ReadingCandidate] = []
     let isNullable: Bool
     /// True for a column that the table does not have yet.
     let isNew: Bool
-    /// True for a new one whose type nobody has given by name.
+    /// True for a new one to which the user gave no type.
     let isGuessed: Bool
 
-    /// The column as it is made.
+    /// The reading that each value must be checked against, when the classes do not decide it.
+    var scanned: Reading? {
+      guard let strictType, strictNotation != nil || !strictType.hasClasses else { return nil }
+      return Reading(strictType, strictNotation)
+    }
+
+    /// The column's definition when it is created.
     var definition: Column { Column(name, strictType ?? .text, notation: strictNotation) }
+  }
+
+  /// A rule, ready for the input's records.
+  struct PlannedRule: Sendable {
+    let expression: String
+    /// True of records that are to be refused.
+    let refusal: RecordTest
   }
 
   let file: String
   let dialect: Dialect
   let ragged: ImportOptions.Ragged
-  /// The header's fields, so that it is not taken for a record when it comes again; empty: it may.
+  /// The header's fields, so that a repeated header does not count as a record; empty: it may.
   let header: [[UInt8]?]
   /// Whether an empty field behind the last column is dropped.
   let endsWithDelimiter: Bool
   let nulls: [[UInt8]]
   /// Whether blanks around fields are left out.
   var trimsFields = false
-  /// Fields of a record.
+  /// The number of fields of a record.
   let fieldCount: Int
-  /// Which of them become columns, in the order of the columns; nil: all, in their own.
+  /// The fields that become columns, in the order of the columns; nil: all, in their own order.
   let fields: [Int]?
-  /// One for each field of a record that becomes one.
+  /// One for each field of a record that becomes a column.
   let columns: [PlannedColumn]
-  /// Which of them is the table's primary key; nil: it has none.
+  /// Columns that do not come from a field: the last of `columns`; nil: none.
+  var added: AddedValues? = nil
+  /// What every record has to be.
+  var rules: [PlannedRule] = []
+  /// The index of the table's primary key; nil: it has none.
   let keyColumn: Int?
-  /// The columns for surplus fields, numbered on as they are needed.
+  /// The columns for surplus fields, numbered as they are needed.
   let extras: ExtraColumns
-  /// Whether parsers encode clusters, or hand over rows that fill up shared ones.
+  /// Whether parsers encode clusters, or hand over rows for shared ones.
   let encodes: Bool
   /// Records in a batch; nil: all in one.
   let batchRecords: Int?
-  /// What a record that is not UTF-8 likely is, by the beginning of the input.
+  /// The likely encoding of a record that is not UTF-8, from the beginning of the input.
   var likelyEncoding: String? = nil
 
-  /// The number of the column that a field of a record, surplus ones included, goes into.
+  /// The identifier of the column for a field of a record; surplus fields included.
   func identifier(_ index: Int) -> UInt32 {
     index < columns.count ? columns[index].identifier : extras.identifier(index - columns.count)
   }
 
-  /// Its name.
+  /// The name of that column.
   func name(_ index: Int) -> String {
     index < columns.count ? columns[index].name : extras.name(index - columns.count)
   }
 }
 
-/// Names and numbers of the columns that take the surplus fields of long records.
+/// Names and identifiers of the columns for the surplus fields of long records.
 struct ExtraColumns: Sendable, Equatable {
-  /// `extra` columns that the table has already, in order.
+  /// The `extra` columns that the table has already, in order.
   let existing: [(name: String, identifier: UInt32)]
-  /// The number of the first one that is not there yet.
+  /// The identifier of the first one that does not exist yet.
   let nextIdentifier: UInt32
-  /// Names that are taken otherwise.
+  /// Names that other columns have.
   let taken: Set<String>
 
   static func == (left: ExtraColumns, right: ExtraColumns) -> Bool {
@@ -78,13 +95,13 @@ struct ExtraColumns: Sendable, Equatable {
       && left.existing.map(\.name) == right.existing.map(\.name)
   }
 
-  /// The number of the column for surplus field `index`, from 0.
+  /// The identifier of the column for surplus field `index`, from 0.
   func identifier(_ index: Int) -> UInt32 {
     index < existing.count
       ? existing[index].identifier : nextIdentifier &+ UInt32(index - existing.count)
   }
 
-  /// Its name: `extra1`, `extra2` and so on, with a suffix where the input has such a column itself.
+  /// Its name: `extra1`, `extra2` and so on, with a suffix when the input itself has such a column.
   func name(_ index: Int) -> String {
     if index < existing.count { return existing[index].name }
     var name = "extra\(index + 1)"

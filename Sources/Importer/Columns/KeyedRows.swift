@@ -1,15 +1,15 @@
 import Base
 import Engine
 
-/// The rows of a chunk of an import with a primary key, as the parser saw them: the writer decides by
-/// their keys what becomes of each.
+/// The rows of a chunk of an import with a primary key, as the parser found them: the writer decides by their
+/// keys what becomes of each.
 ///
-/// The spans point into the chunk, which is kept for that long: nothing is copied for the many chunks
-/// whose keys are all new.
+/// The spans point into the chunk, which is kept meanwhile: the many chunks whose keys are all new need no
+/// copy.
 struct KeyedRows: Sendable {
   /// Where a row's record lies in its chunk.
   struct RecordExtent: Sendable {
-    /// Index among the records of the chunk, malformed ones included.
+    /// Index among the records of the chunk, including malformed ones.
     let record: Int
     /// Relative to the chunk.
     let bytes: Range<Int>
@@ -20,22 +20,21 @@ struct KeyedRows: Sendable {
   /// Row by row, `columnCount` each.
   let spans: [TextSpan]
   let columnCount: Int
-  /// The key's position in a row.
+  /// The key's index in a row.
   let keyColumn: Int
   let places: [RecordExtent]
-  /// For each row the nearest one before it that has the same key, or -1; empty when no two rows have
-  /// the same.
+  /// For each row, the nearest one before it with the same key, or -1; empty when all keys are different.
   let earlier: [Int32]
-  /// All rows, encoded; nil when batches are too small to have clusters of their own.
+  /// All rows, encoded; nil when batches are too small for clusters of their own.
   let encoded: EncodedCluster?
-  /// What the parser has found of the keys in the table; nil: it has not looked.
+  /// What the parser found about the keys in the table; nil: it has not looked.
   var scouted: ScoutedRows?
 
   var rowCount: Int { places.count }
 
   func key(_ row: Int) -> TextSpan { spans[row * columnCount + keyColumn] }
 
-  /// Calls `body` with what the spans' offsets count from.
+  /// Calls `body` with the memory that the spans' offsets are relative to.
   func withBase<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawPointer) throws -> Result) throws
     -> Result
   {
@@ -54,11 +53,11 @@ struct KeyedRows: Sendable {
     return chunk.withMemory { Array($0[start..<start + Int(span.length)]) }
   }
 
-  /// The record of a row that cannot go into the table because of its key.
+  /// The record of a row that cannot be added because of its key.
   func reject(_ row: Int, file: String, column: String, reason: (String) -> String) -> Reject {
     let place = places[row]
     let span = key(row)
-    // A key that was unescaped no longer says where it stood: then the record's start.
+    // A key that was unescaped has no position of its own: use the record's start.
     let offset = Int(span.offset) >= chunk.byteCount ? place.bytes.lowerBound : Int(span.offset)
     let key = String(decoding: text(span).prefix(200), as: UTF8.self)
     return Reject(
@@ -71,12 +70,12 @@ struct KeyedRows: Sendable {
       original: chunk.original(from: place.bytes.lowerBound, to: place.bytes.upperBound))
   }
 
-  /// What the columns of some of the rows look like.
+  /// The summaries of the columns for some of the rows.
   ///
   /// - Parameters:
   ///   - cluster: those rows, encoded.
-  ///   - rows: which they are.
-  ///   - plan: whose columns they are.
+  ///   - rows: which rows they are.
+  ///   - plan: the plan of the columns.
   func summaries(
     of cluster: EncodedCluster, rows: [Int], _ plan: ImportPlan
   ) -> [ColumnBatch.ColumnSummary] {
@@ -100,11 +99,11 @@ struct KeyedRows: Sendable {
   }
 }
 
-/// Finds rows that have the same key as an earlier one: a hash table without an allocation a row.
+/// Finds rows with the same key as an earlier one: a hash table without an allocation per row.
 struct KeyRepeats {
   private var slots: [Int32] = []
 
-  /// For each key the nearest equal one before it, or -1; empty when all are different.
+  /// For each key, the nearest equal one before it, or -1; empty when all are different.
   mutating func find(_ keys: [TextSpan], in memory: UnsafeRawBufferPointer) -> [Int32] {
     var size = 16
     while size < 2 * keys.count { size *= 2 }

@@ -1,9 +1,9 @@
 import Engine
 
-/// The written forms of dates and date-times that are looked for without being told.
+/// The forms of dates and date-times that are recognized without being given.
 ///
-/// All but those with day and month as numbers before the year, with `/` or `-` between them, have one
-/// meaning only. With points between them the day comes first everywhere.
+/// Each has only one meaning, except those with day and month as numbers before the year and `/` or `-`
+/// between them. With points between them the day always comes first.
 enum KnownFormats {
   struct Format: Sendable {
     let text: String
@@ -34,12 +34,12 @@ enum KnownFormats {
     "%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p", "%H:%M:%S.%f",
   ]
 
-  /// What stands behind a day.
+  /// What may follow a day.
   private static let endings = [" ", "T", ":", ", "].flatMap { separator in
     clocks.flatMap { time in ["", "%z", " %z"].map { separator + time + $0 } }
   }
 
-  /// What stands behind a day, when it is followed by a blank.
+  /// What may follow a day, when a blank comes first.
   static let times = endings.filter { $0.hasPrefix(" ") }
 
   static let dates = certainDays.compactMap { Format($0) }
@@ -58,7 +58,7 @@ enum KnownFormats {
     return Orders(dayFirst: dayFirst, monthFirst: monthFirst)
   }
 
-  /// False for most texts that are no date in any of these forms.
+  /// False for most texts that are not dates in any of these forms.
   static func mayRead(_ field: UnsafeRawBufferPointer) -> Bool {
     guard field.count >= 8, field.count <= 48, let first = field.first else { return false }
     // The first letters of months and weekdays.
@@ -69,6 +69,6 @@ enum KnownFormats {
 
   /// Pairs of words that stand for true and false.
   static let words = ["yes/no", "y/n", "t/f", "on/off"]
-  /// What a column that is told to hold bools may have, too.
+  /// Further pairs for a column that was declared to hold bools.
   static let toldWords = words + ["1/0"]
 }

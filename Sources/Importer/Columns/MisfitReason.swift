@@ -1,6 +1,6 @@
 import Engine
 
-/// Why a value does not fit the type that its column was told to have, and what would.
+/// Why a value does not fit the type that was given for its column, and what would.
 struct MisfitReason: CustomStringConvertible {
   let description: String
 
@@ -21,6 +21,8 @@ struct MisfitReason: CustomStringConvertible {
     case .dateTime:
       return "expected a date-time like 2018-08-03T12:34:56Z" + (told.map { ", or \($0)" } ?? "")
     case .time: return "expected a time like 12:34:56" + (told.map { ", or \($0)" } ?? "")
+    case .decimal: return "expected a number like \(told ?? "12.50")"
+    case .uuid: return "expected 32 hexadecimal digits"
     case .text: return "expected valid UTF-8"
     case .data: return "expected bytes"
     }
@@ -42,7 +44,7 @@ struct MisfitReason: CustomStringConvertible {
         let certain = KnownFormats.dates + KnownFormats.dateTimes
         let format = certain.first { $0.pattern.reads(field) }
         return format.map { "; --date-format '\($0.text)' reads it" } ?? ""
-      case .int, .double:
+      case .int, .double, .decimal:
         for style in [
           NumberStyle(decimal: .point, thousands: 0x2C),
           NumberStyle(decimal: .comma, thousands: 0x2E),
@@ -55,7 +57,7 @@ struct MisfitReason: CustomStringConvertible {
           return "; --decimal and --thousands tell how numbers are spelled"
         }
         return ""
-      case .bool, .time, .text, .data: return ""
+      case .bool, .time, .uuid, .text, .data: return ""
       }
     }
   }

@@ -1,32 +1,32 @@
 import Engine
 
-/// What stands for a missing value in a column that otherwise has a type, though nobody has said so: `NA`,
-/// or an empty field in quotes in a file that has no other empty fields.
+/// What means a missing value in a column that otherwise has a type, without being declared: `NA`, or an
+/// empty field in quotes in a file without other empty fields.
 ///
-/// A word in quotes is a text, and never null. Taken from the first records alone: only what was met there
-/// among values of one type is null, and only while all values are of it. One that is not, after them, is
-/// rejected: the column is text then, in which `NA` may be a value (Namibia's code is one), and what has
-/// been read as null cannot be had back.
+/// A word in quotes is a text, and never null. Only the first records count: what occurred there among values
+/// of one type is null, as long as all values have that type. A later value that does not is rejected: the
+/// column would be text, in which `NA` may be a value (it is Namibia's code), and what has been read as null
+/// cannot be restored.
 struct MissingValues: Equatable {
-  /// Spellings that are null.
+  /// Spellings that mean null.
   let spellings: [[UInt8]]
-  /// What the other values are.
+  /// How the other values are read.
   let reading: Reading
-  /// The classes that values may be of, where the reading has no notation.
+  /// The classes that values may have, when the reading has no notation.
   let bounds: TypeSet
 
   /// What programs write for a missing value, and hardly anything else. `nan` is a number.
   static let words: Set<[UInt8]> = Set(
     ["NULL", "Null", "null", "NA", "N/A", "n/a", "#N/A", "\\N", "-"].map { Array($0.utf8) })
-  /// What some write, too: named in a note.
+  /// Other words that some write: mentioned in a note.
   static let likelyWords: Set<[UInt8]> = words.union(
     ["None", "none", "NIL", "nil", "N.A.", "n.a.", "--", "?", "."].map { Array($0.utf8) })
 
-  /// Nil when nothing in the sample stands for null, or the rest is text.
+  /// Nil when nothing in the sample means null, or the rest is text.
   ///
   /// - Parameters:
-  ///   - sample: of the column.
-  ///   - stored: the column that is there already, with values or a type that is to stay.
+  ///   - sample: the column's sample.
+  ///   - stored: the existing column, with values or a type that is to stay.
   init?(
     _ sample: FieldSample.ColumnSample, _ finder: NotationFinder, refusesPoints: Bool,
     stored: Column?
@@ -41,7 +41,7 @@ struct MissingValues: Equatable {
       if isMissing(field) { met.insert(field) } else { rest.append(field) }
     }
     guard !met.isEmpty, !rest.isEmpty,
-      let found = Self.reading(rest, finder, refusesPoints: refusesPoints)
+      let found = finder.reading(rest, refusesPoints: refusesPoints)
     else { return nil }
     if let stored {
       let isWider =
@@ -60,7 +60,7 @@ struct MissingValues: Equatable {
     bounds = Self.bounds(reading.type, classes)
   }
 
-  /// An empty field in quotes, in a column that was told to have a type; nil for texts.
+  /// An empty field in quotes, in a column with a given type; nil for texts.
   init?(emptyIn reading: Reading) {
     if reading.type == .text || reading.type == .data { return nil }
     spellings = [[]]
@@ -68,33 +68,15 @@ struct MissingValues: Equatable {
     bounds = .accepted(by: reading.type)
   }
 
-  /// How all fields are read; nil when they are text, or may mean several things.
-  private static func reading(
-    _ fields: [[UInt8]], _ finder: NotationFinder, refusesPoints: Bool
-  ) -> Reading? {
-    let candidates = finder.candidates(fields)
-    // The last of one meaning is the widest.
-    if let last = candidates.last(where: { NotationFinder.fit([$0], fields) }) {
-      guard candidates.allSatisfy({ $0.meaning == last.meaning }) else { return nil }
-      return Reading(last.notation.type, last.notation)
-    }
-    var classes: TypeSet = []
-    for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
-    guard let type = classes.inferredType, type != .text, type != .double || !refusesPoints else {
-      return nil
-    }
-    return Reading(type)
-  }
-
-  /// What keeps the type, or widens it to another that is none of text.
+  /// The classes that keep the type, or widen it to another that is not text.
   ///
-  /// - Parameter classes: of the sample: the same in every run over an input.
+  /// - Parameter classes: those of the sample: the same in every run over an input.
   private static func bounds(_ type: ColumnType, _ classes: TypeSet) -> TypeSet {
     switch type {
     case .int: classes.contains(.bigInt) ? [.int, .bigInt] : [.int, .double]
     case .double: [.int, .double]
     case .date: [.date, .dateTime]
-    case .bool, .dateTime, .time, .text, .data: TypeSet.accepted(by: type)
+    case .bool, .dateTime, .time, .decimal, .uuid, .text, .data: TypeSet.accepted(by: type)
     }
   }
 

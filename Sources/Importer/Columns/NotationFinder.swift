@@ -1,57 +1,83 @@
 import Engine
 
-/// A notation that a column's values may be spelled in.
-struct NotationCandidate: Sendable, Equatable {
-  let notation: Notation
-  /// Candidates of one meaning read a spelling as the same value; the first of them that fits is taken.
-  /// Where candidates of several fit, nobody can tell what the spellings mean.
+/// A possible reading of a column's values, when their classes do not determine it.
+struct ReadingCandidate: Sendable, Equatable {
+  let reading: Reading
+  /// Candidates with one meaning read a spelling as the same value; the first that fits is used. When
+  /// candidates with different meanings fit, nobody can tell what the spellings mean.
   let meaning: Int
+
+  init(_ reading: Reading, meaning: Int = 0) {
+    self.reading = reading
+    self.meaning = meaning
+  }
+
+  init(_ notation: Notation, meaning: Int = 0) {
+    self.init(Reading(notation.type, notation), meaning: meaning)
+  }
 }
 
-/// Finds out from a sample in which notations a column may be spelled.
+/// Finds from a sample how a column's values may be read, when their classes do not determine it.
 ///
-/// What it finds is looked at in every record of the input: the first that is not spelled so ends it.
+/// The result is checked against every record of the input: the first that does not fit ends it.
 struct NotationFinder {
-  /// Formats that were told, in their order.
+  /// The formats that the user gave, in their order.
   let toldFormats: [KnownFormats.Format]
-  /// How numbers are spelled, when that was told.
+  /// How numbers are spelled, if the user said so.
   let toldNumbers: NumberStyle?
-  /// Between fields: where it is a comma, what has a decimal comma may be a list.
+  /// The delimiter of fields: if it is a comma, a field that has decimal commas may be a list.
   let delimiter: UInt8
 
-  /// The notations that all fields fit; none when the column needs none.
-  func candidates(_ spellings: [[UInt8]]) -> [NotationCandidate] {
-    // Blanks around are no part of a value.
+  /// The readings that fit all fields; none when the classes of the fields determine the column's type.
+  func candidates(_ spellings: [[UInt8]]) -> [ReadingCandidate] {
+    // Blanks around a value are not part of it.
     let fields = spellings.map(\.withoutBlanks)
     if let toldNumbers, let told = toldNumbers.candidates, Self.fit(told, fields) { return told }
     var classes: TypeSet = []
     for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
     guard classes.contains(.text) || (!fields.isEmpty && classes.inferredType == .text) else {
-      // Numbers that are told to be dates, such as 20180803.
+      // Numbers that the user declared to be dates, such as 20180803.
       return classes.inferredType == .int && !toldFormats.isEmpty ? dates(fields) : []
     }
-    for find in [dates, { shortDates($0) }, times, bools] {
+    for find in [dates, { shortDates($0) }, times, bools, AmountFinder.candidates, wides] {
       let found = find(fields)
       if !found.isEmpty { return found }
     }
     return toldNumbers == nil ? numbers(fields) : []
   }
 
-  static func fit(_ candidates: [NotationCandidate], _ fields: [[UInt8]]) -> Bool {
+  /// How all fields are read; nil when they are text, or may mean several things.
+  func reading(_ fields: [[UInt8]], refusesPoints: Bool) -> Reading? {
+    let candidates = candidates(fields)
+    // The last of one meaning is the widest.
+    if let last = candidates.last(where: { Self.fit([$0], fields) }) {
+      guard candidates.allSatisfy({ $0.meaning == last.meaning }) else { return nil }
+      return last.reading
+    }
+    var classes: TypeSet = []
+    for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
+    guard let type = classes.inferredType, type != .text, type != .double || !refusesPoints else {
+      return nil
+    }
+    return Reading(type)
+  }
+
+  static func fit(_ candidates: [ReadingCandidate], _ fields: [[UInt8]]) -> Bool {
     candidates.contains { candidate in
-      let reading = Reading(candidate.notation.type, candidate.notation)
-      return fields.allSatisfy { $0.withUnsafeBytes { Value(spelling: $0, as: reading) != nil } }
+      fields.allSatisfy { field in
+        field.withUnsafeBytes { Value(spelling: $0, as: candidate.reading) != nil }
+      }
     }
   }
 
   // MARK: Dates
 
-  /// The formats that were met, under each order of day and month.
+  /// The formats that occurred, under each order of day and month.
   private struct Found {
     var types: Set<ColumnType> = []
     var dayFirst: [String]? = []
     var monthFirst: [String]? = []
-    /// Formats of one meaning.
+    /// Formats with only one meaning.
     var certain: [String] = []
     var isAmbiguous = false
 
@@ -79,27 +105,27 @@ struct NotationFinder {
     }
   }
 
-  private func dates(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  private func dates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     var found = Found()
     for field in fields {
       guard field.withUnsafeBytes({ take($0, &found) }),
         found.dayFirst != nil || found.monthFirst != nil
       else { return [] }
     }
-    // Days among moments are the moments when they begin.
+    // Days among moments mean the moments at which they begin.
     guard let type: ColumnType = found.types.contains(.dateTime) ? .dateTime : found.types.first
     else { return [] }
-    var candidates: [NotationCandidate] = []
+    var candidates: [ReadingCandidate] = []
     for (meaning, formats) in [found.dayFirst, found.monthFirst].enumerated() {
       guard let formats, !formats.isEmpty, let notation = try? Notation(type, formats),
-        !candidates.contains(where: { $0.notation == notation })
+        !candidates.contains(where: { $0.reading.notation == notation })
       else { continue }
-      candidates.append(NotationCandidate(notation: notation, meaning: meaning))
+      candidates.append(ReadingCandidate(notation, meaning: meaning))
     }
     return candidates
   }
 
-  /// False when the field is no date.
+  /// False when the field is not a date.
   private func take(_ field: UnsafeRawBufferPointer, _ found: inout Found) -> Bool {
     for format in toldFormats where format.pattern.reads(field) {
       found.types.insert(format.pattern.hasTime ? .dateTime : .date)
@@ -130,9 +156,9 @@ struct NotationFinder {
     return true
   }
 
-  /// Dates with two digits for the year, and times behind them: only where some value tells which of the
-  /// three is which, and none contradicts.
-  private func shortDates(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  /// Dates with two digits for the year, perhaps with times behind them: only when some value shows which of
+  /// the three is which, and none contradicts it.
+  private func shortDates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard let format = ShortDates(fields)?.format else { return [] }
     var formats: [String] = []
     for field in fields {
@@ -147,18 +173,18 @@ struct NotationFinder {
     }
     let type: ColumnType = formats == [format] ? .date : .dateTime
     guard let notation = try? Notation(type, formats) else { return [] }
-    return [NotationCandidate(notation: notation, meaning: 0)]
+    return [ReadingCandidate(notation)]
   }
 
-  /// The notation of a column that is told to hold dates or date-times: formats that were told, or else
-  /// those of one meaning, and of one order of day and month where the sample is certain of it.
+  /// The notation of a column that was declared to hold dates or date-times: the given formats, or otherwise
+  /// those with only one meaning, and those with the order of day and month that the sample proves.
   ///
-  /// - Throws: `EngineError.invalidArgument` when a format is not of the type.
+  /// - Throws: `EngineError.invalidArgument` when a format does not fit the type.
   func strictDates(_ type: ColumnType, _ fields: [[UInt8]]) throws(EngineError) -> Notation? {
     var found = Found()
     for field in fields {
       var next = found
-      // Others are going to be rejected.
+      // Others will be rejected.
       if field.withUnsafeBytes({ take($0, &next) }), next.types == [type],
         next.dayFirst != nil || next.monthFirst != nil
       {
@@ -166,7 +192,7 @@ struct NotationFinder {
       }
     }
     var formats = toldFormats.map(\.text)
-    // All are ISO 8601: then what is not is rejected, and columns are searched faster.
+    // All values are ISO 8601: others are then rejected, and columns are searched faster.
     if formats.isEmpty, found.types == [type], found.certain.isEmpty, !found.isAmbiguous {
       return nil
     }
@@ -185,7 +211,7 @@ struct NotationFinder {
   // MARK: Times
 
   /// Times of day, with two digits for the hour or `AM` and `PM`: `3:45` may be minutes and seconds.
-  private func times(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  private func times(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     var formats: [(text: String, pattern: DatePattern)] = []
     for field in fields {
       guard field.count >= 5, field.count <= 16, field.contains(0x3A) else { return [] }
@@ -205,13 +231,13 @@ struct NotationFinder {
       field[2] == 0x3A || field.last.map { $0 | 0x20 == 0x6D } ?? false
     }
     guard isCertain, let notation = try? Notation(.time, formats.map(\.text)) else { return [] }
-    return [NotationCandidate(notation: notation, meaning: 0)]
+    return [ReadingCandidate(notation)]
   }
 
   // MARK: Bools
 
-  /// Both words must have been met: `N` alone may mean anything.
-  private func bools(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  /// Both words must occur: `N` alone may mean anything.
+  private func bools(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard fields.allSatisfy({ $0.count <= 3 }) else { return [] }
     for words in KnownFormats.words {
       guard let notation = try? Notation(.bool, [words]) else { continue }
@@ -222,16 +248,37 @@ struct NotationFinder {
         seen.insert(value)
         return true
       }
-      if fits, seen.count == 2 { return [NotationCandidate(notation: notation, meaning: 0)] }
+      if fits, seen.count == 2 { return [ReadingCandidate(notation)] }
     }
     return []
   }
 
+  // MARK: Decimals and UUIDs
+
+  /// UUIDs, and numbers with more digits than a double keeps, some of them behind the point: whole numbers
+  /// are more likely identifiers.
+  private func wides(_ fields: [[UInt8]]) -> [ReadingCandidate] {
+    let identifiers = [ReadingCandidate(.uuid)]
+    if fields.allSatisfy({ $0.contains(0x2D) }), Self.fit(identifiers, fields) {
+      return identifiers
+    }
+    let isLong = { (field: [UInt8]) in field.withUnsafeBytes(TypeSet.of) == .longDecimal }
+    guard toldNumbers == nil, fields.contains(where: isLong),
+      fields.allSatisfy({ field in
+        let type = field.withUnsafeBytes(TypeSet.of)
+        return type.isSubset(of: [.int, .bigInt, .double])
+          || (type == .longDecimal && field.contains(0x2E))
+      })
+    else { return [] }
+    let decimals = [ReadingCandidate(Reading(.decimal))]
+    return Self.fit(decimals, fields) ? decimals : []
+  }
+
   // MARK: Numbers
 
-  /// Numbers with separators of thousands or a decimal comma, where only one way of reading all of them
-  /// makes sense: `1,234` alone may be 1234 or 1.234.
-  private func numbers(_ fields: [[UInt8]]) -> [NotationCandidate] {
+  /// Numbers with separators of thousands or a decimal comma, when only one way of reading all of them makes
+  /// sense: `1,234` alone may be 1234 or 1.234.
+  private func numbers(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     let isNumber = { (byte: UInt8) in
       (byte >= 0x30 && byte <= 0x39) || "+-.,eE".utf8.contains(byte)
     }
@@ -241,29 +288,29 @@ struct NotationFinder {
     var candidates = NumberStyle(decimal: .point, thousands: 0x2C).candidates ?? []
     candidates += (NumberStyle(decimal: .comma, thousands: 0x2E).candidates ?? []).filter {
       // 1.234 alone never becomes 1234.
-      $0.notation.type == .double
-    }.map { NotationCandidate(notation: $0.notation, meaning: 1) }
-    // Nor is a point taken for a separator that was never met.
+      $0.reading.type == .double
+    }.map { ReadingCandidate($0.reading, meaning: 1) }
+    // Nor does a point that never occurred count as a separator.
     if !fields.contains(where: { $0.contains(0x2E) }) {
       candidates = candidates.filter { $0.meaning == 0 }
       candidates += (NumberStyle(decimal: .comma, thousands: nil).candidates ?? []).map {
-        NotationCandidate(notation: $0.notation, meaning: 1)
+        ReadingCandidate($0.reading, meaning: 1)
       }
     }
     let fitting = candidates.filter { Self.fit([$0], fields) }
-    // In a file with commas between fields, what reads as decimal commas may be lists.
+    // In a file with commas between fields, apparent decimal commas may be lists.
     if delimiter == 0x2C, !fitting.contains(where: { $0.meaning == 0 }) { return [] }
     return fitting
   }
 }
 
-/// How numbers are spelled, as it was told.
+/// How the user said that numbers are spelled.
 struct NumberStyle: Sendable, Equatable {
   let decimal: ImportOptions.DecimalMark
-  /// nil: none.
+  /// Nil: none.
   let thousands: UInt8?
 
-  /// True when what is a double without a notation may be another number.
+  /// True when a double without a notation may become another number.
   var changesPoints: Bool { decimal == .comma }
 
   private var separator: String {
@@ -273,19 +320,22 @@ struct NumberStyle: Sendable, Equatable {
   func notation(_ type: ColumnType) -> Notation? {
     if type == .int { return thousands == nil ? nil : try? Notation(.int, ["1" + separator]) }
     if decimal == .point, thousands == nil { return nil }
-    return try? Notation(.double, ["1" + separator + (decimal == .comma ? ",5" : ".5")])
+    return try? Notation(type == .decimal ? .decimal : .double, [example])
   }
 
-  /// Whole numbers first. Nil when it is how numbers are spelled anyway.
-  var candidates: [NotationCandidate]? {
+  /// The pattern of numbers in this style.
+  var example: String { "1" + separator + (decimal == .comma ? ",5" : ".5") }
+
+  /// Whole numbers first. Nil when this is the usual spelling of numbers.
+  var candidates: [ReadingCandidate]? {
     let notations = [notation(.int), notation(.double)].compactMap { $0 }
     return notations.isEmpty
-      ? nil : notations.map { NotationCandidate(notation: $0, meaning: 0) }
+      ? nil : notations.map { ReadingCandidate($0) }
   }
 }
 
 extension [UInt8] {
-  /// A field without the blanks and tabs around it; itself when it is nothing else.
+  /// A field without the blanks and tabs around it; unchanged when there is nothing else in it.
   var withoutBlanks: [UInt8] {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
     guard let first, let last, isBlank(first) || isBlank(last),

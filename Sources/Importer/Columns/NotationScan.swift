@@ -1,40 +1,47 @@
 import Engine
 
-/// Looks which of a column's candidates all spellings of some rows fit.
+/// Checks which of a column's candidates fit all spellings of some rows.
 ///
-/// A spelling that was met a moment ago is not read again: most columns of dates repeat themselves.
+/// A spelling that occurred shortly before is not read again: most columns of dates repeat themselves.
 struct NotationScan {
-  /// Spellings that fit every candidate, where they are to be found again.
+  /// Spellings that fit every candidate, in slots where they are found again.
   private var known = [TextSpan](repeating: .null, count: 1024)
+  /// The same of spellings of up to seven bytes: their bytes, and their length in the highest.
+  private var knownShort = [UInt64](repeating: .max, count: 1024)
 
-  /// For each candidate the first row whose spelling it does not read; nil where it reads all.
+  /// For each candidate, the first row whose spelling it cannot read; nil when it reads all.
   ///
   /// - Parameters:
-  ///   - rowCount: rows of the matrix.
+  ///   - rowCount: the number of rows of the matrix.
   ///   - span: the column's span in a row.
   mutating func misfits(
-    _ candidates: [NotationCandidate], rowCount: Int, _ memory: UnsafeRawBufferPointer,
+    _ candidates: [ReadingCandidate], rowCount: Int, _ memory: UnsafeRawBufferPointer,
     _ span: (_ row: Int) -> TextSpan
   ) -> [Int?] {
     var misfits = [Int?](repeating: nil, count: candidates.count)
     var left = candidates.count
-    for index in known.indices { known[index] = .null }
+    for index in known.indices { (known[index], knownShort[index]) = (.null, .max) }
     for row in 0..<rowCount where left > 0 {
       let span = span(row)
       if span.isNull { continue }
       let field = Self.field(span, memory)
-      let slot = Self.slot(field)
-      if !known[slot].isNull, Self.isEqual(Self.field(known[slot], memory), field) { continue }
+      let short = field.count < 8 ? Self.packed(field) : nil
+      let slot = Self.slot(short ?? Self.folded(field))
+      if let short {
+        if knownShort[slot] == short { continue }
+      } else if !known[slot].isNull, Self.isEqual(Self.field(known[slot], memory), field) {
+        continue
+      }
       var fits = true
       for (index, candidate) in candidates.enumerated() where misfits[index] == nil {
-        let reading = Reading(candidate.notation.type, candidate.notation)
-        if Value(spelling: field, as: reading) == nil {
+        if Value(spelling: field, as: candidate.reading) == nil {
           misfits[index] = row
           left -= 1
           fits = false
         }
       }
-      if fits { known[slot] = span }
+      guard fits else { continue }
+      if let short { knownShort[slot] = short } else { known[slot] = span }
     }
     return misfits
   }
@@ -46,12 +53,12 @@ struct NotationScan {
     return UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
   }
 
+  /// - Precondition: the other one has at least eight bytes.
   private static func isEqual(
     _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer
   ) -> Bool {
     guard one.count == other.count else { return false }
     let count = one.count
-    if count < 8 { return (0..<count).allSatisfy { one[$0] == other[$0] } }
     var offset = 0
     while offset &+ 8 < count {
       if word(one, offset) != word(other, offset) { return false }
@@ -60,21 +67,29 @@ struct NotationScan {
     return word(one, count &- 8) == word(other, count &- 8)
   }
 
-  /// - Precondition: `offset` + 8 <= the bytes.
+  /// - Precondition: `offset` + 8 is at most the number of bytes.
   @inline(__always)
   private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
     bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
-  private static func slot(_ field: UnsafeRawBufferPointer) -> Int {
-    var hash: UInt64
-    if field.count >= 8 {
-      hash = word(field, 0) &* 0x9E37_79B9_7F4A_7C15 ^ word(field, field.count &- 8)
-    } else {
-      hash = 0
-      for byte in field { hash = hash &<< 8 | UInt64(byte) }
-    }
-    hash = (hash ^ hash &>> 29) &* 0xBF58_476D_1CE4_E5B9
+  /// - Precondition: the field has less than eight bytes.
+  @inline(__always)
+  private static func packed(_ field: UnsafeRawBufferPointer) -> UInt64 {
+    var packed = UInt64(field.count)
+    for byte in field { packed = packed &<< 8 | UInt64(byte) }
+    return packed
+  }
+
+  /// - Precondition: the field has at least eight bytes.
+  @inline(__always)
+  private static func folded(_ field: UnsafeRawBufferPointer) -> UInt64 {
+    word(field, 0) &* 0x9E37_79B9_7F4A_7C15 ^ word(field, field.count &- 8)
+  }
+
+  @inline(__always)
+  private static func slot(_ folded: UInt64) -> Int {
+    let hash = (folded ^ folded &>> 29) &* 0xBF58_476D_1CE4_E5B9
     return Int(truncatingIfNeeded: hash &>> 54)
   }
 }

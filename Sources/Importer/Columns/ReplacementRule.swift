@@ -1,21 +1,21 @@
 import Engine
 
-/// Which values an object gets from a row of an input that has its key.
+/// Which values an object gets from an input's row with its key.
 struct ReplacementRule: Sendable, Equatable {
-  /// What becomes of columns that the input does not have.
+  /// What happens to columns that the input does not have.
   enum OtherColumns: Sendable, Equatable {
     case kept
     /// They get these spellings; nil: null.
     case replaced(by: [[UInt8]?])
   }
 
-  /// Where each of the table's columns lies in a row; nil: nowhere.
+  /// The index of each of the table's columns in a row; nil: the row does not have it.
   let positions: [Int?]
   let others: OtherColumns
-  /// Columns of a row from here on take surplus fields.
+  /// Columns of a row from this index on take surplus fields.
   let inputColumns: Int
 
-  /// - Parameter columnCount: of the rows.
+  /// - Parameter columnCount: the number of columns of the rows.
   init(_ schema: TableSchema, _ plan: ImportPlan, columnCount: Int, _ policy: ConflictPolicy) {
     var found: [UInt32: Int] = [:]
     for index in 0..<columnCount { found[plan.identifier(index)] = index }
@@ -24,7 +24,7 @@ struct ReplacementRule: Sendable, Equatable {
     inputColumns = plan.columns.count
   }
 
-  /// Columns whose values may become others; not the primary key, by which the object was found.
+  /// Columns whose values may change; not the primary key, by which the object was found.
   func changingColumns(_ schema: TableSchema) -> [Int] {
     positions.indices.filter { column in
       if column == schema.keyColumn { return false }
@@ -36,7 +36,7 @@ struct ReplacementRule: Sendable, Equatable {
   /// Calls `body` with what a column gets: its bytes, nil for null, or that it keeps its value.
   ///
   /// - Parameters:
-  ///   - fields: the row, whose offsets count from the start of `memory`.
+  ///   - fields: the row, whose offsets are relative to the start of `memory`.
   func withValue<Result>(
     _ column: Int, _ fields: ArraySlice<TextSpan>, _ memory: UnsafeRawBufferPointer,
     _ body: (_ bytes: UnsafeRawBufferPointer?, _ isKept: Bool) throws -> Result
@@ -47,7 +47,7 @@ struct ReplacementRule: Sendable, Equatable {
       return try spelling.withUnsafeBytes { try body($0, false) }
     }
     let span = fields[fields.startIndex + position]
-    // A record without a surplus field says nothing about its column.
+    // A record without a surplus field does not affect its column.
     if span.isNull {
       var keepsMissing = false
       if case .kept = others { keepsMissing = position >= inputColumns }
@@ -58,7 +58,7 @@ struct ReplacementRule: Sendable, Equatable {
       UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)]), false)
   }
 
-  /// Whether a column's value would become another.
+  /// Whether a column's value would change.
   func changes(
     _ present: UnsafeRawBufferPointer?, _ column: Int, _ fields: ArraySlice<TextSpan>,
     _ memory: UnsafeRawBufferPointer

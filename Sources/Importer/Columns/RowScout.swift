@@ -1,25 +1,25 @@
 import Base
 import Engine
 
-/// What a parser has found out about the rows of a chunk in a version of the table, which others
-/// may have followed since.
+/// What a parser has found about the rows of a chunk in one version of the table; newer versions may exist by
+/// now.
 struct ScoutedRows: Sendable {
   let version: UInt64
-  /// For each row the object that has its key in that version, or -1: the key is in none of the
-  /// runs that were looked through, and may still be in others.
+  /// For each row, the object with its key in that version, or -1: the key is in none of the searched runs,
+  /// and may still be in others.
   let found: [Int64]
   let lookedThrough: [BlockReference]
-  /// What the index knows those keys by.
+  /// The codes of those keys in the index.
   let codes: [Int64]
   /// How many keys were looked up there.
   let lookedUp: Int
-  /// Whether each row would change nothing of its object; empty: nobody has compared.
+  /// Whether each row would change nothing of its object; empty: this was not compared.
   let isSame: [Bool]
-  /// What they were compared by.
+  /// The rule of that comparison.
   let rule: ReplacementRule?
 }
 
-/// The version of a table in which parsers look keys up, as the writer hands it out.
+/// The version of a table in which parsers look up keys; the writer provides it.
 ///
 /// Thread rule: any thread.
 final class SharedKeyView: @unchecked Sendable {
@@ -27,11 +27,11 @@ final class SharedKeyView: @unchecked Sendable {
   private let lock = Lock()
   private var present: KeyView?
 
-  /// The newest that there is; nil: none is to be looked at.
+  /// The newest one; nil: none is to be used.
   var view: KeyView? {
     get { lock.withLock { present } }
     set {
-      // Let go of outside of the lock: that may be the last one of its version.
+      // Released outside the lock: it may be the last one of its version.
       let old = lock.withLock {
         let old = present
         present = newValue
@@ -42,10 +42,10 @@ final class SharedKeyView: @unchecked Sendable {
   }
 }
 
-/// A parser's look for its rows in the table, so that the writer need not: each key by itself, and,
-/// where rows of known keys replace what is there, whether there is anything to replace.
+/// A parser's lookup of its rows in the table, which saves the writer that work: each key by itself, and,
+/// when rows with known keys replace objects, whether they would change anything.
 ///
-/// Thread rule: confined; one for each parser thread.
+/// Thread rule: confined; each parser thread has its own.
 final class RowScout {
   private let shared: SharedKeyView
   private let policy: ConflictPolicy
@@ -56,7 +56,7 @@ final class RowScout {
     self.policy = policy
   }
 
-  /// What is known of some rows; nil when there is no version to look at, or its key is another column.
+  /// What is known about some rows; nil when there is no version to look in, or its key is another column.
   ///
   /// - Throws: `EngineError.damaged`.
   func look(_ rows: KeyedRows, _ plan: ImportPlan) throws -> ScoutedRows? {

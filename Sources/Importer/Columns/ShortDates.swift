@@ -1,14 +1,14 @@
 /// Dates of three numbers of at most two digits each: `25.08.18`, `8/25/18`.
 ///
-/// `18/08/03` may be a day of 2003, of 2008 or of 2018. A number above 12 is no month; and over many rows
+/// `18/08/03` may be a day of 2003, of 2008 or of 2018. A number above 12 is not a month; and over many rows
 /// days take more values than years.
 struct ShortDates {
-  /// Which of the numbers is what, as `DatePattern` has it; nil when the values do not tell.
+  /// Which number is which, as a `DatePattern`; nil when the values do not show it.
   let format: String?
 
-  /// Nil when some field is no such date, whatever its order.
+  /// Nil when some field is not such a date, in any order.
   init?(_ fields: [[UInt8]]) {
-    // One alone tells nothing of what changes least.
+    // A single one does not show which number changes least.
     guard fields.count > 1,
       let separator = fields.first?.first(where: { $0 == 0x2E || $0 == 0x2F || $0 == 0x2D })
     else { return nil }
@@ -19,7 +19,7 @@ struct ShortDates {
       guard parts.count == 3, parts[2].count == 2, day.count == field.count || field.contains(0x3A)
       else { return nil }
       for (place, part) in parts.enumerated() {
-        // With hyphens between them shorter ones are numbers of parts and chapters.
+        // With hyphens, shorter numbers are those of parts and chapters.
         guard part.count == 2 || (part.count == 1 && separator != 0x2D),
           let value = Int(String(decoding: part, as: UTF8.self))
         else {
@@ -34,7 +34,7 @@ struct ShortDates {
         && values[day].allSatisfy { (1...31).contains($0) }
         && values[day].contains { $0 > 12 }
     }
-    // With points the day comes first everywhere; otherwise it may be the year.
+    // With points the day always comes first; otherwise the year may.
     let isPoint = separator == 0x2E
     if tells(day: 0, month: 1),
       isPoint ? values[0].count >= values[2].count : values[0].count > values[2].count

@@ -1,6 +1,6 @@
 import Engine
 
-/// What an import has to know of the table that an input goes into: as a version has it, or a transaction.
+/// What an import must know about the table that an input goes into: in a version, or in a transaction.
 ///
 /// Thread rule: that of the source.
 struct TableContents {
@@ -9,9 +9,8 @@ struct TableContents {
   let count: Int
   let source: any LeafSource
   private let notes: (String) -> [UInt8]?
-  /// What values of the columns look like, by the columns' numbers, as far as an earlier input of
-  /// the same import has found it out. Looking at the table for each of many inputs would take the
-  /// longer the more there are.
+  /// The classes of the columns' values, by the columns' identifiers, as far as an earlier input of the same
+  /// import has found them. Examining the table for each of many inputs would take longer the more there are.
   private let seen: [UInt32: TypeSet]
 
   init(_ table: Table, seen: [UInt32: TypeSet] = [:]) {
@@ -39,17 +38,17 @@ struct TableContents {
 
   func note(_ name: String) -> [UInt8]? { notes(name) }
 
-  /// What a column's stored values look like, from its type. Of integers nobody looks whether there
-  /// are larger ones than a double holds: see `hasLargeIntegers`.
+  /// The classes of a column's stored values, from its type. Whether integers are larger than a double holds
+  /// is not checked: see `hasLargeIntegers`.
   func classes(ofColumn index: Int) throws -> TypeSet {
     let column = schema.columns[index]
     let known = seen[schema.columnIDs[index]]
     switch column.type {
-    // Without a value in it, a column may have no type of its own yet.
-    case _ where column.notation != nil, .text:
+    // Without a value, a column may have no type of its own yet.
+    case _ where column.notation != nil || !column.type.hasClasses, .text:
       if let known { return known.isEmpty ? [] : .text }
       return try hasValues(inColumn: index) ? .text : []
-    case .bool, .date, .dateTime, .time, .data, .double: return column.class
+    case .bool, .date, .dateTime, .time, .decimal, .uuid, .data, .double: return column.class
     case .int:
       if let known, known.isSubset(of: [.int, .bigInt]) { return known }
       return try hasValues(inColumn: index) ? .int : []
@@ -65,7 +64,7 @@ struct TableContents {
 
   /// Whether a column of integers has larger ones than a double holds, by the clusters' minima and maxima.
   ///
-  /// - Complexity: O(clusters), which a large table has many of.
+  /// - Complexity: O(clusters), which are many in a large table.
   func hasLargeIntegers(inColumn index: Int) throws -> Bool {
     var found = false
     let limit: Int64 = 1 << 53

@@ -1,6 +1,6 @@
-/// Values that look like numbers, and are none.
+/// Values that look like numbers and are not.
 enum TelephoneNumber {
-  /// Digits from which on a number with a plus is one that is dialled.
+  /// A number with a plus and at least this many digits is a telephone number.
   private static let fewestDigits = 7
 
   /// True when at least half of the values are, and none has a minus: numbers that are printed with their

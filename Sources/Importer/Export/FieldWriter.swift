@@ -49,6 +49,10 @@ struct FieldWriter {
       } else {
         appendNumber(field, to: output)
       }
+    case .decimal:
+      let value = Value(spelling: field, as: reading)
+      output.append(value.map(\.spelling) ?? Self.null)
+    case .uuid: appendCanonical(field, to: output)
     case .bool:
       let value = Value(spelling: field, as: reading)
       output.append(
@@ -77,6 +81,10 @@ struct FieldWriter {
     if type == .date, reading.notation == nil, field.count == Self.dateLength {
       return appendString(field, to: output)
     }
+    appendCanonical(field, to: output)
+  }
+
+  private func appendCanonical(_ field: UnsafeRawBufferPointer, to output: FormattedBytes) {
     guard let value = Value(spelling: field, as: reading) else {
       return appendString(field, to: output)
     }

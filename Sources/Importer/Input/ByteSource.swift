@@ -1,15 +1,15 @@
-/// A sequence of bytes read once, from the front.
+/// A sequence of bytes that is read once, from the front.
 ///
-/// Thread rule: used by one thread at a time; may be handed from the thread that opened it to the
-/// one that reads it. Nothing is shared while it is read.
+/// Thread rule: one thread at a time; the thread that opened it may hand it to the one that reads it. Nothing
+/// is shared while it is read.
 package protocol ByteSource: AnyObject, Sendable {
   /// How errors and reports name the input.
   var name: String { get }
 
-  /// What tells this input from another or a changed one; nil for pipes.
+  /// Distinguishes this input from another or a changed one; nil for pipes.
   var identity: InputIdentity? { get }
 
-  /// What has become of the file since it was opened, for a note; nil when it is the same, or no file.
+  /// What has happened to the file since it was opened, for a note; nil when it is unchanged, or not a file.
   var change: String? { get }
 
   /// Asked while a pipe has nothing to read: true ends the wait with `ImportError.interrupted`. Set
@@ -22,7 +22,7 @@ package protocol ByteSource: AnyObject, Sendable {
   /// - Throws: `ImportError.readFailed`.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int
 
-  /// The same bytes, for threads that read them ahead; nil where they can only be read one after the other.
+  /// The same bytes, for threads that read ahead; nil when they can only be read in order.
   var positioned: (any PositionedSource)? { get }
 
   /// Makes the next read begin at `offset` bytes from the start.
@@ -31,14 +31,14 @@ package protocol ByteSource: AnyObject, Sendable {
   func seek(to offset: Int) throws(ImportError)
 }
 
-/// Bytes that can be read from any place.
+/// Bytes that can be read at any offset.
 ///
 /// Thread rule: any thread.
 package protocol PositionedSource: Sendable {
   var name: String { get }
 
-  /// Reads `buffer.count` bytes from `offset` on and returns how many; fewer at the end, and where
-  /// they cannot be read: who reads on from there is told why.
+  /// Reads `buffer.count` bytes from `offset` on and returns how many it read: fewer at the end, and where
+  /// they cannot be read. A later ordinary read from there reports the error.
   func readAhead(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int
 }
 
@@ -46,11 +46,11 @@ extension ByteSource {
   package var positioned: (any PositionedSource)? { nil }
   package var change: String? { nil }
 
-  /// Bytes in the whole input; nil when only its end will tell.
+  /// The size of the whole input in bytes; nil when only reading to the end will tell.
   package var size: Int? { identity?.size }
 }
 
-/// What a file system says of an input file.
+/// What a file system reports about an input file.
 package struct InputIdentity: Sendable, Equatable {
   package let size: Int
   package let device: UInt64

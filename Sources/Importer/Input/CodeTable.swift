@@ -1,27 +1,27 @@
 import Base
 
-/// What the codes of an encoding mean, as far as they have been met: a tree of tables with one entry for
-/// each byte, which `iconv` is asked for the first time that a table is needed.
+/// What the codes of an encoding mean, as far as they have occurred: a tree of tables with one entry for each
+/// byte. `iconv` fills a table when it is first needed.
 ///
-/// The codes of one byte are there from the beginning; so the tables of single-byte encodings are complete,
-/// and those of others grow by a table for each first byte, of 256 questions.
+/// The codes of one byte are there from the beginning. So the tables of single-byte encodings are complete;
+/// those of others get one more table, of 256 calls, for each first byte that occurs.
 ///
-/// Thread rule: a value. One thread makes it grow; copies can be read by others, and know all codes that had
-/// been met when they were made.
+/// Thread rule: a value. One thread makes it grow; others can read copies, which know all codes that had
+/// occurred when they were made.
 struct CodeTable: @unchecked Sendable {
-  // @unchecked: only because of `converter`, which only `grow` uses, on the one thread that decodes.
+  // @unchecked: only because of `converter`; only `grow` uses it, on the one decoding thread.
 
-  /// What the bytes at a place are.
+  /// The code at a place in the bytes.
   struct Code {
-    /// Of the input; 0: more bytes are needed to tell.
+    /// Its number of input bytes; 0: more bytes are needed.
     var length: Int
     /// A character, or a number with one of the marks below.
     var entry: UInt32
   }
 
-  /// The byte is none of a code.
+  /// The byte does not belong to a code.
   static let none: UInt32 = 0xFFFF_FFFF
-  /// The byte begins a longer code; what its continuations are has not been asked.
+  /// The byte begins a longer code, whose continuations have not been looked up.
   static let unasked: UInt32 = 0xFFFF_FFFE
   /// The rest of the entry is the number of the table for the next byte.
   private static let table: UInt32 = 0x8000_0000
@@ -50,7 +50,7 @@ struct CodeTable: @unchecked Sendable {
     case .beginning: return length < Self.longest ? Self.unasked : Self.none
     case .none: return Self.none
     case .text(let bytes):
-      // UTF-8 is strict about what a character is; what comes from elsewhere might not be.
+      // UTF-8 is strict about what a character is; the output of `iconv` might not be.
       guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty else {
         return Self.none
       }
@@ -61,10 +61,10 @@ struct CodeTable: @unchecked Sendable {
     }
   }
 
-  /// The code at a place.
+  /// The code at an index.
   ///
-  /// A byte that begins none is one by itself, without meaning: so an ASCII character behind it keeps its
-  /// own.
+  /// A byte that begins no code is treated as one by itself, without meaning: so an ASCII character behind it
+  /// keeps its own.
   @inline(__always)
   func code(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Code {
     var node = 0
@@ -80,7 +80,7 @@ struct CodeTable: @unchecked Sendable {
     return Code(length: 0, entry: Self.none)
   }
 
-  /// Asks what may follow these bytes, which `code` did not know.
+  /// Looks up what may follow these bytes, which `code` did not know.
   mutating func grow(_ prefix: [UInt8]) {
     var place = 0
     for (index, byte) in prefix.enumerated() {
@@ -96,7 +96,7 @@ struct CodeTable: @unchecked Sendable {
     }
   }
 
-  /// How many bytes of UTF-8 an entry is.
+  /// How many bytes of UTF-8 an entry takes.
   @inline(__always)
   func textLength(_ entry: UInt32) -> Int {
     if entry < 0x80 { return 1 }
@@ -106,8 +106,8 @@ struct CodeTable: @unchecked Sendable {
     return entry < Self.table ? texts[Int(entry & ~Self.text)].count : 3
   }
 
-  /// Appends what a code is in UTF-8; a byte without meaning becomes 0xFE and its two halves, which is no
-  /// UTF-8 whatever is beside it.
+  /// Appends a code in UTF-8; a byte without meaning becomes 0xFE and its two halves, which is not UTF-8
+  /// whatever surrounds it.
   @inline(__always)
   func append(_ entry: UInt32, byte: UInt8, to output: inout [UInt8]) {
     if entry < Self.text {

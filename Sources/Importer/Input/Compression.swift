@@ -7,14 +7,14 @@ package enum Compression: String, Sendable, CaseIterable {
   case bzip2
   case xz
 
-  /// The program, looked for in `PATH`. Debian's and Homebrew's packages of it are called the same, but
-  /// for `xz-utils`.
+  /// The program, looked up in `PATH`. Debian's and Homebrew's packages of it have the same name, except
+  /// `xz-utils`.
   package var program: String { rawValue }
 
-  /// From standard input to standard output.
+  /// The arguments for reading standard input and writing standard output.
   var arguments: [String] { self == .zstd ? ["-dcq"] : ["-dc"] }
 
-  /// What to do where the program is missing.
+  /// What to do when the program is missing.
   var advice: String {
     let package = self == .xz ? "xz-utils" : rawValue
     return
@@ -30,7 +30,7 @@ package enum Compression: String, Sendable, CaseIterable {
     }
   }
 
-  /// How a compressed file begins: nothing that text begins with.
+  /// Whether compressed data begins with these bytes, as no text does.
   private func fits(_ bytes: [UInt8]) -> Bool {
     switch self {
     case .gzip: bytes.starts(with: [0x1F, 0x8B, 0x08])
@@ -45,17 +45,17 @@ package enum Compression: String, Sendable, CaseIterable {
     }
   }
 
-  /// Bytes of a beginning that tell.
+  /// How many bytes of the beginning are needed.
   static let beginningBytes = 10
 
-  /// How a file is compressed, from its first bytes, or else from its name: a file of that name that does
-  /// not begin so is damaged. Nil: not at all.
+  /// How a file is compressed, from its first bytes, or otherwise from its name: a file with such a name that
+  /// begins differently is damaged. Nil: it is not compressed.
   static func of(path: String, beginning: [UInt8]) -> Compression? {
     allCases.first { $0.fits(beginning) }
       ?? allCases.first { path.hasSuffix("." + $0.fileExtension) }
   }
 
-  /// The name without the ending that says how the file is compressed.
+  /// The name without the extension of its compression.
   package static func withoutExtension(_ name: String) -> String {
     for compression in allCases where name.hasSuffix("." + compression.fileExtension) {
       let stem = name.dropLast(compression.fileExtension.utf8.count + 1)

@@ -1,14 +1,14 @@
-/// An input as UTF-8, whatever its encoding, which a byte-order mark or the user tells.
+/// An input as UTF-8, whatever its encoding, which a byte-order mark or the user determines.
 ///
-/// The mark stays at the front, as that of UTF-8. UTF-8 itself is handed through. Positions that are
-/// sought are those of the input, and must be where a character begins.
+/// The mark stays at the front, as that of UTF-8. UTF-8 itself is passed through. Positions for `seek` are
+/// those of the original input, and must be at the beginning of a character.
 ///
-/// Memory: at most 64 KiB of the input and their UTF-8; of an encoding of the system's also the input's bytes
+/// Memory: at most 64 KiB of the input and their UTF-8; for an encoding of the system, also the input's bytes
 /// until they are taken from `original`.
 ///
 /// Thread rule: see `ByteSource`.
 package final class DecodingSource: ByteSource, @unchecked Sendable {
-  // @unchecked: everything that changes is touched by the one thread that reads; see `ByteSource`.
+  // @unchecked: only the one reading thread touches what changes; see `ByteSource`.
   package var name: String { source.name }
   package var identity: InputIdentity? { source.identity }
   package var change: String? { source.change }
@@ -17,19 +17,19 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     set { source.isCancelled = newValue }
   }
   package let encoding: TextEncoding
-  /// What a byte-order mark said, when it said something else than the user.
+  /// The encoding of the byte-order mark, when the user named another one.
   package let overruled: TextEncoding?
   /// Whether the input begins with a byte-order mark.
   package let hasMark: Bool
 
   private let source: any ByteSource
-  /// What was guessed from the bytes, where that was wanted, and is read.
+  /// The encoding that was guessed from the bytes, if wanted, and is used.
   package let guess: EncodingGuess?
-  /// What the input was before, where it is read by the system; nil for all others.
+  /// The original bytes of an input that the system decodes; nil for all others.
   let original: SystemText?
   private var transcoder: Transcoder
   private var input: [UInt8] = []
-  /// Bytes that were read to find the mark, and are to be read again.
+  /// Bytes that were read to find the mark, and must be read again.
   private var head: [UInt8]
   private var output: [UInt8] = []
   private var taken = 0
@@ -39,10 +39,10 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   /// An input from its first byte on.
   ///
   /// - Parameters:
-  ///   - given: the encoding that the user named; a byte-order mark overrules it.
-  ///   - guesses: whether it is to be guessed where neither says it and it is not UTF-8.
+  ///   - given: the encoding that the user named; a byte-order mark takes precedence.
+  ///   - guesses: whether to guess the encoding when neither names it and the input is not UTF-8.
   /// - Throws: `ImportError.unsupportedEncoding` for UTF-32; `.invalidOption` for an encoding that the system
-  ///   does not know any more; what reading throws.
+  ///   no longer knows; what reading throws.
   package init(
     detecting source: any ByteSource, given: TextEncoding?, guesses: Bool = false
   ) throws(ImportError) {
@@ -64,7 +64,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     self.source = source
   }
 
-  /// An input of a known encoding, to be positioned before it is read, or read from its start.
+  /// An input of a known encoding; seek before reading, or read from its start.
   package init(_ source: any ByteSource, encoding: TextEncoding) throws(ImportError) {
     original = encoding.form == .system ? try SystemText(encoding) : nil
     guess = nil
@@ -128,7 +128,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     }
   }
 
-  /// Reads on until there are so many bytes, or the input ends.
+  /// Reads until there are this many bytes, or the input ends.
   private static func read(
     _ source: any ByteSource, upTo count: Int, into head: inout [UInt8]
   ) throws(ImportError) {

@@ -1,14 +1,14 @@
 import Base
 import Engine
 
-/// The bytes of a compressed file, from the system's own program as a child process.
+/// The bytes of a compressed file, from the system's own program in a child process.
 ///
-/// The end comes only when the program has ended well: an archive that is damaged or cut off is an error
-/// before the last of its bytes is taken for the last. The child ends with this object.
+/// The end is reported only when the program has succeeded: an archive that is damaged or truncated is an
+/// error before its last bytes count as the end. The child ends with this object.
 ///
 /// Thread rule: see `ByteSource`.
 package final class DecompressedSource: ByteSource, @unchecked Sendable {
-  // @unchecked: `position` and `hasEnded` are touched by the one thread that reads; see `ByteSource`.
+  // @unchecked: only the one reading thread touches `position` and `hasEnded`; see `ByteSource`.
   package let name: String
   package var identity: InputIdentity? { nil }
   package var isCancelled: @Sendable () -> Bool = { false }
@@ -19,7 +19,7 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
   private var position = 0
   private var hasEnded = false
 
-  /// - Parameter file: the compressed file, from its first byte.
+  /// - Parameter file: the compressed file, at its first byte.
   /// - Throws: `ImportError.missingProgram`, `.unreadableInput`.
   init(_ file: FileSource, _ compression: Compression) throws(ImportError) {
     let name = file.name
@@ -69,7 +69,7 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
     do {
       ending = try System.waitForEnd(of: child)
     } catch {
-      // Nor is it known whether all bytes were there.
+      // It is then unknown, too, whether all bytes arrived.
       throw .readFailed(
         path: name, byteOffset: position,
         reason: "how \(program) ended cannot be told: \(error.reason)")
@@ -85,7 +85,7 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
       reason: said.isEmpty ? "\(program) ended with status \(ending.status ?? -1)" : said)
   }
 
-  /// The first line of what the program has said.
+  /// The first line of the program's messages.
   private func message() -> String {
     guard let error = child.error else { return "" }
     var bytes = [UInt8](repeating: 0, count: 1024)

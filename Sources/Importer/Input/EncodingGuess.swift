@@ -1,23 +1,23 @@
 import Base
 
-/// The encodings that explain every byte of an input which is not UTF-8, the likeliest first. A guess is
-/// shown to people, and what `sheaf sniff` reads an input with; an import never goes by it.
+/// The encodings that explain every byte of an input that is not UTF-8, the likeliest first. The user is
+/// shown the guess, and `sheaf sniff` reads an input with it; an import never uses it.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct EncodingGuess: Sendable, Equatable {
   package let encoding: TextEncoding
-  /// What else explains every byte as text that might be meant, the likeliest first.
+  /// Other encodings that turn every byte into plausible text, the likeliest first.
   package let others: [TextEncoding]
-  /// Whether the text is likely one, rather than only possible.
+  /// Whether the encoding is likely, rather than only possible.
   package let isLikely: Bool
-  /// Whether all of the input was looked at.
+  /// Whether the whole input was examined.
   var isWhole = true
 
-  /// The most of an input that is compared; what reads it must explain all that was looked at.
+  /// How much of an input is compared at most; a candidate must explain everything that was read.
   private static let scoredBytes = 1 << 14
 
-  /// What is tried, with what speaks against it beforehand: at few bytes old encodings explain much. Of
-  /// equals the first one is taken.
+  /// The candidates, each with a penalty: old encodings explain much when there are few bytes. Of equal ones
+  /// the first is taken.
   private static let candidates:
     [(name: String, malus: Double, writing: TextPlausibility.Writing)] =
       [
@@ -32,26 +32,26 @@ package struct EncodingGuess: Sendable, Equatable {
         ("cp852", 4, .narrow), ("macintosh", 4, .narrow), ("cp437", 5, .narrow),
       ]
 
-  /// What to read the beginning of an input with that names no encoding; nil: it is UTF-8, or UTF-8 with
+  /// The encoding for reading the beginning of an input that names none; nil: it is UTF-8, perhaps with
   /// damaged places.
   static func ofInput(_ bytes: [UInt8], isWhole: Bool) -> EncodingGuess? {
     if let encoding = unmarked(bytes) {
       return EncodingGuess(encoding: encoding, others: [], isLikely: true, isWhole: isWhole)
     }
-    // What is in no text encoding at all is told elsewhere.
+    // Bytes that are not text in any encoding are reported elsewhere.
     if bytes.prefix(4096).count(where: { $0 == 0 }) * 10 > min(bytes.count, 4096) { return nil }
     guard isForeign(bytes, isWhole: isWhole) else { return nil }
     return ranked(bytes, isWhole: isWhole)
       ?? EncodingGuess(encoding: .latin1, others: [], isLikely: false, isWhole: isWhole)
   }
 
-  /// The same where it is likelier than not; nil also for text of another encoding that nothing explains.
+  /// The same when it is likelier than not; nil also for text of another encoding that no candidate explains.
   package static func likely(_ bytes: [UInt8], isWhole: Bool) -> EncodingGuess? {
     guard isForeign(bytes, isWhole: isWhole) else { return nil }
     return ranked(bytes, isWhole: isWhole).flatMap { $0.isLikely ? $0 : nil }
   }
 
-  /// What a person should know.
+  /// What the user should know.
   package var note: String {
     if encoding == .utf16LE || encoding == .utf16BE {
       return "it looks like UTF-16 without a byte-order mark, and is read so here; say --encoding "
@@ -84,8 +84,8 @@ package struct EncodingGuess: Sendable, Equatable {
 
   // MARK: Evidence
 
-  /// Whether bytes are text of another encoding, rather than UTF-8 in which some places are damaged: by
-  /// chance few bytes beyond ASCII make a character of UTF-8.
+  /// Whether bytes are text in another encoding, and not UTF-8 with some damaged places: by chance, few bytes
+  /// beyond ASCII form a character of UTF-8.
   private static func isForeign(_ bytes: [UInt8], isWhole: Bool) -> Bool {
     var parser = Unicode.UTF8.ForwardParser()
     var input = bytes.makeIterator()
@@ -93,7 +93,7 @@ package struct EncodingGuess: Sendable, Equatable {
     while true {
       switch parser.parseScalar(from: &input) {
       case .emptyInput:
-        // The last character may be cut off.
+        // The last character may be incomplete.
         if broken == 1, !isWhole, sound > 0 { return false }
         return broken > sound
       case .valid(let scalar): if scalar.count > 1 { sound += 1 }
@@ -102,8 +102,8 @@ package struct EncodingGuess: Sendable, Equatable {
     }
   }
 
-  /// UTF-16 without a byte-order mark: NUL bytes are at odd places only, or at even ones, and line feeds are
-  /// beside them.
+  /// UTF-16 without a byte-order mark: NUL bytes are only at odd offsets, or only at even ones, and line
+  /// feeds are beside them.
   static func unmarked(_ bytes: [UInt8]) -> TextEncoding? {
     let count = min(bytes.count, scoredBytes) & ~1
     var (even, odd) = (0, 0)
@@ -121,7 +121,7 @@ package struct EncodingGuess: Sendable, Equatable {
     let isLittle = odd > even
     let (most, least) = isLittle ? (odd, even) : (even, odd)
     let paired = isLittle ? little : big
-    // What is no UTF-8 either needs less to tell.
+    // Text that is not UTF-8 either needs less evidence.
     let wanted = String(validating: bytes[..<count], as: UTF8.self) == nil ? 3 : 8
     guard most >= wanted, most * 100 >= count, least * 20 <= most, paired > 0,
       paired * 10 >= feeds * 6
@@ -145,7 +145,7 @@ package struct EncodingGuess: Sendable, Equatable {
       let score = TextPlausibility.score(scored, candidate.writing, text.codes)
       found.append((TextEncoding(tried: candidate.name), score - candidate.malus))
     }
-    // Of equals the first one stays first.
+    // Of equal ones the first stays first.
     let order = found.indices.sorted {
       found[$0].score != found[$1].score ? found[$0].score > found[$1].score : $0 < $1
     }
@@ -157,7 +157,7 @@ package struct EncodingGuess: Sendable, Equatable {
       isLikely: found[best].score > 0, isWhole: isWhole)
   }
 
-  /// The lines with bytes beyond ASCII, as many as are compared.
+  /// The lines with bytes beyond ASCII, up to the number of bytes that is compared.
   private static func sample(_ bytes: [UInt8]) -> [UInt8] {
     if bytes.count <= scoredBytes { return bytes }
     var sample: [UInt8] = []

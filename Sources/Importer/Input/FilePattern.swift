@@ -1,27 +1,27 @@
 import Base
 import Engine
 
-/// Names of files with `*`, `?`, `[a-z]`, and `**` for any number of folders, as shells know them.
+/// File names with `*`, `?`, `[a-z]`, and `**` for any number of folders, as in shells.
 ///
-/// `*`, `?` and `[...]` stay within a folder; `[!...]` takes what is not listed; a backslash takes the
-/// next character as it is. Hidden names, with a leading point, are found only by a pattern with one.
+/// `*`, `?` and `[...]` stay within a folder; `[!...]` matches what is not listed; a backslash makes the next
+/// character literal. Only a pattern with a leading point finds hidden names.
 package enum FilePattern {
-  /// Folders within each other that `**` goes down at most.
+  /// How deep `**` descends at most.
   private static let maximumDepth = 64
 
-  /// Whether there is anything in a path but plain characters.
+  /// Whether a path contains special characters.
   package static func isPattern(_ path: String) -> Bool {
     path.utf8.contains { $0 == 0x2A || $0 == 0x3F || $0 == 0x5B }
   }
 
-  /// The files that a pattern stands for, folders not among them, ordered by the bytes of their paths.
+  /// The files that match a pattern, without folders, ordered by the bytes of their paths.
   ///
   /// - Throws: `SystemError` for a folder that may not be listed.
   package static func files(_ pattern: String) throws(SystemError) -> [String] {
     let parts = pattern.split(separator: "/").map(String.init)
     var found: [String] = []
     try collect(pattern.hasPrefix("/") ? "/" : "", parts[...], depth: 0, into: &found)
-    // By bytes, too, two names are the same or not: texts are equal that only look the same.
+    // Names are also compared by bytes: Swift's texts are equal when they only look the same.
     let paths = found.map { (text: $0, bytes: PathText.bytes($0)) }
       .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     return paths.indices.filter { $0 == 0 || paths[$0 - 1].bytes != paths[$0].bytes }
@@ -34,7 +34,7 @@ package enum FilePattern {
     guard let part = parts.first else { return }
     let rest = parts.dropFirst()
     if part == "**" {
-      // No folder at all, then one more.
+      // First without a folder, then with one more.
       try collect(folder, rest, depth: depth, into: &found)
       guard depth < maximumDepth else { return }
       for name in try names(folder) where !name.hasPrefix(".") {
@@ -68,12 +68,12 @@ package enum FilePattern {
 
   // MARK: One name
 
-  /// Whether a name fits a part of a pattern, between two slashes.
+  /// Whether a name matches a part of a pattern, between two slashes.
   static func matches(_ name: String, _ pattern: String) -> Bool {
     if name.hasPrefix("."), !pattern.hasPrefix(".") { return false }
     let name = Array(name.unicodeScalars)
     let pattern = Array(pattern.unicodeScalars)
-    // The last star, and what it has taken: the only place to go back to.
+    // The last star, and how much it has matched: the only place for backtracking.
     var star: (pattern: Int, name: Int)?
     var (p, n) = (0, 0)
     while n < name.count {
@@ -94,7 +94,7 @@ package enum FilePattern {
     return pattern[p...].allSatisfy { $0 == "*" }
   }
 
-  /// Where the pattern goes on behind what takes the character at `place`; nil when it does not fit.
+  /// Where the pattern continues after matching the character at `place`; nil when it does not match.
   private static func step(_ pattern: [Unicode.Scalar], _ place: Int, _ scalar: Unicode.Scalar)
     -> Int?
   {
@@ -105,7 +105,7 @@ package enum FilePattern {
       return pattern[place + 1] == scalar ? place + 2 : nil
     case "[":
       guard let (fits, end) = list(pattern, place + 1, scalar) else {
-        // Never closed: a bracket like any other character.
+        // Never closed: an ordinary bracket.
         return scalar == "[" ? place + 1 : nil
       }
       return fits ? end : nil
@@ -113,7 +113,7 @@ package enum FilePattern {
     }
   }
 
-  /// Whether the characters listed from `place` on have this one, and where the list ends.
+  /// Whether the list that begins at `place` contains this character, and where the list ends.
   private static func list(_ pattern: [Unicode.Scalar], _ place: Int, _ scalar: Unicode.Scalar)
     -> (fits: Bool, end: Int)?
   {

@@ -1,11 +1,11 @@
 import Base
 import Engine
 
-/// Reads an open descriptor: a file by path, standard input, or any pipe.
+/// Reads an open descriptor: a file opened by path, standard input, or any pipe.
 ///
 /// Thread rule: see `ByteSource`.
 package final class FileSource: ByteSource, PositionedSource, @unchecked Sendable {
-  // @unchecked: `position` is touched by the one thread that reads; see `ByteSource`.
+  // @unchecked: only the one reading thread touches `position`; see `ByteSource`.
   package let name: String
   package let identity: InputIdentity?
   let descriptor: Int32
@@ -13,7 +13,7 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
   private var position = 0
   package var isCancelled: @Sendable () -> Bool = { false }
 
-  /// Opens the file at `path`. A named pipe or a device is fine: its size is unknown.
+  /// Opens the file at `path`. A named pipe or a device is allowed: its size is unknown.
   ///
   /// - Throws: `ImportError.unreadableInput` when it is missing, a directory or not permitted.
   package init(path: String) throws(ImportError) {
@@ -38,7 +38,7 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
     System.adviseSequential(descriptor)
   }
 
-  /// Reads a descriptor that somebody else opened and will close.
+  /// Reads a descriptor that the caller opened and will close.
   ///
   /// - Throws: `ImportError.unreadableInput` when it is not open or a directory.
   package init(descriptor: Int32, name: String) throws(ImportError) {
@@ -56,7 +56,7 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
     closesDescriptor = false
   }
 
-  /// Opens the file at `path`, through the program that decompresses it where it is compressed; `-` is
+  /// Opens the file at `path`; if it is compressed, reads it through the program that decompresses it. `-` is
   /// standard input.
   ///
   /// - Throws: `ImportError.unreadableInput`, `.missingProgram`.
@@ -69,7 +69,7 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
     return try DecompressedSource(source, compression)
   }
 
-  /// The first bytes of a file; none of a pipe, which could not be read again.
+  /// The first bytes of a file; none of a pipe, which cannot be read again.
   private func beginning() throws(ImportError) -> [UInt8] {
     guard identity != nil else { return [] }
     do {
@@ -90,7 +90,7 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
 
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {
     if identity == nil {
-      // Nobody knows when a pipe goes on: a person must be able to end the wait.
+      // A pipe may pause for any time: the user must be able to end the wait.
       while !System.waitForInput(descriptor, milliseconds: 100) {
         if isCancelled() { throw .interrupted }
       }
@@ -106,10 +106,10 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
     return count
   }
 
-  /// The interrupt key of a terminal ends the program that writes into a pipe too: then its end is not
-  /// that of the input.
+  /// A terminal's interrupt key also ends the program that writes into a pipe: the end of the pipe is then
+  /// not the end of the input.
   private func endWasInterrupted() -> Bool {
-    // The signal is on its way to some thread of this process.
+    // The signal is on its way to a thread of this process.
     System.sleep(milliseconds: 5)
     return isCancelled()
   }
@@ -120,7 +120,7 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
   }
 
   package func readAhead(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
-    // A failure is met again by whoever reads on from here, and told.
+    // The next ordinary read from here meets the failure again, and reports it.
     (try? System.read(descriptor, at: offset, into: buffer, path: name)) ?? 0
   }
 

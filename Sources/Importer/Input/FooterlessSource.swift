@@ -1,26 +1,26 @@
 /// An input without its last lines.
 ///
-/// Bytes are held back until it is known that so many lines follow them, so that pipes will do.
+/// Holds bytes back until it is known that this many lines follow them, so pipes work too.
 ///
 /// Thread rule: see `ByteSource`.
 final class FooterlessSource: ByteSource, @unchecked Sendable {
-  // @unchecked: touched by the one thread that reads; see `ByteSource`.
+  // @unchecked: only the one reading thread touches it; see `ByteSource`.
 
-  /// The lines that are held back may have so many bytes.
+  /// The most bytes that the held lines may have.
   static let maximumBytes = 64 << 20
 
   private let source: any ByteSource
   private let lines: Int
-  /// What is read at once.
+  /// The buffer for one read.
   private var buffer = [UInt8](repeating: 0, count: 1 << 18)
-  /// What was read and not given away: `place...` of it.
+  /// What was read and not returned: `place...` of it.
   private var held: [UInt8] = []
   private var place = 0
   private var atEnd = false
-  /// Bytes before this place of `held` may be given away.
+  /// Bytes before this index of `held` may be returned.
   private var releasable = 0
-  /// How many bytes are held when they are looked at next: twice as many as were left, so that long footers
-  /// are not gone over for each read of a pipe.
+  /// How many bytes are held when they are next examined: twice as many as were left, so that a long footer
+  /// is not searched again for each read of a pipe.
   private var nextLook = 0
 
   var name: String { source.name }
@@ -31,7 +31,7 @@ final class FooterlessSource: ByteSource, @unchecked Sendable {
     set { source.isCancelled = newValue }
   }
 
-  /// - Parameter lines: how many to leave out at the end, at least 1.
+  /// - Parameter lines: how many lines to leave out at the end, at least 1.
   init(_ source: any ByteSource, lines: Int) {
     self.source = source
     self.lines = lines
@@ -74,7 +74,7 @@ final class FooterlessSource: ByteSource, @unchecked Sendable {
 
   /// Where the last lines begin among those that are held.
   private func footerStart() -> Int {
-    // What comes may be a line of its own, and a line feed the second half of a line end.
+    // The next bytes may be a line of their own, and a line feed may be the second half of a line end.
     var left = atEnd ? lines : lines + 1
     var index = held.count
     if atEnd, index > 0 { index -= lineEndLength(before: index) }

@@ -1,32 +1,32 @@
 import Base
 import Engine
 
-/// One of the inputs of an import, looked at without being opened: there may be thousands.
+/// One of the inputs of an import, examined without opening it: there may be thousands.
 package struct InputFile: Sendable, Equatable {
-  /// As it was given or found; `-` is standard input.
+  /// The path as given or found; `-` is standard input.
   package let path: String
-  /// Tells where it is read from: a checksum of the path behind all links, or of `-`.
+  /// Identifies where it is read from: a checksum of the path with all links followed, or of `-`.
   package let key: UInt64
-  /// That path.
+  /// The path with all links followed.
   package let location: String
-  /// Of the file as it lies on the disk; nil for a pipe.
+  /// The size of the file on the disk; nil for a pipe.
   package let size: Int?
-  /// Whether a program of the system has to decompress it.
+  /// Whether a program of the system must decompress it.
   package let isCompressed: Bool
   /// The file's device and number; nil for standard input.
   package let identity: FileIdentity?
   /// Whether it can be read again from the start.
   package var canBeReadAgain: Bool { size != nil && path != "-" }
-  /// Whether it is not worth several threads, nor clusters of its own.
+  /// Whether it is too small for several threads and for clusters of its own.
   package var isSmall: Bool { canBeReadAgain && !isCompressed && size ?? .max < 1 << 14 }
-  /// How errors and reports name it.
+  /// Its name in errors and reports.
   package var name: String { path == "-" ? "standard input" : path }
 
-  /// The inputs that paths and patterns stand for, those of a pattern in the order of their bytes.
+  /// The inputs that paths and patterns denote; those of a pattern are ordered by their bytes.
   ///
-  /// A path that names a file is that file, whatever characters it has.
+  /// A path that names a file means that file, whatever characters it contains.
   ///
-  /// - Throws: `ImportError.unreadableInput` for what is missing, a folder, or a pattern of no file;
+  /// - Throws: `ImportError.unreadableInput` for a missing file, a folder, or a pattern without files;
   ///   `.invalidOption` for a file that is named twice.
   package static func list(_ given: [String]) throws -> [InputFile] {
     var files: [InputFile] = []
@@ -77,7 +77,7 @@ package struct InputFile: Sendable, Equatable {
       identity = FileIdentity(device: status.device, inode: status.inode)
       if status.isDirectory { throw SystemError.isADirectory(path) }
       size = status.isRegular ? status.size : nil
-      // A pipe's path behind its links is another one each time.
+      // A pipe's path with all links followed is different each time.
       location = status.isRegular ? try System.resolved(path) : path
       key = Checksum.of(Array(location.utf8))
       isCompressed = status.isRegular ? try Self.isCompressed(path) : false

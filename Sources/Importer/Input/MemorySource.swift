@@ -1,8 +1,8 @@
-/// Bytes that are in memory already: a prefix to sniff, or a test's input.
+/// Bytes in memory: a beginning to examine, or a test's input.
 ///
 /// Thread rule: see `ByteSource`.
 package final class MemorySource: ByteSource, PositionedSource, @unchecked Sendable {
-  // @unchecked: `position` and `reads` are touched by the one thread that reads; see `ByteSource`.
+  // @unchecked: only the one reading thread touches `position` and `reads`; see `ByteSource`.
   package let name: String
   package let identity: InputIdentity?
   package var isCancelled: @Sendable () -> Bool = { false }
@@ -12,9 +12,9 @@ package final class MemorySource: ByteSource, PositionedSource, @unchecked Senda
   private var position = 0
   private var reads = 0
 
-  /// - Parameter readSizes: the most that each read in turn gives back, the last one repeated;
-  ///   empty for as much as is asked for. Sizes below 1 count as 1.
-  /// - Parameter origin: what offset the first byte has, for `seek`.
+  /// - Parameter readSizes: the most bytes that each read in turn returns, the last one repeated; empty: as
+  ///   many as asked for. Sizes below 1 count as 1.
+  /// - Parameter origin: the offset of the first byte, for `seek`.
   package init(
     _ bytes: [UInt8], name: String = "memory", readSizes: [Int] = [], origin: Int = 0
   ) {

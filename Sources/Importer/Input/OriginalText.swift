@@ -1,10 +1,11 @@
-/// A part of an input as it was before it became UTF-8, whole codes.
+/// A part of an input before its conversion to UTF-8, in whole codes.
 ///
 /// Thread rule: a value.
 struct OriginalText: Sendable {
   private let bytes: [UInt8]
   private let table: CodeTable
-  /// Codes begin at these places, one for every few thousand bytes, so that any is found from one nearby.
+  /// Codes begin at these places, one for every few thousand bytes, so that any code is found from one
+  /// nearby.
   private let marks: [(text: Int, input: Int)]
 
   static let markBytes = 1 << 12
@@ -17,7 +18,7 @@ struct OriginalText: Sendable {
 
   var count: Int { bytes.count }
 
-  /// Where the code lies in the input that a place of the UTF-8 belongs to, both from the part's beginning.
+  /// Where the code of a place in the UTF-8 lies in the input, both relative to the part's beginning.
   ///
   /// - Complexity: O(`markBytes`).
   func offset(_ text: Int) -> Int {
@@ -39,7 +40,7 @@ struct OriginalText: Sendable {
     }
   }
 
-  /// The bytes of the input that a range of the UTF-8 stands for; empty when it is none.
+  /// The bytes of the input for a range of the UTF-8; empty when there is no such range.
   func bytes(from start: Int, to end: Int) -> [UInt8] {
     let (first, last) = (offset(start), offset(end))
     return first < last ? Array(bytes[first..<last]) : []

@@ -1,14 +1,14 @@
 import Engine
 
-/// A file that is no CSV, known by how it begins: what it is, and what to do about it.
+/// A file that is not CSV, recognized by its beginning: what it is, and what to do about it.
 struct OtherFormat: Sendable, Equatable {
   /// Such as `a PDF document`.
   let name: String
   let advice: String
-  /// Whether a CSV file might begin so; then `--delimiter` says that it is one.
+  /// Whether a CSV file might begin like this; `--delimiter` then says that it is one.
   var mayBeText = false
 
-  /// What an input is, by its first bytes; nil: nothing known, which may be CSV.
+  /// What an input is, by its first bytes; nil: unknown, so it may be CSV.
   static func of(_ bytes: [UInt8]) -> OtherFormat? {
     if bytes.starts(with: "PK".utf8), bytes.count > 3,
       [[3, 4], [5, 6]].contains(Array(bytes[2..<4]))
@@ -48,7 +48,7 @@ struct OtherFormat: Sendable, Equatable {
     (Array("Rar!".utf8) + [0x1A], "a RAR archive", "unpack it first"),
   ]
 
-  /// Spreadsheets are ZIP archives with files of certain names.
+  /// Spreadsheets are ZIP archives that contain files of certain names.
   private static func archive(_ bytes: [UInt8]) -> OtherFormat {
     let names = bytes.prefix(4096)
     func has(_ name: String) -> Bool {
@@ -91,7 +91,7 @@ struct OtherFormat: Sendable, Equatable {
       return nil
     }
     let line = text.prefix { $0 != 0x0A && $0 != 0x0D }
-    // A JSON object a line, or one over many lines.
+    // One JSON object per line, or one over many lines.
     guard line.last == 0x7D && line.contains(0x3A) || text.dropFirst().first.map(isBlank) ?? false
     else {
       return nil

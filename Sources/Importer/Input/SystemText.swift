@@ -1,26 +1,25 @@
 import Base
 
-/// An input in an encoding of the system's, on its way to UTF-8, with the bytes it was until they are asked
-/// for again.
+/// An input that the system decodes to UTF-8, with its original bytes until they are asked for.
 ///
-/// Several codes may mean one character, and one code several characters; so the way back is not computed
-/// from the UTF-8, but the input's own bytes are kept beside it, and are counted off as the UTF-8 is taken.
+/// Several codes may mean one character, and one code several characters. So the original bytes cannot be
+/// computed from the UTF-8: they are kept beside it, and counted off as the UTF-8 is taken.
 ///
 /// Memory: the input's bytes that were decoded and not taken.
 ///
-/// Thread rule: used by one thread at a time, the one that reads the input.
+/// Thread rule: one thread at a time, the one that reads the input.
 final class SystemText: @unchecked Sendable {
-  // @unchecked: see above.
+  // @unchecked: see the thread rule.
   private var table: CodeTable
   /// Less than one code, not decoded yet: the last bytes of `original`.
   private var held: [UInt8] = []
-  /// What was given and not taken, from `front` on.
+  /// What was passed in and not taken, from `front` on.
   private var original: [UInt8] = []
   private var front = 0
-  /// Bytes of UTF-8 of the code at the front that were taken already.
+  /// How many bytes of UTF-8 of the first code were taken already.
   private var partial = 0
 
-  /// - Throws: `ImportError.invalidOption` where the system does not know the encoding any more.
+  /// - Throws: `ImportError.invalidOption` when the system no longer knows the encoding.
   init(_ encoding: TextEncoding) throws(ImportError) {
     guard let converter = encoding.converter else {
       throw EncodingNames.unknown(encoding.rawValue)
@@ -30,7 +29,7 @@ final class SystemText: @unchecked Sendable {
 
   init(_ converter: CharacterConverter) { table = CodeTable(converter) }
 
-  /// What the codes mean that were met.
+  /// The meanings of the codes that have occurred.
   var codes: CodeTable { table }
 
   /// What is not taken yet, to be taken a second time.
@@ -40,7 +39,7 @@ final class SystemText: @unchecked Sendable {
     partial = other.partial
   }
 
-  /// Begins anew, elsewhere in the input.
+  /// Starts over, at another place in the input.
   func reset() {
     held = []
     original = []
@@ -48,7 +47,7 @@ final class SystemText: @unchecked Sendable {
     partial = 0
   }
 
-  /// Appends the UTF-8 of `input`, which goes on where the one before ended.
+  /// Appends the UTF-8 of `input`, which continues the previous call's.
   func decode(_ input: UnsafeRawBufferPointer, isLast: Bool, to output: inout [UInt8]) {
     original += input
     if held.isEmpty {
@@ -84,8 +83,8 @@ final class SystemText: @unchecked Sendable {
 
   // MARK: Back
 
-  /// Counts bytes of the UTF-8 off, and says how many of the input they stand for. Of a code in their midst
-  /// the bytes count with its last one.
+  /// Counts off bytes of the UTF-8, and returns how many bytes of the input they represent. When a code is
+  /// divided, all its bytes count with its last one.
   func pass(_ count: Int) -> Int {
     let walked = walk(count) { _, _ in }
     partial = count - walked.text
@@ -93,9 +92,9 @@ final class SystemText: @unchecked Sendable {
     return walked.input
   }
 
-  /// The same of whole codes that stand for at most `limit` bytes of the input.
+  /// The same for whole codes that represent at most `limit` bytes of the input.
   ///
-  /// - Returns: how many bytes they are, and how many they were.
+  /// - Returns: how many bytes of UTF-8 they are, and how many of the input.
   func pass(upTo count: Int, inputLimit limit: Int) -> (count: Int, inputLength: Int) {
     let walked = walk(count, inputLimit: limit) { _, _ in }
     if walked.input > 0 { partial = 0 }
@@ -103,7 +102,7 @@ final class SystemText: @unchecked Sendable {
     return (max(0, walked.text), walked.input)
   }
 
-  /// Counts bytes of the UTF-8 off, and gives back what they were.
+  /// Counts off bytes of the UTF-8, and returns the original ones.
   func take(_ count: Int) -> OriginalText {
     var marks: [(text: Int, input: Int)] = []
     var next = OriginalText.markBytes
@@ -119,9 +118,9 @@ final class SystemText: @unchecked Sendable {
     return OriginalText(bytes, table, marks: marks)
   }
 
-  /// Goes on over whole codes.
+  /// Moves over whole codes.
   ///
-  /// - Parameter mark: told where it stands behind each.
+  /// - Parameter mark: called with the position behind each.
   private func walk(
     _ count: Int, inputLimit: Int = .max, mark: (_ text: Int, _ input: Int) -> Void
   ) -> (text: Int, input: Int) {
@@ -130,7 +129,7 @@ final class SystemText: @unchecked Sendable {
     original.withUnsafeBytes { bytes in
       while front < bytes.count, text < count {
         let code = table.code(bytes, at: front)
-        // What is cut off by the end of the input is no code.
+        // A truncated code at the end of the input does not count as a code.
         let length = max(1, code.length)
         let spelled = table.textLength(code.entry)
         guard text + spelled <= count, front - start + length <= inputLimit else { break }

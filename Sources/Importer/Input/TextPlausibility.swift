@@ -1,9 +1,9 @@
-/// How likely bytes are text in an encoding: letters are beside letters of the same script, small ones are
-/// not followed by capitals, and those are frequent which are so in the languages that are written with it.
+/// How likely bytes are text in an encoding: letters occur beside letters of the same script, small ones do
+/// not precede capitals, and the frequent letters are frequent in the languages that use the encoding.
 ///
-/// The figures count by bytes, so that encodings of one and of two bytes a character can be compared.
+/// Scores count by bytes, so that encodings of one and of two bytes per character can be compared.
 enum TextPlausibility {
-  /// What is written in an encoding.
+  /// What kind of writing an encoding is for.
   enum Writing {
     /// An alphabet; one byte is a character.
     case narrow
@@ -40,7 +40,7 @@ enum TextPlausibility {
         position += length
       }
     }
-    // Japanese without any kana is Chinese.
+    // Japanese text without any kana is Chinese.
     if writing == .japanese, counts.ideographs >= 8, counts.kana == 0 {
       total -= Double(counts.ideographs)
     }
@@ -54,7 +54,7 @@ enum TextPlausibility {
 
   // MARK: Alphabets
 
-  /// What a character is beside its neighbours.
+  /// What a character means for its neighbours.
   struct Letter {
     enum Script { case none, latin, greek, cyrillic, hebrew, arabic, thai, katakana }
 
@@ -113,7 +113,7 @@ enum TextPlausibility {
     if letter.isCapital, previous.isSmall { score -= 3 }
     if letter.isSmall, previous.isCapital, before.isCapital { score -= 2 }
     if letter.script == .latin {
-      // Two letters with marks in a row are rare.
+      // Two accented letters in a row are rare.
       if previous.script == .latin, previous.isForeign { score -= 1.5 }
       if accented.contains(scalar) { score += 1 }
     } else {
@@ -135,7 +135,7 @@ enum TextPlausibility {
 
   private static func set(_ text: String) -> Set<Unicode.Scalar> { Set(text.unicodeScalars) }
 
-  /// Letters with marks of languages in Latin letters with some millions of speakers.
+  /// Accented letters of languages in Latin script with some millions of speakers.
   private static let accented = set(
     "éèàçêùôîûëïœäöüßñáíóúãõåøæÉÈÀÇÊÔÎÄÖÜÑÁÍÓÚÃÕÅØÆ"
       + "ąćęłńśźżčďěňřšťůýžőűăâșşţțğıİ" + "ĄĆĘŁŃŚŹŻČĎĚŇŘŠŤŮŽŐŰĂÂȘŞŢȚĞ" + "āēģīķļņūėįų" + "đơưạảấầậ")
@@ -173,7 +173,7 @@ enum TextPlausibility {
     return writing == .japanese ? score : -0.7
   }
 
-  /// National standards have the characters that are in daily use first.
+  /// National standards list the characters in daily use first.
   private static func ideograph(
     _ scalar: Unicode.Scalar, _ lead: UInt8, _ second: UInt8, _ writing: Writing,
     _ counts: inout Counts

@@ -1,26 +1,26 @@
-/// Turns text of another encoding into UTF-8, and any part of that back into the very same bytes.
+/// Converts text of another encoding to UTF-8, and any part of that back to the very same bytes.
 ///
-/// What is no text in the input becomes bytes that are no UTF-8 either, one spelling for each, so that
-/// nothing is lost: the parser finds it as it finds ill-formed UTF-8, and the way back gives the
-/// original. So a place in the UTF-8 tells the place in the input without a table of offsets.
+/// Bytes of the input that are not text become bytes that are not UTF-8 either, in a unique form, so that
+/// nothing is lost: the parser treats them like any ill-formed UTF-8, and the conversion back gives the
+/// original. So a place in the UTF-8 determines the place in the input without a table of offsets.
 ///
-/// What the system decodes goes through `SystemText` instead, which keeps the bytes.
+/// Encodings that the system decodes go through `SystemText` instead, which keeps the bytes.
 ///
 /// - A byte that Windows-1252 does not define: 0xF8 and its position among the five.
 /// - Half a surrogate pair of UTF-16: the three bytes that UTF-8 would have for it.
 /// - A last byte without its other half: 0xFE, and two continuation bytes with four bits each.
 package struct Transcoder {
   package let encoding: TextEncoding
-  /// Bytes of the input not yet turned into text: less than one character.
+  /// Bytes of the input that are not yet converted: less than one character.
   private var held: [UInt8] = []
 
   package init(_ encoding: TextEncoding) { self.encoding = encoding }
 
   // MARK: To UTF-8
 
-  /// Appends the UTF-8 of `input`, which goes on where the one before ended.
+  /// Appends the UTF-8 of `input`, which continues the previous call's.
   ///
-  /// - Parameter isLast: whether the input ends with these bytes; they may be none.
+  /// - Parameter isLast: whether the input ends with these bytes; there may be none.
   package mutating func decode(
     _ input: UnsafeRawBufferPointer, isLast: Bool, to output: inout [UInt8]
   ) {
@@ -98,7 +98,7 @@ package struct Transcoder {
 
   // MARK: Back
 
-  /// How many bytes of the input whole characters of its UTF-8 stand for.
+  /// How many bytes of the input whole characters of its UTF-8 represent.
   ///
   /// - Complexity: O(bytes); O(1) for UTF-8.
   static func inputLength(_ bytes: UnsafeRawBufferPointer, _ encoding: TextEncoding) -> Int {
@@ -115,9 +115,9 @@ package struct Transcoder {
     return length
   }
 
-  /// As many whole characters of the UTF-8 as stand for at most `length` bytes of the input.
+  /// As many whole characters of the UTF-8 as represent at most `length` bytes of the input.
   ///
-  /// - Returns: their bytes, and those of the input.
+  /// - Returns: their number of bytes, and that of the input.
   /// - Complexity: O(bytes); O(1) for UTF-8.
   static func prefix(
     of bytes: UnsafeRawBufferPointer, inputLength length: Int, _ encoding: TextEncoding
@@ -142,7 +142,7 @@ package struct Transcoder {
     return (count, total)
   }
 
-  /// The bytes of the input that whole characters of its UTF-8 stand for.
+  /// The bytes of the input that whole characters of its UTF-8 represent.
   package static func input(_ bytes: [UInt8], _ encoding: TextEncoding) -> [UInt8] {
     if encoding.form == .utf8 || encoding.form == .system { return bytes }
     var output: [UInt8] = []
@@ -153,7 +153,7 @@ package struct Transcoder {
       var next = position + 1
       while next < bytes.count, bytes[next] & 0xC0 == 0x80 { next += 1 }
       if lead >= 0xC0 {
-        // The bits of the lead are those behind its ones and the zero after them.
+        // The bits of the lead byte are those behind its leading ones and the zero after them.
         scalar =
           lead >= 0xF0 ? UInt32(lead & 0x07) : UInt32(lead) & (0x7F >> UInt32(next - position))
         for byte in bytes[position + 1..<next] { scalar = (scalar << 6) | UInt32(byte & 0x3F) }

@@ -179,6 +179,18 @@ public struct ImportOptions: Sendable {
   public var columns: [String]?
   /// The table's names for columns, by the input's names. All other options take the new ones.
   public var renames: [String: String] = [:]
+  /// Columns that every record gets beside its fields, behind these.
+  public var addedColumns: [AddedColumn] = []
+  /// Take folders such as `region=eu/` in the paths of inputs for columns and their values, as Hive writes
+  /// them.
+  public var takesFolderColumns = false
+  /// Columns in which null is rejected, by their names in the table.
+  public var requiredColumns: [String] = []
+  /// What every record has to be: others are rejected.
+  ///
+  /// A column that a rule compares keeps the type that its first values have, or that the table has: a later
+  /// value of another type is rejected, since it cannot be compared.
+  public var rules: [RecordRule] = []
   /// What becomes of records with fewer or more fields than there are columns.
   public var ragged = Ragged.reject
   /// Where rejected records go; nil: beside the database, named after the input.
@@ -218,6 +230,8 @@ public struct ImportOptions: Sendable {
   public var dryRun = false
   /// When the file is compacted afterwards.
   public var compaction = CompactionPolicy()
+  /// When the import began, as a date-time is spelled.
+  package var begun = ""
   /// Whether only the beginning is looked at, to say how it would be read.
   package var isSniffing = false
   /// Threads that read files ahead of the one that cuts them into chunks; nil: as many as the parsers need.
@@ -246,6 +260,11 @@ public struct ImportOptions: Sendable {
   public init(inputs: [String], database: String) {
     self.inputs = inputs
     self.database = database
+  }
+
+  /// This moment, as a date-time is spelled.
+  static var now: String {
+    DateTime(microsecondsSince1970: Int64(System.secondsSince1970) * 1_000_000)?.description ?? ""
   }
 
   /// Whether all inputs are one transaction.

@@ -175,6 +175,8 @@ public struct ImportReport: Sendable {
   public var notes: [String] = []
   /// True when `shouldStop` ended the import before its end.
   public var isInterrupted = false
+  /// True when the destination is a server: nothing is said of a file then.
+  public var isOfServer = false
   /// True when nothing was written, as was asked.
   public var isDryRun = false
   /// Objects in the table at the end.

@@ -25,26 +25,65 @@ enum Pipeline {
     keys: SharedKeyView?, isSmall: Bool, writer: BatchWriter, threads: PipelineThreads,
     times: SerialTimes
   ) throws {
-    let builder: @Sendable () -> ColumnBatchBuilder = { [policy = options.conflictPolicy] in
-      ColumnBatchBuilder(plan, scout: keys.map { RowScout($0, policy) })
-    }
     // What is held only for the parsers keeps pages of the file from being used again.
     defer { keys?.view = nil }
-    let queue = OrderedQueue<Chunk, ColumnBatch>(
+    let work = Work(splitter, plan, options, isSmall: isSmall, threads, times)
+    try run(work) { [policy = options.conflictPolicy] in
+      let builder = ColumnBatchBuilder(plan, scout: keys.map { RowScout($0, policy) })
+      return { try builder.build($0) }
+    } writing: { next in
+      try writer.run(next)
+    }
+  }
+
+  /// An input, and who works on it.
+  struct Work {
+    let splitter: RecordSplitter
+    let plan: ImportPlan
+    let options: ImportOptions
+    let isSmall: Bool
+    let threads: PipelineThreads
+    let times: SerialTimes
+
+    init(
+      _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions, isSmall: Bool,
+      _ threads: PipelineThreads, _ times: SerialTimes
+    ) {
+      self.splitter = splitter
+      self.plan = plan
+      self.options = options
+      self.isSmall = isSmall
+      self.threads = threads
+      self.times = times
+    }
+  }
+
+  /// The same, whatever is made of the chunks.
+  ///
+  /// - Parameters:
+  ///   - parser: called once on each parser's thread: makes what that thread builds results with.
+  ///   - writing: called on the calling thread, with what gives the next result; nil behind the last.
+  static func run<Output: Sendable>(
+    _ work: Work, parser: @escaping @Sendable () -> (Chunk) throws -> Output,
+    writing: (_ next: () throws -> Output?) throws -> Void
+  ) throws {
+    let (splitter, plan, options) = (work.splitter, work.plan, work.options)
+    let (isSmall, times) = (work.isSmall, work.times)
+    let queue = OrderedQueue<Chunk, Output>(
       window: options.parsers + options.queue, byteLimit: bytesInFlight(parsers: options.parsers))
     // A pipe that gives no more must not keep an import from ending that has failed.
     splitter.stopsWaiting { queue.hasStopped }
     let parsers = isSmall ? 0 : max(1, options.parsers)
     let ahead = try splitter.readAhead(
       threads: isSmall ? 0 : options.readers ?? readers(parsers: parsers))
-    try threads.run(1 + parsers + (ahead?.threads ?? 0)) { number in
+    try work.threads.run(1 + parsers + (ahead?.threads ?? 0)) { number in
       if number > parsers {
         ahead?.serve()
       } else if number > 0 {
-        parse(queue, builder())
+        parse(queue, parser())
       } else {
         read(
-          splitter, plan, options.limit, builder(), into: queue, parses: parsers == 0,
+          splitter, plan, options.limit, parser(), into: queue, parses: parsers == 0,
           times: isSmall ? nil : times)
         splitter.stopReadingAhead()
       }
@@ -53,22 +92,24 @@ enum Pipeline {
       defer { queue.stop() }
       let stretch = isSmall ? nil : SerialTimes.Stretch()
       defer { if let stretch { times.addWriter(stretch) } }
-      try writer.run { try queue.next() }
+      try writing { try queue.next() }
     }
   }
 
   /// The reader thread: cuts chunks so that every batch ends with one, and parses when it is ahead.
   ///
   /// - Parameter parses: whether there is nobody else to do it.
-  private static func read(
-    _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?, _ builder: ColumnBatchBuilder,
-    into queue: OrderedQueue<Chunk, ColumnBatch>, parses: Bool, times: SerialTimes?
+  private static func read<Output: Sendable>(
+    _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?,
+    _ build: @escaping (Chunk) throws -> Output, into queue: OrderedQueue<Chunk, Output>,
+    parses: Bool,
+    times: SerialTimes?
   ) {
     let most = mostRecords(plan)
     var stretch = times.map { _ in SerialTimes.Stretch() }
     defer { if let times, let stretch { times.addReader(stretch) } }
-    func help(_ input: Chunk) -> Result<ColumnBatch, any Error> {
-      let parse = { Result { try builder.build(input) } }
+    func help(_ input: Chunk) -> Result<Output, any Error> {
+      let parse = { Result { try build(input) } }
       return stretch?.share(parse) ?? parse()
     }
     do {
@@ -76,7 +117,7 @@ enum Pipeline {
         queue.put(chunk, size: chunk.byteCount, help: help)
       {
         if parses, let (index, chunk) = queue.take() {
-          queue.deliver(index, Result { try builder.build(chunk) })
+          queue.deliver(index, Result { try build(chunk) })
         }
       }
       queue.end()
@@ -117,11 +158,11 @@ enum Pipeline {
   }
 
   /// A parser thread.
-  private static func parse(
-    _ queue: OrderedQueue<Chunk, ColumnBatch>, _ builder: ColumnBatchBuilder
+  private static func parse<Output: Sendable>(
+    _ queue: OrderedQueue<Chunk, Output>, _ build: (Chunk) throws -> Output
   ) {
     while let (index, chunk) = queue.take() {
-      queue.deliver(index, Result { try builder.build(chunk) })
+      queue.deliver(index, Result { try build(chunk) })
     }
   }
 }

@@ -37,7 +37,7 @@ final class RejectLog {
   ///   - header: what to begin a new file with, as it stands in the input.
   ///   - encoding: of the input. Its records are written as they are, so that a file of rejects in
   ///     UTF-16 is one, with a byte-order mark.
-  ///   - database: whose owner and permissions a new file gets.
+  ///   - database: whose owner and permissions a new file gets; empty: it is for its owner alone.
   ///   - isTaken: numbers of the name that it must not use.
   init(
     name: RejectName, header: [UInt8]? = nil, encoding: TextEncoding = .utf8, database: String,
@@ -246,6 +246,8 @@ final class RejectLog {
 
   private func create(_ path: String) throws -> Int32 {
     let descriptor = try System.open(path, .createNew, permissions: 0o600)
+    // A server has no file whose permissions could be those of the rejects.
+    if database.isEmpty { return descriptor }
     do {
       let source = try System.open(database, .readOnly)
       defer { System.close(source) }

@@ -41,6 +41,8 @@ struct ImportRun {
   let origin: DatabaseOrigin?
 
   init(_ options: ImportOptions) throws {
+    var options = options
+    options.begun = ImportOptions.now
     self.options = options
     guard !options.inputs.isEmpty else {
       throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
@@ -87,10 +89,9 @@ struct ImportRun {
     do {
       _ = try TableMatch(opened, options, table: nil)
     } catch let error as ImportError {
-      // The table may know a column that the input has no longer.
-      guard case .noSuchColumn = error,
-        try System.statusIfPresent(path: options.database) != nil
-      else { throw error }
+      // The table may know a column that the input has no longer, or give one a type: it is asked later,
+      // before anything is changed.
+      guard try System.statusIfPresent(path: options.database) != nil else { throw error }
     }
   }
 
@@ -105,7 +106,7 @@ struct ImportRun {
   }
 
   /// The file's name without its extensions.
-  private static func tableName(_ path: String) -> String {
+  static func tableName(_ path: String) -> String {
     if path == "-" { return "stdin" }
     let path = PathText.shown(path)
     let name = path.split(separator: "/").last.map(String.init) ?? path
@@ -290,7 +291,7 @@ struct ImportRun {
     _ rejects: RejectNamer.Choice,
     isLast: Bool
   ) throws {
-    let plan = makePlan(file, opened, start.match)
+    let plan = ImportPlan(file, opened, start.match, options)
     if let known = start.known { try noteShortage(file, known.rejects) }
     let log = try rejectFiles.log(
       rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
@@ -391,24 +392,6 @@ struct ImportRun {
     return try snapshot.table(tableName)
   }
 
-  private func makePlan(_ file: InputFile, _ opened: InputPlanner.Opened, _ match: TableMatch)
-    -> ImportPlan
-  {
-    let batchRecords: Int? =
-      if case .records(let size) = options.effectiveBatchSize { size } else { nil }
-    return ImportPlan(
-      file: file.name, dialect: opened.dialect, ragged: options.ragged,
-      header: opened.repeatedHeader,
-      endsWithDelimiter: opened.endsWithDelimiter,
-      nulls: options.nulls.map { Array($0.utf8) }, trimsFields: options.trimsFields,
-      fieldCount: opened.header.names.count,
-      fields: match.fields, columns: match.plannedColumns,
-      keyColumn: match.keyColumn, extras: match.extras,
-      // A small input's rows fill up shared clusters, as those of small batches do.
-      encodes: !file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true,
-      batchRecords: batchRecords, likelyEncoding: opened.likelyEncoding)
-  }
-
   /// Bytes of all inputs; nil when one is a pipe or compressed.
   private let bytesTotal: Int?
 
@@ -464,7 +447,7 @@ extension ImportOptions {
   fileprivate var namesColumns: Bool {
     if case .named = types { return true }
     return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil
-      || thousandsSeparator != nil || key != nil
+      || thousandsSeparator != nil || key != nil || !rules.isEmpty || !requiredColumns.isEmpty
   }
 
   var withoutTruncation: ImportOptions {

@@ -29,6 +29,8 @@ struct InputPlanner {
 
     /// The encoding that is likely, where the beginning is not UTF-8, as which it is read.
     let likelyEncoding: String?
+    /// The columns that its records get beside their fields.
+    let added: AddedValues
     /// Its first fields, whatever is read of it later.
     let sample: FieldSample
     /// The header's fields as they must not come again; empty where that could be a record.
@@ -106,6 +108,8 @@ struct InputPlanner {
         dialect, decoded, hasHeader: hasHeader, skipped: skipped + preamble, ends: ends),
       findings: findings, notes: notes, headerLine: found.line,
       likelyEncoding: likelyEncoding(sample),
+      added: try AddedValues(
+        options, path: path, taken: header.names.map { options.renames[$0] ?? $0 }),
       sample: try FieldSample(
         splitter,
         RecordParser(
@@ -320,6 +324,22 @@ struct InputPlanner {
     for name in options.columns ?? [] {
       writer.append("column")
       writer.append(name)
+    }
+    for name in options.requiredColumns {
+      writer.append("not-null")
+      writer.append(name)
+    }
+    for rule in options.rules {
+      writer.append("check")
+      writer.append(rule.expression)
+    }
+    for column in options.addedColumns {
+      writer.append("added")
+      writer.append(column.name)
+      writer.append(column.template)
+    }
+    if options.takesFolderColumns {
+      for column in opened.added.columns { writer.append(column.name) }
     }
     for (old, new) in options.renames.sorted(by: { $0.key < $1.key }) {
       writer.append(old)

@@ -23,7 +23,9 @@ struct TableDrift {
       try Self.checkWidth(opened, options, schema, unlike)
     }
     var notes: [String] = []
-    let plain = added.filter { similar[$0] == nil }.map { options.renames[$0] ?? $0 }
+    let plain =
+      added.filter { similar[$0] == nil }.map { options.renames[$0] ?? $0 }
+      + opened.added.names.filter { !inTable.contains($0) }
     if !plain.isEmpty {
       notes.append(
         "the table does not have the \(Self.columns(plain)) yet: "
@@ -35,7 +37,7 @@ struct TableDrift {
         "column '\(name)' is added beside the table's column '\(other)', whose name differs in case or "
           + "blanks only; if they are the same: \(Self.rename([(name, other)]))")
     }
-    let present = Set(own.map { options.renames[$0] ?? $0 })
+    let present = Set(own.map { options.renames[$0] ?? $0 } + opened.added.names)
     let missing = schema.columns.filter {
       !present.contains($0.name)
         && (options.ragged != .extend || !NumberedColumns.isExtra($0.name))

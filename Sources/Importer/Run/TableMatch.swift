@@ -11,6 +11,8 @@ struct TableMatch {
   let types: ColumnTypes
   /// What was noticed in the first records.
   let notes: [String]
+  /// What every record has to be.
+  let rules: [ImportPlan.PlannedRule]
 
   /// - Parameters:
   ///   - table: the table as it is; nil when it is to be created.
@@ -23,10 +25,12 @@ struct TableMatch {
     isResuming: Bool = false
   ) throws {
     let choice = try Self.choice(opened, options, table)
-    let names = choice.names
+    let names = choice.names + opened.added.names
     var named = options.dateFormats.compactMap(\.column)
     if case .named(let types) = options.types { named += types.keys.sorted() }
     if let key = options.key { named.append(key) }
+    let compared = Set(options.rules.flatMap(\.predicate.columnNames))
+    named += options.requiredColumns + compared.sorted()
     for name in named where !names.contains(name) {
       throw Self.missing(name, names, opened, table)
     }
@@ -42,7 +46,6 @@ struct TableMatch {
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
     let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
     let declared = try Self.declared(table, options)
-    let sample = opened.sample
     for (position, name) in names.enumerated() {
       let index = schema?.index(of: name)
       var own = options
@@ -53,16 +56,18 @@ struct TableMatch {
       let stored = try keepsValues ? Self.stored(index, table) : nil
       let reader = try ColumnNotation(
         name, own, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
-        sample: sample.column(choice.fields?[position] ?? position),
+        sample: Self.sample(position, choice, opened),
         stored: index.flatMap {
           stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
-        })
+        }, isCompared: compared.contains(name))
       var state = ColumnTypes.State(reader)
       if let table, let index {
         let column = table.schema.columns[index]
         try state.fit(
           column, stored,
-          .init(isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming))
+          .init(
+            isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming,
+            isKey: position == keyColumn))
       }
       if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }
       columns.append(
@@ -76,12 +81,22 @@ struct TableMatch {
     try Self.checkMissing(names, opened, table)
     fields = choice.fields
     plannedColumns = columns
+    rules = try Self.rules(options.rules, columns)
     self.notes = notes
     extras = Self.extras(names, schema, nextIdentifier)
     if let table, keepsValues, options.ragged == .extend {
       states += try Self.states(of: extras, table, isResuming: isResuming)
     }
     types = ColumnTypes(states)
+  }
+
+  private static func sample(
+    _ position: Int, _ choice: ColumnChoice, _ opened: InputPlanner.Opened
+  ) -> FieldSample.ColumnSample {
+    guard position < choice.names.count else {
+      return .init(fields: opened.added.columns[position - choice.names.count].sample)
+    }
+    return opened.sample.column(choice.fields?[position] ?? position)
   }
 
   /// Whether nobody has chosen the type of a column, or it is to be made.
@@ -105,9 +120,28 @@ struct TableMatch {
     ImportPlan.PlannedColumn(
       name: name, identifier: identifier, strictType: state.strictType,
       strictNotation: state.strictNotation, missing: notation.missing,
-      candidates: state.candidates, isNullable: stored?.isNullable ?? true && !isKey,
+      candidates: state.candidates,
+      isNullable: stored?.isNullable ?? true && !isKey && !options.requiredColumns.contains(name),
       isNew: stored == nil,
       isGuessed: stored == nil && (!notation.isTypeTold || options.types == .text))
+  }
+
+  /// - Throws: `ImportError.invalidOption` for a rule that the columns' types do not allow.
+  private static func rules(
+    _ rules: [RecordRule], _ columns: [ImportPlan.PlannedColumn]
+  ) throws(ImportError) -> [ImportPlan.PlannedRule] {
+    var planned: [ImportPlan.PlannedRule] = []
+    for rule in rules {
+      do {
+        let test = try RecordTest(.not(rule.predicate), columns.map(\.definition))
+        planned.append(.init(expression: rule.expression, refusal: test))
+      } catch {
+        throw .invalidOption(
+          "--check '\(rule.expression)': \(error); columns have the types of their first values, or of "
+            + "--types NAME:TYPE")
+      }
+    }
+    return planned
   }
 
   /// - Throws: `ImportError.missingColumn` for a column that every object needs and the input does not have.

@@ -1,11 +1,11 @@
-/// Tables whose fields stand below each other, with as many blanks between them as that takes.
+/// Tables whose fields are vertically aligned, with as many blanks between them as that takes.
 ///
-/// They are not read as such: blanks are no delimiter that may be repeated. Whoever has one is told.
+/// They are not parsed, because a delimiter of repeated blanks is not supported; the user gets a note.
 enum AlignedBlanks {
-  /// The number of fields, where each of at least five records has as many, and a third of their columns
-  /// has nothing but figures; nil otherwise.
+  /// The number of fields, when at least five records all have it, and a third of their columns contain only
+  /// figures; nil otherwise.
   ///
-  /// - Parameter records: of one field each.
+  /// - Parameter records: with one field each.
   static func fields(_ records: [[String?]]) -> Int? {
     let lines = records.compactMap { $0.count == 1 ? $0[0] : nil }.map {
       $0.split { $0 == " " || $0 == "\t" }.map { String($0) }

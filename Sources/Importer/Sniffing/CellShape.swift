@@ -1,11 +1,11 @@
-/// What a cell looks like to who looks for a dialect or a header: far less exact than the types of columns,
-/// and quick.
+/// How a cell looks in the search for a dialect or a header: much less exact than the types of columns, and
+/// fast.
 ///
 /// Thread rule: a plain value, `Sendable`.
 enum CellShape: UInt8, Sendable {
-  /// Nothing but blanks.
+  /// Only blanks.
   case empty
-  /// `NA`, `null`, `-` and their like: a value is missing.
+  /// `NA`, `null`, `-` and similar: a missing value.
   case missing
   /// A number in any notation: `-1.5e3`, `1,234.50`, `1.234,5`, `1 234`, `nan`.
   case number
@@ -15,7 +15,7 @@ enum CellShape: UInt8, Sendable {
   case percent
   /// A date, a time or both, in figures or with the name of a month.
   case date
-  /// Nothing but figures and what stands between them, as in telephone numbers and versions.
+  /// Only figures and separators, as in telephone numbers and versions.
   case figures
   case uuid
   /// `true`, `yes` and their opposites.
@@ -23,7 +23,7 @@ enum CellShape: UInt8, Sendable {
   /// Has a scheme, or begins with `www.`.
   case url
   case email
-  /// From `/`, `./`, `~/` or a drive on, with another separator behind it.
+  /// Begins with `/`, `./`, `~/` or a drive, and has another separator.
   case path
   /// An object or an array.
   case json
@@ -31,7 +31,7 @@ enum CellShape: UInt8, Sendable {
   case code
   case text
 
-  /// Whether it is what a column of values is made of, and names of columns are not.
+  /// Whether columns of values have such cells, and names of columns do not.
   var isTyped: Bool {
     switch self {
     case .number, .money, .percent, .date, .figures, .uuid: true
@@ -39,7 +39,7 @@ enum CellShape: UInt8, Sendable {
     }
   }
 
-  /// Whether there is no value.
+  /// Whether the cell has no value.
   var isBlank: Bool { self == .empty || self == .missing }
 
   /// Texts that only values have.
@@ -50,7 +50,7 @@ enum CellShape: UInt8, Sendable {
     }
   }
 
-  /// Whether a cell has nothing but blanks.
+  /// Whether a cell has only blanks.
   static func isEmpty(_ cell: String?) -> Bool {
     cell?.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 } ?? true
   }
@@ -64,7 +64,7 @@ enum CellShape: UInt8, Sendable {
     self = copy.withUTF8 { CellShape($0) }
   }
 
-  /// - Complexity: O(bytes), of which only the first few are looked at where it is plain text.
+  /// - Complexity: O(bytes); for plain text only the first few are read.
   init(_ bytes: UnsafeBufferPointer<UInt8>) {
     var cell = bytes[...]
     while let byte = cell.first, byte == 0x20 || byte == 0x09 { cell.removeFirst() }
@@ -86,7 +86,7 @@ enum CellShape: UInt8, Sendable {
 
   // MARK: Words
 
-  /// Words for which values are missing, in small letters.
+  /// Words for missing values, in lower case.
   private static let missingWords = [
     "na", "n/a", "#n/a", "null", "none", "nil", "-", "--", "\\n", "?", ".", "...", "(null)", "<na>",
     "n.a.",
@@ -95,12 +95,12 @@ enum CellShape: UInt8, Sendable {
   private static let boolWords = ["true", "false", "yes", "no"].map { Array($0.utf8) }
   private static let numberWords = ["nan", "inf", "-inf", "+inf", "infinity", "#div/0!"]
     .map { Array($0.utf8) }
-  /// The first bytes of all of them.
+  /// The first bytes of all these words.
   private static let firstBytes: Set<UInt8> = Set(
     (missingWords + boolWords + numberWords).compactMap(\.first))
 
   private static func word(_ cell: Slice<UnsafeBufferPointer<UInt8>>) -> CellShape? {
-    // Most cells begin with a figure, or otherwise.
+    // Most cells begin with a figure, or with another byte.
     guard let first = cell.first, first < 0x30 || first > 0x39,
       firstBytes.contains(lowercase(first))
     else { return nil }
@@ -195,8 +195,8 @@ enum CellShape: UInt8, Sendable {
     return digits >= 2 && letters >= 1
   }
 
-  /// A cell with every capital letter an `A`, every small one an `a` and every figure a `9`: codes of one
-  /// kind are the same.
+  /// A cell with `A` for every capital letter, `a` for every small letter and `9` for every figure: codes of
+  /// one kind have the same pattern.
   static func pattern(_ cell: String) -> [UInt8] {
     cell.utf8.map { byte in
       switch byte {

@@ -6,7 +6,7 @@ enum DateShape {
     return parts.hasMonth ? hasDay(parts) : isInFigures(cell, parts)
   }
 
-  /// What a cell is made of.
+  /// The parts of a cell.
   private struct Parts {
     var numbers: [(value: Int, digits: Int)] = []
     /// The byte behind each number; 0 at the end.
@@ -50,7 +50,7 @@ enum DateShape {
     byte >= 0x80 || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
   }
 
-  /// Takes a word; false where dates have none such.
+  /// Takes a word; false when dates have no such word.
   private static func take(
     _ letters: Slice<UnsafeBufferPointer<UInt8>>, isBehindNumber: Bool, _ parts: inout Parts
   ) -> Bool {
@@ -68,7 +68,7 @@ enum DateShape {
     return words.contains(word) || weekdays.contains(String(word.prefix(3)))
   }
 
-  /// Months by their first three letters where they are English, in full where they are not.
+  /// Months by their first three letters in English, in full in other languages.
   private static let months: Set<String> = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     "okt", "dez", "mai", "ene", "abr", "ago", "dic", "gen", "giu", "lug", "ott", "mrt", "mei",

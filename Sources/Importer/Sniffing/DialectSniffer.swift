@@ -1,29 +1,28 @@
 import Engine
 
-/// Finds the dialect of an input from a sample of its beginning, as far as it was not given.
+/// Finds the parts of an input's dialect that were not given, from a sample of its beginning.
 ///
-/// Records are parsed with each delimiter that may be meant, and the one that explains them best wins: as
-/// `DialectTrial.score` says, then the one that gives more fields, then in the order named here. Where none
-/// gives two fields, it is the comma: then the input has one column.
+/// Records are parsed with each possible delimiter, and the one that explains them best wins: by
+/// `DialectTrial.score`, then by the larger number of fields, then by the order here. When none gives two
+/// fields, it is the comma, and the input has one column.
 ///
-/// Quotes and escapes other than `"` written twice are tried where the sample has any, and taken only
-/// where they explain more. Nothing that is found makes records disappear: what does not fit the
-/// dialect is rejected later, with its reason.
+/// Quotes and escapes other than `"` written twice are tried where the sample has any, and taken only where
+/// they explain more. No result makes records disappear: a record that does not fit the dialect is rejected
+/// later, with the reason.
 package struct DialectSniffer {
-  /// Bytes of an input that are looked at.
+  /// How many bytes of the input are sampled.
   package static let sampleBytes = 1 << 16
   private static let usual: [[UInt8]] = [[0x2C], [0x09], [0x3B], [0x7C]]
-  /// Tried where the usual ones do not explain every record: `||`, `;;`, `::`, `§`, `¦`, `^`, `~`, and
-  /// the control characters that some systems separate fields with.
+  /// Tried when the usual ones do not explain every record: `||`, `;;`, `::`, `§`, `¦`, `^`, `~`, and the
+  /// control characters that some systems use.
   private static let unusual: [[UInt8]] = [
     [0x7C, 0x7C], [0x3B, 0x3B], [0x3A, 0x3A], [0xC2, 0xA7], [0xC2, 0xA6], [0x5E], [0x7E], [0x1F],
     [0x01],
   ]
-  /// Tried where neither do: blanks, `#`, and a comma with a blank where commas are decimal.
+  /// Tried when neither do: blanks, `#`, and a comma with a blank where commas are decimal.
   private static let rare: [[UInt8]] = [[0x20], [0x2C, 0x20], [0x23]]
 
-  /// What the user said; nil is to be found. Quote and escape `.some(nil)` and an empty comment are
-  /// none.
+  /// What the user specified; nil: to be found. Quote and escape `.some(nil)` and an empty comment mean none.
   package struct Given: Sendable {
     package var delimiter: [UInt8]?
     package var quote: UInt8??
@@ -46,30 +45,30 @@ package struct DialectSniffer {
   private let given: Given
   /// What was tried so far, in that order.
   private(set) var trials: [DialectTrial] = []
-  /// Lines at the front that are comments though one of them has as many fields as a record.
+  /// The number of lines at the front that are comments, although one of them has as many fields as a record.
   private(set) var leadingComments = 0
 
   /// - Parameters:
   ///   - sample: the input's first bytes, as UTF-8 without a byte-order mark.
-  ///   - isWhole: whether there are no more; otherwise the last record is taken for incomplete.
+  ///   - isWhole: whether the sample is the whole input; otherwise the last record counts as incomplete.
   package init(_ sample: [UInt8], isWhole: Bool, given: Given = Given()) {
     self.sample = sample
     self.isWhole = isWhole
     self.given = given
   }
 
-  /// The dialect. A comment in it that was not given has `possibleRecordFields` set.
+  /// The dialect. If its comment was found rather than given, `possibleRecordFields` is set.
   ///
-  /// - Throws: `ImportError.invalidDialect` when what was given cannot be.
+  /// - Throws: `ImportError.invalidDialect` when the given parts are impossible.
   package func dialect() throws(ImportError) -> Dialect {
     var copy = self
     return try copy.find()
   }
 
-  /// The same, keeping what was tried.
+  /// The same; keeps the trials.
   mutating func find() throws(ImportError) -> Dialect {
     let quote = given.quote ?? 0x22
-    // Whatever is found, what was given must make sense.
+    // Whatever is found, the given parts must be valid.
     _ = try Dialect(
       delimiter: given.delimiter ?? (quote == 0x2C ? [0x09] : [0x2C]), quote: quote,
       escape: given.escape, comment: given.comment)
@@ -158,14 +157,14 @@ package struct DialectSniffer {
 
   private var rivals: [UInt8] { Self.usual.map { $0[0] } }
 
-  /// Whether blanks or the like separate fields: texts have them too.
+  /// Whether blanks and similar characters really separate fields: texts contain them too.
   private func isConvincing(_ trial: DialectTrial) -> Bool {
     guard trial.explainsAll, trial.records >= 5 else { return false }
     return trial.width > 2
       ? trial.typedColumns * 3 >= trial.width : trial.typedColumns * 2 >= trial.width
   }
 
-  /// Whether records are better formed in another dialect, of the same quote with another escape.
+  /// Whether records are better formed in another dialect with the same quote and another escape.
   private func explainsLess(_ one: DialectTrial, than other: DialectTrial) -> Bool {
     if one.malformed != other.malformed { return one.malformed > other.malformed }
     if one.agreeing != other.agreeing { return one.agreeing < other.agreeing }
@@ -173,7 +172,8 @@ package struct DialectSniffer {
   }
 
   /// Whether a line with `#` is the table's header: the last one, directly above the first record, or the
-  /// first of all, with as many names as that has fields, and where that is no header itself.
+  /// very first, with as many names as the first record has fields, provided that this record is not a header
+  /// itself.
   private func isHeader(_ lines: [ArraySlice<UInt8>], over trial: DialectTrial) -> Bool {
     let delimiter = trial.dialect.delimiter
     guard let first = lines.first, let last = lines.last,
@@ -184,7 +184,7 @@ package struct DialectSniffer {
     let next = behind.dropFirst(behind.starts(with: [0x0D, 0x0A]) ? 2 : 1).first
     if next.map(isLineEnd) == false {
       if width == trial.width { return !below.isCertain }
-      // `# a b` has the comment as a field of its own; one name less is that of rows.
+      // `# a b` has the comment as a separate field; one name less means a column of row names.
       let isAlone = last.dropFirst().starts(with: delimiter.bytes)
       if width == trial.width - 1 || (width == trial.width + 1 && isAlone) {
         return !below.isHeader
@@ -194,7 +194,7 @@ package struct DialectSniffer {
       && first.dropFirst().first != 0x20
   }
 
-  /// Which of two quotes is meant: the other one only where fields begin and end with it, more of them than
+  /// Which of two quotes is meant. The other one is, only if fields begin and end with it, more of them than
   /// with the first, and all records are as well formed.
   private func better(_ one: DialectTrial?, _ other: DialectTrial?) -> DialectTrial? {
     guard let other, other.explainsAll, other.quotedFields > 1,
@@ -206,14 +206,14 @@ package struct DialectSniffer {
 
   // MARK: Looking at bytes
 
-  /// The lines before any other that begin with `#`. Elsewhere such lines say nothing: they are more
+  /// The lines at the very beginning that start with `#`. Elsewhere such lines mean nothing: they are more
   /// likely to be records.
   private var leadingHashLines: [ArraySlice<UInt8>] {
     guard sample.first(where: { !isLineEnd($0) }) == 0x23 else { return [] }
     return Array(sample.split(whereSeparator: isLineEnd).prefix { $0.first == 0x23 })
   }
 
-  /// Whether a quote stands where a field may begin and where one may end, at least twice each.
+  /// Whether a quote occurs where a field may begin and where one may end, at least twice each.
   private func mayFrame(_ quote: UInt8) -> Bool {
     let edges = Self.usual.map { $0[0] } + [0x0A, 0x0D] + (given.delimiter ?? [])
     var opening = 0
@@ -226,7 +226,7 @@ package struct DialectSniffer {
     return false
   }
 
-  /// Whether one of these stands behind a backslash.
+  /// Whether one of these bytes follows a backslash.
   private func hasEscapes(of bytes: [UInt8]) -> Bool {
     sample.indices.dropFirst().contains { sample[$0 - 1] == 0x5C && bytes.contains(sample[$0]) }
   }
@@ -255,8 +255,8 @@ package struct DialectSniffer {
 
   private func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
-  /// The delimiter that a first line such as `sep=;` names, as spreadsheets write it, with more delimiters
-  /// behind it where the table is wider.
+  /// The delimiter in a first line such as `sep=;`, as spreadsheets write it, with more delimiters behind it
+  /// when the table is wider.
   package static func declaredDelimiter(_ sample: [UInt8]) -> UInt8? {
     guard sample.starts(with: "sep=".utf8), sample.count > 5, sample[4] < 0x80, sample[4] != 0x22,
       sample[4] != 0x0A, sample[4] != 0x0D
@@ -267,8 +267,8 @@ package struct DialectSniffer {
 
   // MARK: Record ends
 
-  /// The record ends in a sample, in the order of their first occurrence: `\n`, `\r\n` or `\r`. Line
-  /// ends inside quotes end no record.
+  /// The record ends in a sample, in the order of their first occurrence: `\n`, `\r\n` or `\r`. Line ends
+  /// inside quotes do not end records.
   package static func recordEnds(_ sample: [UInt8], _ dialect: Dialect) -> [String] {
     var found: [String] = []
     sample.withUnsafeBytes { bytes in

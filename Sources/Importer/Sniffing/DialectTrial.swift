@@ -1,38 +1,38 @@
 import Engine
 
-/// How the sample of an input looks in a dialect.
+/// How well a dialect fits the sample of an input.
 ///
-/// What speaks for it: records that agree on a number of fields, and columns that are typed from top to
-/// bottom. What speaks against it: records with text behind closing quotes, other delimiters left inside
-/// the fields of every record, and quoted fields that were cut in two.
+/// In its favour: records that agree on a number of fields, and columns that are typed from top to bottom.
+/// Against it: records with text behind closing quotes, other delimiters left inside the fields of every
+/// record, and quoted fields that were cut in two.
 struct DialectTrial {
-  /// Records that are parsed to judge a dialect.
+  /// How many records are parsed to judge a dialect.
   static let sampleRecords = 200
-  /// Of them are kept as text, where lines that may be comments are before them.
+  /// How many of them are kept as text, when lines that may be comments precede them.
   private static let firstRecords = 5
-  /// Cells whose shape is looked at, about.
+  /// About how many cells are examined.
   private static let sampleCells = 3000
 
   let dialect: Dialect
-  /// Records with text after a closing quote, or a quote that is not closed.
+  /// Records with text after a closing quote, or an unclosed quote.
   private(set) var malformed = 0
-  /// Records behind those that are apart from the table, and narrower.
+  /// Records behind the narrower ones at the front that do not belong to the table.
   private(set) var records = 0
-  /// Those before.
+  /// The number of these narrower ones.
   private(set) var skipped = 0
-  /// The share of them that have the most common number of fields.
+  /// The share of records with the most common number of fields.
   private(set) var agreeing = 0.0
-  /// That number.
+  /// The most common number of fields.
   private(set) var width = 0
-  /// Columns with nothing but numbers, dates and the like in them, below the first record.
+  /// Columns with only numbers, dates and similar values below the first record.
   private(set) var typedColumns = 0
-  /// The share of all cells that are typed, or have no value.
+  /// The share of all cells that are typed or have no value.
   private(set) var typedCells = 0.0
   /// Whether another delimiter occurs in the fields of each record, equally often.
   private(set) var leavesDelimiters = false
-  /// Cells with a quote at another delimiter: halves of a quoted field.
+  /// Cells with a quote next to another delimiter: halves of a quoted field.
   private(set) var splitFields = 0
-  /// Whether quotes stand in unquoted fields, not made literal.
+  /// Whether unescaped quotes occur in unquoted fields.
   private(set) var hasStrayQuotes = false
   /// Fields of the first records that begin and end with the quote.
   private(set) var quotedFields = 0
@@ -40,7 +40,7 @@ struct DialectTrial {
   /// The table's first records, as text.
   private(set) var firstRecords: [[String?]] = []
 
-  /// How well the dialect explains the sample; the greater the better.
+  /// How well the dialect explains the sample; higher is better.
   var score: Double {
     guard records > 0 else { return 0 }
     let width = Double(max(1, width))
@@ -56,7 +56,7 @@ struct DialectTrial {
 
   /// - Parameters:
   ///   - isWhole: whether the sample is all of the input; otherwise its last record may be cut off.
-  ///   - rivals: the first bytes of delimiters that may be meant instead.
+  ///   - rivals: the first bytes of other possible delimiters.
   /// - Throws: what the splitter throws.
   init?(_ sample: [UInt8], isWhole: Bool, dialect: Dialect, rivals: [UInt8]) throws {
     self.dialect = dialect
@@ -82,8 +82,8 @@ struct DialectTrial {
     if width > 1 { look(at: parsed, records: start..<count, rivals) }
   }
 
-  /// The first record that is as wide as most, where those before it are fewer than those behind, and all
-  /// narrower.
+  /// The first record with the most common width, when fewer records come before it than behind, and all of
+  /// these are narrower.
   private static func tableStart(_ widths: [Int], _ width: Int) -> Int {
     guard let first = widths.firstIndex(of: width), first <= Preamble.maximumLines,
       widths.count - first > first, widths[..<first].allSatisfy({ $0 > 0 && $0 < width })
@@ -161,12 +161,12 @@ struct DialectTrial {
     _ memory: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int, _ chunkBytes: Int
   ) -> Bool {
     guard let quote = dialect.quote, start > 0 else { return false }
-    // Behind the chunk lie fields whose escapes were taken out.
+    // Fields that had escapes lie behind the chunk.
     if start >= chunkBytes { return true }
     return end < chunkBytes && memory[start - 1] == quote && memory[end] == quote
   }
 
-  /// Counts other delimiters, and the halves of quoted fields that they show.
+  /// Counts other delimiters, and halves of quoted fields that reveal them.
   private mutating func count(
     _ others: [UInt8], in cell: UnsafeBufferPointer<UInt8>, _ counts: inout [Int]
   ) {

@@ -1,16 +1,16 @@
-/// How the fields of a header become the names of the columns, where the records below have another number
-/// of fields, and what rows of names there may be besides.
+/// How the fields of a header become the names of the columns when the records below have another number of
+/// fields.
 package enum HeaderForm: Sendable, Equatable {
   /// One name for each column.
   case whole
-  /// One name less than there are columns: the first column has the names of rows, as R writes them.
+  /// One name less than there are columns: the first column has the names of rows, as R writes it.
   case withoutFirst
-  /// The first field is the `#` of a comment, with a name behind each further one.
+  /// The first field is the `#` of a comment, and each further field has a name.
   case behindHash
   /// An empty name behind the last column.
   case withEmptyLast
 
-  /// - Parameter records: the header first.
+  /// - Parameter records: the header comes first.
   static func find(_ records: [[String?]]) -> HeaderForm {
     guard let header = records.first, records.count > 1 else { return .whole }
     let below = records.dropFirst()
@@ -26,9 +26,9 @@ package enum HeaderForm: Sendable, Equatable {
   /// Whether a header has one name less than the records below have fields.
   static func isShort(_ header: [String?], over below: ArraySlice<[String?]>, width: Int) -> Bool {
     guard header.count == width - 1, below.count > 2 else { return false }
-    // An empty field behind the last column is a delimiter too many.
+    // An empty field behind the last column is a superfluous delimiter.
     if below.allSatisfy({ $0.last == .some(nil) }) { return false }
-    // One word over two columns is more likely a title, where the first has no names.
+    // One word over two columns, the first of which is not named, is more likely a title.
     return header.count > 1
       || (!(header[0] ?? " ").contains(" ")
         && below.allSatisfy { !CellShape($0[0]).isTyped })
@@ -44,7 +44,7 @@ package enum HeaderForm: Sendable, Equatable {
     }
   }
 
-  /// What a report says of it.
+  /// The note about it in a report.
   var note: String? {
     switch self {
     case .whole: nil
@@ -57,11 +57,11 @@ package enum HeaderForm: Sendable, Equatable {
   }
 }
 
-/// Rows of names above each other: groups over names, or units below them.
+/// Several rows of names: groups over names, or units below them.
 enum HeaderRows {
-  /// How many records the header seems to have, 1 if nothing tells.
+  /// How many records the header seems to have; 1 when nothing indicates more.
   ///
-  /// - Parameter records: the one that was taken for the header first.
+  /// - Parameter records: the assumed header comes first.
   static func count(_ records: [[String?]]) -> Int {
     var count = 1
     while count < 3, records.count > count + 2,
@@ -72,7 +72,8 @@ enum HeaderRows {
     return count
   }
 
-  /// Whether a record has a text over each column of nothing but figures, two at least, or over half of all.
+  /// Whether a record has a text over each column that has only figures: over at least two such columns, or
+  /// over one in a record of at most two fields.
   private static func isNames(_ record: [String?], above below: ArraySlice<[String?]>) -> Bool {
     var figures = 0
     var others = 0
@@ -80,7 +81,7 @@ enum HeaderRows {
       let shapes = below.compactMap { column < $0.count ? CellShape($0[column]) : nil }
         .filter { !$0.isBlank }
       guard !shapes.isEmpty, shapes.allSatisfy(\.isTyped) else { continue }
-      // A value that is missing is none of the header's.
+      // A missing value does not belong to a header.
       if CellShape(cell).isTyped { others += 1 } else if !CellShape(cell).isBlank { figures += 1 }
     }
     return figures > 3 * others && (figures > 1 || record.count < 3)

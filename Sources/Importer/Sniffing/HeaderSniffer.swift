@@ -1,18 +1,19 @@
 /// Guesses whether the first record names the columns.
 ///
-/// In this order: figures in it speak against a header, unless they are names themselves: years, dates or
-/// numbers in a strict order that the records below do not have; whole numbers of at most four digits, behind
-/// a first name, no more of them than there are names over columns of nothing but figures; or figures over
-/// columns without any. A name over a column of nothing but figures makes it a header. In a table of nothing
-/// but text, it is one unless a cell of it occurs again below in its own column, or is what only values are.
+/// In this order. Figures in the first record speak against a header, unless they are names themselves:
+/// years, dates or numbers in a strict order that the records below do not have; or whole numbers of at most
+/// four digits, behind a first name, no more of them than there are names over columns of figures only; or
+/// figures over columns without figures. A name over a column of figures only makes it a header. In a table
+/// of text only, it is a header unless one of its cells occurs again below in the same column, or is of a
+/// kind that only values are.
 package enum HeaderSniffer {
   /// More records than this tell nothing new.
   package static let sampleRecords = 200
 
-  /// What was found, and what spoke for it.
+  /// The result, and the reason for it.
   package struct Judgement: Sendable, Equatable {
     package let isHeader: Bool
-    /// Whether figures tell it, below names or among them, rather than nothing against it.
+    /// Whether figures, below names or among them, prove it; otherwise nothing speaks against it.
     package let isCertain: Bool
     /// For people, such as "column 2 has nothing but numbers or dates below 'Qty'".
     package let reason: String
@@ -32,7 +33,7 @@ package enum HeaderSniffer {
     judge(records, mayBeGroups: true)
   }
 
-  /// - Parameter mayBeGroups: whether the names may stand in the second record, below names of groups.
+  /// - Parameter mayBeGroups: whether the names may be in the second record, below names of groups.
   private static func judge(_ records: [[String?]], mayBeGroups: Bool) -> Judgement {
     guard let first = records.first else { return .no("there is no record") }
     let table = Columns(records)
@@ -42,7 +43,7 @@ package enum HeaderSniffer {
     let standing = table.standingOut
     if !typed.isEmpty {
       if let reason = OrderedNames.reason(records, typed: typed) { return .yes(reason) }
-      // Figures over a column without any are no values of it.
+      // Figures over a column without figures are not values of it.
       let values = typed.filter { table.hasFigures($0) }
       if let place = values.first {
         guard let head = table.shapes.first, !head.isTyped, table.below.count > 2,
@@ -59,7 +60,7 @@ package enum HeaderSniffer {
       return .no("\(shown(place)) occurs again in column \(place + 1)")
     }
     if let reason = table.valueInFirst { return .no(reason) }
-    // Names of groups stand over the first of their columns only, with names below them.
+    // Names of groups are over the first of their columns only, with names below them.
     if table.shapes.count(where: \.isBlank) * 2 > first.count, first.count > 1,
       !mayBeGroups || !table.shapes[0].isBlank
         || !judge(Array(records.dropFirst()), mayBeGroups: false).isCertain
@@ -72,7 +73,7 @@ package enum HeaderSniffer {
     return .yes("no cell of the first record looks like a value", isCertain: false)
   }
 
-  /// The first record and what is below each of its cells.
+  /// The first record, and the cells below each of its cells.
   private struct Columns {
     let first: [String?]
     let below: [[String?]]
@@ -80,7 +81,7 @@ package enum HeaderSniffer {
 
     init(_ records: [[String?]]) {
       first = records.first ?? []
-      // The header of a second section tells nothing of the columns.
+      // The header of a second section says nothing about the columns.
       let first = first
       below = records.dropFirst().prefix(HeaderSniffer.sampleRecords).filter { $0 != first }
       shapes = first.map { CellShape($0) }
@@ -107,20 +108,20 @@ package enum HeaderSniffer {
       }
     }
 
-    /// Whether a column has figures below its first cell, also at the front of texts.
+    /// Whether a column has figures below its first cell, also at the beginning of texts.
     func hasFigures(_ column: Int) -> Bool {
       cells(column).contains { cell in
         CellShape(cell).isTyped || cell.utf8.first.map { $0 >= 0x30 && $0 <= 0x39 } ?? false
       }
     }
 
-    /// Whether a cell is a whole number without a sign, as years and the numbers of columns are.
+    /// Whether a cell is a whole number without a sign, like a year or the number of a column.
     func mayBeLabel(_ column: Int) -> Bool {
       first[column].map { $0.utf8.count <= 4 && $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }
         ?? false
     }
 
-    /// A column whose first cell occurs again in it, where that is so of one in eight.
+    /// The first column in which the first cell occurs again, if that is so in at least one column of eight.
     var repeatedBelow: Int? {
       let named = first.indices.filter { !shapes[$0].isBlank }
       let repeated = named.filter { column in
@@ -148,7 +149,7 @@ package enum HeaderSniffer {
       return nil
     }
 
-    /// Whether at least 80% of a column's cells are of the special shape of its first.
+    /// Whether at least 80% of a column's cells have the special shape of its first cell.
     private func sharesShape(_ column: Int) -> Bool {
       let shape = shapes[column]
       let pattern = shape == .code ? first[column].map(CellShape.pattern) : nil
@@ -163,7 +164,7 @@ package enum HeaderSniffer {
       return all > 0 && same * 5 >= all * 4
     }
 
-    /// Four words or more that end in a full stop.
+    /// Four words or more that end with a full stop.
     private func isSentence(_ cell: String) -> Bool {
       guard cell.utf8.count > 24, let last = cell.utf8.last, last == 0x2E || last == 0x21 else {
         return false

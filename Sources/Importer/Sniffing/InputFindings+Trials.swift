@@ -1,5 +1,5 @@
 extension InputFindings {
-  /// What was tried, the best first.
+  /// The trials, the best first.
   init(_ trials: [DialectTrial], chosen: Dialect) {
     self.init()
     func text(_ byte: UInt8) -> String { String(decoding: [byte], as: UTF8.self) }

@@ -1,4 +1,4 @@
-/// A number as people and programs write it, with what stands around it.
+/// A number as people and programs write it, with its surroundings.
 ///
 /// `[sign] [currency] [sign] figures [currency | %]`, or all of it in parentheses. The figures may have one
 /// kind of separator between groups of three (two in the Indian way), and a point or a comma before the
@@ -6,13 +6,7 @@
 struct NumberShape {
   let shape: CellShape
 
-  fileprivate static let currencies = [
-    "$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CAD", "AUD", "SEK", "NOK",
-    "DKK", "PLN",
-    "CZK", "INR", "BRL", "CNY", "R$", "US$", "kr", "Rs", "zł",
-  ].map { Array($0.utf8) }
-
-  /// nil: it is no number.
+  /// Nil: it is not a number.
   init?(_ cell: Slice<UnsafeBufferPointer<UInt8>>) {
     var rest = cell
     var isMoney = false
@@ -83,7 +77,7 @@ struct NumberShape {
       return isMark(separator)
         ? first + last > 0 : first > 0 && first <= 3 && last == 3
     }
-    // The last may be the mark before the fraction, if it is another one.
+    // The last separator may be the decimal mark, if it differs from the others.
     let hasFraction = isMark(separators[separators.count - 1]) && separators.last != separator
     let marks = hasFraction ? separators.dropLast() : separators[...]
     let thousands = hasFraction ? groups.dropLast() : groups[...]
@@ -112,20 +106,18 @@ extension Slice<UnsafeBufferPointer<UInt8>> {
     dropBlanks()
   }
 
-  /// Takes the sign or the code of a currency away, with the blanks between it and the number.
+  /// Removes a currency's sign or code, with the blanks between it and the number.
   fileprivate mutating func dropCurrency(atEnd: Bool) -> Bool {
     guard let outer = atEnd ? last : first, !(outer >= 0x2B && outer <= 0x39) else { return false }
-    for currency in NumberShape.currencies where count > currency.count {
-      if atEnd ? suffix(currency.count).elementsEqual(currency) : starts(with: currency) {
-        if atEnd {
-          removeLast(currency.count)
-          dropTrailingBlanks()
-        } else {
-          removeFirst(currency.count)
-        }
-        return true
-      }
+    guard let currency = atEnd ? Currency.ending(self) : Currency.beginning(self),
+      count > currency.count
+    else { return false }
+    if atEnd {
+      removeLast(currency.count)
+      dropTrailingBlanks()
+    } else {
+      removeFirst(currency.count)
     }
-    return false
+    return true
   }
 }

@@ -1,9 +1,9 @@
-/// Figures that are names: a header of years, of dates or of numbers, as tables have them that were turned
-/// on their side (`Country,2000,2001,2002`).
+/// Figures that are names: a header of years, dates or numbers, as in transposed tables
+/// (`Country,2000,2001,2002`).
 enum OrderedNames {
   /// Why the figures in the first record are names; nil when they are values.
   ///
-  /// - Parameter typed: the columns whose first cell is of figures.
+  /// - Parameter typed: the columns whose first cell consists of figures.
   static func reason(_ records: [[String?]], typed: [Int]) -> String? {
     guard let first = records.first, let head = first.first else { return nil }
     let below = records.dropFirst().prefix(HeaderSniffer.sampleRecords)
@@ -15,7 +15,7 @@ enum OrderedNames {
     }
     guard let kind = Kind(typed.map { Key(first[$0]) }) else { return nil }
     let keys = below.map { record in typed.map { $0 < record.count ? Key(record[$0]) : nil } }
-    // Values that are so ordered in every record, such as years of birth and death, are no names.
+    // Values that are so ordered in every record, such as years of birth and death, are not names.
     let alike = keys.count { own in Kind(own)?.covers(kind) ?? false }
     guard alike * 2 < below.count, kind.isConvincing(above: keys.flatMap(\.self)) else {
       return nil
@@ -25,8 +25,8 @@ enum OrderedNames {
       + "the records below do not have"
   }
 
-  /// Whether the cells behind the first are 0, 1, 2 and so on, or 1, 2, 3, over records that all have a
-  /// first cell.
+  /// Whether the cells behind the first are 0, 1, 2 and so on, or 1, 2, 3, over records that all have a first
+  /// cell.
   private static func numbersColumns(
     _ first: [String?], _ below: ArraySlice<[String?]>
   ) -> Bool {
@@ -40,11 +40,11 @@ enum OrderedNames {
       && below.allSatisfy { !CellShape($0.first ?? nil).isBlank }
   }
 
-  /// What a cell is ordered by.
+  /// The key by which a cell is ordered.
   fileprivate struct Key {
     let isDate: Bool
     let isYear: Bool
-    /// nil: it stands anywhere, as `nan` does.
+    /// Nil: it fits anywhere, like `nan`.
     let order: Double?
 
     init?(_ cell: String?) {
@@ -82,7 +82,7 @@ enum OrderedNames {
       }
     }
 
-    /// nil where they are in no strict order, or too few.
+    /// Nil when they are not in a strict order, or too few.
     init?(_ keys: [Key?]) {
       let known = keys.compactMap(\.self)
       let orders = known.compactMap(\.order)
@@ -103,8 +103,8 @@ enum OrderedNames {
       guard isStrict else { return nil }
     }
 
-    /// Whether the order is unlikely to have come by chance, as it does once in three times of three numbers:
-    /// the columns have values of another kind, or the steps are equal, or there are many.
+    /// Whether the order is unlikely to be chance, which orders three numbers once in three times: the
+    /// columns have values of another kind, or the steps are equal, or there are many.
     func isConvincing(above keys: [Key?]) -> Bool {
       let known = keys.compactMap(\.self)
       switch values {
@@ -117,7 +117,7 @@ enum OrderedNames {
       }
     }
 
-    /// Of two years those that are one, five or ten apart.
+    /// Two years count when they are one, five or ten apart.
     private var hasEqualSteps: Bool {
       let steps = zip(orders.dropFirst(), orders).map { $0 - $1 }
       guard let first = steps.first else { return false }
@@ -126,16 +126,16 @@ enum OrderedNames {
         : [1, 5, 10].contains(abs(first))
     }
 
-    /// Whether it is ordered as another is, by values of the same kind.
+    /// Whether another kind is ordered in the same way, with values of the same type.
     func covers(_ other: Kind) -> Bool {
       rises == other.rises && (values == other.values || other.values == .numbers)
     }
   }
 }
 
-/// Dates as numbers that are in the order of the dates, where their spelling tells.
+/// Dates as numbers in the order of the dates, when their spelling shows it.
 enum DateOrder {
-  /// Years, months and days in figures, or a month by its name; nil where none is told.
+  /// The year, month and day in figures, or a month by its name; nil when there is none.
   static func value(_ cell: String) -> Double? {
     var numbers: [(value: Int, digits: Int)] = []
     var month: Int?
@@ -160,7 +160,7 @@ enum DateOrder {
         numbers[0].value, numbers[1].value, numbers.count > 2 ? numbers[2].value : 0)
     }
     guard numbers.count > 2 else { return ordinal(numbers[1].value, numbers[0].value, 0) }
-    // With points the day comes first, and elsewhere where the second cannot be a month.
+    // With points the day comes first, and elsewhere when the second number cannot be a month.
     let isDayFirst = cell.contains(".") || numbers[0].value > 12
     return ordinal(
       numbers[2].value, isDayFirst ? numbers[1].value : numbers[0].value,

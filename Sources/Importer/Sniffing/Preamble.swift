@@ -1,22 +1,21 @@
-/// Lines before the header of a table: a title, a date, the name of a system, and what was measured how.
+/// Lines before the header of a table: a title, a date, the name of a system, how something was measured.
 ///
-/// They are left out only where there is no doubt. Each must be *apart* from the table: it has fewer
-/// fields; or as many, of which at most a quarter are filled, or only the first half, as spreadsheets write
-/// titles; or it begins with `#`. All that follows, but for notes at the end, must have one number of
-/// fields, and begin with a header. A table of one column in which a delimiter turns up later looks almost
-/// the same, and so does a record that was cut short: so figures below names or among them must tell that
-/// there is a header; or there is a blank line before it, where the lines have one field; or the lines are
-/// as wide as the table.
+/// They are skipped only when there is no doubt. Each must be *apart* from the table: it has fewer fields; or
+/// as many, of which at most a quarter, or only the first half, are filled, as spreadsheets write titles; or
+/// it begins with `#`. Everything that follows, except notes at the end, must have one number of fields and
+/// begin with a header. A table of one column in which a delimiter occurs later looks almost the same, and so
+/// does a truncated record. So one of these is required: figures below names or among them prove the header;
+/// or the lines have one field and a blank line precedes the header; or the lines are as wide as the table.
 package enum Preamble {
-  /// More lines than this are no preamble.
+  /// More lines than this are not a preamble.
   static let maximumLines = 60
 
   /// What was found at the front of a sample.
   package enum Finding: Sendable, Equatable {
     case none
-    /// So many lines are to be left out.
+    /// This many lines are to be skipped.
     case certain(lines: Int)
-    /// So many lines may be none of the table's.
+    /// This many lines may not belong to the table.
     case possible(lines: Int)
   }
 
@@ -36,13 +35,13 @@ package enum Preamble {
     {
       return .certain(lines: lines)
     }
-    // What is told to have no header has none that figures could tell.
+    // A table without a header, as the user says, has none that figures could prove.
     guard needsHeader else { return common }
     return findBehindBlankLine(records, lines).map { .certain(lines: $0) } ?? common
   }
 
-  /// The lines before a table that begins behind a blank line with a header that figures tell, where some of
-  /// the records before have fewer fields, and none has more.
+  /// The lines before a table that begins behind a blank line with a header that figures prove. Some of the
+  /// records before it must have fewer fields, and none more.
   private static func findBehindBlankLine(_ records: [[String?]], _ lines: [Int]) -> Int? {
     for first in records.indices.dropFirst() where lines[first] > lines[first - 1] + 1 {
       let width = records[first].count
@@ -68,7 +67,7 @@ package enum Preamble {
       records[..<first].allSatisfy({ isApart($0, width) })
     else { return .none }
     let heads = records[..<first]
-    // Totals and notes behind the table tell nothing of what is before it.
+    // Totals and notes behind the table say nothing about what precedes it.
     let end = records.lastIndex { isWide($0, width) } ?? first
     let table = Array(records[first...end])
     let header = HeaderSniffer.judge(table)
@@ -107,21 +106,20 @@ package enum Preamble {
     return isCertain ? .certain(lines: skipped) : .possible(lines: skipped)
   }
 
-  /// Whether a record has as many fields as the table, or an empty one more, as headers with a delimiter
-  /// behind them have.
+  /// Whether a record has as many fields as the table, or one more that is empty, as when a header ends with
+  /// a delimiter.
   private static func isWide(_ record: [String?], _ width: Int) -> Bool {
     record.count == width || (record.count == width + 1 && record.last == .some(nil))
   }
 
-  /// Whether the records have one number of fields; nearly all of them, where it is certain that the first
-  /// is the header.
+  /// Whether all records have one number of fields, or nearly all when the first is certainly the header.
   private static func isOneTable(_ table: [[String?]], _ width: Int, isCertain: Bool) -> Bool {
     let others = table.count { !isWide($0, width) }
     return others == 0 || (isCertain && others * 10 <= table.count)
   }
 
-  /// Whether lines are a table themselves, with a header over a first column of figures; that of labels and
-  /// values has none.
+  /// Whether lines are a table themselves, with a header over a first column of figures; lines with labels
+  /// and values have none.
   private static func isTable(_ heads: ArraySlice<[String?]>) -> Bool {
     guard let width = heads.first?.count, width > 1, heads.allSatisfy({ $0.count == width }) else {
       return false
@@ -154,31 +152,31 @@ package enum Preamble {
       || isComment(record)
   }
 
-  /// Whether a record has names of groups of columns, the first of which belongs to none.
+  /// Whether a record has names of groups of columns, the first of which belongs to no group.
   private static func isGroups(_ record: [String?], _ width: Int) -> Bool {
     record.count == width && CellShape.isEmpty(record[0]) && filled(record) > 0
   }
 
-  /// Whether a record of the table's width is filled as a title is.
+  /// Whether a record of the table's width is filled like a title.
   private static func isTitle(_ record: [String?]) -> Bool {
     let filled = filled(record)
     if filled == 0 { return true }
     return !CellShape.isEmpty(record[0]) && filled <= max(1, record.count / 4)
   }
 
-  /// Whether nothing but the first half of a record is filled, or a label and what it labels.
+  /// Whether only the first half of a record is filled, or only a label and its value.
   private static func isAtFront(_ record: [String?]) -> Bool {
     guard let last = record.lastIndex(where: { !CellShape.isEmpty($0) }) else { return true }
     guard let first = record[0], !CellShape.isEmpty(first) else { return false }
     return (last + 1) * 2 <= record.count || (last == 1 && record.count > 2 && first.last == ":")
   }
 
-  /// Whether records like titles come again and again: then they are the table's.
+  /// Whether records like titles occur repeatedly: then they belong to the table.
   private static func hasSections(_ table: [[String?]], _ width: Int) -> Bool {
     table.count { isTitle($0) } * 10 > table.count
   }
 
-  /// Whether there is nothing but figures, in enough records.
+  /// Whether there are only figures, in enough records.
   private static func isOfFigures(_ table: [[String?]]) -> Bool {
     table.count >= 5
       && table.allSatisfy { record in

@@ -1,16 +1,16 @@
-/// Lines behind a table that are none of it: totals, notes, the end of a report.
+/// Lines behind a table that do not belong to it: totals, notes, the end of a report.
 ///
-/// They are never left out by themselves: a table that was cut off may look like that.
+/// They are never skipped automatically: a truncated table may look the same.
 enum TableEnd {
-  /// Bytes of an input's end that are looked at.
+  /// How many bytes of an input's end are read.
   static let sampleBytes = 1 << 13
-  /// More records than this are no footer.
+  /// More records than this are not a footer.
   private static let maximumRecords = 10
 
-  /// How many records at the end are apart from those before; 0 when none are.
+  /// How many records at the end differ from those before; 0 when none do.
   ///
   /// - Parameters:
-  ///   - records: the last records, those before the end of the table too.
+  ///   - records: the last records, including some before the end of the table.
   ///   - width: the number of the table's columns.
   static func footer(_ records: [[String?]], width: Int) -> Int {
     guard width > 1 else { return 0 }
@@ -20,7 +20,7 @@ enum TableEnd {
     guard count > 0, count <= maximumRecords, table.count > 2, table.count * 2 > records.count,
       let head = records[last + 1].first ?? nil
     else { return 0 }
-    // What begins as the table's records do may be one that was cut off.
+    // A record that begins like the table's may be a truncated one.
     let heads = table.map { CellShape($0[0]) }.filter { !$0.isBlank }
     let isTotal = totals.contains { head.lowercased().hasPrefix($0) }
     return isTotal || (heads.allSatisfy(\.isTyped) && !heads.isEmpty && !CellShape(head).isTyped)

@@ -3,17 +3,17 @@ import Engine
 
 /// The bounded queue between the reader, the parser threads and the writer.
 ///
-/// Chunks go in numbered, parsers take them in any order and hand results back, the writer receives
-/// the results in the order of the chunks. At most `window` chunks, of at most `byteLimit` bytes
-/// together unless it is a single one, are between `put` and `next` at once: the reader waits for the
-/// writer (back-pressure), so that memory is bounded whatever the size of the input and its records.
+/// Chunks go in numbered, parsers take them in any order and hand results back, the writer receives the
+/// results in the order of the chunks. At most `window` chunks, with at most `byteLimit` bytes in all unless
+/// there is only one, are between `put` and `next` at once: the reader waits for the writer (back-pressure),
+/// so memory is bounded whatever the size of the input and its records.
 ///
 /// Thread rule: any thread; one reader, any number of parsers, one writer.
 final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable {
   // @unchecked: everything is guarded by `lock`.
   private let lock: Lock
-  /// What the reader, the parsers and the writer wait for: each is woken for what it can go on
-  /// with, and no other.
+  /// The conditions that the reader, the parsers and the writer wait for: each is woken only when it can
+  /// continue.
   private let roomIsFree: Lock.Condition
   private let inputWaits: Lock.Condition
   private let resultIsNext: Lock.Condition
@@ -39,14 +39,14 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     self.byteLimit = byteLimit
   }
 
-  /// Whether nobody takes results any more.
+  /// Whether results are no longer taken.
   var hasStopped: Bool { lock.withLock { isStopped } }
 
-  /// Adds an input. While the window is full, the reader does a parser's work instead of waiting for
-  /// one, and waits only when there is none to do.
+  /// Adds an input. While the window is full, the reader parses instead of waiting, and waits only when there
+  /// is nothing to parse.
   ///
   /// - Parameters:
-  ///   - size: its bytes.
+  ///   - size: its size in bytes.
   ///   - help: parses an input that waits for a parser.
   /// - Returns: false when the queue was stopped; the reader should end.
   func put(
@@ -77,14 +77,14 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     }
   }
 
-  /// With the lock held.
+  /// Call with the lock held.
   private func hasRoom(for size: Int) -> Bool {
     let count = putCount - nextIndex
     return count == 0 || (count < window && size <= byteLimit - bytes)
   }
 
-  /// Says that no input follows, because it ended or failed; a failure reaches the writer after
-  /// everything put before it.
+  /// Marks the end of the inputs, reached or caused by a failure; a failure reaches the writer after
+  /// everything that was put before it.
   func end(_ failure: (any Error)? = nil) {
     lock.withLock {
       inputHasEnded = true
@@ -94,7 +94,7 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     }
   }
 
-  /// The next input for a parser; nil when there is none any more.
+  /// The next input for a parser; nil when there are no more.
   func take() -> (index: Int, input: Input)? {
     lock.withLock {
       while true {
@@ -106,7 +106,7 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     }
   }
 
-  /// Hands back what became of an input.
+  /// Hands back the result of an input.
   func deliver(_ index: Int, _ result: Result<Output, any Error>) {
     lock.withLock {
       results[index] = result
@@ -116,7 +116,7 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
 
   /// The next result in order; nil after the last.
   ///
-  /// - Throws: what a parser or the reader failed with, in its place in the order.
+  /// - Throws: the failure of a parser or the reader, at its place in the order.
   func next() throws -> Output? {
     try lock.withLock {
       while true {
@@ -136,7 +136,7 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     }
   }
 
-  /// Ends everything: waiting threads return, later calls do nothing.
+  /// Ends everything: waiting threads return, later calls have no effect.
   func stop() {
     lock.withLock {
       isStopped = true

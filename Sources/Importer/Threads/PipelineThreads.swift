@@ -1,11 +1,11 @@
 import Base
 import Engine
 
-/// The reader's and the parsers' threads of an import, or those of an export: started when the
-/// first input needs them, kept for the inputs that follow, so that ten thousand small files do not
-/// start ten thousand times as many threads.
+/// The threads of the reader and the parsers of an import, or those of an export. They are started when the
+/// first input needs them, and kept for the following inputs, so that ten thousand small files do not start
+/// threads ten thousand times.
 ///
-/// Thread rule: used by the writer's thread only.
+/// Thread rule: only the writer's thread uses it.
 final class PipelineThreads {
   private let team = Team()
   private var threads: [Thread] = []
@@ -15,7 +15,7 @@ final class PipelineThreads {
     for thread in threads { thread.join() }
   }
 
-  /// Starts threads that are not there yet, as `run` does.
+  /// Starts missing threads, as `run` does.
   ///
   /// - Throws: `SystemError` when the system has no room for another thread.
   func start(_ count: Int) throws {
@@ -31,7 +31,7 @@ final class PipelineThreads {
   /// Runs `work` on `count` threads at once, each with its number from 0, and `meanwhile` on the
   /// calling thread.
   ///
-  /// Returns when all have returned: `meanwhile` sees to it, on every way out, that they do.
+  /// Returns when all have returned: `meanwhile` makes sure that they do, however it ends.
   ///
   /// - Throws: what `meanwhile` throws; `SystemError` when the system has no room for another thread, before
   ///   anything has run.
@@ -45,7 +45,7 @@ final class PipelineThreads {
   }
 }
 
-/// What the threads share with the one that gives them work.
+/// The state that the threads share with the one that gives them work.
 ///
 /// Thread rule: any thread.
 private final class Team: @unchecked Sendable {
@@ -54,7 +54,7 @@ private final class Team: @unchecked Sendable {
   private var work: (@Sendable (Int) -> Void)?
   /// How many pieces of work were given out: a thread does each at most once.
   private var round = 0
-  /// The threads below this number have a part in the work.
+  /// The threads with numbers below this take part in the work.
   private var width = 0
   private var working = 0
   private var isDismissed = false
@@ -83,7 +83,7 @@ private final class Team: @unchecked Sendable {
     }
   }
 
-  /// A thread's life.
+  /// The loop of a thread.
   func serve(_ number: Int) {
     var done = 0
     while let work = next(number, after: &done) {

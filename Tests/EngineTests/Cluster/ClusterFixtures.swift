@@ -37,7 +37,7 @@ func encode(
 struct ColumnGenerator {
   var random: SplitMix64
 
-  static let kinds = 40
+  static let kinds = 42
 
   /// A column of one kind, sometimes with nulls and with a few spellings of another kind.
   mutating func column(kind: Int, rows: Int) -> [Spelling] {
@@ -115,7 +115,30 @@ struct ColumnGenerator {
     case 38: return (0..<number(0...30)).map { _ in ["A", "C", "G", "T"].pick(&random) }.joined()
     case 39:
       return [time(), String(time().prefix(5)), time() + ".\(number(0...999_999))"].pick(&random)
+    case 40: return decimal()
+    case 41:
+      let hex = [8, 4, 4, 4, 12].map { digits($0, 16) }
+      return [
+        hex.joined(separator: "-"), hex.joined(separator: "-").uppercased(), hex.joined(),
+        "{" + hex.joined(separator: "-") + "}", "urn:uuid:" + hex.joined(separator: "-"),
+        "00000000-0000-0000-0000-00000000000\(number(0...3))",
+      ].pick(&random)
     default: return "App \(number(0...100_000)) 📱 \(number(0...9))"
+    }
+  }
+
+  /// Of up to 38 digits, often one that was there before but for its last digits or its spelling.
+  private mutating func decimal() -> String {
+    let sign = ["", "", "-", "+"].pick(&random)
+    switch number(0...5) {
+    case 0: return sign + "\(number(0...9)).\(number(0...99))"
+    case 1: return sign + "0.\(digits(number(1...37), 10))1"
+    case 2: return sign + "9" + digits(number(0...36), 10)
+    case 3:
+      return sign + "\(number(1...99)).\(digits(number(1...35), 10))"
+        + ["", "0", "000"].pick(&random)
+    case 4: return sign + "\(number(0...99))e\(number(-20...20))"
+    default: return sign + "123456789012345678.\(number(0...9))\(["", "0", "5"].pick(&random))"
     }
   }
 

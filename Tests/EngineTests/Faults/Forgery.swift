@@ -116,6 +116,8 @@ struct Forgery {
           case .date: CalendarDate(daysSince1970: 1).map { .date($0) } ?? .null
           case .dateTime: DateTime(microsecondsSince1970: 1).map { .dateTime($0) } ?? .null
           case .time: TimeOfDay(microseconds: 1).map { .time($0) } ?? .null
+          case .decimal: ExactDecimal(coefficient: 15, scale: 1).map { .decimal($0) } ?? .null
+          case .uuid: .uuid(UniqueIdentifier(bits: UInt128(round)))
           case .text: .text("new \(round)")
           case .data: .data([1, 2])
           }

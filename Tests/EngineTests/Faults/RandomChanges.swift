@@ -55,6 +55,16 @@ struct RandomChanges {
       let fraction =
         Bool.random(using: &random) ? Int64.random(in: 0..<1_000_000, using: &random) : 0
       return TimeOfDay(microseconds: seconds * 1_000_000 + fraction).map { .time($0) } ?? .null
+    case .decimal:
+      let digits = Int128(Int64.random(in: .min ... .max, using: &random)) << 60
+      return ExactDecimal(
+        coefficient: digits >> Int128.random(in: 0..<124, using: &random),
+        scale: .random(in: 0...38, using: &random)
+      ).map { .decimal($0) } ?? .null
+    case .uuid:
+      return .uuid(
+        UniqueIdentifier(
+          bits: .random(in: 0...(Bool.random(using: &random) ? 9 : .max), using: &random)))
     case .text: return .text(column.name == "id" ? key() : text())
     case .data:
       return .data(

@@ -97,7 +97,8 @@ struct ReadingTests {
         let found = try view.value(column)
         #expect(found == value, "\(what), row \(next), column \(column)")
         #expect(view.isNull(column) == (value == .null), "\(what), row \(next), column \(column)")
-        #expect(Self.inPlace(view, column, table.columns[column].type) == value, "\(what)")
+        let inPlace = try Self.inPlace(view, column, table.columns[column].type)
+        #expect(inPlace == value, "\(what)")
       }
       let (before, behind) = (try view.value(-1), try view.value(view.count))
       #expect(before == .null && behind == .null)
@@ -106,7 +107,7 @@ struct ReadingTests {
     #expect(next == expected.count, "\(what)")
   }
 
-  private static func inPlace(_ view: RowView, _ column: Int, _ type: ColumnType) -> Value {
+  private static func inPlace(_ view: RowView, _ column: Int, _ type: ColumnType) throws -> Value {
     switch type {
     case .int: view.int(column).map { .int($0) } ?? .null
     case .double: view.double(column).map { .double($0) } ?? .null
@@ -114,6 +115,8 @@ struct ReadingTests {
     case .date: view.date(column).map { .date($0) } ?? .null
     case .dateTime: view.dateTime(column).map { .dateTime($0) } ?? .null
     case .time: view.time(column).map { .time($0) } ?? .null
+    case .decimal: try view.decimal(column).map { .decimal($0) } ?? .null
+    case .uuid: try view.uuid(column).map { .uuid($0) } ?? .null
     case .text: view.bytes(column).map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null
     case .data: view.bytes(column).map { .data(Array($0)) } ?? .null
     }

@@ -23,7 +23,11 @@ struct ExpressionTests {
     same("4.5 <= Rating", column("Rating") >= 4.5),
     same("'GAME' == Category", column("Category") == "GAME"),
     same("Reviews > +7", column("Reviews") > 7),
-    same("Reviews > 99999999999999999999", column("Reviews") > 1e20),
+    same(
+      "Reviews > 99999999999999999999",
+      column("Reviews") > (ExactDecimal("99999999999999999999") ?? .zero)),
+    same("Reviews > 1e300", column("Reviews") > 1e300),
+    same("Rating > 0.1", column("Rating") > 0.1),
     same("Größe == .5", column("Größe") == 0.5),
     same(
       "Rating >= 4.5 and Category == \"GAME\"",

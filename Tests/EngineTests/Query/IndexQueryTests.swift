@@ -30,7 +30,8 @@ struct IndexQueryTests {
     var database = try Database.open(path, options: options(seed))
     try database.write {
       try $0.createTable(
-        "t", columns: RandomTable.columns, indexes: ["int", "word", "date", "clock"])
+        "t", columns: RandomTable.columns,
+        indexes: ["int", "word", "date", "clock", "amount", "id"])
     }
     for round in 0..<Effort.rounds(16, long: 16) {
       let note = "seed \(seed), round \(round)"

@@ -9,7 +9,8 @@ struct RandomTable {
   static let columns = [
     Column("int", .int), Column("double", .double), Column("bool", .bool), Column("date", .date),
     Column("date time", .dateTime), Column("text", .text), Column("word", .text),
-    Column("number text", .text), Column("clock", .time), Column("late", .int),
+    Column("number text", .text), Column("clock", .time), Column("amount", .decimal),
+    Column("id", .uuid), Column("late", .int),
   ]
 
   let table: Table
@@ -60,6 +61,8 @@ struct RandomTable {
       case .date: [11, 15]
       case .dateTime: [11, 12, 13, 14, 15]
       case .time: [39, 15]
+      case .decimal: [40, 40, 4, 5, 6, 0, 29]
+      case .uuid: [41, 41, 32]
       default:
         switch column.name {
         case "word": [16, 17, 20, 31]
@@ -79,6 +82,8 @@ struct RandomTable {
       case .date: return Array("2018-08-03".utf8)
       case .dateTime: return Array("2018-08-03T00:00:00+02:00".utf8)
       case .time: return Array("12:34:56".utf8)
+      case .decimal: return Array("1.50".utf8)
+      case .uuid: return Array("F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6".utf8)
       default: return Array("Straße \(row % 7)".utf8)
       }
     }
@@ -185,6 +190,18 @@ struct PredicateGenerator {
         ? .text(moment.description) : .text(String(moment.description.prefix(10)))
     case (.time, .time(let time)): return isNear ? .text(time.description) : .time(time)
     case (.time, _): return .text("12:34")
+    case (.decimal, .decimal(let decimal)):
+      if isNear { return .decimal(decimal) }
+      return [
+        .double(decimal.double), .double(decimal.double.nextUp), .double(-decimal.double * 1e9),
+        .double(.infinity), .double(1e-40), .double(-1.25e-39), .text(decimal.description + ""),
+        .int(Int64(exactly: decimal.double.rounded()) ?? .max),
+        .decimal(ExactDecimal(coefficient: decimal.coefficient + 1, scale: decimal.scale) ?? .zero),
+      ].randomElement(using: &random) ?? .null
+    case (.uuid, .uuid(let id)):
+      return isNear
+        ? .text(id.description.uppercased()) : .uuid(UniqueIdentifier(bits: id.bits &+ 1))
+    case (.uuid, _): return .text("ffffffff-ffff-ffff-ffff-ffffffffffff")
     case (.bool, _): return .bool(isNear)
     case (.text, _): return .text(isNear ? text(column) : part(column))
     case (.date, _): return .text("2018-08-03")

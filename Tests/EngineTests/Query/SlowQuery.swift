@@ -115,10 +115,26 @@ enum SlowQuery {
     case (.int(let int), .double(let other)): return compare(int, other)
     case (.double(let double), .int(let other)): return -compare(other, double)
     case (.double(let double), .double(let other)): return order(double, other)
+    // Columns of ints and doubles have no more digits than the nearest double.
+    case (.int, .decimal(let other)), (.double, .decimal(let other)):
+      return compare(value, .double(other.double), ignoresCase)
     case (.bool(let bool), .bool(let other)): return (bool ? 1 : 0) - (other ? 1 : 0)
     case (.date(let date), .date(let other)): return order(date, other)
     case (.dateTime(let moment), .dateTime(let other)): return order(moment, other)
     case (.time(let time), .time(let other)): return order(time, other)
+    case (.uuid(let id), .uuid(let other)):
+      return id.description == other.description ? 0 : id.description < other.description ? -1 : 1
+    case (.uuid, .text(let text)):
+      return Value(spelling: text, type: .uuid).map { compare(value, $0, false) } ?? 0
+    case (.decimal(let decimal), .decimal(let other)):
+      return SlowDecimal.compare(decimal.description, other.description)
+    case (.decimal(let decimal), .int(let other)):
+      return SlowDecimal.compare(decimal.description, other.description)
+    case (.decimal(let decimal), .double(let other)):
+      if other.isInfinite { return other > 0 ? -1 : 1 }
+      return SlowDecimal.compare(decimal.description, other.description)
+    case (.decimal(let decimal), .text(let other)):
+      return SlowDecimal.compare(decimal.description, other)
     case (.time, .text(let text)):
       return Value(spelling: text, type: .time).map { compare(value, $0, false) } ?? 0
     case (.date, .text(let text)):

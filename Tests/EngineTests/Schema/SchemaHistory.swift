@@ -148,7 +148,7 @@ struct SchemaHistory {
       try table.setDefault(name, value)
       expected.fields[index].column.default = value
       try attemptSchema("another type", fails: true) {
-        let isNumber = [.int, .double].contains(field.column.type)
+        let isNumber = [.int, .double, .decimal].contains(field.column.type)
         try table.setDefault(name, isNumber ? .text("x") : .int(1))
       }
     case 5:

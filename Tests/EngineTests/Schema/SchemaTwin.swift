@@ -79,7 +79,10 @@ struct SchemaTwin {
   mutating func learnNextKeys(_ database: Database) throws {
     let transaction = try database.beginWrite()
     for name in tables.keys {
-      tables[name]?.nextKey = try transaction.table(name).editor.table.nextKey
+      let next = try transaction.table(name).editor.table.nextKey
+      tables[name]?.nextKey = next
+      // What cancelled transactions had given is forgotten with the handle.
+      if let given = tables[name]?.nextGivenKey { tables[name]?.nextGivenKey = min(given, next) }
     }
     transaction.rollBack()
   }

@@ -13,6 +13,7 @@ import Testing
     Column("text", .text), Column("few, \"odd\"", .text), Column("int", .int),
     Column("double", .double), Column("bool", .bool), Column("date", .date),
     Column("moment", .dateTime), Column("data", .data), Column("plain", .text),
+    Column("amount", .decimal), Column("uuid", .uuid),
   ]
 
   private static func value(_ column: Column, _ random: inout SplitMix64) throws -> Value {
@@ -43,6 +44,11 @@ import Testing
     case .time:
       return TimeOfDay(microseconds: Int64(random.next() % 86_400_000_000)).map { .time($0) }
         ?? .null
+    case .decimal:
+      let digits = Int128(Int64(bitPattern: random.next()))
+      return ExactDecimal(coefficient: digits, scale: Int(random.next() % 30)).map { .decimal($0) }
+        ?? .null
+    case .uuid: return .uuid(UniqueIdentifier(bits: UInt128(random.next()) << 60))
     case .data:
       let length = Int.random(in: 0...7, using: &random)
       return .data((0..<length).map { _ in UInt8.random(in: 0...255, using: &random) })
@@ -126,7 +132,8 @@ import Testing
     guard let field else { return Array("null".utf8) }
     let spelling = String(decoding: field, as: UTF8.self)
     switch column.type {
-    case .text, .date, .dateTime, .time: return string(field)
+    case .text, .date, .dateTime, .time, .uuid: return string(field)
+    case .decimal: return field
     case .data: return [0x22] + base64(field) + [0x22]
     case .bool:
       return Array(

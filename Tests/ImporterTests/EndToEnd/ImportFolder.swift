@@ -38,19 +38,21 @@ final class ImportFolder: Sendable {
   /// Writes `csv` to a file and imports it into the folder's database.
   @discardableResult
   func importCSV(
-    _ csv: [UInt8], as name: String = "t.csv", _ change: (inout ImportOptions) -> Void = { _ in }
+    _ csv: [UInt8], as name: String = "t.csv",
+    _ change: (inout ImportOptions) throws -> Void = { _ in }
   ) throws -> ImportReport {
     try write(name, csv)
     var options = ImportOptions(inputs: [path(name)], database: database)
     options.durability = .none
     options.table = "t"
-    change(&options)
+    try change(&options)
     return try Importer.run(options)
   }
 
   @discardableResult
   func importCSV(
-    _ csv: String, as name: String = "t.csv", _ change: (inout ImportOptions) -> Void = { _ in }
+    _ csv: String, as name: String = "t.csv",
+    _ change: (inout ImportOptions) throws -> Void = { _ in }
   ) throws -> ImportReport {
     try importCSV(Array(csv.utf8), as: name, change)
   }

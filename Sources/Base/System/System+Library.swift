@@ -1,0 +1,69 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A library of the system's that is looked for at run time, so that a program that does not use it need not
+/// have it.
+///
+/// Thread rule: any thread. It stays loaded for as long as the process lives.
+package struct SystemLibrary: @unchecked Sendable {
+  // @unchecked: the handle is never closed, and looking names up in it may be done by any thread.
+  private let handle: UnsafeMutableRawPointer
+
+  /// Loads the first of some libraries that is there; nil where none is.
+  ///
+  /// - Parameter names: file names, for the system's own places, or paths.
+  package init?(anyOf names: [String]) {
+    for name in names {
+      if let handle = dlopen(name, RTLD_NOW | RTLD_LOCAL) {
+        self.handle = handle
+        return
+      }
+    }
+    return nil
+  }
+
+  /// The function of that name as `Function`, which has to be its type in C; nil where there is none.
+  package func function<Function>(_ name: String, as: Function.Type) -> Function? {
+    guard let address = dlsym(handle, name),
+      MemoryLayout<Function>.size == MemoryLayout<UnsafeMutableRawPointer>.size
+    else { return nil }
+    return unsafeBitCast(address, to: Function.self)
+  }
+}
+
+extension System {
+  /// Waits until a socket can be read, or also be written to, for at most about `milliseconds`.
+  package static func waitForSocket(_ descriptor: Int32, writing: Bool, milliseconds: Int32) {
+    var request = pollfd(
+      fd: descriptor, events: Int16(POLLIN | (writing ? POLLOUT : 0)), revents: 0)
+    _ = call(.poll) { poll(&request, 1, milliseconds) }
+  }
+
+  /// The same until it can be written to and nothing else.
+  package static func waitForRoom(_ descriptor: Int32, milliseconds: Int32) {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    _ = call(.poll) { poll(&request, 1, milliseconds) }
+  }
+
+  /// Names of the client library of PostgreSQL, the likeliest first.
+  package static var postgreSQLLibraries: [String] {
+    #if canImport(Darwin)
+      [
+        "libpq.5.dylib", "/opt/homebrew/opt/libpq/lib/libpq.5.dylib",
+        "/usr/local/opt/libpq/lib/libpq.5.dylib",
+      ]
+    #else
+      ["libpq.so.5"]
+    #endif
+  }
+
+  /// The machine's name; empty where it has none.
+  package static var hostName: String {
+    var bytes = [CChar](repeating: 0, count: 256)
+    guard gethostname(&bytes, bytes.count - 1) == 0 else { return "" }
+    return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,65 @@
+import Engine
+import Importer
+
+/// What an import into a server takes beside the rest, and what it does not take.
+extension ImportCommand {
+  private static let serverGroup = "Servers"
+
+  static let connections = Option<Int>(
+    "connections", .positiveCount(upTo: ServerOptions.mostConnections), default: "4",
+    group: serverGroup,
+    help:
+      "How many connections load at once; with --key it is one, since the order of records counts")
+  static let create = Flag(
+    "create", group: serverGroup,
+    help:
+      "Make the table where it is missing, of the types that all inputs together have: they are read once "
+      + "for it")
+  static let numeric = Flag(
+    "numeric", group: serverGroup,
+    help:
+      "With --create: columns of numbers with fractions are numeric, which keeps every digit, and not double "
+      + "precision")
+  static let lease = Option<Int>(
+    "lease", ValueKind.positiveCount(upTo: ServerOptions.longestLease).shown(as: "SECONDS"),
+    default: "30", group: serverGroup,
+    help:
+      "After so many seconds without a sign of life another process goes on with an input; a process that "
+      + "is killed leaves its input locked for so long")
+
+  static let serverOptions: [any OptionEntry] = [connections, create, numeric, lease]
+
+  /// Where an import into a server goes; nil for one into a file.
+  ///
+  /// - Throws: `CommandError` for options that are of files, or of servers, alone.
+  static func server(_ arguments: ParsedArguments) throws -> ServerOptions? {
+    for input in arguments.positionals where ServerAddress.isURL(input) {
+      throw CommandError.usage(
+        "\(ServerAddress.shown(input)) is a server, and inputs are files: send through a pipe what psql -c "
+          + "'COPY ... TO STDOUT WITH (FORMAT csv, HEADER)' gives, as psql ... | sheaf import -")
+    }
+    let destination = try arguments.required(into)
+    guard ServerAddress.isServer(destination) else {
+      for option in serverOptions where arguments.isGiven(option) {
+        throw CommandError.usage(
+          "--\(option.name) is for an import into a server, such as --into postgresql://host/database"
+        )
+      }
+      return nil
+    }
+    for option in [compactAbove, compactUsedBelow] as [any OptionEntry]
+    where arguments.isGiven(option) {
+      throw CommandError.usage(
+        "--\(option.name) is for an import into a file: a server has none to compact")
+    }
+    var options = ServerOptions(address: destination)
+    options.connections = try arguments.required(connections)
+    options.creates = arguments.isSet(create)
+    options.makesNumeric = arguments.isSet(numeric)
+    options.leaseSeconds = try arguments.required(lease)
+    if options.makesNumeric, !options.creates {
+      throw CommandError.usage("--numeric says what --create makes: give both")
+    }
+    return options
+  }
+}

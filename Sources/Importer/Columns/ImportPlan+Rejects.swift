@@ -1,0 +1,131 @@
+import Engine
+
+/// Which records are no rows of the table, and what is said of them.
+extension ImportPlan {
+  /// Whether some spelling is null.
+  var hasNulls: Bool { !nulls.isEmpty || columns.contains { $0.missing != nil } }
+
+  /// Whether the key was told to be of a type other than text.
+  var hasTypedKey: Bool {
+    guard let keyColumn, let type = columns[keyColumn].strictType else { return false }
+    return type != .text && type != .data
+  }
+
+  /// Whether a key has blanks around it, or is not the canonical spelling of its decimal or UUID.
+  func isUnfitKey(_ field: UnsafeRawBufferPointer, _ type: ColumnType?) -> Bool {
+    if field.hasBlanksAround { return true }
+    guard let type, type.isWide, let value = Value(spelling: field, as: Reading(type)) else {
+      return false
+    }
+    return !value.spelling.elementsEqual(field)
+  }
+
+  /// The rule that refuses a row; nil when all let it pass.
+  ///
+  /// - Parameters:
+  ///   - row: the fields, as many as there are columns.
+  ///   - base: where the chunk's memory begins.
+  ///   - room: for the tests, kept from row to row.
+  func rule(
+    refusing row: UnsafePointer<TextSpan>, _ base: UnsafeRawPointer, room: inout [UInt8]
+  ) -> PlannedRule? {
+    rules.first { rule in
+      rule.refusal.matches(room: &room) { column in
+        row[column].isNull ? nil : row[column].bytes(from: base)
+      }
+    }
+  }
+
+  /// What is said of a record that a rule refuses.
+  func reject(
+    _ record: Int, _ parsed: ParsedChunk, _ chunk: Chunk, by rule: PlannedRule
+  ) -> Reject {
+    reject(
+      record, parsed, chunk, .null, nil, nil,
+      "the record does not pass --check '\(rule.expression)'")
+  }
+
+  /// What is wrong with a field of a column; nil when nothing is.
+  func misfit(_ span: TextSpan, _ index: Int, _ parsed: ParsedChunk)
+    -> (value: String?, reason: String)?
+  {
+    let column = columns[index]
+    if index == keyColumn, span.length == 0 {
+      return (span.isNull ? nil : "", "the key '\(column.name)' is empty")
+    }
+    guard let bytes = parsed.text(span) else {
+      return column.isNullable ? nil : (nil, "null where column '\(column.name)' allows none")
+    }
+    let text = String(decoding: bytes.prefix(200), as: UTF8.self)
+    if index == keyColumn, hasTypedKey,
+      bytes.withUnsafeBytes({ isUnfitKey($0, column.strictType) })
+    {
+      let reason =
+        bytes.withUnsafeBytes(\.hasBlanksAround)
+        ? "has blanks around it, and keys are compared as they are spelled; --trim removes them"
+        : "is not spelled as a \(column.strictType?.name ?? "") is, and keys are compared as they are "
+          + "spelled; --types '\(column.name):text' takes every spelling as a key of its own"
+      return (text, "the key '\(column.name)' \(reason)")
+    }
+    let isRead: Bool
+    if let type = column.strictType {
+      let reading = Reading(type, column.strictNotation)
+      isRead = bytes.withUnsafeBytes { Value(spelling: $0, as: reading) } != nil
+    } else if let missing = column.missing {
+      isRead = bytes.withUnsafeBytes(TypeSet.of).isSubset(of: missing.bounds)
+    } else {
+      return nil
+    }
+    if isRead { return nil }
+    let type = column.strictType ?? column.missing?.reading.type ?? .text
+    var reason = MisfitReason(type, column.strictNotation, bytes, column: column.name).description
+    if let missing = column.missing {
+      reason += "; \(missing.shown) is null there: --types '\(column.name):text' keeps all as text"
+    }
+    return (text, reason)
+  }
+
+  /// A record that is no row.
+  func reject(_ malformed: MalformedRecord, _ parsed: ParsedChunk) -> Reject {
+    let original = parsed.originalBytes(ofRecord: malformed.record)
+    return Reject(
+      record: (parsed.chunk?.firstRecord ?? 1) + malformed.record,
+      position: SourcePosition(
+        file: file, line: malformed.line, column: malformed.column,
+        byteOffset: malformed.byteOffset),
+      column: nil, value: nil,
+      reason: malformed.reason.description
+        + malformed.reason.advice(
+          original,
+          likelyEncoding: likelyEncoding ?? MalformedReason.likelyEncoding(original)),
+      original: original)
+  }
+
+  /// A row with a field that does not fit.
+  func reject(
+    _ record: Int, _ parsed: ParsedChunk, _ chunk: Chunk, _ span: TextSpan, _ column: String?,
+    _ value: String?, _ reason: String
+  ) -> Reject {
+    let start = parsed.byteOffset(ofRecord: record)
+    // A field that was unescaped, or is null, no longer says where it stood: then the record's start.
+    let offset =
+      span.isNull || Int(span.offset) >= chunk.byteCount
+      ? start : chunk.inputOffset(Int(span.offset))
+    return Reject(
+      record: chunk.firstRecord + record,
+      position: SourcePosition(
+        file: file, line: parsed.line(ofRecord: record), column: offset - start + 1,
+        byteOffset: offset),
+      column: column, value: value, reason: reason,
+      original: parsed.originalBytes(ofRecord: record))
+  }
+
+  /// Where the last record begins, if it has no line end; nil when it has one.
+  func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {
+    guard chunk.isUnfinished, parsed.recordCount > 0 else { return nil }
+    let last = parsed.recordCount - 1
+    return SourcePosition(
+      file: file, line: parsed.line(ofRecord: last), column: 1,
+      byteOffset: parsed.byteOffset(ofRecord: last))
+  }
+}

@@ -1,0 +1,283 @@
+import Base
+import Engine
+
+/// One input on its way into a table of a server's.
+///
+/// Thread rule: confined to the thread that puts ranges together.
+final class InputLoad {
+  private let options: ImportOptions
+  private let server: ServerOptions
+  private let target: ServerTarget
+  private let threads: PipelineThreads
+  private let times: SerialTimes
+  private let bytesTotal: Int?
+  private let batchRecords: Int
+  private let file: InputFile
+  private let opened: InputPlanner.Opened
+  private let claim: InputClaim
+  private let claims: InputClaims
+  private let plan: ImportPlan
+  private let load: LoadPlan
+  /// Of the input, as far as this run went.
+  private(set) var report = ImportReport()
+  private var tolerances = Tolerances()
+  private var nulls: [Int]
+  private var unfinished: SourcePosition?
+  private var isComplete = false
+  /// Of all ranges, whoever committed them, and of those before the first that is left to do.
+  private var storedCounts = RowCounts()
+  /// Behind the first that is missing, by their first records.
+  private var stored: [Int: StoredRange] = [:]
+  private var range: CopyRange?
+  /// How far the input was read: where, the checksum up to there, and how many ranges that is.
+  private var end: (byte: Int, checksum: UInt64)
+  private var rangeCount: Int
+  private let startByte: Int
+
+  init(
+    _ run: ServerRun, _ file: InputFile, _ opened: InputPlanner.Opened, _ claim: InputClaim,
+    _ claims: InputClaims, _ table: ServerTable
+  ) throws {
+    (options, server, target, threads) = (run.options, run.server, run.target, run.threads)
+    (times, bytesTotal, batchRecords) = (run.times, run.bytesTotal, run.batchRecords)
+    (self.file, self.opened, self.claim, self.claims) = (file, opened, claim, claims)
+    let matched = try ServerMatch(opened, options, table, server: target.shown)
+    plan = ImportPlan(file, opened, matched.match, options, columns: matched.columns, encodes: true)
+    nulls = [Int](repeating: 0, count: plan.columns.count)
+    try claims.settle(options: matched.digest(file, opened, options), claim)
+    let policy = run.options.conflictPolicy
+    load = LoadPlan(
+      target: target, tables: claims.tables, table: table.qualified, tableName: table.name,
+      columns: plan.columns.map { SQLText.name($0.name) }, input: claim.input.key,
+      epoch: claim.epoch,
+      isSynchronous: options.durability == .full, retrySeconds: options.wait,
+      keys: options.key.map { key in
+        KeyedTable(
+          key: SQLText.name(key), policy: policy,
+          tableColumns: table.columns.filter { !$0.isGenerated && !$0.isIdentity }.map {
+            SQLText.name($0.name)
+          })
+      })
+    end = (opened.splitter.byteOffset, opened.splitter.checksum.value)
+    startByte = end.byte
+    rangeCount = claim.ranges.count
+    report.notes = (opened.notes + opened.header.notes.map(\.description) + matched.match.notes).map
+    {
+      "\(file.name): \($0)"
+    }
+    report.dialect = opened.report
+    try goOn()
+  }
+
+  /// Passes over what the server has.
+  private func goOn() throws {
+    for range in claim.ranges { storedCounts += range.counts }
+    let prefix = claim.prefixCount
+    for range in claim.ranges[prefix...] { stored[range.firstRecord] = range }
+    guard prefix > 0 else {
+      if !claim.ranges.isEmpty { noteResumption(record: 0, byte: startByte) }
+      return
+    }
+    let last = claim.ranges[prefix - 1]
+    guard let checksum = RangeChecksum.value(last.checksum),
+      case .done = try opened.splitter.skip(
+        to: last.byteEnd, checksum: checksum, isCancelled: options.shouldStop)
+    else {
+      throw ImportError.inputChanged(
+        path: file.name,
+        reason:
+          "it has changed since its import was begun: its first \(last.byteEnd) bytes are not those that "
+          + "were imported")
+    }
+    let done = last.firstRecord - 1 + last.counts.records
+    opened.splitter.goOn(line: last.lineEnd, record: done + 1)
+    end = (last.byteEnd, checksum)
+    noteResumption(record: done, byte: last.byteEnd)
+  }
+
+  private func noteResumption(record: Int, byte: Int) {
+    report.resumedAt = ImportReport.ResumePoint(record: record, byteOffset: byte, isComplete: false)
+  }
+
+  // MARK: Loading
+
+  /// Loads what the server does not have.
+  ///
+  /// - Parameters:
+  ///   - rejected: records of the inputs before.
+  ///   - before: what these came to.
+  ///   - rejects: where those of this one go.
+  func run(rejected: Int, before: ImportReport, rejects: inout RejectNamer) throws {
+    let budget = RejectBudget(options.maxRejects, rejected: rejected + storedCounts.rejected)
+    // Which of two rows of a key comes first decides what is in the table.
+    let lanes = options.key == nil ? server.connections : 1
+    let team = LaneTeam(load, lanes: lanes, budget, acknowledged: claim.ranges.count)
+    let keeper = try LeaseKeeper(
+      target, claims.renewal(claim.input), seconds: server.leaseSeconds)
+    defer { keeper.stop() }
+    do {
+      do {
+        try read(team, budget, before)
+      } catch {
+        // What was handed over is committed; what has failed first is told.
+        _ = try? team.finish(shouldStop: options.shouldStop)
+        throw error
+      }
+      try team.finish(shouldStop: options.shouldStop)
+      if budget.exceedsShare(ofRecords: before.read + storedCounts.records + team.counts.records) {
+        throw TooManyRejects()
+      }
+    } catch ImportError.interrupted {
+      report.isInterrupted = true
+    } catch let failure as ServerError where failure.kind == .interrupted {
+      report.isInterrupted = true
+    } catch is TooManyRejects {
+      fill(team)
+      throw try tooMany(budget, before, &rejects)
+    } catch {
+      fill(team)
+      throw error
+    }
+    fill(team)
+    if report.isInterrupted { return }
+    guard isComplete else {
+      report.isInterrupted = true
+      return
+    }
+    // Those of the table are not the inputs' until somebody has them.
+    if storedCounts.rejected + team.counts.rejected > 0 { try writeRejects([], &rejects) }
+    var counts = storedCounts
+    counts += team.counts
+    try claims.finish(claim, ranges: rangeCount, counts, end: end)
+  }
+
+  /// Reads the input, and hands its ranges over.
+  private func read(_ team: LaneTeam, _ budget: RejectBudget, _ before: ImportReport) throws {
+    let work = Pipeline.Work(
+      opened.splitter, plan, options, isSmall: file.isSmall, threads, times)
+    let plan = plan
+    try Pipeline.run(work) {
+      let builder = CopyPieceBuilder(plan)
+      return { try builder.build($0) }
+    } writing: { next in
+      while let piece = try next() {
+        try append(piece, budget)
+        if let range, range.isFull(batchRecords: batchRecords) {
+          if try !submit(range, team, budget, before) { return }
+        }
+      }
+      if let range, range.recordCount > 0, try !submit(range, team, budget, before) { return }
+      isComplete = true
+    }
+  }
+
+  private func append(_ piece: CopyPiece, _ budget: RejectBudget) throws {
+    tolerances.add(piece.tolerances)
+    for (column, count) in piece.nulls.enumerated() { nulls[column] += count }
+    var open = range ?? CopyRange(firstRecord: piece.firstRecord, byteStart: piece.chunk.byteOffset)
+    open.append(piece)
+    range = open
+    end = (piece.byteEnd, piece.checksum)
+    if let start = piece.unfinished {
+      unfinished = start
+      if options.requiresFinalNewline { throw ImportError.unfinished(position: start) }
+    }
+    // What the server has was counted before.
+    if stored[open.firstRecord] == nil, budget.add(piece.rejects) { throw TooManyRejects() }
+  }
+
+  /// False when the import is to stop here.
+  private func submit(
+    _ range: CopyRange, _ team: LaneTeam, _ budget: RejectBudget, _ before: ImportReport
+  ) throws -> Bool {
+    self.range = nil
+    if let there = stored.removeValue(forKey: range.firstRecord) {
+      guard there.isOf(range) else {
+        throw ImportError.inputChanged(
+          path: file.name,
+          reason:
+            "records from \(range.firstRecord) on are in the table with other bytes than it has now"
+        )
+      }
+      return !options.shouldStop()
+    }
+    if try !team.submit(range, shouldStop: options.shouldStop) { return false }
+    rangeCount += 1
+    let counts = team.counts
+    let records = before.read + storedCounts.records + counts.records
+    if records >= ColumnTypes.sampleRecords, budget.exceedsShare(ofRecords: records) {
+      throw TooManyRejects()
+    }
+    options.progress(
+      ImportProgress(
+        bytesRead: before.bytesRead + end.byte, bytesTotal: bytesTotal,
+        records: before.read + counts.records, rejected: before.rejected + counts.rejected,
+        bytesWritten: 0))
+    return !options.shouldStop()
+  }
+
+  // MARK: Reports
+
+  /// Puts what was committed into the report.
+  private func fill(_ team: LaneTeam) {
+    let counts = team.counts
+    (report.read, report.imported, report.updated) = (
+      counts.records, counts.imported, counts.updated
+    )
+    (report.skipped, report.unchanged) = (counts.skipped, counts.unchanged)
+    (report.rejected, report.batches) = (counts.rejected, team.committed)
+    report.bytesRead = end.byte - (report.resumedAt?.byteOffset ?? 0)
+    let unfinishedNote = unfinished.flatMap {
+      $0.line < 2
+        ? nil
+        : "the last record, at line \($0.line), has no "
+          + "line end as the others do: the input may have been cut off"
+    }
+    let notes = tolerances.notes + [opened.source.change, unfinishedNote].compactMap(\.self)
+    report.notes += notes.map { "\(file.name): \($0)" }
+    report.columns = zip(plan.columns, nulls).map { column, nulls in
+      .init(
+        name: column.name, type: column.strictType ?? .text, notation: column.strictNotation,
+        nulls: nulls,
+        widened: nil)
+    }
+    var own = ImportReport.FileReport(path: file.path, resumedAt: report.resumedAt)
+    own.add(report, bytesRead: report.bytesRead)
+    own.columns = report.columns
+    own.dialect = report.dialect
+    own.findings = opened.findings
+    own.notes = notes
+    report.files = [own]
+  }
+
+  /// Writes all rejects of the input that the server has to the files, and then `others`.
+  private func writeRejects(_ others: [Reject], _ rejects: inout RejectNamer) throws {
+    let choice = rejects.choice(of: file.path, header: opened.headerLine, encoding: opened.encoding)
+    let log = try rejects.log(choice, input: file.name, goingOnFrom: nil, notes: &report.notes)
+    var known: Set<Int> = []
+    try claims.forRejects(claim.input) { found in
+      try log.write(found)
+      if !others.isEmpty { known.formUnion(found.map(\.record)) }
+    }
+    try log.write(others.filter { !known.contains($0.record) })
+    try log.flush()
+    log.close()
+    guard log.isUsed else { return }
+    report.rejects = .init(path: log.path, reasonsPath: log.reasonsPath)
+    if !report.files.isEmpty { report.files[0].rejects = report.rejects }
+  }
+
+  /// What is said of too many rejects, those of batches that are not committed included.
+  private func tooMany(
+    _ budget: RejectBudget, _ before: ImportReport, _ rejects: inout RejectNamer
+  ) throws -> ImportError {
+    let pending = range?.rejects ?? []
+    let isKnown = pending.contains { $0.record == budget.firstReject?.record }
+    let first = isKnown ? [] : [budget.firstReject].compactMap(\.self)
+    try writeRejects(first + pending, &rejects)
+    return .tooManyRejects(
+      count: budget.total, first: budget.firstReject, path: report.rejects?.path ?? "",
+      committedBatches: before.batches + report.batches,
+      committedObjects: before.imported + before.updated + report.imported + report.updated)
+  }
+}

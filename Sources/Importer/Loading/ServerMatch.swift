@@ -1,0 +1,113 @@
+import Base
+import Engine
+
+/// The columns of an input, as those of a server's table have them: by name, with types that are fixed.
+struct ServerMatch {
+  let match: TableMatch
+  let columns: [ImportPlan.PlannedColumn]
+
+  /// - Throws: `ServerError` for a column that the table has not, or that cannot be written;
+  ///   `ImportError.missingColumn` for one that it needs, `.noSuchColumn` for one that options name.
+  init(
+    _ opened: InputPlanner.Opened, _ options: ImportOptions, _ table: ServerTable, server: String
+  ) throws {
+    let names = try ColumnChoice(opened.header.names, options).names + opened.added.names
+    let known = Dictionary(table.columns.map { ($0.name, $0) }) { first, _ in first }
+    for name in names {
+      guard let column = known[name] else { throw Self.unknown(name, table, server) }
+      if column.isGenerated {
+        throw ServerError(
+          .usage,
+          "\(server): column '\(name)' of \(table.shown) is computed by the server: leave it out with "
+            + "--columns"
+        )
+      }
+    }
+    for column in table.columns
+    where !column.isNullable && !column.hasDefault && !column.isGenerated
+      && !names.contains(column.name)
+    {
+      throw ImportError.missingColumn(path: opened.source.name, name: column.name, known: names)
+    }
+    // What stands for null is found as in an import into a file, where no type was told; and so are amounts.
+    let found = try TableMatch(opened, options, table: nil)
+    var typed = options
+    typed.types = .named(Self.types(names, known, options, found))
+    match = try TableMatch(opened, typed, table: nil)
+    columns = zip(match.plannedColumns, found.plannedColumns).map { planned, found in
+      let missing = Self.missing(found, planned)
+      return ImportPlan.PlannedColumn(
+        name: planned.name, identifier: planned.identifier, strictType: planned.strictType,
+        strictNotation: missing?.reading.type == planned.strictType
+          ? missing?.reading.notation ?? planned.strictNotation : planned.strictNotation,
+        missing: missing ?? planned.missing, candidates: [],
+        // A column with a default that is given a null gets the null.
+        isNullable: (known[planned.name]?.isNullable ?? true) && planned.isNullable, isNew: false,
+        isGuessed: false)
+    }
+  }
+
+  /// What stands for null in a column, where the values beside it are of the type that the table has.
+  private static func missing(
+    _ found: ImportPlan.PlannedColumn, _ planned: ImportPlan.PlannedColumn
+  ) -> MissingValues? {
+    guard let missing = found.missing, let type = planned.strictType else { return nil }
+    let own = missing.reading.type
+    let isWider = [(.int, .double), (.date, .dateTime)].contains { $0 == (own, type) }
+    return own == type || (isWider && missing.reading.notation == nil) ? missing : nil
+  }
+
+  /// The types that are given, and the table's. A `numeric` holds what a double is spelled as, however long,
+  /// and `NaN`; amounts are read as decimals.
+  private static func types(
+    _ names: [String], _ known: [String: ServerTable.ServerColumn], _ options: ImportOptions,
+    _ found: TableMatch
+  ) -> [String: ColumnType] {
+    let amounts = found.plannedColumns.filter { column in
+      column.strictType == .decimal || column.candidates.contains { $0.reading.type == .decimal }
+    }.map(\.name)
+    var types: [String: ColumnType] = [:]
+    for name in names {
+      types[name] = known[name]?.type ?? .text
+      if known[name]?.isNumeric == true, amounts.contains(name) { types[name] = .decimal }
+    }
+    switch options.types {
+    case .infer: break
+    case .text: for name in names { types[name] = .text }
+    case .named(let given): types.merge(given) { _, given in given }
+    }
+    return types
+  }
+
+  private static func unknown(_ name: String, _ table: ServerTable, _ server: String) -> ServerError
+  {
+    let similar = table.columns.first { $0.name.lowercased() == name.lowercased() }
+    let advice =
+      similar.map { "; did you mean '\($0.name)'? --rename '\(name):\($0.name)' takes it" }
+      ?? "; leave it out with --columns, give it another name with --rename, or add it on the server"
+    let shown = table.columns.prefix(20).map(\.name).joined(separator: ", ")
+    return ServerError(
+      .usage,
+      "\(server): table \(table.shown) has no column '\(name)' [42703]; it has: \(shown)"
+        + (table.columns.count > 20 ? ", ..." : "") + advice)
+  }
+
+  /// A digest of everything that decides what a record of the input becomes.
+  func digest(_ file: InputFile, _ opened: InputPlanner.Opened, _ options: ImportOptions) -> String
+  {
+    var writer = ByteWriter()
+    writer.append(
+      InputPlanner(options: options, path: file.path).optionsDigest(opened, key: options.key))
+    writer.append(UInt64(bitPattern: Int64(options.limit ?? -1)))
+    for column in columns {
+      writer.append(column.name)
+      writer.append(column.strictType?.rawValue ?? 0)
+      writer.append(column.strictNotation?.description ?? "")
+      writer.append(column.isNullable)
+      for null in column.missing?.spellings ?? [] {
+        writer.append(String(decoding: null, as: UTF8.self))
+      }
+    }
+    return RangeChecksum.text(Checksum.of(writer.bytes))
+  }
+}

@@ -1,0 +1,414 @@
+import Base
+import Engine
+
+/// One call of `Importer.load`.
+///
+/// Thread rule: confined; the thread that calls `run` puts ranges together.
+struct ServerRun {
+  var options: ImportOptions
+  let server: ServerOptions
+  let target: ServerTarget
+  let tableName: String
+  let files: [InputFile]
+  var report = ImportReport()
+  var rejectFiles: RejectNamer
+  let threads = PipelineThreads()
+  let times = SerialTimes()
+  private let started = System.monotonicNanoseconds
+  /// Inputs that cannot be read a second time, and were looked at before they are loaded.
+  private var pipes: [Int: InputPlanner.Opened] = [:]
+  /// Of all inputs; nil when one is a pipe or compressed.
+  let bytesTotal: Int?
+  /// Inputs that another process was seen with.
+  private var others: Set<Int> = []
+
+  init(_ options: ImportOptions, _ server: ServerOptions) throws {
+    try Self.check(options, server)
+    self.options = options
+    self.options.begun = ImportOptions.now
+    self.server = server
+    // Another destination's: nothing is looked for there.
+    self.options.database = ""
+    if options.batchSize == nil { self.options.batchSize = .records(ServerOptions.batchRecords) }
+    files = try InputFile.list(options.inputs)
+    bytesTotal = files.reduce(0) { total, file in
+      total.flatMap { total in file.isCompressed ? nil : file.size.map { total + $0 } }
+    }
+    tableName = options.table ?? ImportRun.tableName(files[0].path)
+    rejectFiles = try RejectNamer(self.options, files)
+    report.inputs = files.map(\.path)
+    report.database = ServerAddress.shown(server.address)
+    report.table = tableName
+    report.batchSize = self.options.effectiveBatchSize
+    report.isOfServer = true
+    target = try ServerTarget(server.address)
+    try rejectFiles.check()
+    try lookAtInputs()
+  }
+
+  /// Refuses what makes no sense, and what only a file can do.
+  private static func check(_ options: ImportOptions, _ server: ServerOptions) throws {
+    guard !options.inputs.isEmpty else {
+      throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
+    }
+    for (number, most, what) in [
+      (options.parsers, ImportOptions.mostThreads, "parsers"),
+      (options.queue, ImportOptions.mostThreads, "queue"),
+      (server.connections, ServerOptions.mostConnections, "connections"),
+      (server.leaseSeconds, ServerOptions.longestLease, "lease"),
+    ] where !(1...most).contains(number) {
+      throw ImportError.invalidOption("\(what) must be from 1 to \(most)")
+    }
+    if case .records(let size)? = options.batchSize, size < 1 {
+      throw ImportError.invalidOption("the batch size must be at least 1")
+    }
+    let refused: [(Bool, String)] = [
+      (options.truncate, "--truncate: empty the table on the server first"),
+      (options.allowsEmpty, "--allow-empty"),
+      (options.dryRun, "--dry-run: sheaf sniff says how an input would be read"),
+      (options.batchSize == .all, "--batch-size all: name a number"),
+      (options.durability == .none, "--durability none: full and group are"),
+      (
+        options.ragged == .extend,
+        "--ragged extend: a table of a server's gets no columns by itself"
+      ),
+      (options.newColumns, "--new-columns: add them on the server first"),
+      (options.sameInput == .contents, "--same-input contents"),
+      (options.compaction.mode == .always, "--compact always"),
+    ]
+    for (isAsked, what) in refused where isAsked {
+      throw ImportError.invalidOption("an import into a server does not take " + what)
+    }
+    if options.key == nil, options.conflictPolicy != .error {
+      throw ImportError.invalidOption(
+        "--on-conflict \(options.conflictPolicy.rawValue) needs a key: name the column with --key")
+    }
+  }
+
+  /// An input without a usable header must not leave a table behind.
+  private mutating func lookAtInputs() throws {
+    for (index, file) in files.enumerated() {
+      do {
+        let opened = try open(file)
+        _ = try TableMatch(opened, options, table: nil)
+        if !file.canBeReadAgain { pipes[index] = opened }
+        return
+      } catch ImportError.emptyInput(let path) {
+        if index == files.count - 1 { throw ImportError.emptyInput(path: path) }
+      }
+    }
+  }
+
+  private func open(_ file: InputFile) throws -> InputPlanner.Opened {
+    let source = try FileSource.open(file.path)
+    source.isCancelled = options.shouldStop
+    return try InputPlanner(options: options, path: file.path).open(source)
+  }
+
+  private mutating func opened(_ index: Int) throws -> InputPlanner.Opened {
+    if let opened = pipes.removeValue(forKey: index) { return opened }
+    return try open(files[index])
+  }
+
+  var batchRecords: Int {
+    if case .records(let size) = options.effectiveBatchSize { return size }
+    return ServerOptions.batchRecords
+  }
+
+  // MARK: Running
+
+  mutating func run() throws {
+    defer {
+      report.seconds = Double(System.monotonicNanoseconds - started) / 1e9
+      report.readerSeconds = Double(times.reader) / 1e9
+    }
+    let shouldStop = options.shouldStop
+    let grace = StopGrace(shouldStop)
+    let session = ServerSession(
+      target, retrySeconds: options.wait, isStopping: shouldStop, isAbandoned: { grace.isOver })
+    defer { session.close() }
+    do {
+      try run(session)
+    } catch let error as ServerError where error.kind == .interrupted {
+      report.isInterrupted = true
+    } catch ImportError.interrupted {
+      report.isInterrupted = true
+    }
+  }
+
+  private mutating func run(_ session: ServerSession) throws {
+    let table = try table(session)
+    report.table = table.shown
+    let owner =
+      "\(System.hostName):\(System.processIdentifier):\(UInt64.random(in: 0 ... .max))"
+    let claims = InputClaims(
+      CheckpointTables(schema: table.schema), target: table.shown, owner: owner,
+      batchRecords: batchRecords, leaseSeconds: server.leaseSeconds, session)
+    try claims.makeTables()
+    let inputs = try files.map { try serverInput($0, table) }
+    if !options.resume { try claims.begin(inputs) }
+    var left = Array(files.indices)
+    var waiting = ClaimWait(options)
+    while !left.isEmpty {
+      var leased: [Int] = []
+      var owner = ""
+      for index in left {
+        if options.shouldStop() { report.isInterrupted = true }
+        if report.isInterrupted { return }
+        switch try claims.claim(inputs[index]) {
+        case .claimed(let claim):
+          waiting.restart()
+          try importInput(index, claim, claims, table)
+        case .done: try passOver(index, inputs[index], claims)
+        case .leased(let other):
+          others.insert(index)
+          leased.append(index)
+          owner = other
+        }
+      }
+      left = leased
+      if let first = leased.first {
+        try waiting.pause(files[first].name, owner, server: target.shown)
+      }
+    }
+  }
+
+  /// The table that is there, or one that is made.
+  private mutating func table(_ session: ServerSession) throws -> ServerTable {
+    try session.use { try Self.checkServer($0) }
+    if let table = try session.use({ try ServerTable.find(tableName, $0) }) { return table }
+    guard server.creates else {
+      throw ServerError(
+        .usage,
+        "\(target.shown): there is no table '\(tableName)' [42P01]: make it, name another one with "
+          + "--table, or have it made with --create")
+    }
+    let types = try scanned()
+    let statement = try ServerTable.creation(
+      tableName, types, key: options.key, isNumeric: server.makesNumeric, server: target.shown)
+    try session.use { connection in
+      do {
+        try connection.run(statement)
+      } catch let error as ServerError where error.sqlState == "42P07" || error.sqlState == "23505"
+      {
+        // Another process has made it, or this one before an answer was lost.
+      }
+    }
+    guard let table = try session.use({ try ServerTable.find(tableName, $0) }) else {
+      throw ServerError(
+        .usage,
+        "\(target.shown): the table '\(tableName)' was made, and is not found: name its schema, too"
+      )
+    }
+    return table
+  }
+
+  /// Refuses servers on which nothing is promised.
+  private static func checkServer(_ connection: ServerConnection) throws {
+    let version =
+      try connection.run("SELECT version()").last?.rows.first?[0] ?? ""
+    let others = ["CockroachDB", "Redshift", "-YB-", "Greenplum", "Materialize", "QuestDB"]
+    if let other = others.first(where: version.contains) {
+      throw ServerError(
+        .usage,
+        "\(connection.name): the server is \(other == "-YB-" ? "YugabyteDB" : other), which is not "
+          + "supported yet: only PostgreSQL is")
+    }
+    guard connection.serverVersion >= 120_000 else {
+      throw ServerError(
+        .usage,
+        "\(connection.name): the server says that it is \(version): PostgreSQL 12 or newer is needed"
+      )
+    }
+    let encoding = connection.parameter("server_encoding") ?? ""
+    guard encoding == "UTF8" else {
+      throw ServerError(
+        .usage,
+        "\(connection.name): the database is in \(encoding), in which not every text can be kept: import "
+          + "into one that was made with ENCODING 'UTF8'")
+    }
+  }
+
+  /// The columns' types, by all of the inputs.
+  private mutating func scanned() throws -> [(name: String, type: ColumnType)] {
+    var scan = TypeScan(options)
+    for (index, file) in files.enumerated() {
+      do {
+        if file.canBeReadAgain {
+          try scan.add(file, open(file), threads)
+          continue
+        }
+        let opened = try pipes[index] ?? open(file)
+        pipes[index] = opened
+        guard
+          try !TableMatch(opened, options, table: nil).plannedColumns.map(\.strictType).contains(
+            nil)
+        else {
+          throw ImportError.invalidOption(
+            "\(file.name) can be read only once, so the types of its columns cannot be found before it is "
+              + "loaded: make the table first, give the types of all columns with --types NAME:TYPE,..., or "
+              + "say --types text")
+        }
+        try scan.add(file, opened, threads)
+      } catch ImportError.emptyInput where files.count > 1 {
+        continue
+      }
+    }
+    return scan.types
+  }
+
+  private func serverInput(_ file: InputFile, _ table: ServerTable) throws -> ServerInput {
+    var name = PathText.shown(file.name)
+    while name.hasPrefix("./") { name.removeFirst(2) }
+    var key = table.shown + " < " + name
+    // Longer ones would not fit an index.
+    if key.utf8.count > 1000 {
+      key = String(key.prefix(200)) + "..." + RangeChecksum.text(Checksum.of(Array(key.utf8)))
+    }
+    guard file.canBeReadAgain else {
+      return ServerInput(key: key, name: file.name, size: nil, checksum: nil)
+    }
+    let descriptor = try System.open(file.path, .readOnly)
+    defer { System.close(descriptor) }
+    let beginning = try System.beginning(descriptor, count: 1 << 16, path: file.path)
+    return ServerInput(
+      key: key, name: file.name, size: file.size,
+      checksum: RangeChecksum.text(Checksum.of(Array(beginning))))
+  }
+
+  // MARK: Inputs
+
+  private mutating func importInput(
+    _ index: Int, _ claim: InputClaim, _ claims: InputClaims, _ table: ServerTable
+  ) throws {
+    let file = files[index]
+    do {
+      let opened = try opened(index)
+      let load = try InputLoad(self, file, opened, claim, claims, table)
+      defer { add(load, index) }
+      try load.run(rejected: report.rejected, before: report, rejects: &rejectFiles)
+    } catch ImportError.emptyInput(let path) where files.count > 1 {
+      try claims.finish(claim, ranges: 0, RowCounts(), end: (0, 0))
+      report.notes.append("\(path) is empty: there is no header and no record")
+      report.files.append(.init(path: file.path))
+    } catch {
+      claims.release(claim)
+      throw error
+    }
+    if report.isInterrupted { claims.release(claim) }
+  }
+
+  private mutating func add(_ load: InputLoad, _ index: Int) {
+    let own = load.report
+    report.files += own.files
+    report.read += own.read
+    report.imported += own.imported
+    report.updated += own.updated
+    report.skipped += own.skipped
+    report.unchanged += own.unchanged
+    report.rejected += own.rejected
+    report.batches += own.batches
+    report.bytesRead += own.bytesRead
+    report.bytesWritten += own.bytesWritten
+    report.notes += own.notes
+    report.isInterrupted = report.isInterrupted || own.isInterrupted
+    report.columns = own.columns
+    if report.dialect == nil { report.dialect = own.dialect }
+    if report.resumedAt?.isComplete ?? true, let point = own.resumedAt { report.resumedAt = point }
+    if report.rejects == nil { report.rejects = own.rejects }
+  }
+
+  /// Leaves out an input that is in the table, if it still is what it was.
+  private mutating func passOver(_ index: Int, _ input: ServerInput, _ claims: InputClaims) throws {
+    let file = files[index]
+    let end = try claims.end(input)
+    // What another process has just read need not be read again.
+    if !others.contains(index) { try compare(index, input, end) }
+    let point = ImportReport.ResumePoint(
+      record: end.records, byteOffset: end.byte, isComplete: true)
+    if report.resumedAt == nil { report.resumedAt = point }
+    report.files.append(.init(path: file.path, resumedAt: point))
+  }
+
+  private mutating func compare(_ index: Int, _ input: ServerInput, _ end: InputClaims.End) throws {
+    func changed(_ reason: String) -> ImportError {
+      .inputChanged(
+        path: input.name,
+        reason: reason + "; import it without --resume if all its records are new")
+    }
+    if input.size != end.size || input.checksum != end.checksum {
+      throw changed("it has changed since its import was completed")
+    }
+    // Nothing was read of an empty one.
+    guard end.byte > 0 else { return }
+    let splitter = try opened(index).splitter
+    guard
+      case .done = try splitter.skip(
+        to: end.byte, checksum: end.digest, isCancelled: options.shouldStop)
+    else { throw changed("it has other bytes than when its import was completed") }
+    guard try options.limit != nil || splitter.isAtEnd() else {
+      throw changed("it has grown since its import was completed")
+    }
+  }
+}
+
+/// A wait for inputs that other processes have.
+private struct ClaimWait {
+  private var patience: Patience
+  private let limit: Double
+  private let notice: @Sendable (String) -> Void
+  private let shouldStop: @Sendable () -> Bool
+
+  init(_ options: ImportOptions) {
+    limit = options.wait
+    notice = options.onWaiting
+    shouldStop = options.shouldStop
+    patience = Patience(seconds: limit, notice: notice, shouldStop: shouldStop)
+  }
+
+  mutating func restart() {
+    patience = Patience(seconds: limit, notice: notice, shouldStop: shouldStop)
+  }
+
+  /// Half a second, after which the lease may have ended.
+  mutating func pause(_ input: String, _ owner: String, server: String) throws {
+    let end = System.monotonicNanoseconds &+ 500_000_000
+    do throws(Patience.Refusal) {
+      repeat {
+        try patience.pause { "\(owner), which is importing \(input)" }
+      } while System.monotonicNanoseconds < end
+    } catch {
+      switch error {
+      case .cancelled: throw ImportError.interrupted
+      case .busy:
+        throw ServerError(
+          .busy,
+          "\(server): \(input) is being imported by \(owner), and was for as long as --wait says; run the "
+            + "command again later, with --resume: what is done then is left out")
+      }
+    }
+  }
+}
+
+/// Some seconds in which what is under way may end once an import is interrupted.
+///
+/// Thread rule: any thread.
+private final class StopGrace: @unchecked Sendable {
+  // @unchecked: `limit` is guarded by `lock`.
+  private let shouldStop: @Sendable () -> Bool
+  private let lock = Lock()
+  private var limit: SilenceLimit?
+
+  private static let seconds = 5.0
+
+  init(_ shouldStop: @escaping @Sendable () -> Bool) { self.shouldStop = shouldStop }
+
+  var isOver: Bool {
+    guard shouldStop() else { return false }
+    return lock.withLock {
+      let own = limit ?? SilenceLimit(Self.seconds)
+      limit = own
+      return own.isOver
+    }
+  }
+}

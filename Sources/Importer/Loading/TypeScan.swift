@@ -1,0 +1,77 @@
+import Engine
+
+/// What the columns of all inputs together are, found by reading them once: a table of a server's has its
+/// types before the first row.
+struct TypeScan {
+  /// What is known of a column.
+  private struct Found {
+    let name: String
+    var classes: TypeSet
+    /// nil: all values so far are null.
+    var reading: Reading?
+  }
+
+  private var columns: [Found] = []
+  private let options: ImportOptions
+
+  init(_ options: ImportOptions) { self.options = options }
+
+  /// Names and types, in the order in which the inputs have them.
+  var types: [(name: String, type: ColumnType)] {
+    columns.map { ($0.name, $0.reading?.type ?? .text) }
+  }
+
+  /// Reads an input.
+  ///
+  /// - Throws: what reading and the header throw; `ImportError.interrupted`.
+  mutating func add(_ file: InputFile, _ opened: InputPlanner.Opened, _ threads: PipelineThreads)
+    throws
+  {
+    let match = try TableMatch(opened, options, table: nil)
+    var types = match.types
+    let known = match.plannedColumns.map(\.strictType)
+    if !known.contains(nil) {
+      add(match.plannedColumns.map(\.name), types)
+      return
+    }
+    let plan = ImportPlan(file, opened, match, options, encodes: true)
+    let work = Pipeline.Work(
+      opened.splitter, plan, options, isSmall: file.isSmall, threads, SerialTimes())
+    let options = options
+    try Pipeline.run(work) {
+      let builder = ColumnBatchBuilder(plan)
+      return { try builder.build($0) }
+    } writing: { next in
+      while let batch = try next() {
+        types.add(batch.columns)
+        if options.shouldStop() { throw ImportError.interrupted }
+      }
+    }
+    add(match.plannedColumns.map(\.name), types)
+  }
+
+  private mutating func add(_ names: [String], _ types: ColumnTypes) {
+    for (name, state) in zip(names, types.states) {
+      let isEmpty = state.strictType == nil && state.classes.isEmpty
+      let own = Found(name: name, classes: state.classes, reading: isEmpty ? nil : state.reading)
+      guard let index = columns.firstIndex(where: { $0.name == name }) else {
+        columns.append(own)
+        continue
+      }
+      columns[index].classes.formUnion(own.classes)
+      columns[index].reading = Self.common(columns[index], own)
+    }
+  }
+
+  /// What reads the values of both.
+  private static func common(_ one: Found, _ other: Found) -> Reading? {
+    guard let first = one.reading else { return other.reading }
+    guard let second = other.reading else { return first }
+    // How values are spelled is each input's own; what they mean is of one type.
+    if first.type == second.type { return first }
+    if first.notation == nil, second.notation == nil {
+      return Reading(one.classes.union(other.classes).inferredType ?? .text)
+    }
+    return .text
+  }
+}

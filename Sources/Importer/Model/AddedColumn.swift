@@ -1,0 +1,69 @@
+/// A column that an input does not have and every record of it gets: where it came from, and when.
+///
+/// Thread rule: a plain value, `Sendable`.
+public struct AddedColumn: Sendable, Equatable {
+  /// Its name in the table.
+  public let name: String
+  /// As it was given.
+  public let template: String
+  let parts: [Part]
+
+  /// What values are made of.
+  enum Part: Sendable, Equatable {
+    case text(String)
+    case path, name, now, line, record
+  }
+
+  /// The words that stand for something, in braces.
+  package static let placeholders = ["path", "name", "now", "line", "record"]
+
+  /// - Parameters:
+  ///   - name: in the table.
+  ///   - template: the value. In it `{path}` stands for the input's path as it was given, `{name}` for the
+  ///     path's last part, `{now}` for the moment when the import began (UTC), `{line}` and `{record}` for
+  ///     the number of the record's first line and of the record, from 1, `{{` and `}}` for braces. An empty
+  ///     value is null.
+  /// - Throws: `ImportError.invalidOption` for anything else in braces, a single brace, and an empty name.
+  public init(_ name: String, _ template: String) throws(ImportError) {
+    self.name = name
+    self.template = template
+    guard !name.isEmpty else { throw .invalidOption("a column that is added needs a name") }
+    var parts: [Part] = []
+    var text = ""
+    var rest = template[...]
+    func invalid(_ what: String) -> ImportError {
+      .invalidOption(
+        "in '\(template)', \(what): known are "
+          + Self.placeholders.map { "{\($0)}" }.joined(separator: ", ")
+          + ", and {{ and }} for braces")
+    }
+    while let character = rest.popFirst() {
+      guard character == "{" || character == "}" else {
+        text.append(character)
+        continue
+      }
+      if rest.first == character {
+        text.append(character)
+        rest.removeFirst()
+        continue
+      }
+      guard character == "{", let end = rest.firstIndex(of: "}") else {
+        throw invalid("there is a single '\(character)'")
+      }
+      let word = String(rest[..<end])
+      rest = rest[rest.index(after: end)...]
+      if !text.isEmpty { parts.append(.text(text)) }
+      text = ""
+      switch word {
+      case "path": parts.append(.path)
+      case "name": parts.append(.name)
+      case "now": parts.append(.now)
+      case "line": parts.append(.line)
+      case "record": parts.append(.record)
+      default: throw invalid("'{\(word)}' stands for nothing")
+      }
+    }
+    if !text.isEmpty { parts.append(.text(text)) }
+    self.parts = parts
+  }
+}

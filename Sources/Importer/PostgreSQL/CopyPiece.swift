@@ -1,0 +1,273 @@
+import Engine
+
+/// A chunk of records as text for `COPY`: a plain value that goes from a parser's thread to the one that
+/// makes ranges of such pieces.
+struct CopyPiece: Sendable {
+  /// Kept for the records that the server may refuse.
+  let chunk: Chunk
+  let file: String
+  let firstRecord: Int
+  let recordCount: Int
+  let text: [UInt8]
+  /// Where in the text each row ends.
+  let rowEnds: [UInt32]
+  /// Where in the chunk each row's record lies.
+  let places: [KeyedRows.RecordExtent]
+  let rejects: [Reject]
+  /// Nulls of each column.
+  let nulls: [Int]
+  let tolerances: Tolerances
+  /// Where the input goes on behind it.
+  let byteEnd: Int
+  let lineEnd: Int
+  /// Of the input's bytes up to there.
+  let checksum: UInt64
+  let isLast: Bool
+  /// Where the input's last record begins, if it has no line end.
+  let unfinished: SourcePosition?
+
+  var rowCount: Int { rowEnds.count }
+
+  /// The text of some of its rows.
+  func bytes(ofRows rows: Range<Int>) -> Range<Int> {
+    let start = rows.lowerBound == 0 ? 0 : Int(rowEnds[rows.lowerBound - 1])
+    return start..<(rows.isEmpty ? start : Int(rowEnds[rows.upperBound - 1]))
+  }
+
+  /// A row that the server does not take.
+  func reject(_ row: Int, reason: String) -> Reject {
+    let place = places[row]
+    return Reject(
+      record: firstRecord + place.record,
+      position: SourcePosition(
+        file: file, line: place.line, column: 1,
+        byteOffset: chunk.inputOffset(place.bytes.lowerBound)),
+      column: nil, value: nil, reason: reason,
+      original: chunk.original(from: place.bytes.lowerBound, to: place.bytes.upperBound))
+  }
+}
+
+/// A parser thread's work on one chunk: parse it, and write its rows as text for `COPY`.
+///
+/// Thread rule: confined; one for each parser thread.
+final class CopyPieceBuilder {
+  private let plan: ImportPlan
+  private let fields: [CopyField]
+  // What each field of each row asks: by itself, so that nothing is retained for it.
+  private let shortcuts: [CopyField.Shortcut]
+  private let isNullable: [Bool]
+  private let keyColumn: Int
+  /// nil for columns without a notation.
+  private let sent: [SentSpellings?]
+  private let parser: RecordParser
+  private let text = CopyText()
+  /// For the tests of rules.
+  private var room: [UInt8] = []
+
+  /// - Parameter plan: all of whose columns have a strict type.
+  init(_ plan: ImportPlan) {
+    self.plan = plan
+    fields = plan.columns.map {
+      CopyField(reading: Reading($0.strictType ?? .text, $0.strictNotation))
+    }
+    shortcuts = fields.map(\.shortcut)
+    isNullable = plan.columns.map(\.isNullable)
+    keyColumn = plan.keyColumn ?? -1
+    sent = fields.map { $0.reading.notation == nil ? nil : SentSpellings() }
+    parser = RecordParser(
+      dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
+      header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
+  }
+
+  func build(_ chunk: Chunk) throws -> CopyPiece {
+    let parsed = parser.parse(chunk)
+    defer { parsed.release() }
+    text.removeAll()
+    var rejects = parsed.malformed.map { plan.reject($0, parsed) }
+    let matrix = RowMatrix(plan, parsed, chunk)
+    var rows = Rows(plan.columns.count, capacity: matrix.rowCount)
+    let malformed = rejects.count
+    _ = matrix.withSpans { spans in
+      chunk.withMemory { memory in
+        guard let base = memory.baseAddress else { return }
+        for row in 0..<matrix.rowCount {
+          if let reject = write(row, matrix, spans, base, parsed, chunk, &rows) {
+            rejects.append(reject)
+          }
+        }
+      }
+    }
+    if malformed > 0, rejects.count > malformed { rejects.sort { $0.record < $1.record } }
+    return CopyPiece(
+      chunk: chunk, file: plan.file, firstRecord: chunk.firstRecord,
+      recordCount: parsed.recordCount,
+      text: text.bytes, rowEnds: rows.ends, places: rows.places, rejects: rejects,
+      nulls: rows.nulls,
+      tolerances: parsed.tolerances, byteEnd: chunk.byteOffset + chunk.inputByteCount,
+      lineEnd: chunk.firstLine + chunk.lineBreaks, checksum: chunk.checksumAfter,
+      isLast: chunk.isLast, unfinished: plan.unfinished(parsed, chunk))
+  }
+
+  /// What is known of the rows written so far.
+  private struct Rows {
+    var ends: [UInt32] = []
+    var places: [KeyedRows.RecordExtent] = []
+    var nulls: [Int]
+
+    init(_ columns: Int, capacity: Int) {
+      nulls = [Int](repeating: 0, count: columns)
+      ends.reserveCapacity(capacity)
+      places.reserveCapacity(capacity)
+    }
+  }
+
+  /// Writes a row; what is wrong with it when it is none.
+  private func write(
+    _ row: Int, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>, _ base: UnsafeRawPointer,
+    _ parsed: ParsedChunk, _ chunk: Chunk, _ rows: inout Rows
+  ) -> Reject? {
+    let start = text.count
+    let index = matrix.recordIndex(row)
+    for column in fields.indices {
+      let span = spans[row * matrix.columnCount + column]
+      if column > 0 { text.end(0x09) }
+      if span.isNull {
+        if isNullable[column] {
+          rows.nulls[column] += 1
+          text.writeNull()
+          continue
+        }
+      } else if column != keyColumn || span.length > 0 {
+        guard let problem = write(span.bytes(from: base), column) else { continue }
+        if problem != .misfit {
+          return refuse(row, column, span, (nil, problem.reason(plan.columns[column].name)))
+        }
+      }
+      return refuse(
+        row, column, span,
+        plan.misfit(span, column, parsed) ?? (
+          nil, CopyField.Problem.misfit.reason(plan.columns[column].name)
+        ))
+    }
+    if !plan.rules.isEmpty,
+      let rule = plan.rule(refusing: spans + row * matrix.columnCount, base, room: &room)
+    {
+      for column in fields.indices where spans[row * matrix.columnCount + column].isNull {
+        rows.nulls[column] -= 1
+      }
+      text.cut(to: start)
+      return plan.reject(index, parsed, chunk, by: rule)
+    }
+    text.end(0x0A)
+    let record = parsed.record(index)
+    rows.ends.append(UInt32(clamping: text.count))
+    rows.places.append(
+      .init(
+        record: index, bytes: Int(record.start)..<Int(record.end),
+        line: parsed.line(ofRecord: index)))
+    return nil
+
+    func refuse(
+      _ row: Int, _ column: Int, _ span: TextSpan, _ problem: (value: String?, reason: String)
+    ) -> Reject {
+      text.cut(to: start)
+      // What the row had counted of nulls counts no more.
+      for before in 0..<column where spans[row * matrix.columnCount + before].isNull {
+        rows.nulls[before] -= 1
+      }
+      return plan.reject(
+        index, parsed, chunk, span, plan.columns[column].name, problem.value, problem.reason)
+    }
+  }
+
+  /// Writes a field.
+  @inline(__always)
+  private func write(_ field: UnsafeRawBufferPointer, _ column: Int) -> CopyField.Problem? {
+    switch shortcuts[column] {
+    case .text: return text.writeEscaped(field) ? nil : .nul
+    case .integer:
+      if CopyField.isPlainInteger(field) {
+        text.writePlain(field)
+        return nil
+      }
+    case .none: break
+    }
+    guard let sent = sent[column] else { return fields[column].write(field, to: text) }
+    if sent.write(field, to: text) { return nil }
+    let start = text.count
+    let problem = fields[column].write(field, to: text)
+    if problem == nil { sent.note(field, text, from: start) }
+    return problem
+  }
+}
+
+@available(*, unavailable)
+extension CopyPieceBuilder: Sendable {}
+
+/// Records that are one transaction.
+struct CopyRange: Sendable {
+  let firstRecord: Int
+  let byteStart: Int
+  private(set) var pieces: [CopyPiece] = []
+  private(set) var recordCount = 0
+  private(set) var rowCount = 0
+  private(set) var rejects: [Reject] = []
+
+  /// A range ends where its input has so many bytes, whatever its records are like: memory is bounded.
+  static let mostBytes = 16 << 20
+
+  init(firstRecord: Int, byteStart: Int) {
+    self.firstRecord = firstRecord
+    self.byteStart = byteStart
+  }
+
+  mutating func append(_ piece: CopyPiece) {
+    pieces.append(piece)
+    recordCount += piece.recordCount
+    rowCount += piece.rowCount
+    rejects += piece.rejects
+  }
+
+  var byteEnd: Int { pieces.last?.byteEnd ?? byteStart }
+  var lineEnd: Int { pieces.last?.lineEnd ?? 1 }
+  var checksum: UInt64 { pieces.last?.checksum ?? 0 }
+
+  /// Whether it is to end here: where the number of records is a multiple of the batch size, or enough bytes
+  /// are there. This depends on the input and the batch size alone.
+  func isFull(batchRecords: Int) -> Bool {
+    recordCount > 0
+      && ((firstRecord - 1 + recordCount) % batchRecords == 0
+        || byteEnd - byteStart >= Self.mostBytes)
+  }
+
+  /// Calls `body` with the text of some of the rows, piece by piece.
+  func forText<Failure: Error>(
+    ofRows rows: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    var first = 0
+    for piece in pieces {
+      let own =
+        max(
+          rows.lowerBound, first)..<max(
+          max(rows.lowerBound, first), min(rows.upperBound, first + piece.rowCount))
+      if !own.isEmpty {
+        let bytes = piece.bytes(ofRows: own.lowerBound - first..<own.upperBound - first)
+        let result: Result<Void, Failure> = piece.text.withUnsafeBytes { text in
+          Result { () throws(Failure) in try body(UnsafeRawBufferPointer(rebasing: text[bytes])) }
+        }
+        try result.get()
+      }
+      first += piece.rowCount
+    }
+  }
+
+  /// A row that the server does not take.
+  func reject(_ row: Int, reason: String) -> Reject? {
+    var first = 0
+    for piece in pieces {
+      if row < first + piece.rowCount { return piece.reject(row - first, reason: reason) }
+      first += piece.rowCount
+    }
+    return nil
+  }
+}

@@ -1,0 +1,259 @@
+import Base
+import Engine
+
+/// Rows in the text format of `COPY`: fields between tabs, a row a line, `\N` for null.
+///
+/// Thread rule: confined. Its memory is used again for every chunk.
+final class CopyText {
+  /// Plain memory: a field at a time goes in, some ten bytes long, and an array costs as much again.
+  private var memory: UnsafeMutablePointer<UInt8>
+  private var capacity: Int
+  private(set) var count = 0
+
+  init(capacity: Int = 1 << 16) {
+    self.capacity = capacity
+    memory = .allocate(capacity: capacity)
+  }
+
+  deinit { memory.deallocate() }
+
+  /// A copy of what is there.
+  var bytes: [UInt8] { Array(UnsafeBufferPointer(start: memory, count: count)) }
+
+  /// Calls `body` with what is there behind `start`.
+  func withBytes(from start: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+    guard start >= 0, start <= count else { return }
+    body(UnsafeRawBufferPointer(start: memory + start, count: count - start))
+  }
+
+  func removeAll() { count = 0 }
+
+  /// Takes back what was written behind `length`.
+  func cut(to length: Int) { count = min(count, max(0, length)) }
+
+  private func makeRoom(for more: Int) {
+    if capacity - count >= more { return }
+    let larger = max(2 * capacity, count + more)
+    let place = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+    place.update(from: memory, count: count)
+    memory.deallocate()
+    memory = place
+    capacity = larger
+  }
+
+  @inline(__always)
+  private func put(_ byte: UInt8) {
+    memory[count] = byte
+    count &+= 1
+  }
+
+  /// Ends a field, or a row.
+  @inline(__always)
+  func end(_ separator: UInt8) {
+    makeRoom(for: 1)
+    put(separator)
+  }
+
+  func writeNull() {
+    makeRoom(for: 2)
+    put(0x5C)
+    put(0x4E)
+  }
+
+  /// Bytes among which is none that means something.
+  func writePlain(_ bytes: UnsafeRawBufferPointer) {
+    makeRoom(for: bytes.count)
+    if let base = bytes.baseAddress {
+      UnsafeMutableRawPointer(memory + count).copyMemory(from: base, byteCount: bytes.count)
+    }
+    count += bytes.count
+  }
+
+  func writePlain(_ bytes: [UInt8]) { bytes.withUnsafeBytes { writePlain($0) } }
+
+  /// Any text: what means something is escaped.
+  ///
+  /// - Returns: false, with an unknown part of it written, when it has a NUL character, which PostgreSQL has
+  ///   not.
+  func writeEscaped(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    makeRoom(for: 2 * bytes.count)
+    for byte in bytes {
+      // The backslash is the only one above the blanks.
+      if byte > 0x0D {
+        if byte == 0x5C { put(0x5C) }
+        put(byte)
+        continue
+      }
+      switch byte {
+      case 0x00: return false
+      case 0x09: writePair(0x74)
+      case 0x0A: writePair(0x6E)
+      case 0x0D: writePair(0x72)
+      default: put(byte)
+      }
+    }
+    return true
+  }
+
+  @inline(__always)
+  private func writePair(_ letter: UInt8) {
+    put(0x5C)
+    put(letter)
+  }
+}
+
+@available(*, unavailable)
+extension CopyText: Sendable {}
+
+/// How the values of a column are sent: by what they mean, whatever they are spelled like.
+struct CopyField: Sendable {
+  let reading: Reading
+
+  /// What needs no look at the reading: most fields.
+  enum Shortcut: Sendable {
+    case none
+    case text
+    case integer
+  }
+
+  var shortcut: Shortcut {
+    switch reading.type {
+    case .text, .data: .text
+    case .int: reading.notation == nil ? .integer : .none
+    case .double, .decimal, .bool, .date, .dateTime, .time, .uuid: .none
+    }
+  }
+
+  /// What is wrong with a value; nil when it was written.
+  enum Problem: Equatable {
+    /// It is not of the type.
+    case misfit
+    /// A text has a NUL character.
+    case nul
+    /// It is in the year 0, which PostgreSQL has not.
+    case yearZero
+
+    /// For people, of what is no misfit.
+    func reason(_ column: String) -> String {
+      switch self {
+      case .misfit: "the value does not fit column '\(column)'"
+      case .nul:
+        "the text in column '\(column)' has a NUL character, which PostgreSQL does not store"
+      case .yearZero:
+        "the value of column '\(column)' is in the year 0, which PostgreSQL does not know: there the year 1 "
+          + "follows 1 BC"
+      }
+    }
+  }
+
+  private static let firstDay = Int64(-719_162)
+  private static let firstMicrosecond = firstDay * 86_400_000_000
+
+  /// Writes a field.
+  ///
+  /// - Complexity: O(n).
+  func write(_ field: UnsafeRawBufferPointer, to text: CopyText) -> Problem? {
+    switch reading.type {
+    case .text, .data: return text.writeEscaped(field) ? nil : .nul
+    case .int:
+      if reading.notation == nil, Self.isPlainInteger(field) {
+        text.writePlain(field)
+        return nil
+      }
+      guard let number = reading.integer(field) else { return .misfit }
+      text.writePlain(Value.int(number).spelling)
+    case .double:
+      return reading.withPlainNumber(field) { text.writePlain($0) } == nil ? .misfit : nil
+    case .bool:
+      guard let number = reading.integer(field) else { return .misfit }
+      text.writePlain([number == 0 ? 0x66 : 0x74])
+    case .date:
+      guard let days = reading.integer(field) else { return .misfit }
+      if days < Self.firstDay { return .yearZero }
+      guard let day = CalendarDate(daysSince1970: Int(days)) else { return .misfit }
+      text.writePlain(Value.date(day).spelling)
+    case .dateTime:
+      guard let number = reading.integer(field) else { return .misfit }
+      if number < Self.firstMicrosecond { return .yearZero }
+      guard let moment = DateTime(microsecondsSince1970: number) else { return .misfit }
+      text.writePlain(Value.dateTime(moment).spelling)
+    case .time:
+      guard let number = reading.integer(field), let time = TimeOfDay(microseconds: number) else {
+        return .misfit
+      }
+      text.writePlain(Value.time(time).spelling)
+    case .decimal, .uuid:
+      guard let value = Value(spelling: field, as: reading) else { return .misfit }
+      text.writePlain(value.spelling)
+    }
+    return nil
+  }
+
+  /// Digits that are surely within 64 bits and without a zero in front, with or without a minus: most
+  /// numbers.
+  @inline(__always)
+  static func isPlainInteger(_ field: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    guard field.count > 0, field.count <= 18 else { return false }
+    if field[0] == 0x2D { index = 1 }
+    guard index < field.count else { return false }
+    let first = field[index] &- 0x30
+    if first == 0 { return index == 0 && field.count == 1 }
+    while index < field.count {
+      if field[index] &- 0x30 > 9 { return false }
+      index &+= 1
+    }
+    return true
+  }
+}
+
+/// What was sent for spellings of a column that has a notation: the same few come again and again, and
+/// reading a date in words takes longer than all else in its row.
+///
+/// Thread rule: confined.
+final class SentSpellings {
+  /// A power of two.
+  private static let slots = 1024
+  /// Longer spellings, and longer texts, are not kept.
+  private static let most = 30
+  /// Of each slot: the lengths of spelling and text, then both.
+  private static let stride = 2 + 2 * most
+  private let memory: UnsafeMutablePointer<UInt8>
+
+  init() {
+    memory = .allocate(capacity: Self.slots * Self.stride)
+    memory.initialize(repeating: 0, count: Self.slots * Self.stride)
+  }
+
+  deinit { memory.deallocate() }
+
+  private func slot(_ field: UnsafeRawBufferPointer) -> UnsafeMutablePointer<UInt8> {
+    memory + Int(truncatingIfNeeded: Checksum.of(field) & UInt64(Self.slots - 1)) * Self.stride
+  }
+
+  /// Writes what was sent for a spelling; false when it is not known.
+  func write(_ field: UnsafeRawBufferPointer, to text: CopyText) -> Bool {
+    guard field.count > 0, field.count <= Self.most else { return false }
+    let slot = slot(field)
+    guard Int(slot[0]) == field.count else { return false }
+    for index in 0..<field.count where slot[2 + index] != field[index] { return false }
+    text.writePlain(UnsafeRawBufferPointer(start: slot + 2 + Self.most, count: Int(slot[1])))
+    return true
+  }
+
+  /// Notes what was sent for a spelling: the text behind `start`.
+  func note(_ field: UnsafeRawBufferPointer, _ text: CopyText, from start: Int) {
+    guard field.count > 0, field.count <= Self.most else { return }
+    let slot = slot(field)
+    text.withBytes(from: start) { sent in
+      guard sent.count <= Self.most else { return }
+      slot[0] = UInt8(field.count)
+      slot[1] = UInt8(sent.count)
+      for index in 0..<field.count { slot[2 + index] = field[index] }
+      for index in 0..<sent.count { slot[2 + Self.most + index] = sent[index] }
+    }
+  }
+}
+
+@available(*, unavailable)
+extension SentSpellings: Sendable {}

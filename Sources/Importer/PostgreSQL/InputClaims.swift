@@ -1,0 +1,449 @@
+import Base
+
+/// An input as a server knows it.
+struct ServerInput: Sendable {
+  /// Its key in the tables.
+  let key: String
+  /// As it was given.
+  let name: String
+  /// Of the file; nil for a pipe.
+  let size: Int?
+  /// Of its first bytes; nil for a pipe.
+  let checksum: String?
+}
+
+/// What a process has claimed.
+struct InputClaim: Sendable {
+  let input: ServerInput
+  let epoch: Int
+  /// What the server has of it, in the order of the input.
+  let ranges: [StoredRange]
+
+  /// How many ranges follow each other from the first record on.
+  var prefixCount: Int {
+    var next = 1
+    for (index, range) in ranges.enumerated() {
+      if range.firstRecord != next { return index }
+      next += range.counts.records
+    }
+    return ranges.count
+  }
+}
+
+/// Whose an input is: claims, ends of inputs, and what is known of them, all by the server's own clock.
+///
+/// Everything may be done twice: a try whose answer was lost is followed by another.
+///
+/// Thread rule: confined.
+struct InputClaims {
+  let tables: CheckpointTables
+  /// The table that is loaded, qualified.
+  let target: String
+  let owner: String
+  let batchRecords: Int
+  let leaseSeconds: Int
+  private let session: ServerSession
+
+  init(
+    _ tables: CheckpointTables, target: String, owner: String, batchRecords: Int, leaseSeconds: Int,
+    _ session: ServerSession
+  ) {
+    self.tables = tables
+    self.target = target
+    self.owner = owner
+    self.batchRecords = batchRecords
+    self.leaseSeconds = leaseSeconds
+    self.session = session
+  }
+
+  /// How an input is known.
+  enum Standing: Equatable {
+    case unknown
+    case begun
+    case done(RowCounts)
+  }
+
+  /// What came of a try to claim an input.
+  enum Answer {
+    case claimed(InputClaim)
+    case done(RowCounts)
+    /// Another process has it.
+    case leased(owner: String)
+  }
+
+  private func key(_ input: ServerInput) -> String { SQLText.literal(input.key) }
+
+  private var until: String { "clock_timestamp() + interval '\(leaseSeconds) seconds'" }
+
+  /// What extends the lease of an input.
+  func renewal(_ input: ServerInput) -> String {
+    "UPDATE \(tables.lease) SET until = \(until) WHERE input = \(key(input)) AND owner = "
+      + SQLText.literal(owner)
+  }
+
+  private static let begin = LoadPlan.begin(isSynchronous: true) + "; "
+
+  /// Makes the tables that are not there.
+  ///
+  /// - Throws: `ServerError`, also where one of them is somebody else's.
+  func makeTables() throws {
+    do {
+      try session.use { connection in
+        for statement in tables.creation {
+          do {
+            try connection.run(statement)
+          } catch let error as ServerError {
+            // Two who make a table at once may both see that it is not there: the other one has made it.
+            guard let state = error.sqlState, ["23505", "42P07", "42710", "XX000"].contains(state)
+            else {
+              throw error
+            }
+          }
+        }
+        try connection.run(tables.probe)
+      }
+    } catch let error as ServerError where ["42703", "42P01"].contains(error.sqlState) {
+      throw error.saying(
+        "\(session.target.shown): the tables sheaf_input, sheaf_lease, sheaf_range and sheaf_reject in "
+          + "schema \(tables.schema) are not as this version of Sheaf makes them (\(error.description)): "
+          + "move them away, or import into another schema")
+    }
+  }
+
+  /// Notes all inputs of an import that does not go on from an earlier one. What is known of those that came
+  /// to their end is forgotten, as they are to be imported once more.
+  ///
+  /// - Throws: `ServerError` where one of them has been begun and has not come to its end.
+  func begin(_ inputs: [ServerInput]) throws {
+    try session.use { connection in
+      // All or none: an input that is forgotten here is not to be imported again because another is refused.
+      try connection.run(LoadPlan.begin(isSynchronous: true))
+      for input in inputs {
+        if try connection.run(insertion(input)).last?.count == 1 {
+          // What was left of an input that somebody has forgotten by hand.
+          try connection.run(remains(input))
+        } else {
+          try beginAnew(input, connection)
+        }
+      }
+      try commit(connection)
+    }
+  }
+
+  /// Forgets an input that is known, in an open transaction, where nothing of it can be imported twice by
+  /// that: it is done, or nothing of it is committed and nobody is at work on it.
+  private func beginAnew(_ input: ServerInput, _ connection: ServerConnection) throws {
+    let question =
+      "SELECT done, owner, EXISTS (SELECT 1 FROM \(tables.range) WHERE input = "
+      + "\(key(input))), EXISTS "
+      + "(SELECT 1 FROM \(tables.lease) WHERE input = \(key(input)) AND until >= clock_timestamp()) "
+      + "FROM \(tables.input) WHERE input = \(key(input))"
+    // Batches that are under way keep the row locked: who is not to touch it must not wait for them.
+    let unlocked = try connection.run(question).last?.rows.first
+    if let unlocked, unlocked[1] != owner || unlocked[0] == "t" {
+      try refuseLeased(input, unlocked)
+    }
+    let row = try connection.run(question + " FOR UPDATE").last?.rows.first
+    // Gone meanwhile, or begun by a try of this very process whose answer was lost.
+    guard let row, row[1] != owner || row[0] == "t" else { return }
+    try refuseLeased(input, row)
+    let (isDone, isBegun) = (row[0] == "t", row[2] == "t")
+    guard isDone || !isBegun else {
+      throw ServerError(
+        .usage,
+        "\(session.target.shown): an import of \(input.name) into \(target) was begun and has not come "
+          + "to its end: go on with --resume; or, if it is to be imported anew, forget it with DELETE FROM "
+          + "\(tables.input) WHERE input = \(key(input)), which leaves its rows in the table")
+    }
+    try connection.run(forgetting(input))
+    try connection.run(insertion(input))
+  }
+
+  /// - Parameter row: whether it is done, its owner, whether it is begun, whether somebody is at work.
+  private func refuseLeased(_ input: ServerInput, _ row: ServerRow) throws {
+    if row[3] == "t", row[0] != "t" {
+      throw ServerError(
+        .busy,
+        "\(session.target.shown): \(input.name) is being imported into \(target) by "
+          + "\(row[1] ?? "another"); on several machines, give --resume on each")
+    }
+  }
+
+  private func commit(_ connection: ServerConnection) throws {
+    guard try connection.run("COMMIT").last?.tag == "COMMIT" else {
+      throw ServerError(.inputOutput, "\(session.target.shown): the server rolled back; try again")
+    }
+  }
+
+  /// Epochs are times, so that an input that was forgotten does not begin with one that was used before.
+  private func insertion(_ input: ServerInput) -> String {
+    "INSERT INTO \(tables.input) (input, target, name, batch_size, size, checksum, owner, epoch) VALUES "
+      + "(\(key(input)), \(SQLText.literal(target)), \(SQLText.literal(input.name)), \(batchRecords), "
+      + "\(input.size.map(String.init) ?? "NULL"), \(SQLText.literal(input.checksum)), "
+      + "\(SQLText.literal(owner)), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) ON CONFLICT "
+      + "(input) DO NOTHING"
+  }
+
+  private func remains(_ input: ServerInput) -> String {
+    "DELETE FROM \(tables.range) WHERE input = \(key(input)); DELETE FROM \(tables.reject) WHERE input = "
+      + key(input)
+  }
+
+  private func forgetting(_ input: ServerInput) -> String {
+    "DELETE FROM \(tables.input) WHERE input = \(key(input)); " + remains(input)
+  }
+
+  // MARK: Claiming
+
+  /// Claims an input for this process, if nobody has it.
+  ///
+  /// - Throws: `ServerError`; `ImportError.inputChanged`, `.cannotResume`.
+  func claim(_ input: ServerInput) throws -> Answer {
+    try session.use { connection in
+      if try connection.run(Self.begin + insertion(input)).last?.count == 1 {
+        try connection.run(remains(input))
+      }
+      try connection.run(
+        "INSERT INTO \(tables.lease) (input, owner, until) VALUES (\(key(input)), "
+          + "\(SQLText.literal(owner)), '-infinity') ON CONFLICT (input) DO NOTHING")
+      try commit(connection)
+      // The lease first, by itself: who is refused has disturbed nobody.
+      let leased = try connection.run(
+        "UPDATE \(tables.lease) SET owner = \(SQLText.literal(owner)), until = \(until) WHERE input = "
+          + "\(key(input)) AND (until < clock_timestamp() OR owner = \(SQLText.literal(owner)))")
+      if leased.last?.count != 1 { return try refusal(input, connection) }
+      // What the former owner has open would be waited for: for ever, where it was stopped in the middle.
+      try connection.run(LoadPlan.ending(input: input.key, record: nil))
+      // Waits for batches of the former owner that are being committed; all later ones are fenced.
+      let rows = try connection.run(
+        Self.begin
+          + "UPDATE \(tables.input) SET owner = \(SQLText.literal(owner)), epoch = epoch + 1 WHERE input = "
+          + "\(key(input)) AND NOT done RETURNING epoch, batch_size, size, checksum")
+      let row = rows.last?.rows.first
+      try commit(connection)
+      guard let row, let epoch = row.int(0) else {
+        return try ended(input, connection)
+      }
+      do {
+        try check(input, row)
+        return .claimed(
+          InputClaim(input: input, epoch: epoch, ranges: try ranges(input, connection)))
+      } catch let error as ImportError {
+        try connection.run(release(input))
+        throw error
+      }
+    }
+  }
+
+  private func refusal(_ input: ServerInput, _ connection: ServerConnection) throws -> Answer {
+    if case .done(let counts) = try standing(input, connection) { return .done(counts) }
+    let row = try connection.run(
+      "SELECT owner FROM \(tables.lease) WHERE input = \(key(input))"
+    ).last?.rows.first
+    return .leased(owner: row?[0] ?? "another process")
+  }
+
+  private func ended(_ input: ServerInput, _ connection: ServerConnection) throws -> Answer {
+    try connection.run(release(input))
+    guard case .done(let counts) = try standing(input, connection) else {
+      // Forgotten by hand between two statements.
+      return .leased(owner: "somebody who has removed it")
+    }
+    return .done(counts)
+  }
+
+  /// - Parameter row: epoch, batch size, size and checksum of what the tables have.
+  private func check(_ input: ServerInput, _ row: ServerRow) throws {
+    guard row[1] == String(batchRecords) else {
+      throw ImportError.cannotResume(
+        path: input.name,
+        reason:
+          "its import was begun with --batch-size \(row[1] ?? "?"), which says where its batches end: "
+          + "use the same")
+    }
+    guard row[2] == input.size.map(String.init), row[3] == input.checksum else {
+      throw ImportError.inputChanged(
+        path: input.name,
+        reason:
+          "an input of this name was begun before, of \(row[2] ?? "unknown") bytes, and this one has "
+          + "\(input.size.map(String.init) ?? "unknown") or begins otherwise: import it under another "
+          + "name if it is another one")
+    }
+  }
+
+  private func ranges(_ input: ServerInput, _ connection: ServerConnection) throws -> [StoredRange]
+  {
+    let rows =
+      try connection.run(
+        "SELECT \(StoredRange.columns) FROM \(tables.range) WHERE input = \(key(input)) ORDER BY first_record"
+      ).last?.rows ?? []
+    return try rows.map { row in
+      guard let range = StoredRange(row) else {
+        throw ServerError(
+          .data,
+          "\(session.target.shown): a row of \(tables.range) for \(input.name) makes no sense")
+      }
+      return range
+    }
+  }
+
+  /// Has the input's options be these, or compares them with those that it was begun with.
+  ///
+  /// - Throws: `ServerError`; `ImportError.cannotResume`.
+  func settle(options: String, _ claim: InputClaim) throws {
+    let found = try session.use { connection in
+      try connection.run(
+        "UPDATE \(tables.input) SET options = coalesce(options, \(SQLText.literal(options))) WHERE input = "
+          + "\(key(claim.input)) AND epoch = \(claim.epoch) RETURNING options"
+      ).last?.rows.first?[0]
+    }
+    guard let found else { throw Fenced.error(session.target.shown, claim.input.name) }
+    if found != options {
+      throw ImportError.cannotResume(
+        path: claim.input.name,
+        reason:
+          "the import was begun with other options for what a record becomes (--types, --date-format, "
+          + "--decimal, --thousands, --columns, --rename, --header, --delimiter, --quote, --escape, "
+          + "--comment, --encoding, --null, --ragged, --key, --on-conflict or --limit), or the table's "
+          + "columns had other types; use the same ones")
+    }
+  }
+
+  // MARK: Ending
+
+  private func release(_ input: ServerInput) -> String {
+    "UPDATE \(tables.lease) SET until = '-infinity' WHERE input = \(key(input)) AND owner = "
+      + SQLText.literal(owner)
+  }
+
+  /// Lets others have the input at once. Of use only: a lease ends by itself.
+  func release(_ claim: InputClaim) {
+    _ = try? session.use { try $0.run(release(claim.input)) }
+  }
+
+  /// How an input is known.
+  func standing(_ input: ServerInput) throws -> Standing {
+    try session.use { try standing(input, $0) }
+  }
+
+  private func standing(_ input: ServerInput, _ connection: ServerConnection) throws -> Standing {
+    let row = try connection.run(
+      "SELECT done, \(RowCounts.columns) FROM \(tables.input) WHERE input = \(key(input))"
+    ).last?.rows.first
+    guard let row else { return .unknown }
+    guard row[0] == "t" else { return .begun }
+    return .done(RowCounts(row, from: 1) ?? RowCounts())
+  }
+
+  /// What is kept of an input that is done.
+  struct End {
+    let records: Int
+    let size: Int?
+    /// Of its first bytes, as it was then.
+    let checksum: String?
+    /// Where it ended, and the checksum of all of it.
+    let byte: Int
+    let digest: UInt64
+  }
+
+  /// What is kept of an input that is done.
+  ///
+  /// - Throws: `ServerError`, also when it has been forgotten meanwhile.
+  func end(_ input: ServerInput) throws -> End {
+    let row = try session.use { connection in
+      try connection.run(
+        "SELECT records, size, checksum, byte_end, digest FROM \(tables.input) WHERE input = "
+          + "\(key(input)) AND done"
+      ).last?.rows.first
+    }
+    guard let row, let records = row.int(0),
+      let byte = row.int(3),
+      let digest = row[4].flatMap({ RangeChecksum.value($0) })
+    else {
+      throw ServerError(
+        .busy,
+        "\(session.target.shown): somebody has changed what is known of \(input.name); try again")
+    }
+    return End(
+      records: records, size: row.int(1), checksum: row[2], byte: byte,
+      digest: digest)
+  }
+
+  /// Says that the input is in the table, all of it: counts what is there, in a transaction that is on disk
+  /// before it is believed, and folds its ranges into one row.
+  ///
+  /// - Parameters:
+  ///   - ranges: how many there have to be.
+  ///   - counts: what they have to come to.
+  ///   - end: where the input ends, and the checksum of all of it.
+  /// - Throws: `ServerError` of the kind `busy` when some are gone.
+  func finish(
+    _ claim: InputClaim, ranges: Int, _ counts: RowCounts, end: (byte: Int, checksum: UInt64)
+  ) throws {
+    let input = claim.input
+    try session.use { connection in
+      let rows = try connection.run(
+        Self.begin + "SELECT done FROM \(tables.input) WHERE input = \(key(input)) AND epoch = "
+          + "\(claim.epoch) FOR UPDATE")
+      guard let row = rows.last?.rows.first else {
+        throw Fenced.error(session.target.shown, input.name)
+      }
+      // An earlier try had gone well, and only its answer was lost.
+      if row[0] == "t" { return connection.rollBack() }
+      let found = try connection.run(
+        "SELECT count(*), \(RowCounts.sums) FROM \(tables.range) WHERE input = \(key(input))"
+      ).last?.rows.first
+      let present = found?.int(0) ?? 0
+      guard present == ranges, found.flatMap({ RowCounts($0, from: 1) }) == counts else {
+        throw LostBatches.error(session.target.shown, max(1, ranges &- present))
+      }
+      try connection.run(
+        "UPDATE \(tables.input) SET done = true, (\(RowCounts.columns)) = (\(counts.values)), byte_end = "
+          + "\(end.byte), digest = '\(RangeChecksum.text(end.checksum))', ended = clock_timestamp() WHERE "
+          + "input = \(key(input)); DELETE FROM \(tables.range) WHERE input = \(key(input)); DELETE FROM "
+          + "\(tables.lease) WHERE input = \(key(input))")
+      try commit(connection)
+    }
+  }
+
+  /// Calls `body` with the rejects of an input, in the order of its records, some at a time.
+  func forRejects(_ input: ServerInput, _ body: ([Reject]) throws -> Void) throws {
+    var last = 0
+    while true {
+      let rows = try session.use { connection in
+        try connection.run(
+          "SELECT record, line, position, byte_offset, \"column\", value, reason, "
+            + "encode(original, 'hex') FROM \(tables.reject) WHERE input = \(key(input)) AND record > "
+            + "\(last) ORDER BY record LIMIT 200"
+        ).last?.rows ?? []
+      }
+      let rejects = rows.compactMap { Reject($0, file: input.name) }
+      guard let end = rejects.last else { return }
+      try body(rejects)
+      last = end.record
+    }
+  }
+}
+
+extension Reject {
+  /// From a row of `sheaf_reject`; nil when it is none.
+  fileprivate init?(_ row: ServerRow, file: String) {
+    guard let record = row.int(0),
+      let line = row.int(1),
+      let column = row.int(2), let offset = row.int(3),
+      let reason = row[6], let hex = row[7]
+    else { return nil }
+    var original: [UInt8] = []
+    var digits = hex.utf8.makeIterator()
+    while let high = digits.next(), let low = digits.next() {
+      guard let byte = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16) else {
+        return nil
+      }
+      original.append(byte)
+    }
+    self.init(
+      record: record,
+      position: SourcePosition(file: file, line: line, column: column, byteOffset: offset),
+      column: row[4], value: row[5], reason: reason, original: original)
+  }
+}

@@ -1,0 +1,156 @@
+import Base
+
+/// The lanes: threads that commit ranges, each through a connection of its own.
+///
+/// A range is handed over when a lane is free to take it, so there are at most as many ranges as lanes, and
+/// the one that is being put together. Lanes keep no order among each other.
+///
+/// Thread rule: used by one thread, which hands over ranges.
+final class LaneTeam {
+  /// What the lanes share with the thread that gives them ranges.
+  private final class Shared: @unchecked Sendable {
+    // @unchecked: everything is guarded by `lock`.
+    let lock = Lock()
+    var waiting: CopyRange?
+    var working = 0
+    var idle = 0
+    var isEnding = false
+    var isAbandoned = false
+    var failure: (any Error)?
+    var counts = RowCounts()
+    var committed = 0
+    var acknowledged: Int
+
+    init(acknowledged: Int) { self.acknowledged = acknowledged }
+
+    /// The next range; nil when there will be none.
+    func take() -> CopyRange? {
+      lock.withLock {
+        idle += 1
+        defer { idle -= 1 }
+        while true {
+          if let range = waiting, failure == nil {
+            waiting = nil
+            working += 1
+            lock.wakeAll()
+            return range
+          }
+          if isEnding || failure != nil { return nil }
+          lock.wait()
+        }
+      }
+    }
+
+    func deliver(_ result: Result<RangeOutcome, any Error>) {
+      lock.withLock {
+        working -= 1
+        switch result {
+        case .success(let outcome):
+          counts += outcome.counts
+          committed += 1
+          acknowledged += 1
+        case .failure(let error): if failure == nil { failure = error }
+        }
+        lock.wakeAll()
+      }
+    }
+  }
+
+  private let shared: Shared
+  private let plan: LoadPlan
+  private let budget: RejectBudget
+  private let most: Int
+  private var threads: [Thread] = []
+
+  /// For how long lanes may go on with what they have once the import is interrupted, in milliseconds.
+  private static let grace = 10_000
+  private static let pause = 50
+
+  /// - Parameters:
+  ///   - lanes: the most connections.
+  ///   - acknowledged: ranges of the input that the server has.
+  init(_ plan: LoadPlan, lanes: Int, _ budget: RejectBudget, acknowledged: Int) {
+    self.plan = plan
+    self.budget = budget
+    most = max(1, lanes)
+    shared = Shared(acknowledged: acknowledged)
+  }
+
+  /// What the lanes have committed.
+  var counts: RowCounts { shared.lock.withLock { shared.counts } }
+  /// How many ranges that is.
+  var committed: Int { shared.lock.withLock { shared.committed } }
+
+  /// Hands a range over; waits until a lane takes it.
+  ///
+  /// - Parameter shouldStop: asked while it waits.
+  /// - Returns: false when it is not going to be committed since `shouldStop` said so.
+  /// - Throws: what a lane has failed with; `SystemError` when there is no room for a thread.
+  func submit(_ range: CopyRange, shouldStop: () -> Bool) throws -> Bool {
+    let shared = self.shared
+    if threads.count < most, shared.lock.withLock({ shared.idle == 0 && shared.failure == nil }) {
+      try startLane()
+    }
+    return try shared.lock.withLock {
+      if let failure = shared.failure { throw failure }
+      shared.waiting = range
+      shared.lock.wakeAll()
+      while shared.waiting != nil {
+        if let failure = shared.failure {
+          shared.waiting = nil
+          throw failure
+        }
+        if shouldStop() {
+          shared.waiting = nil
+          return false
+        }
+        shared.lock.wait(milliseconds: Self.pause)
+      }
+      return true
+    }
+  }
+
+  private func startLane() throws {
+    let (shared, plan, budget) = (self.shared, self.plan, self.budget)
+    threads.append(
+      try Thread(name: "sheaf-lane", stackBytes: 4 << 20) {
+        // Nobody waits for what may pass when the import is over.
+        let session = ServerSession(
+          plan.target, retrySeconds: plan.retrySeconds, hasConnected: true,
+          isStopping: { shared.lock.withLock { shared.failure != nil || shared.isAbandoned } },
+          isAbandoned: { shared.lock.withLock { shared.isAbandoned } })
+        let writer = RangeWriter(plan, session, budget) {
+          shared.lock.withLock { shared.acknowledged }
+        }
+        while let range = shared.take() {
+          shared.deliver(Result { try writer.write(range) })
+        }
+        writer.close()
+      })
+  }
+
+  /// Waits until everything that was handed over is committed, and ends the lanes. Once only.
+  ///
+  /// - Parameter shouldStop: asked meanwhile: when true, lanes have some seconds left for what they have.
+  /// - Throws: what a lane has failed with.
+  func finish(shouldStop: () -> Bool) throws {
+    var left = Self.grace
+    let shared = self.shared
+    shared.lock.withLock {
+      shared.isEnding = true
+      shared.lock.wakeAll()
+      while shared.working > 0 || (shared.waiting != nil && shared.failure == nil) {
+        shared.lock.wait(milliseconds: Self.pause)
+        if shouldStop() { left -= Self.pause }
+        if left <= 0 { shared.isAbandoned = true }
+      }
+      shared.waiting = nil
+    }
+    for thread in threads { thread.join() }
+    threads = []
+    if let failure = shared.lock.withLock({ shared.failure }) { throw failure }
+  }
+}
+
+@available(*, unavailable)
+extension LaneTeam: Sendable {}

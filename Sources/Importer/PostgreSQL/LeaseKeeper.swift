@@ -1,0 +1,63 @@
+import Base
+
+/// Gives signs of life while an input is being loaded, so that no other process takes it.
+///
+/// Nothing depends on it: who loses a lease unawares is fenced by the epoch, with every batch.
+///
+/// Thread rule: used by one thread; the signs come from a thread of their own.
+final class LeaseKeeper {
+  private final class Shared: @unchecked Sendable {
+    // @unchecked: guarded by `lock`.
+    let lock = Lock()
+    var isOver = false
+
+    /// Waits; true when it is over.
+    func wait(milliseconds: Int) -> Bool {
+      lock.withLock {
+        if !isOver { lock.wait(milliseconds: milliseconds) }
+        return isOver
+      }
+    }
+  }
+
+  private let shared = Shared()
+  private var thread: Thread?
+
+  /// - Parameters:
+  ///   - statement: extends the lease, and changes no row once it is another's.
+  ///   - seconds: of the lease.
+  /// - Throws: `SystemError` when there is no room for a thread.
+  init(_ target: ServerTarget, _ statement: String, seconds: Int) throws {
+    let shared = shared
+    let pause = max(100, seconds * 1000 / 6)
+    thread = try Thread(name: "sheaf-lease") {
+      let isOver: @Sendable () -> Bool = { shared.lock.withLock { shared.isOver } }
+      let session = ServerSession(
+        target, retrySeconds: Double(seconds) / 3, hasConnected: true, isStopping: isOver,
+        isAbandoned: isOver)
+      var next = System.monotonicNanoseconds
+      while true {
+        next &+= UInt64(pause) * 1_000_000
+        while true {
+          let now = System.monotonicNanoseconds
+          if now >= next { break }
+          if shared.wait(milliseconds: Int((next - now) / 1_000_000) + 1) { return session.close() }
+        }
+        // A server that does not answer now may do so at the next sign; nothing else is lost by it.
+        let count = try? session.use { try $0.run(statement).last?.count }
+        if count == 0 { return session.close() }
+        next = max(next, System.monotonicNanoseconds)
+      }
+    }
+  }
+
+  /// Ends the signs.
+  func stop() {
+    shared.lock.withLock {
+      shared.isOver = true
+      shared.lock.wakeAll()
+    }
+    thread?.join()
+    thread = nil
+  }
+}

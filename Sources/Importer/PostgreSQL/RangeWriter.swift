@@ -1,0 +1,177 @@
+import Base
+
+/// What became of a range.
+struct RangeOutcome: Sendable {
+  let counts: RowCounts
+  /// Whether an earlier try, or somebody else, had committed it.
+  let wasThere: Bool
+}
+
+/// One of the lanes: commits ranges, each with its row of `sheaf_range` in one transaction, as often as it
+/// takes and exactly once.
+///
+/// Whatever becomes of a connection, a try may be followed by another: a range that is committed has its row,
+/// which cannot be inserted twice, and one whose transaction is still under way is waited for.
+///
+/// Thread rule: confined to the lane's thread.
+final class RangeWriter {
+  private let plan: LoadPlan
+  private let session: ServerSession
+  private let budget: RejectBudget
+  /// How many ranges the server has acknowledged, of this input and ever.
+  private let acknowledged: @Sendable () -> Int
+  private var checkedConnections = 0
+
+  init(
+    _ plan: LoadPlan, _ session: ServerSession, _ budget: RejectBudget,
+    acknowledged: @escaping @Sendable () -> Int
+  ) {
+    self.plan = plan
+    self.session = session
+    self.budget = budget
+    self.acknowledged = acknowledged
+  }
+
+  func close() { session.close() }
+
+  /// Commits a range.
+  ///
+  /// - Throws: `ServerError`; `TooManyRejects`; `ImportError.inputChanged`.
+  func write(_ range: CopyRange) throws -> RangeOutcome {
+    var isCareful = false
+    var connections = session.connections
+    while true {
+      do {
+        return try session.use { connection in
+          try checkAcknowledged(connection)
+          if session.connections > max(1, connections) {
+            // The server may not know yet that the connection before is gone.
+            try connection.run(LoadPlan.ending(input: plan.input, record: range.firstRecord))
+            connections = session.connections
+          }
+          return try attempt(range, isCareful: isCareful, connection)
+        }
+      } catch let error as ServerError {
+        guard !isCareful, range.rowCount > 0, let state = error.sqlState, SQLState(state).isOfRows
+        else { throw error }
+        isCareful = true
+      }
+    }
+  }
+
+  /// A server that lost its memory of the last moments has come back without batches that it had
+  /// acknowledged, with `synchronous_commit` off. They are not said to be there.
+  private func checkAcknowledged(_ connection: ServerConnection) throws {
+    defer { checkedConnections = session.connections }
+    if plan.isSynchronous || session.connections <= max(1, checkedConnections) { return }
+    let expected = acknowledged()
+    let found = try connection.run(
+      "SELECT count(*), EXISTS (SELECT 1 FROM \(plan.tables.input) WHERE input = "
+        + "\(SQLText.literal(plan.input)) AND epoch = \(plan.epoch) AND NOT done) FROM "
+        + "\(plan.tables.range) WHERE input = \(SQLText.literal(plan.input))"
+    ).first?.rows.first
+    // Who has gone on with the input may have folded its ranges.
+    guard found?[1] == "t" else { throw Fenced.error(plan.target.shown, plan.input) }
+    let count = found?.int(0) ?? 0
+    if count < expected { throw LostBatches.error(plan.target.shown, expected &- count) }
+  }
+
+  private func attempt(
+    _ range: CopyRange, isCareful: Bool, _ connection: ServerConnection
+  ) throws -> RangeOutcome {
+    var counts = RowCounts()
+    counts.records = range.recordCount
+    counts.imported = range.rowCount
+    counts.rejected = range.rejects.count
+    do {
+      let results = try connection.run(
+        LoadPlan.begin(isSynchronous: plan.isSynchronous) + "; " + plan.naming(range) + "; "
+          + plan.insertion(range, counts))
+      guard results.last?.count == 1 else { throw Fenced.error(plan.target.shown, plan.input) }
+    } catch let error as ServerError
+      where error.sqlState == SQLState.uniqueViolation && error.statement == LoadPlan.beginCount
+    {
+      connection.rollBack()
+      return try confirm(range, connection)
+    }
+    var refused: [Reject] = []
+    let guessed = counts
+    if range.rowCount > 0 {
+      let rows = RowTransfer(plan, range, connection)
+      if isCareful {
+        refused = try rows.transferCarefully(&counts) { [budget] rejects in
+          if budget.set(rejects, ofRange: range.firstRecord) { throw TooManyRejects() }
+        }
+      } else {
+        refused = try rows.transferAll(&counts)
+      }
+    }
+    if budget.set(refused, ofRange: range.firstRecord) { throw TooManyRejects() }
+    try insert(range.rejects + refused, connection)
+    if counts != guessed { try connection.run(plan.correction(range, counts)) }
+    guard try connection.run("COMMIT").last?.tag == "COMMIT" else {
+      throw ServerError(
+        .inputOutput,
+        "\(plan.target.shown): the server rolled a batch back at its end; go on with --resume")
+    }
+    return RangeOutcome(counts: counts, wasThere: false)
+  }
+
+  /// What the server has of a range that is there already.
+  private func confirm(_ range: CopyRange, _ connection: ServerConnection) throws -> RangeOutcome {
+    guard let row = try connection.run(plan.stored(range)).first?.rows.first,
+      let stored = StoredRange(row), stored.isOf(range)
+    else {
+      throw ImportError.inputChanged(
+        path: range.pieces.first?.file ?? plan.input,
+        reason:
+          "records from \(range.firstRecord) on are in the table with other bytes than the input has"
+      )
+    }
+    return RangeOutcome(counts: stored.counts, wasThere: true)
+  }
+
+  /// So many rejects, and so many of their bytes, are a statement.
+  private static let mostRejects = 500
+  private static let mostRejectBytes = 4 << 20
+
+  private func insert(_ rejects: [Reject], _ connection: ServerConnection) throws {
+    var start = 0
+    var bytes = 0
+    for index in rejects.indices {
+      bytes += rejects[index].original.count
+      let isLast = index == rejects.count - 1
+      if isLast || index - start + 1 == Self.mostRejects || bytes >= Self.mostRejectBytes {
+        try connection.run(plan.insertion(rejects[start...index]))
+        (start, bytes) = (index + 1, 0)
+      }
+    }
+  }
+}
+
+@available(*, unavailable)
+extension RangeWriter: Sendable {}
+
+/// More records were rejected than allowed.
+struct TooManyRejects: Error {}
+
+/// What is said where another process has gone on with an input.
+enum Fenced {
+  static func error(_ server: String, _ input: String) -> ServerError {
+    ServerError(
+      .busy,
+      "\(server): another process has gone on with \(input), since this one gave no sign of life for as long "
+        + "as --lease says: nothing was imported twice, and that one does the rest")
+  }
+}
+
+/// What is said where a server has lost what it had acknowledged.
+enum LostBatches {
+  static func error(_ server: String, _ count: Int) -> ServerError {
+    ServerError(
+      .busy,
+      "\(server): the server has lost \(count) batch\(count == 1 ? "" : "es") that it had acknowledged, as a "
+        + "crash with --durability group may: run the command again with --resume, which imports them again"
+    )
+  }
+}

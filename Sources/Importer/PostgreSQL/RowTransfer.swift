@@ -1,0 +1,236 @@
+import Base
+
+/// Brings the rows of a range into the table, inside a transaction that is open.
+///
+/// Thread rule: confined.
+struct RowTransfer {
+  private let plan: LoadPlan
+  private let range: CopyRange
+  private let connection: ServerConnection
+
+  init(_ plan: LoadPlan, _ range: CopyRange, _ connection: ServerConnection) {
+    self.plan = plan
+    self.range = range
+    self.connection = connection
+  }
+
+  /// What the server calls the table that rows are copied into.
+  private var copiedName: String { plan.keys == nil ? plan.tableName : "sheaf_stage" }
+
+  /// All rows at once.
+  ///
+  /// - Returns: rows that are left out because of their keys.
+  /// - Throws: `ServerError`, also for a single row that the server refuses.
+  func transferAll(_ counts: inout RowCounts) throws -> [Reject] {
+    counts.imported = 0
+    if plan.keys != nil { try makeStage() }
+    return try transfer(0..<range.rowCount, &counts)
+  }
+
+  /// Window by window, so that rows which the server refuses are found and left out: by the line that it
+  /// names, or else by halving.
+  ///
+  /// - Parameter told: called with all that were refused so far; throws when they are too many.
+  /// - Returns: those and what is left out because of its key.
+  /// - Complexity: two statements a refused row where the server names the line, else O(log(rows)).
+  func transferCarefully(_ counts: inout RowCounts, _ told: ([Reject]) throws -> Void) throws
+    -> [Reject]
+  {
+    counts.imported = 0
+    if plan.keys != nil { try makeStage() }
+    var refused: [Reject] = []
+    var next = 0
+    var width = range.rowCount
+    /// A row that the server has named, with its words.
+    var known: (row: Int, reason: String)?
+    while next < range.rowCount {
+      if let found = known, found.row == next {
+        try refuse(found.row, found.reason, &counts, &refused, told)
+        known = nil
+        next += 1
+        width = max(2, width)
+        continue
+      }
+      let end = min(known?.row ?? range.rowCount, next + width)
+      do {
+        var tried = counts
+        let conflicts = try tryTransfer(next..<end, &tried)
+        counts = tried
+        refused += conflicts
+        if !conflicts.isEmpty { try told(refused) }
+        next = end
+        width = min(range.rowCount, width * 2)
+      } catch let error as ServerError {
+        guard let state = error.sqlState, SQLState(state).isOfRows else { throw error }
+        if let row = Self.line(error.context, table: copiedName).map({ next + $0 - 1 }), row < end {
+          known = (row, error.words)
+          width = max(1, row - next)
+        } else if end - next == 1 {
+          known = (next, error.words)
+        } else {
+          width = (end - next) / 2
+        }
+      }
+    }
+    return refused
+  }
+
+  private func refuse(
+    _ row: Int, _ reason: String, _ counts: inout RowCounts, _ refused: inout [Reject],
+    _ told: ([Reject]) throws -> Void
+  ) throws {
+    guard let reject = range.reject(row, reason: "the server refuses the row: \(reason)") else {
+      return
+    }
+    counts.rejected += 1
+    refused.append(reject)
+    try told(refused)
+  }
+
+  /// The same as `transfer`, undone when it fails.
+  private func tryTransfer(_ rows: Range<Int>, _ counts: inout RowCounts) throws -> [Reject] {
+    try connection.run("SAVEPOINT sheaf_rows")
+    do {
+      let conflicts = try transfer(rows, &counts)
+      // What is looked at only when the transaction ends must be seen while the row can still be told.
+      try connection.run("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+      try connection.run("RELEASE SAVEPOINT sheaf_rows")
+      return conflicts
+    } catch let error as ServerError where !error.isDisconnected {
+      try connection.run("ROLLBACK TO SAVEPOINT sheaf_rows; RELEASE SAVEPOINT sheaf_rows")
+      throw error
+    }
+  }
+
+  private func transfer(_ rows: Range<Int>, _ counts: inout RowCounts) throws -> [Reject] {
+    if let keys = plan.keys { return try merge(rows, keys, &counts) }
+    try copy(rows, plan.copy)
+    counts.imported += rows.count
+    return []
+  }
+
+  private func copy(_ rows: Range<Int>, _ statement: String) throws {
+    let taken = try connection.copy(statement) { (put) throws(ServerError) in
+      try range.forText(ofRows: rows) { (bytes) throws(ServerError) in try put(bytes) }
+    }
+    guard taken == rows.count else {
+      throw ServerError(
+        .data,
+        "\(plan.target.shown): the server took \(taken) of \(rows.count) rows into \(plan.table) without a "
+          + "word: a trigger there leaves rows out, and what is not imported cannot be told; drop it for the "
+          + "import")
+    }
+  }
+
+  /// The row that a server names, from 1: `COPY apps, line 3, column size: "x"`, in whatever language.
+  ///
+  /// - Parameter table: as the server names it there, without quotes and without its schema.
+  static func line(_ context: String?, table: String) -> Int? {
+    guard let context else { return nil }
+    let mark = Array("COPY \(table), ".utf8)
+    let bytes = Array(context.utf8)
+    guard bytes.count > mark.count,
+      let start = (0...bytes.count - mark.count).first(where: { bytes[$0...].starts(with: mark) })
+    else { return nil }
+    let rest = bytes[(start + mark.count)...]
+    // The place ends with a comma or a colon; what is behind may be anything.
+    let digits = rest.prefix { $0 != 0x2C && $0 != 0x3A && $0 != 0x3B }.split(separator: 0x20)
+      .first { $0.allSatisfy { (0x30...0x39).contains($0) } }
+    guard let digits, let number = Int(String(decoding: digits, as: UTF8.self)),
+      (1...1 << 40).contains(number)
+    else {
+      return nil
+    }
+    return number
+  }
+}
+
+// MARK: Keys
+
+extension RowTransfer {
+  private static let stage = "pg_temp.sheaf_stage"
+
+  private var list: String { plan.columns.joined(separator: ", ") }
+
+  /// The table that rows wait in while they are compared: of the same types, without constraints, gone with
+  /// the transaction.
+  private func makeStage() throws {
+    try connection.run(
+      "CREATE TEMPORARY TABLE sheaf_stage ON COMMIT DROP AS SELECT \(list) FROM \(plan.table) WITH NO DATA; "
+        + "ALTER TABLE \(Self.stage) ADD COLUMN sheaf_row bigint GENERATED ALWAYS AS IDENTITY")
+  }
+
+  private func merge(_ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts) throws
+    -> [Reject]
+  {
+    try copy(rows, "COPY \(Self.stage) (\(list)) FROM STDIN")
+    let conflicts: [Reject]
+    switch keys.policy {
+    case .error: conflicts = try insertNew(rows, keys, &counts)
+    case .skip:
+      let results = try connection.run(
+        "INSERT INTO \(plan.table) (\(list)) SELECT \(list) FROM \(Self.stage) ORDER BY sheaf_row ON "
+          + "CONFLICT (\(keys.key)) DO NOTHING")
+      let imported = results.last?.count ?? 0
+      counts.imported += imported
+      counts.skipped += rows.count - imported
+      conflicts = []
+    case .replace, .update:
+      try upsert(rows, keys, &counts)
+      conflicts = []
+    }
+    try connection.run("DELETE FROM \(Self.stage)")
+    return conflicts
+  }
+
+  /// Rows whose key is new go in; of each key in the batch the first.
+  private func insertNew(
+    _ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts
+  ) throws -> [Reject] {
+    let results = try connection.run(
+      "WITH numbered AS (SELECT *, row_number() OVER (ORDER BY sheaf_row) AS sheaf_place FROM "
+        + "\(Self.stage)), added AS (INSERT INTO \(plan.table) (\(list)) SELECT \(list) FROM \(Self.stage) "
+        + "ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO NOTHING RETURNING \(keys.key) AS sheaf_key), "
+        + "firsts AS (SELECT min(sheaf_place) AS place FROM numbered JOIN added ON added.sheaf_key = "
+        + "numbered.\(keys.key) GROUP BY added.sheaf_key) SELECT sheaf_place FROM numbered WHERE sheaf_place "
+        + "NOT IN (SELECT place FROM firsts) ORDER BY sheaf_place")
+    let places = (results.last?.rows ?? []).compactMap { $0.int(0) }.filter {
+      (1...max(1, rows.count)).contains($0)
+    }
+    counts.imported += rows.count - places.count
+    counts.rejected += places.count
+    return places.compactMap { place in
+      range.reject(
+        rows.lowerBound + place - 1,
+        reason:
+          "its key, in column \(keys.key), is there already, in the table or earlier in the input")
+    }
+  }
+
+  /// Rows of one key come one after the other, in the order of the input: a statement for the first of each,
+  /// one for the second, and so on.
+  private func upsert(_ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts) throws {
+    let rounds =
+      "(SELECT *, row_number() OVER (PARTITION BY \(keys.key) ORDER BY sheaf_row) AS sheaf_round FROM "
+      + "\(Self.stage)) AS numbered"
+    let most = try connection.run("SELECT max(sheaf_round) FROM \(rounds)").last?.rows.first?.int(0)
+    let changed = keys.policy == .replace ? keys.tableColumns : plan.columns
+    let assignments = changed.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    let old = changed.map { "sheaf_target.\($0)" }.joined(separator: ", ")
+    let new = changed.map { "excluded.\($0)" }.joined(separator: ", ")
+    var written = 0
+    for round in 1...max(1, min(most ?? 1, rows.count)) {
+      let results = try connection.run(
+        "INSERT INTO \(plan.table) AS sheaf_target (\(list)) SELECT \(list) FROM \(rounds) WHERE sheaf_round "
+          + "= \(round) ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO UPDATE SET \(assignments) WHERE "
+          + "ROW(\(old)) IS DISTINCT FROM ROW(\(new)) RETURNING CASE WHEN sheaf_target.xmax = 0 THEN 1 "
+          + "ELSE 0 END")
+      let answers = results.last?.rows ?? []
+      let imported = answers.count { $0[0] == "1" }
+      counts.imported += imported
+      counts.updated += answers.count - imported
+      written += answers.count
+    }
+    counts.unchanged += rows.count - written
+  }
+}

@@ -1,0 +1,367 @@
+import Base
+
+/// One answer of a server to one statement.
+struct ServerResult: Sendable {
+  /// What the server says that it did, such as `COPY 10` or `COMMIT`.
+  let tag: String
+  /// How many rows were changed or given.
+  let count: Int
+  let rows: [ServerRow]
+}
+
+/// A row that a server gave: whatever it has in it, asking for a field is no error.
+struct ServerRow: Sendable {
+  /// nil for null.
+  let fields: [String?]
+
+  /// A field; nil for null, and where there is none.
+  subscript(index: Int) -> String? { fields.indices.contains(index) ? fields[index] : nil }
+
+  /// A field that is a whole number.
+  func int(_ index: Int) -> Int? { self[index].flatMap { Int($0) } }
+}
+
+/// A connection to a PostgreSQL server that never waits without looking whether it is still to.
+///
+/// Thread rule: one thread at a time.
+final class ServerConnection {
+  private let library: LibPQ
+  private let handle: LibPQ.Handle
+  /// Asked while the server is silent: true gives the connection up.
+  private let isCancelled: () -> Bool
+  /// Without an answer for so long the connection is given up; nil: as long as it takes.
+  private let silence: Double?
+  private var isClosed = false
+  /// How the server is named in errors: without a password.
+  let name: String
+
+  /// How long connecting may take where the address does not say, in seconds.
+  private static let connectSeconds = 30.0
+  private static let pause: Int32 = 100
+
+  /// Connects.
+  ///
+  /// - Parameters:
+  ///   - silence: seconds without an answer after which it is given up; nil: as long as it takes.
+  ///   - isStopping: asked while connecting: true gives up.
+  ///   - isCancelled: asked while the server is silent: true gives the connection up.
+  /// - Throws: `ServerError`.
+  init(
+    _ target: ServerTarget, silence: Double? = nil, isStopping: () -> Bool,
+    isCancelled: @escaping () -> Bool
+  ) throws(ServerError) {
+    library = target.library
+    name = target.shown
+    self.isCancelled = isCancelled
+    self.silence = silence
+    guard let handle = target.start() else {
+      throw ServerError(.inputOutput, "\(target.shown): no memory for a connection")
+    }
+    self.handle = handle
+    _ = library.setVerbosity(handle, LibPQ.Code.verbose)
+    // Else they would go to standard error.
+    _ = library.setNoticeReceiver(handle, { _, _ in }, nil)
+    do {
+      try connect(seconds: target.connectSeconds ?? Self.connectSeconds, isStopping)
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  deinit { close() }
+
+  /// Ends it; what was not committed is rolled back by the server.
+  func close() {
+    if isClosed { return }
+    isClosed = true
+    library.finish(handle)
+  }
+
+  /// Whether it may still be used.
+  var isOpen: Bool { !isClosed && library.status(handle) == LibPQ.Code.connectionOK }
+
+  /// Whether a transaction is open, failed or not.
+  private var isInTransaction: Bool {
+    !isClosed && LibPQ.Code.inTransaction.contains(library.transactionStatus(handle))
+  }
+
+  /// As `150018` for 15.18.
+  var serverVersion: Int { Int(library.serverVersion(handle)) }
+
+  /// What the server has said of itself.
+  func parameter(_ name: String) -> String? {
+    library.parameter(handle, name).map { String(cString: $0) }
+  }
+
+  /// `host:port`, as far as it is known.
+  var place: String {
+    let host = library.host(handle).map { String(cString: $0) } ?? ""
+    let port = library.port(handle).map { String(cString: $0) } ?? ""
+    return host + ":" + port
+  }
+
+  var databaseName: String { library.database(handle).map { String(cString: $0) } ?? "" }
+
+  private func connect(seconds: Double, _ isStopping: () -> Bool) throws(ServerError) {
+    let patience = SilenceLimit(seconds)
+    if library.status(handle) == 1 { throw refused() }
+    var state = LibPQ.Code.pollingWriting
+    while true {
+      switch state {
+      case LibPQ.Code.pollingReading, LibPQ.Code.pollingWriting:
+        let socket = library.socket(handle)
+        if state == LibPQ.Code.pollingReading {
+          System.waitForSocket(socket, writing: false, milliseconds: Self.pause)
+        } else {
+          System.waitForRoom(socket, milliseconds: Self.pause)
+        }
+        if isStopping() || isCancelled() {
+          throw ServerError(.interrupted, "interrupted while connecting to \(name)")
+        }
+        if patience.isOver {
+          throw ServerError(
+            .busy, "\(name): no answer within \(Int(seconds)) seconds; check host and port",
+            isDisconnected: true)
+        }
+        state = library.connectPoll(handle)
+      case LibPQ.Code.pollingOK:
+        guard library.setNonblocking(handle, 1) == 0 else { throw lost("connecting") }
+        return
+      default: throw refused()
+      }
+    }
+  }
+
+  /// Why the server cannot be connected to, by what libpq says.
+  private func refused() -> ServerError {
+    let message = LibPQ.line(library.errorMessage(handle))
+    // Where in the server's source it was said is of no use here.
+    let said = message.split(separator: "; ").filter { !$0.hasPrefix("LOCATION:") }
+    let text = said.isEmpty ? "the connection failed" : said.joined(separator: "; ")
+    guard let state = SQLState.inMessage(message) else {
+      let isTrust = ["certificate", "SSL", "GSSAPI", "password supplied"].contains(
+        where: text.contains)
+      return ServerError(
+        isTrust ? .missing : .busy, "\(name): \(text)", isDisconnected: true)
+    }
+    return ServerError(
+      state.kind, "\(name): \(text)\(state.advice)", sqlState: state.code, isDisconnected: true)
+  }
+
+  private func lost(_ what: String) -> ServerError {
+    let message = LibPQ.line(library.errorMessage(handle))
+    return ServerError(
+      .inputOutput,
+      "\(name): the connection was lost while \(what)"
+        + (message.isEmpty ? "" : ": \(message)") + "; go on with --resume",
+      sqlState: nil, isDisconnected: true)
+  }
+
+  // MARK: Statements
+
+  /// Runs statements that are sent together, and gives what the server answers to each.
+  ///
+  /// - Throws: `ServerError` for the first that failed; those behind it were not run.
+  @discardableResult
+  func run(_ statements: String) throws(ServerError) -> [ServerResult] {
+    try send(statements)
+    var results: [ServerResult] = []
+    var failure: ServerError?
+    while let result = try nextResult() {
+      defer { library.clear(result) }
+      switch library.resultStatus(result) {
+      case LibPQ.Code.commandOK, LibPQ.Code.tuplesOK, LibPQ.Code.emptyQuery:
+        results.append(answer(result))
+      case LibPQ.Code.copyIn, LibPQ.Code.copyOut:
+        // Nobody has asked for it here: leaving it is the only way out.
+        close()
+        throw ServerError(
+          .inputOutput, "\(name): the server began to copy unasked", isDisconnected: true)
+      default:
+        if failure == nil { failure = error(result, statement: results.count) }
+      }
+    }
+    if let failure { throw failure }
+    return results
+  }
+
+  /// Ends a transaction that failed; the connection is closed where that fails too.
+  func rollBack() {
+    guard isOpen else { return close() }
+    guard isInTransaction else { return }
+    do { try run("ROLLBACK") } catch { close() }
+  }
+
+  private func send(_ statements: String) throws(ServerError) {
+    guard isOpen else { throw lost("sending a statement") }
+    guard library.sendQuery(handle, statements) == 1 else { throw lost("sending a statement") }
+    try flush()
+  }
+
+  /// Sends what is buffered. The server may be sending too: what it says is read meanwhile, so that neither
+  /// waits for the other.
+  private func flush() throws(ServerError) {
+    var limit = SilenceLimit(silence)
+    while true {
+      switch library.flush(handle) {
+      case 0: return
+      case 1: break
+      default: throw lost("sending")
+      }
+      System.waitForSocket(library.socket(handle), writing: true, milliseconds: Self.pause)
+      guard library.consumeInput(handle) == 1 else { throw lost("sending") }
+      try look(&limit, "sending")
+    }
+  }
+
+  private func look(_ limit: inout SilenceLimit, _ what: String) throws(ServerError) {
+    if isCancelled() {
+      close()
+      throw ServerError(.interrupted, "interrupted while \(what)", isDisconnected: true)
+    }
+    if limit.isOver {
+      close()
+      throw ServerError(
+        .inputOutput, "\(name): the server gave no answer while \(what); go on with --resume",
+        isDisconnected: true)
+    }
+  }
+
+  /// The next answer; nil behind the last.
+  private func nextResult() throws(ServerError) -> OpaquePointer? {
+    var limit = SilenceLimit(silence)
+    while library.isBusy(handle) == 1 {
+      System.waitForSocket(library.socket(handle), writing: false, milliseconds: Self.pause)
+      guard library.consumeInput(handle) == 1 else { throw lost("waiting for an answer") }
+      if library.isBusy(handle) == 1 { try look(&limit, "waiting for an answer") }
+    }
+    return library.getResult(handle)
+  }
+
+  private func answer(_ result: OpaquePointer) -> ServerResult {
+    let tag = library.commandTag(result).map { String(cString: $0) } ?? ""
+    let count = library.commandTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+    let columns = library.columnCount(result)
+    let rows = (0..<max(0, library.rowCount(result))).map { row in
+      ServerRow(
+        fields: (0..<max(0, columns)).map { column in
+          if library.isNull(result, row, column) == 1 { return nil }
+          return library.value(result, row, column).map { String(cString: $0) }
+        })
+    }
+    return ServerResult(tag: tag, count: count, rows: rows)
+  }
+
+  private func error(_ result: OpaquePointer, statement: Int) -> ServerError {
+    func field(_ code: Int32) -> String? {
+      library.resultError(result, code).map { LibPQ.line($0) }
+    }
+    guard let code = field(LibPQ.Code.sqlState) else {
+      let text = LibPQ.line(library.resultMessage(result))
+      return ServerError(
+        .inputOutput,
+        "\(name): \(text.isEmpty ? "the connection was lost" : text); go on with --resume",
+        statement: statement, isDisconnected: true)
+    }
+    let state = SQLState(code)
+    let detail = field(LibPQ.Code.detail).map { " (\($0))" } ?? ""
+    let words = "\(field(LibPQ.Code.message) ?? "")\(detail) [\(code)]"
+    return ServerError(
+      state.kind, "\(name): \(words)\(state.advice)", sqlState: code, words: words,
+      context: field(LibPQ.Code.context), statement: statement,
+      isDisconnected: !isOpen)
+  }
+
+  // MARK: Copying
+
+  /// Runs a `COPY ... FROM STDIN` with what `write` puts.
+  ///
+  /// - Returns: how many rows the server says that it has taken.
+  func copy(
+    _ statement: String,
+    _ write: (_ put: (UnsafeRawBufferPointer) throws(ServerError) -> Void) throws(ServerError) ->
+      Void
+  ) throws(ServerError) -> Int {
+    try send(statement)
+    try beginCopy()
+    var isRefused = false
+    try write { (bytes: UnsafeRawBufferPointer) throws(ServerError) in
+      if isRefused { return }
+      isRefused = try !put(bytes)
+    }
+    try end()
+    var count: Int?
+    var failure: ServerError?
+    while let result = try nextResult() {
+      defer { library.clear(result) }
+      switch library.resultStatus(result) {
+      case LibPQ.Code.commandOK: count = answer(result).count
+      default: if failure == nil { failure = error(result, statement: 0) }
+      }
+    }
+    if let failure { throw failure }
+    guard let count else { throw lost("copying") }
+    return count
+  }
+
+  private func beginCopy() throws(ServerError) {
+    guard let result = try nextResult() else { throw lost("copying") }
+    let status = library.resultStatus(result)
+    if status == LibPQ.Code.copyIn { return library.clear(result) }
+    let failure = error(result, statement: 0)
+    library.clear(result)
+    while let rest = try nextResult() { library.clear(rest) }
+    throw failure
+  }
+
+  /// Sends a piece; false when the server has refused the copy already, as its answer will say.
+  private func put(_ bytes: UnsafeRawBufferPointer) throws(ServerError) -> Bool {
+    var limit = SilenceLimit(silence)
+    var done = 0
+    while done < bytes.count, let base = bytes.baseAddress {
+      let length = min(bytes.count - done, 256 << 10)
+      switch library.putCopyData(handle, base + done, Int32(truncatingIfNeeded: length)) {
+      case 1:
+        done += length
+        limit = SilenceLimit(silence)
+        guard library.consumeInput(handle) == 1 else { throw lost("copying") }
+      case 0:
+        System.waitForSocket(library.socket(handle), writing: true, milliseconds: Self.pause)
+        guard library.consumeInput(handle) == 1 else { throw lost("copying") }
+        try look(&limit, "copying")
+      default: return false
+      }
+    }
+    return true
+  }
+
+  private func end() throws(ServerError) {
+    var limit = SilenceLimit(silence)
+    while true {
+      switch library.putCopyEnd(handle, nil) {
+      case 1: return try flush()
+      case 0:
+        System.waitForSocket(library.socket(handle), writing: true, milliseconds: Self.pause)
+        guard library.consumeInput(handle) == 1 else { throw lost("copying") }
+        try look(&limit, "copying")
+      // The answer says why.
+      default: return
+      }
+    }
+  }
+}
+
+/// How long somebody may say nothing.
+struct SilenceLimit {
+  private let end: UInt64?
+
+  init(_ seconds: Double?) {
+    end = seconds.map { System.monotonicNanoseconds &+ UInt64(max(0, min($0, 1e9)) * 1e9) }
+  }
+
+  var isOver: Bool { end.map { System.monotonicNanoseconds >= $0 } ?? false }
+}
+
+@available(*, unavailable)
+extension ServerConnection: Sendable {}

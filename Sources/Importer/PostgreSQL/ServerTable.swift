@@ -1,0 +1,206 @@
+import Engine
+
+/// A table of a server's, as an import finds it.
+struct ServerTable: Sendable {
+  struct ServerColumn: Sendable, Equatable {
+    let name: String
+    /// How values are read and sent; nil: as they are spelled, whatever the server makes of them.
+    let type: ColumnType?
+    /// As the server calls its type.
+    let typeName: String
+    let isNullable: Bool
+    /// Whether a row needs no value for it.
+    let hasDefault: Bool
+    /// Whether the server computes it, so that none can be given.
+    let isGenerated: Bool
+    let isIdentity: Bool
+
+    /// Whether it keeps every digit.
+    var isNumeric: Bool { typeName.hasPrefix("numeric") }
+  }
+
+  let schema: String
+  let name: String
+  let columns: [ServerColumn]
+
+  /// The table, qualified and quoted.
+  var qualified: String { SQLText.name(schema) + "." + SQLText.name(name) }
+  /// For people, and for keys of the checkpoint tables.
+  var shown: String { schema + "." + name }
+
+  // MARK: Finding
+
+  /// Looks for a table; nil where there is none.
+  ///
+  /// - Parameters:
+  ///   - given: a name, or a schema and a name with a point between them: the whole is a name first.
+  ///   - connection: to the database.
+  /// - Throws: `ServerError`, also for what is there and cannot be loaded exactly once.
+  static func find(_ given: String, _ connection: ServerConnection) throws -> ServerTable? {
+    for (schema, name) in candidates(given) {
+      let place =
+        schema.map { "n.nspname = \(SQLText.literal($0))" }
+        ?? "pg_catalog.pg_table_is_visible(c.oid)"
+      let row = try connection.run(
+        "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence FROM pg_catalog.pg_class c JOIN "
+          + "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = \(SQLText.literal(name)) "
+          + "AND \(place) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1 LIMIT 1"
+      ).last?.rows.first
+      guard let row, let oid = row.int(0), let schema = row[1], let name = row[2]
+      else {
+        continue
+      }
+      let table = ServerTable(schema: schema, name: name, columns: try columns(oid, connection))
+      try table.check(kind: row[3] ?? "", persistence: row[4] ?? "", oid, connection)
+      return table
+    }
+    return nil
+  }
+
+  /// What a name may mean.
+  private static func candidates(_ given: String) -> [(schema: String?, name: String)] {
+    guard let point = given.firstIndex(of: "."), point != given.startIndex else {
+      return [(nil, given)]
+    }
+    let name = String(given[given.index(after: point)...])
+    return [(nil, given)] + (name.isEmpty ? [] : [(String(given[..<point]), name)])
+  }
+
+  private func refusal(_ reason: String, _ connection: ServerConnection) -> ServerError {
+    ServerError(.usage, "\(connection.name): \(shown) \(reason)")
+  }
+
+  private func check(
+    kind: String, persistence: String, _ oid: Int, _ connection: ServerConnection
+  ) throws {
+    if CheckpointTables.names.contains(name) {
+      throw refusal(
+        "is where Sheaf keeps how far imports have come: choose another table", connection)
+    }
+    guard kind == "r" || kind == "p" else {
+      throw refusal("is a view or a foreign table: rows are imported into tables only", connection)
+    }
+    guard persistence == "p" else {
+      throw refusal(
+        "is unlogged or temporary: a crash of the server would empty it, while what says that its rows are "
+          + "there stays; ALTER TABLE ... SET LOGGED first", connection)
+    }
+    if kind == "p" {
+      let foreign = try connection.run(
+        "SELECT c.relname FROM pg_catalog.pg_partition_tree(\(oid)::regclass) t JOIN pg_catalog.pg_class "
+          + "c ON c.oid = t.relid WHERE c.relkind = 'f' OR c.relpersistence <> 'p' LIMIT 1"
+      ).last?.rows.first
+      if let foreign {
+        throw refusal(
+          "has the partition \(foreign[0] ?? "") on another server, or unlogged: such a one is not committed "
+            + "together with the others, so nobody could tell what is imported", connection)
+      }
+    }
+    let isDistributed = try connection.run(
+      "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
+    ).last?.rows.first?[0]
+    if isDistributed == "t" {
+      let found = try connection.run(
+        "SELECT 1 FROM pg_catalog.pg_dist_partition WHERE logicalrelid = \(oid)::regclass"
+      ).last?.count
+      if found ?? 0 > 0 {
+        throw refusal("is distributed by Citus, which is not supported yet", connection)
+      }
+    }
+  }
+
+  private static func columns(_ oid: Int, _ connection: ServerConnection) throws -> [ServerColumn] {
+    let generated =
+      connection.serverVersion >= 120_000 ? "a.attgenerated <> ''" : "false"
+    let rows =
+      try connection.run(
+        "SELECT a.attname, a.atttypid::bigint, pg_catalog.format_type(a.atttypid, a.atttypmod), "
+          + "a.attnotnull, a.atthasdef, \(generated), a.attidentity <> '' FROM pg_catalog.pg_attribute a "
+          + "WHERE a.attrelid = \(oid) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+      ).last?.rows ?? []
+    return rows.map { row in
+      ServerColumn(
+        name: row[0] ?? "", type: row.int(1).flatMap(type), typeName: row[2] ?? "",
+        isNullable: row[3] != "t", hasDefault: row[4] == "t" || row[6] == "t",
+        isGenerated: row[5] == "t",
+        isIdentity: row[6] == "t")
+    }
+  }
+
+  /// How values of a type of PostgreSQL's are read, by the number that it has in every database.
+  private static func type(_ oid: Int) -> ColumnType? {
+    switch oid {
+    case 16: .bool
+    case 20, 21, 23: .int
+    case 700, 701, 1700: .double
+    case 1082: .date
+    case 1083: .time
+    // Both are given the moment in UTC: one without a zone would drop another one silently.
+    case 1114, 1184: .dateTime
+    case 2950: .uuid
+    case 25, 1042, 1043: .text
+    default: nil
+    }
+  }
+
+  // MARK: Making
+
+  /// More cannot be in a table of PostgreSQL's.
+  static let mostColumns = 1600
+
+  /// A statement that makes a table.
+  ///
+  /// - Parameter key: the name of the column that is the primary key.
+  /// - Throws: `ServerError` for names and numbers that PostgreSQL does not take.
+  static func creation(
+    _ given: String, _ columns: [(name: String, type: ColumnType)], key: String?, isNumeric: Bool,
+    server: String
+  ) throws(ServerError) -> String {
+    let (schema, name) = candidates(given).last ?? (nil, given)
+    for part in [schema, name].compactMap(\.self) {
+      if let problem = SQLText.problem(withName: part) {
+        throw ServerError(
+          .usage,
+          "\(server): a table cannot be called '\(part)': \(problem); choose a name with --table")
+      }
+    }
+    if CheckpointTables.names.contains(name) {
+      throw ServerError(
+        .usage,
+        "\(server): '\(name)' is where Sheaf keeps how far imports have come: choose another --table"
+      )
+    }
+    guard columns.count <= mostColumns else {
+      throw ServerError(
+        .usage,
+        "\(server): the input has \(columns.count) columns, and PostgreSQL takes \(mostColumns): choose some "
+          + "with --columns")
+    }
+    for column in columns {
+      if let problem = SQLText.problem(withName: column.name) {
+        throw ServerError(
+          .usage,
+          "\(server): a column cannot be called '\(column.name)': \(problem); --rename gives it another name"
+        )
+      }
+    }
+    let list = columns.map { "\(SQLText.name($0.name)) \(typeName($0.type, isNumeric: isNumeric))" }
+    let constraint = key.map { ", PRIMARY KEY (\(SQLText.name($0)))" } ?? ""
+    let full = (schema.map { SQLText.name($0) + "." } ?? "") + SQLText.name(name)
+    return "CREATE TABLE \(full) (\(list.joined(separator: ", "))\(constraint))"
+  }
+
+  static func typeName(_ type: ColumnType, isNumeric: Bool) -> String {
+    switch type {
+    case .int: "bigint"
+    case .double: isNumeric ? "numeric" : "double precision"
+    case .bool: "boolean"
+    case .date: "date"
+    case .dateTime: "timestamp with time zone"
+    case .time: "time"
+    case .decimal: "numeric"
+    case .uuid: "uuid"
+    case .text, .data: "text"
+    }
+  }
+}

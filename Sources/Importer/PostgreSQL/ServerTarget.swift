@@ -1,0 +1,100 @@
+import Base
+
+/// A server to connect to, any number of times, with the library that does it.
+///
+/// Thread rule: a plain value, `Sendable`.
+struct ServerTarget: Sendable {
+  let library: LibPQ
+  /// How it is shown: without a password.
+  let shown: String
+  /// How long connecting may take, by the address; nil: it does not say.
+  let connectSeconds: Double?
+  private let address: String
+
+  /// - Throws: `ServerError`: the library is missing, or the address cannot be read.
+  init(_ address: String) throws(ServerError) {
+    library = try LibPQ.load()
+    self.address = address
+    shown = ServerAddress.shown(address)
+    if address.utf8.contains(0) { throw ServerError(.usage, "\(shown): an address has no NUL") }
+    var message: UnsafeMutablePointer<CChar>?
+    guard let parsed = library.parse(address, &message) else {
+      let reason = LibPQ.line(UnsafePointer(message))
+      library.freeMemory(message)
+      throw ServerError(.usage, "\(shown): the address cannot be read: \(Self.harmless(reason))")
+    }
+    connectSeconds = Self.seconds(parsed)
+    library.freeParsed(parsed)
+  }
+
+  /// What libpq says of an address it cannot read, without the parts of it that are quoted there: one of
+  /// them may be the password.
+  private static func harmless(_ reason: String) -> String {
+    var parts: [Substring] = []
+    for (index, part) in reason.split(separator: "\"", omittingEmptySubsequences: false)
+      .enumerated()
+    {
+      parts.append(index % 2 == 0 ? part : "...")
+    }
+    return parts.isEmpty ? "it is no URL and no list of key=value" : parts.joined(separator: "\"")
+  }
+
+  /// `connect_timeout`, in the array of options that libpq has read: a struct of six pointers and a
+  /// number each, the first of which is the keyword and the fourth the value.
+  private static func seconds(_ parsed: UnsafeMutableRawPointer) -> Double? {
+    let stride = 7 * MemoryLayout<UnsafeRawPointer>.size
+    var place = UnsafeRawPointer(parsed)
+    while let keyword = place.load(as: UnsafePointer<CChar>?.self) {
+      let value = place.load(
+        fromByteOffset: 3 * MemoryLayout<UnsafeRawPointer>.size, as: UnsafePointer<CChar>?.self)
+      if String(cString: keyword) == "connect_timeout", let value,
+        let seconds = Int(String(cString: value)), seconds > 0
+      {
+        return Double(min(seconds, 3600))
+      }
+      place += stride
+    }
+    return nil
+  }
+
+  /// Begins to connect; nil where there is no memory.
+  func start() -> LibPQ.Handle? {
+    // Later ones overrule what the address says of the same.
+    let names = [
+      "fallback_application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
+      "dbname",
+      "client_encoding",
+    ]
+    // A peer that is gone is found out in a minute; one that is at work may take its time.
+    let values = ["sheaf", "30", "10", "3", address, "UTF8"]
+    return withTexts(names) { names in
+      withTexts(values) { values in library.connect(names, values, 1) }
+    }
+  }
+
+  private func withTexts<Result>(
+    _ texts: [String], _ body: (UnsafePointer<LibPQ.Text?>) -> Result
+  ) -> Result {
+    var bytes: [CChar] = []
+    var starts: [Int] = []
+    for text in texts {
+      starts.append(bytes.count)
+      bytes += text.utf8.map { CChar(bitPattern: $0) } + [0]
+    }
+    return bytes.withUnsafeBufferPointer { buffer in
+      var pointers: [LibPQ.Text?] = starts.map { start in buffer.baseAddress.map { $0 + start } }
+      pointers.append(nil)
+      return pointers.withUnsafeBufferPointer { list -> Result in
+        // Never nil: there is the end at least.
+        withExtendedLifetime(bytes) { body(list.baseAddress ?? Self.none) }
+      }
+    }
+  }
+
+  /// An empty list.
+  nonisolated(unsafe) private static let none: UnsafePointer<LibPQ.Text?> = {
+    let list = UnsafeMutablePointer<LibPQ.Text?>.allocate(capacity: 1)
+    list.initialize(to: nil)
+    return UnsafePointer(list)
+  }()
+}

@@ -1,0 +1,29 @@
+import Engine
+
+extension ImportPlan {
+  /// The plan of an input that was opened and matched with its table.
+  ///
+  /// - Parameters:
+  ///   - columns: other ones than those of the match.
+  ///   - encodes: whether parsers encode clusters; nil: as the batch size and the input's size say.
+  init(
+    _ file: InputFile, _ opened: InputPlanner.Opened, _ match: TableMatch, _ options: ImportOptions,
+    columns: [PlannedColumn]? = nil, encodes: Bool? = nil
+  ) {
+    let batchRecords: Int? =
+      if case .records(let size) = options.effectiveBatchSize { size } else { nil }
+    self.init(
+      file: file.name, dialect: opened.dialect, ragged: options.ragged,
+      header: opened.repeatedHeader,
+      endsWithDelimiter: opened.endsWithDelimiter,
+      nulls: options.nulls.map { Array($0.utf8) }, trimsFields: options.trimsFields,
+      fieldCount: opened.header.names.count,
+      fields: match.fields, columns: columns ?? match.plannedColumns,
+      added: opened.added.columns.isEmpty ? nil : opened.added, rules: match.rules,
+      keyColumn: match.keyColumn, extras: match.extras,
+      // A small input's rows fill up shared clusters, as those of small batches do.
+      encodes: encodes
+        ?? (!file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true),
+      batchRecords: batchRecords, likelyEncoding: opened.likelyEncoding)
+  }
+}

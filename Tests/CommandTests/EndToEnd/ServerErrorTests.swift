@@ -1,0 +1,141 @@
+import Base
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// What is said, and with which status, where a server cannot be imported into.
+@Suite struct ServerErrorTests {
+  private static func run(_ words: [String], environment: [String: String] = [:]) throws
+    -> SheafProcess.Result
+  {
+    let bench = try Workbench()
+    try bench.write("a.csv", "id,text\n1,x\n")
+    return try SheafProcess.run(
+      ["import", bench.path("a.csv"), "--rejects", bench.path("r.csv")] + words,
+      environment: environment)
+  }
+
+  private static func expect(
+    _ result: SheafProcess.Result, _ status: Int32, _ text: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(result.status == status, "\(result.errorText)", sourceLocation: sourceLocation)
+    #expect(result.errorText.contains(text), "\(result.errorText)", sourceLocation: sourceLocation)
+    #expect(
+      !(result.errorText + result.outputText).contains("SECRET"), sourceLocation: sourceLocation)
+    #expect(
+      result.errorText.split(separator: "\n").count == 1, "\(result.errorText)",
+      sourceLocation: sourceLocation)
+  }
+
+  @Test("Without libpq: 66, and what to install")
+  func library() throws {
+    let result = try Self.run(
+      ["--into", "postgresql://u:SECRET@127.0.0.1/x"],
+      environment: ["SHEAF_LIBPQ": "/nowhere/libpq.so"])
+    Self.expect(result, 66, "libpq5")
+  }
+
+  @Test(
+    "What only a file can do is refused, before a server is looked for",
+    arguments: [
+      ["--truncate"], ["--truncate", "--allow-empty"], ["--dry-run"], ["--batch-size", "all"],
+      ["--durability", "none"], ["--ragged", "extend"], ["--new-columns"],
+      ["--same-input", "contents"],
+      ["--compact", "always"], ["--compact-above", "1MB"], ["--on-conflict", "skip"], ["--numeric"],
+      ["--connections", "0"], ["--connections", "65"], ["--lease", "0"],
+    ])
+  func refused(_ words: [String]) throws {
+    let result = try Self.run(["--into", "postgresql://u:SECRET@127.0.0.1:1/x"] + words)
+    Self.expect(result, 64, "--")
+  }
+
+  @Test(
+    "Options of servers are refused for a file",
+    arguments: [
+      ["--connections", "2"], ["--create"], ["--numeric"], ["--lease", "5"],
+    ])
+  func files(_ words: [String]) throws {
+    Self.expect(try Self.run(["--into", "/tmp/never.sheaf"] + words), 64, "server")
+  }
+
+  @Test("Servers and databases that are not there, and what is not in them")
+  func missing() throws {
+    guard let bench = try ServerBench(), let port = Sockets.freePort() else { return }
+    let at = "@127.0.0.1:\(bench.server.port)/"
+    Self.expect(
+      try Self.run(["--into", "postgresql://sheaf:SECRET@127.0.0.1:\(port)/x"]), 75, "refused")
+    Self.expect(try Self.run(["--into", "postgresql://sheaf:SECRET\(at)none"]), 66, "3D000")
+    Self.expect(try Self.run(["--into", "postgresql://nobody:SECRET\(at)postgres"]), 66, "28000")
+    Self.expect(
+      try Self.run(["--into", "postgresql://sheaf:SECRET%zz\(at)postgres"]), 64, "cannot be read")
+    Self.expect(try Self.run(["--into", "host=x SECRET"]), 64, "cannot be read")
+    Self.expect(try Self.run(["--into", bench.address(), "--table", "none"]), 64, "42P01")
+    _ = try bench.query(
+      "CREATE TABLE t (id int); CREATE VIEW v AS SELECT 1 AS id, 'x' AS text; CREATE UNLOGGED TABLE u (id int, "
+        + "text text); CREATE TABLE n (id int, text text, other int NOT NULL); CREATE TABLE g (id int, text text "
+        + "GENERATED ALWAYS AS ('x') STORED); CREATE TABLE k (id int, text text)")
+    Self.expect(try Self.run(["--into", bench.address(), "--table", "t"]), 64, "42703")
+    Self.expect(try Self.run(["--into", bench.address(), "--table", "v"]), 64, "view")
+    Self.expect(try Self.run(["--into", bench.address(), "--table", "u"]), 64, "unlogged")
+    Self.expect(try Self.run(["--into", bench.address(), "--table", "n"]), 65, "other")
+    Self.expect(try Self.run(["--into", bench.address(), "--table", "g"]), 64, "computed")
+    Self.expect(
+      try Self.run(["--into", bench.address(), "--table", "k", "--key", "id"]), 64, "42P10")
+    Self.expect(
+      try Self.run(["--into", bench.address(), "--table", "sheaf_range"]), 64, "another table")
+  }
+
+  @Test(
+    "A command that takes no server says so without the password",
+    arguments: [
+      ["info", "postgresql://u:SECRET@h/d"], ["export", "postgresql://u:SECRET@h/d"],
+      ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf"],
+      ["check", "host=h password=SECRET"],
+    ])
+  func otherCommands(_ words: [String]) throws {
+    let result = try SheafProcess.run(words)
+    #expect(result.status == 64 || result.status == 66)
+    #expect(!result.errorText.contains("SECRET"), "\(result.errorText)")
+  }
+
+  @Test("Rights that are not granted: 66")
+  func rights() throws {
+    guard let bench = try ServerBench() else { return }
+    let role = "r" + bench.database
+    _ = try bench.query("CREATE TABLE t (id int, text text); CREATE ROLE \(role) LOGIN")
+    let address = bench.server.address(user: role, database: bench.database)
+    Self.expect(try Self.run(["--into", address, "--table", "t"]), 66, "42501")
+    _ = try bench.query("DROP ROLE \(role)")
+  }
+
+  @Test("A password is asked for by SCRAM, and taken from where libpq takes it")
+  func passwords() throws {
+    guard
+      let server = try PostgreSQLServer.start(
+        authentication: "scram-sha-256", settings: ["fsync=off"])
+    else { return }
+    let words = ["--table", "t", "--create", "--into"]
+    Self.expect(
+      try Self.run(
+        words + [server.address(password: "SECRET")], environment: ["PGPASSFILE": "/nowhere"]), 66,
+      "28P01")
+    Self.expect(
+      try Self.run(words + [server.address()], environment: ["PGPASSFILE": "/nowhere"]), 66,
+      "password")
+    let good = try Self.run(words + [server.address()], environment: ["PGPASSWORD": "sheaf"])
+    #expect(good.status == 0, "\(good.errorText)")
+    #expect(try server.query("SELECT * FROM t") == [["1", "x"]])
+  }
+
+  @Test("A database that cannot keep every text is refused")
+  func encodings() throws {
+    guard let bench = try ServerBench() else { return }
+    _ = try bench.server.query(
+      "CREATE DATABASE l\(bench.database) ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+    let address = bench.server.address(database: "l" + bench.database)
+    Self.expect(try Self.run(["--into", address, "--table", "t", "--create"]), 64, "LATIN1")
+  }
+}

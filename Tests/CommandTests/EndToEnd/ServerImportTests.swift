@@ -1,0 +1,243 @@
+import Base
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// Imports into a PostgreSQL server that nothing disturbs.
+@Suite struct ServerImportTests {
+  @Test("A table is made of the types that all inputs have, and values come by what they mean")
+  func creation() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write(
+      "a.csv",
+      "id,price,day,at,ok,time,note\n1,1.5,\"August 3, 2018\",2018-08-03T12:00:00+02:00,true,09:05,x\n"
+    )
+    try bench.bench.write(
+      "b.csv", "id,price,day,at,ok,time,note\n2,7,,,,,\n+3,,\"May 1, 2020\",,,,\"\"\n")
+    let report = try bench.report(
+      ["a.csv", "b.csv"], ["--table", "t", "--create", "--batch-size", "1"])
+    #expect(report["imported"].int == 3)
+    #expect(report["file"].isNull && report["objects"].isNull)
+    let types = try bench.query(
+      "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 't' ORDER BY "
+        + "ordinal_position")
+    #expect(
+      types.map(\.last) == [
+        "bigint", "double precision", "date", "timestamp with time zone", "boolean",
+        "time without time zone",
+        "text",
+      ])
+    #expect(
+      try bench.query("SET timezone = 'UTC'; SELECT * FROM t ORDER BY id") == [
+        ["1", "1.5", "2018-08-03", "2018-08-03 10:00:00+00", "t", "09:05:00", "x"],
+        ["2", "7", "", "", "", "", ""], ["3", "", "2020-05-01", "", "", "", ""],
+      ])
+    #expect(try bench.value("SELECT count(*) FROM t WHERE note IS NULL") == "1")
+  }
+
+  @Test(
+    "Every text arrives to the letter, through any number of lanes and any size of batches",
+    arguments: [
+      ("1", "3", 40), ("7", "4", 2000), ("1000", "2", 5000), ("10000", "4", 5000),
+    ])
+  func texts(_ batch: String, _ lanes: String, _ count: Int) throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", ServerBench.rows(count))
+    _ = try bench.query("CREATE TABLE t (id int, text text)")
+    let report = try bench.report(
+      ["a.csv"], ["--table", "t", "--batch-size", batch, "--connections", lanes])
+    #expect(report["read"].int == count && report["imported"].int == count)
+    let size = Int(batch) ?? 1
+    #expect(report["batches"].int == (count + size - 1) / size)
+    try bench.expectRows(count, in: "t")
+    #expect(try bench.value("SELECT count(*) FROM sheaf_range") == "0")
+    #expect(
+      try bench.query("SELECT done, records, imported FROM sheaf_input") == [
+        ["t", "\(count)", "\(count)"]
+      ])
+    #expect(try bench.value("SELECT count(*) FROM sheaf_lease") == "0")
+  }
+
+  @Test("What parsers refuse and what the server refuses is rejected, in the order of the input")
+  func rejects() throws {
+    guard let bench = try ServerBench() else { return }
+    var csv = "id,qty\n"
+    for id in 1...500 {
+      let quantity =
+        id % 100 == 7 ? "99999" : id % 100 == 9 ? "x" : id % 100 == 11 ? "-1" : "\(id)"
+      csv += "\(id),\(quantity)\(id % 100 == 13 ? ",more" : "")\n"
+    }
+    try bench.bench.write("a.csv", csv)
+    // 99999 is beyond the type, with a line; the check has one, too; the deferred constraint has none.
+    _ = try bench.query(
+      "CREATE TABLE other (id int PRIMARY KEY); INSERT INTO other SELECT * FROM generate_series(1, 480); CREATE "
+        + "TABLE t (id int REFERENCES other DEFERRABLE INITIALLY DEFERRED, qty smallint CHECK (qty >= 0))"
+    )
+    let result = try bench.run(["a.csv"], ["--table", "t"], status: .dataRefused)
+    #expect(result.errorText.contains("a.csv:10:3"), "\(result.errorText)")
+    #expect(try bench.value("SELECT count(*) FROM t") == "0")
+    let report = try bench.report(
+      ["a.csv"], ["--table", "t", "--batch-size", "130", "--max-rejects", "unlimited"])
+    #expect(report["rejected"].int == 40 && report["imported"].int == 460, "\(report)")
+    #expect(try bench.value("SELECT count(*) FROM t") == "460")
+    let lines = try bench.bench.text("rejects.2.csv").split(separator: "\n")
+    let numbers = lines.dropFirst().compactMap { Int($0.prefix { $0 != "," }) }
+    let expected = (1...500).filter { $0 > 480 || [7, 9, 11, 13].contains($0 % 100) }
+    #expect(numbers == expected)
+    let reasons = try bench.bench.text("rejects.2.csv.reasons.jsonl")
+    #expect(
+      reasons.contains("[22003]") && reasons.contains("[23514]") && reasons.contains("[23503]"))
+    #expect(!reasons.contains("postgresql://"))
+  }
+
+  @Test("A file of nothing but rows that the server refuses is rejected, row by row")
+  func allRefused() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id\n" + (1...300).map { "\($0)\n" }.joined())
+    _ = try bench.query("CREATE TABLE t (id int CHECK (id < 0))")
+    let result = try bench.run(["a.csv"], ["--table", "t"], status: .dataRefused)
+    #expect(result.errorText.contains("23514"), "\(result.errorText)")
+    #expect(try bench.value("SELECT count(*) FROM sheaf_range") == "0")
+    let report = try bench.report(["a.csv"], ["--table", "t", "--max-rejects", "unlimited"])
+    #expect(report["rejected"].int == 300)
+    #expect(try bench.value("SELECT count(*) FROM sheaf_reject") == "300")
+  }
+
+  @Test("Names with anything in them are names")
+  func names() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "\"a\"\"; DROP TABLE x; --\",\"b c\",select\n1,2,3\n")
+    try bench.run(["a.csv"], ["--table", "we\"ird, line 9", "--create"])
+    #expect(try bench.query("SELECT * FROM \"we\"\"ird, line 9\"") == [["1", "2", "3"]])
+    let long = String(repeating: "x", count: 64)
+    try bench.bench.write("b.csv", "\(long),b\n1,2\n")
+    let result = try bench.run(["b.csv"], ["--table", "t", "--create"], status: .usage)
+    #expect(result.errorText.contains("63"))
+  }
+
+  @Test("What stands for null in a file does so for a server", arguments: [true, false])
+  func missing(_ isThere: Bool) throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write(
+      "a.csv", "id,n,x,day,t\n1,NA,1.5,\"May 1, 2020\",NA\n2,7,-,NA,x\n3,NULL,2,\"May 3, 2020\",\n")
+    if isThere {
+      _ = try bench.query("CREATE TABLE t (id int, n int, x numeric, day date, t text)")
+    }
+    try bench.run(["a.csv"], ["--table", "t"] + (isThere ? [] : ["--create"]))
+    #expect(
+      try bench.query("SELECT id, n, x, day, t, t IS NULL FROM t ORDER BY id") == [
+        ["1", "", "1.5", "2020-05-01", "NA", "f"], ["2", "7", "", "", "x", "f"],
+        ["3", "", "2", "2020-05-03", "", "t"],
+      ])
+  }
+
+  @Test("Columns beside the fields, rules, amounts and UUIDs are what they are in a file")
+  func addedAndRefused() throws {
+    guard let bench = try ServerBench() else { return }
+    let id = "F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6"
+    try bench.bench.write(
+      "a.csv", "id,p,u\n1,\"$1,234.50\",\(id)\n2,$5,\n3,$-1,\(id)\n4,,\(id)\n,$7,\(id)\n")
+    let more = [
+      "--set", "src=x{record}", "--record-number=n", "--set", "at={now}", "--check", "p >= 0",
+      "--not-null", "id", "--max-rejects", "unlimited",
+    ]
+    let report = try bench.report(["a.csv"], ["--table", "t", "--create"] + more)
+    #expect(report["imported"].int == 3 && report["rejected"].int == 2)
+    #expect(
+      try bench.query("SELECT id, p, u, src, n, at > now() - interval '1 day' FROM t ORDER BY id")
+        == [
+          ["1", "1234.5", id.lowercased(), "x1", "1", "t"], ["2", "5", "", "x2", "2", "t"],
+          ["4", "", id.lowercased(), "x4", "4", "t"],
+        ])
+    // A table that does not have such a column.
+    _ = try bench.query("CREATE TABLE other (id int, p text, u uuid)")
+    let result = try bench.run(
+      ["a.csv"], ["--table", "other", "--record-number=n"], status: .usage)
+    #expect(result.errorText.contains("has no column 'n'"), "\(result.errorText)")
+  }
+
+  @Test("A row that a trigger takes away without a word is not said to be imported")
+  func trigger() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", ServerBench.rows(10))
+    _ = try bench.query(
+      "CREATE TABLE t (id int, text text); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF "
+        + "NEW.id = 5 THEN RETURN NULL; END IF; RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH "
+        + "ROW EXECUTE FUNCTION f()")
+    let result = try bench.run(["a.csv"], ["--table", "t"], status: .dataRefused)
+    #expect(result.errorText.contains("took 9 of 10"))
+    #expect(try bench.value("SELECT count(*) FROM t") == "0")
+  }
+
+  @Test(
+    "Keys come to what they come to in a file", arguments: ["error", "skip", "replace", "update"])
+  func keys(_ policy: String) throws {
+    guard let bench = try ServerBench() else { return }
+    var random = SplitMix64(seed: 11)
+    for name in ["a.csv", "b.csv"] {
+      var csv = "id,a,b\n"
+      for _ in 0..<200 {
+        let texts = ["x", "y", ""]
+        let id = Int.random(in: 0..<120, using: &random)
+        csv +=
+          "\(id),\(Int.random(in: 0..<3, using: &random)),\(texts.randomElement(using: &random) ?? "")\n"
+      }
+      try bench.bench.write(name, csv)
+    }
+    _ = try bench.query("CREATE TABLE t (id bigint PRIMARY KEY, a bigint, b text)")
+    for size in ["7", "1000"] {
+      _ = try bench.query("TRUNCATE t")
+      try? FileManager.default.removeItem(atPath: bench.bench.database)
+      for name in ["a.csv", "b.csv"] {
+        let more = [
+          "--table", "t", "--key", "id", "--on-conflict", policy, "--batch-size", size,
+          "--max-rejects",
+          "unlimited",
+        ]
+        let own = try bench.report([name], more)
+        let file = try bench.bench.report(
+          ["import", bench.bench.path(name), "--into", bench.bench.database] + more)
+        for count in ["read", "imported", "updated", "skipped", "unchanged", "rejected"] {
+          #expect(own[count].int == file[count].int, "\(policy) \(size) \(name) \(count)")
+        }
+      }
+      let rows = try bench.query("SELECT id, a, b FROM t").map { $0.joined(separator: ",") }
+        .sorted()
+      let file = try bench.bench.export().split(separator: "\n").dropFirst().map(String.init)
+        .sorted()
+      #expect(rows == file, "\(policy) \(size)")
+    }
+  }
+
+  @Test("A pipe is imported, night after night, and not twice by --resume")
+  func pipe() throws {
+    guard let bench = try ServerBench() else { return }
+    let csv = ServerBench.rows(3000)
+    let words = ["import", "-", "--into", bench.address(), "--table", "t"]
+    try bench.bench.run(words + ["--create"], input: csv, status: .usage)
+    try bench.bench.run(words + ["--create", "--types", "id:int,text:text"], input: csv)
+    try bench.bench.run(words + ["--resume"], input: csv)
+    try bench.expectRows(3000, in: "t")
+    // Other bytes are another input, which --resume must not take for this one.
+    try bench.bench.run(words + ["--resume"], input: csv + "1,x\n", status: .dataRefused)
+    try bench.bench.run(words, input: csv)
+    #expect(try bench.value("SELECT count(*) FROM t") == "6000")
+  }
+
+  @Test("An input that has changed is not gone on with")
+  func changed() throws {
+    guard let bench = try ServerBench() else { return }
+    let csv = ServerBench.rows(100_000)
+    try bench.bench.write("a.csv", csv)
+    _ = try bench.query("CREATE TABLE t (id int, text text)")
+    try bench.run(["a.csv"], ["--table", "t"])
+    // The same size and the same beginning.
+    try bench.bench.write("a.csv", String(csv.dropLast(3)) + "zz\n")
+    try bench.run(["a.csv"], ["--table", "t", "--resume"], status: .dataRefused)
+    try bench.bench.write("a.csv", csv + "1,x\n")
+    try bench.run(["a.csv"], ["--table", "t", "--resume"], status: .dataRefused)
+    try bench.expectRows(100_000, in: "t")
+  }
+}

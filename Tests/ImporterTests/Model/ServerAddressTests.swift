@@ -1,0 +1,44 @@
+import Importer
+import Testing
+
+/// What is a server, and how it is shown.
+@Suite struct ServerAddressTests {
+  @Test(
+    "Servers are told from files",
+    arguments: [
+      ("postgresql://h/d", true), ("postgres://", true), ("host=h dbname=d", true),
+      ("dbname=x", true),
+      ("service=prod", true), ("a.sheaf", false), ("./host=h", false), ("/tmp/host=h", false),
+      ("hosts=h", false), ("postgresql", false), ("", false), ("POSTGRESQL://h", false),
+    ])
+  func servers(_ text: String, _ isServer: Bool) {
+    #expect(ServerAddress.isServer(text) == isServer)
+  }
+
+  @Test(
+    "No password is shown, however it is written",
+    arguments: [
+      "postgresql://u:SECRET@h:5/d", "postgresql://u:SECRET@x@h/d", "postgresql://u:p@SECRET@h/d",
+      "postgresql://u:a/SECRET@h/d",
+      "postgresql://u:a?SECRET@h/d", "postgresql://h/d?password=SECRET",
+      "postgresql://h/d?user=u&PASSWORD=SECRET",
+      "postgresql://h/d?sslpassword=SECRET&sslmode=require", "postgresql://h/d?pass%77ord=SECRET",
+      "postgresql://:SECRET@/d", "postgres://u:SECRET@h1,h2:3/d?target_session_attrs=any",
+      "host=h password=SECRET dbname=d", "host=h password = SECRET",
+      "host=h password='a SECRET' user=x",
+      "host=h password=a\\ SECRET", "host=h dbname=d passfile=SECRET",
+      "dbname=postgresql://u:SECRET@h/d",
+    ])
+  func passwords(_ address: String) {
+    #expect(!ServerAddress.shown(address).contains("SECRET"), "\(ServerAddress.shown(address))")
+  }
+
+  @Test("What is no secret is shown")
+  func shown() {
+    #expect(
+      ServerAddress.shown("postgresql://u:p@h:5/d?sslmode=require")
+        == "postgresql://u@h:5/d?sslmode=require")
+    #expect(ServerAddress.shown("postgresql://h/d") == "postgresql://h/d")
+    #expect(ServerAddress.shown("host=h port=5 password=x dbname=d") == "host=h port=5 dbname=d")
+  }
+}
