@@ -105,7 +105,9 @@ extension Database {
 
   /// The same of one version, and nothing else of the file: no other version, no slot, no free page.
   ///
-  /// - Parameter snapshot: of this database.
+  /// - Parameters:
+  ///   - deep: as for the whole file.
+  ///   - snapshot: of this database.
   /// - Throws: `EngineError.system` when the file cannot be read.
   public func check(deep: Bool = false, only snapshot: Snapshot) throws -> CheckReport {
     try translatingErrors(path) {

@@ -36,29 +36,26 @@ extension Table {
   /// - Parameters:
   ///   - old: an earlier version of the same table, or a later one: then what was inserted is deleted.
   ///   - filter: only objects that match it in one of the versions; nil: all.
+  ///   - body: gets each object, on the caller's thread.
   /// - Complexity: O(changed nodes + rows of changed leaves) to find them, and O(log n) for each: what the
   ///   versions share is left out. Memory is that of the keys that were found.
   /// - Throws: `EngineError.invalidArgument` for two tables, `.damaged`; `QueryError`; what `body` throws.
   public func forEachChange(
     since old: Table, where filter: Predicate? = nil, _ body: (ObjectStep) throws -> Void
   ) throws {
-    let difference = try TableDifference(from: old, to: self)
-    var found = FoundChanges(difference)
-    if let filter { try found.keepMatches(filter, old, self) }
-    while let (kind, key) = found.next() {
-      switch kind {
-      case .inserted:
-        guard let row = try row(forKey: key) else { continue }
-        try body(ObjectStep(kind: kind, object: row, properties: []))
-      case .deleted:
-        guard let row = try old.row(forKey: key) else { continue }
-        try body(ObjectStep(kind: kind, object: row, properties: []))
-      case .changed:
-        guard let row = try row(forKey: key),
-          case .changed(let properties) = try ObjectDifference(ofKey: key, from: old, to: self)
-        else { continue }
-        try body(ObjectStep(kind: kind, object: row, properties: properties))
+    var found = try ChangedKeys(from: old, to: self, where: filter)
+    while let (kind, key) = found.next(1).first {
+      let table = kind == .deleted ? old : self
+      guard let row = try table.row(forKey: key) else {
+        throw EngineError.noSuchObject(table: table.name, key: key)
       }
+      var properties: [PropertyChange] = []
+      if kind == .changed,
+        case .changed(let found) = try ObjectDifference(ofKey: key, from: old, to: self)
+      {
+        properties = found
+      }
+      try body(ObjectStep(kind: kind, object: row, properties: properties))
     }
   }
 
@@ -69,9 +66,7 @@ extension Table {
   public func changeCounts(
     since old: Table, where filter: Predicate? = nil
   ) throws -> [ObjectStep.Kind: Int] {
-    var found = FoundChanges(try TableDifference(from: old, to: self))
-    if let filter { try found.keepMatches(filter, old, self) }
-    return found.counts
+    try ChangedKeys(from: old, to: self, where: filter).counts
   }
 }
 
@@ -85,22 +80,30 @@ extension Snapshot {
   }
 }
 
-/// The keys of a difference, in their order.
-private struct FoundChanges {
+/// The objects that differ from one version of a table to another, in the order of their keys.
+///
+/// Thread rule: confined.
+package struct ChangedKeys {
   private var keys: [ObjectStep.Kind: [Int64]]
   private var given: [ObjectStep.Kind: Int] = [:]
 
-  init(_ difference: TableDifference) {
+  /// - Parameter filter: only objects that match it in one of the versions; nil: all.
+  /// - Complexity: as `TableDifference.init`; with a filter also O(log n) for each object found.
+  /// - Throws: as `Table.forEachChange`.
+  package init(from old: Table, to new: Table, where filter: Predicate? = nil) throws {
+    let difference = try TableDifference(from: old, to: new)
     keys = [
       .inserted: difference.inserted.map(\.key), .deleted: difference.deleted.map(\.key),
       .changed: difference.modified.map(\.key),
     ]
+    if let filter { try keepMatches(filter, old, new) }
   }
 
-  var counts: [ObjectStep.Kind: Int] { keys.mapValues(\.count) }
+  /// How many differ.
+  package var counts: [ObjectStep.Kind: Int] { keys.mapValues(\.count) }
 
   /// Leaves out what matches a filter in neither version.
-  mutating func keepMatches(_ filter: Predicate, _ old: Table, _ new: Table) throws {
+  private mutating func keepMatches(_ filter: Predicate, _ old: Table, _ new: Table) throws {
     let (before, after) = (try RowMatcher(filter, old), try RowMatcher(filter, new))
     for (kind, list) in keys {
       let then = kind == .inserted ? list.map { _ in false } : try before.matches(list)
@@ -109,13 +112,19 @@ private struct FoundChanges {
     }
   }
 
-  /// The change of the lowest key that is left.
-  mutating func next() -> (ObjectStep.Kind, Int64)? {
+  /// The objects with the lowest keys that are left; none when all have been given.
+  package mutating func next(_ most: Int) -> [(kind: ObjectStep.Kind, key: Int64)] {
+    var result: [(kind: ObjectStep.Kind, key: Int64)] = []
+    while result.count < most, let least = next() { result.append(least) }
+    return result
+  }
+
+  private mutating func next() -> (kind: ObjectStep.Kind, key: Int64)? {
     var least: (kind: ObjectStep.Kind, key: Int64)?
     for kind in ObjectStep.Kind.allCases {
       guard let list = keys[kind], list.indices.contains(given[kind] ?? 0) else { continue }
       let key = list[given[kind] ?? 0]
-      if key < least?.key ?? .max { least = (kind, key) }
+      if least.map({ key < $0.key }) ?? true { least = (kind, key) }
     }
     guard let least else { return nil }
     given[least.kind, default: 0] += 1

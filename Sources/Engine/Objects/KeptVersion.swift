@@ -70,6 +70,9 @@ public enum VersionName: Sendable, Equatable, CustomStringConvertible {
     if text.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) {
       return "a tag has no control characters"
     }
+    if text.first?.isWhitespace == true || text.last?.isWhitespace == true {
+      return "a tag neither begins nor ends with a blank"
+    }
     if case .tag = VersionName(text) { return nil }
     return "'\(text)' reads as a number or a moment, by which versions are found too"
   }

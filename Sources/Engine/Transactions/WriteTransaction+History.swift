@@ -68,7 +68,8 @@ extension WriteTransaction {
   /// the transaction began from, which is kept then.
   ///
   /// - Parameters:
-  ///   - tag: 1 to 100 bytes, without control characters; no number, and no moment.
+  ///   - tag: 1 to 100 bytes, without control characters and blanks at its ends; no number, and
+  ///     no moment.
   ///   - version: nil: the one that the transaction began from.
   /// - Returns: the version's number.
   /// - Throws: `EngineError.invalidArgument`, also for a tag that another version has; `.noSuchVersion`,
