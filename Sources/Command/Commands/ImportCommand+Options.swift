@@ -47,6 +47,7 @@ extension ImportCommand {
     options.truncate = arguments.isSet(truncate)
     options.allowsEmpty = arguments.isSet(allowEmpty)
     options.dryRun = arguments.isSet(dryRun)
+    options.keepVersions = try arguments.value(keepVersions)
     options.compaction.mode = try arguments.required(compact)
     options.compaction.above = try arguments.required(compactAbove)
     options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100

@@ -217,6 +217,15 @@ enum ImportCommand {
     "compact-used-below", .percent, default: "50%", group: compactionGroup,
     help: "Too little is used: less than this share of the file")
 
+  // MARK: Versions
+
+  static let keepVersions = Option<Int>(
+    "keep-versions", ValueKind.count, defaultNote: "what sheaf keep has said, else 0",
+    group: "Versions",
+    help:
+      "Keep the version before this import, and let go of all but the newest N that were kept so; 0: "
+      + "keep none")
+
   // MARK: Threads
 
   private static let threadsGroup = "Threads"
@@ -255,6 +264,7 @@ enum ImportCommand {
       dateFormat, decimal, thousands, null, trim, columns, rename, newColumns, requireFinalNewline,
       filename, recordNumber, set, hive, notNull, check, limit,
       ragged, rejects, maxRejects, dryRun,
+      keepVersions,
       compact, compactAbove, compactUsedBelow,
     ] + serverOptions + [
       parsers, queue,

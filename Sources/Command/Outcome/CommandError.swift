@@ -113,12 +113,13 @@ extension CommandError {
       error.operation == "open" && !error.isNoSpace ? .inputMissing : .inputOutput
     case .missing: .inputMissing
     case .notADatabase, .newerFormat, .damaged, .invalidValue, .tooLarge, .duplicateKey,
-      .invalidKey, .schemaMismatch, .newerSchema:
+      .invalidKey, .schemaMismatch, .newerSchema, .otherChanges, .unchanged:
       .dataRefused
     case .poisoned, .displaced: .inputOutput
     case .obstructed: .cannotCreate
     case .busy, .tooManyVersions, .cancelled: .busy
-    case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
+    case .noSuchTable, .noSuchVersion, .noSuchColumn, .tableExists, .invalidSchema,
+      .invalidArgument, .readOnly,
       .noSuchObject, .invalidProperty:
       .usage
     case .closed, .nestedTransaction, .nestedConnection, .nestedPerform, .transactionEnded,

@@ -37,7 +37,7 @@ struct ImportReportPrinter {
       "file": .optional(report.file) {
         [
           "total": .int($0.total), "used": .int($0.used), "free": .int($0.free),
-          "pinned": .int($0.pinned),
+          "pinned": .int($0.pinned), "kept": .int($0.kept),
         ]
       },
       "compaction": compaction, "dialect": .optional(report.dialect) { $0.json },
@@ -232,6 +232,7 @@ struct ImportReportPrinter {
       report.fileBefore == 0 ? "new" : "\(HumanFormat.size(report.fileBefore)) before"
     return "\(before), \(HumanFormat.size(file.total)) now: \(HumanFormat.size(file.used)) used, "
       + "\(HumanFormat.size(file.free)) free"
+      + (file.kept > 0 ? ", \(HumanFormat.size(file.kept)) of kept versions" : "")
       + (file.pinned > 0 ? ", \(HumanFormat.size(file.pinned)) kept for older versions" : "")
   }
 

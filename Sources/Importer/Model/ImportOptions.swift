@@ -213,6 +213,10 @@ public struct ImportOptions: Sendable {
   public var requiresFinalNewline = false
   /// Read at most so many records of each input.
   public var limit: Int?
+  /// The version before the import is kept, and of those that were kept so the newest so many stay, 0 to
+  /// 1,000; 0: it is not kept, and none is let go. Nil: as many as the file says, see
+  /// `WriteTransaction.keepVersions`.
+  public var keepVersions: Int?
   /// How many seconds to wait while another import or compaction has the database, or another
   /// process is in a write transaction when this one begins; 0: not at all. Once a batch is
   /// committed, other writers are waited for as long as they take.

@@ -34,6 +34,7 @@ final class DatabaseDestination: Destination {
     keys = plan.keyColumn == nil ? nil : SharedKeyView()
     self.expected = expected
     stored = goesOnFrom
+    transaction.goesOn = goesOnFrom.map { !$0.isComplete } ?? false
     self.truncates = truncates
     self.keepsContents = keepsContents
   }

@@ -165,6 +165,7 @@ extension ImportRun {
       try files.contains(where: { try memory.checkpoint(of: $0.key) != nil })
     else { return }
     try database.write(durability: options.durability) { transaction in
+      try self.transaction?.keepBase(transaction)
       let table = try transaction.table(tableName)
       let companion = try transaction.companion(InputMemory.purpose, of: table, columns: nil)
       try InputMemoryEditor(table) { _ in companion }.forget(Set(files.map(\.key)))

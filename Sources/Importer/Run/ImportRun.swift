@@ -55,6 +55,9 @@ struct ImportRun {
       throw ImportError.invalidOption("the batch size must be at least 1")
     }
     origin = try DatabaseOrigin(at: options.database)
+    if let kept = options.keepVersions, !(0...1000).contains(kept) {
+      throw ImportError.invalidOption("versions to be kept must be from 0 to 1000")
+    }
     // Before the database is touched: a missing input must not leave an empty database behind.
     files = try InputFile.list(options.inputs)
     bytesTotal = Self.bytesTotal(files)
