@@ -33,11 +33,6 @@ extension ImportCommand {
   ///
   /// - Throws: `CommandError` for options that are of files, or of servers, alone.
   static func server(_ arguments: ParsedArguments) throws -> ServerOptions? {
-    for input in arguments.positionals where ServerAddress.isURL(input) {
-      throw CommandError.usage(
-        "\(ServerAddress.shown(input)) is a server, and inputs are files: send through a pipe what psql -c "
-          + "'COPY ... TO STDOUT WITH (FORMAT csv, HEADER)' gives, as psql ... | sheaf import -")
-    }
     let destination = try arguments.required(into)
     guard ServerAddress.isServer(destination) else {
       for option in serverOptions where arguments.isGiven(option) {

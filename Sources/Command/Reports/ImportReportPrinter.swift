@@ -49,7 +49,7 @@ struct ImportReportPrinter {
       "objectsBefore": report.isOfServer ? .null : .int(report.objectsBefore),
       "fileBefore": .int(report.fileBefore), "dryRun": .bool(report.isDryRun),
       "interrupted": .bool(report.isInterrupted),
-      "resume": report.isInterrupted ? .string(resumeCommand) : .null,
+      "resume": report.isInterrupted && !hasQuery ? .string(resumeCommand) : .null,
       "notes": .array(report.notes.map { .string($0) }),
     ]
   }
@@ -214,8 +214,13 @@ struct ImportReportPrinter {
 
   /// What an interrupted import says, and how it goes on.
   var interruption: String {
-    (report.batches > 0
-      ? "interrupted after a whole batch; " : "interrupted before anything was committed; ")
+    let place =
+      report.batches > 0
+      ? "interrupted after a whole batch; " : "interrupted before anything was committed; "
+    if hasQuery {
+      return place + "a query cannot be gone on with: import all of it, with --truncate"
+    }
+    return place
       + (report.inputs.contains("-") ? "to go on, send the same input again to: " : "to go on: ")
       + resumeCommand
   }
@@ -327,6 +332,9 @@ struct ImportReportPrinter {
     }
     return ServerAddress.isServer(word) ? ServerAddress.shown(word) : word
   }
+
+  /// Whether an input can only be read from its beginning.
+  private var hasQuery: Bool { report.inputs.contains(where: ServerAddress.isURL) }
 
   /// The command that goes on with this import.
   private var resumeCommand: String {

@@ -31,6 +31,7 @@ struct ServerRun {
     self.options.database = ""
     if options.batchSize == nil { self.options.batchSize = .records(ServerOptions.batchRecords) }
     files = try InputFile.list(options.inputs)
+    try InputPlanner.check(files, options)
     bytesTotal = files.reduce(0) { total, file in
       total.flatMap { total in file.isCompressed ? nil : file.size.map { total + $0 } }
     }
@@ -100,9 +101,7 @@ struct ServerRun {
   }
 
   private func open(_ file: InputFile) throws -> InputPlanner.Opened {
-    let source = try FileSource.open(file.path)
-    source.isCancelled = options.shouldStop
-    return try InputPlanner(options: options, path: file.path).open(source)
+    try InputPlanner.open(file, options)
   }
 
   private mutating func opened(_ index: Int) throws -> InputPlanner.Opened {

@@ -92,7 +92,11 @@ import Testing
     "A command that takes no server says so without the password",
     arguments: [
       ["info", "postgresql://u:SECRET@h/d"], ["export", "postgresql://u:SECRET@h/d"],
-      ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf"],
+      ["import", "postgresql://u:SECRET@h/d", "--into", "x.sheaf"],
+      ["import", "postgresql://u:SECRET@h/d?query=%zz", "--into", "x.sheaf"],
+      ["import", "postgresql://u:SECRET@h/d?query=x&query=y", "--into", "x.sheaf"],
+      ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf", "--resume"],
+      ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf", "--delimiter", ";"],
       ["check", "host=h password=SECRET"],
     ])
   func otherCommands(_ words: [String]) throws {
