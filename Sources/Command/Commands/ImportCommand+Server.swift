@@ -47,7 +47,12 @@ extension ImportCommand {
       throw CommandError.usage(
         "--\(option.name) is for an import into a file: a server has none to compact")
     }
-    var options = ServerOptions(address: destination)
+    return try server(arguments, address: destination)
+  }
+
+  /// - Throws: `CommandError` where options do not go together.
+  static func server(_ arguments: ParsedArguments, address: String) throws -> ServerOptions {
+    var options = ServerOptions(address: address)
     options.connections = try arguments.required(connections)
     options.creates = arguments.isSet(create)
     options.makesNumeric = arguments.isSet(numeric)

@@ -143,6 +143,7 @@ extension CommandError {
     switch error {
     case .unreadableInput, .missingProgram: .inputMissing
     case .queryFailed(let error): status(error)
+    case .tableFailed(let error): status(error)
     case .cannotCreate: .cannotCreate
     case .busy: .busy
     case .notTidied(let cause):

@@ -6,6 +6,8 @@ import Importer
 struct ImportReportPrinter {
   let report: ImportReport
   let options: ImportOptions
+  /// The command that has done it.
+  var command = "import"
 
   /// Notes that the text has; an import of thousands of inputs may have more.
   private static let shownNotes = 50
@@ -23,7 +25,7 @@ struct ImportReportPrinter {
 
   var json: JSONValue {
     [
-      "command": "import", "inputs": .array(report.inputs.map { .string($0) }),
+      "command": .string(command), "inputs": .array(report.inputs.map { .string($0) }),
       "database": .string(report.database), "table": .string(report.table),
       "read": .int(report.read), "imported": .int(report.imported),
       "updated": .int(report.updated), "skipped": .int(report.skipped),
@@ -190,7 +192,7 @@ struct ImportReportPrinter {
     }
     if report.isInterrupted { parts.append(interruption) }
     let text = StandardError.escaped(parts.joined(separator: "; "))
-    return "\(Timestamp.now) sheaf import: \(text)\n"
+    return "\(Timestamp.now) sheaf \(command): \(text)\n"
   }
 
   /// So many inputs have a line each.

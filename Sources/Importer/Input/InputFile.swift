@@ -71,6 +71,13 @@ package struct InputFile: Sendable, Equatable {
     return files
   }
 
+  /// A table of a Sheaf file, which something else reads.
+  package init(table name: String, in file: FileIdentity?) {
+    (path, location, query, identity) = (name, name, nil, file)
+    key = Checksum.of(Array(name.utf8))
+    (size, isCompressed) = (nil, false)
+  }
+
   private init(_ query: ServerQuery) {
     (path, location, self.query) = (query.shown, query.shown, query)
     key = Checksum.of(Array(query.shown.utf8))

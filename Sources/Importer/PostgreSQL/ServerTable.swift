@@ -200,7 +200,8 @@ struct ServerTable: Sendable {
     case .time: "time"
     case .decimal: "numeric"
     case .uuid: "uuid"
-    case .text, .data: "text"
+    case .text: "text"
+    case .data: "bytea"
     }
   }
 }

@@ -1,3 +1,5 @@
+import Engine
+
 /// Where an input's bytes come from: a file, a pipe, or a server.
 extension InputPlanner {
   /// Opens an input and finds out how it is to be read.
@@ -11,8 +13,14 @@ extension InputPlanner {
     }
     let source = try ServerQuerySource(query, isCancelled: options.shouldStop)
     source.isCancelled = options.shouldStop
-    return try InputPlanner(options: options.ofQuery, path: file.path, types: source.types)
-      .open(source)
+    return try open(source, types: source.types, path: file.path, options)
+  }
+
+  /// The same for CSV of our own making, whose columns have these types.
+  static func open(
+    _ source: any ByteSource, types: [ColumnType?], path: String, _ options: ImportOptions
+  ) throws -> Opened {
+    try InputPlanner(options: options.ofOwnForm, path: path, types: types).open(source)
   }
 
   /// Refuses what a query among the inputs cannot do.
@@ -36,8 +44,8 @@ extension InputPlanner {
 }
 
 extension ImportOptions {
-  /// How the rows of a query are written, whatever they look like.
-  fileprivate var ofQuery: ImportOptions {
+  /// How the rows of a query or a table are written, whatever they look like.
+  fileprivate var ofOwnForm: ImportOptions {
     var own = self
     (own.delimiter, own.quote, own.escape, own.comment) = (",", 0x22, 0x22, "")
     (own.skipLines, own.encoding, own.header) = (0, .utf8, .firstRecord)
