@@ -34,14 +34,14 @@ enum ExportCommand {
 
   static let definition = CommandDefinition(
     name: "export",
-    summary: "Write a table as CSV or JSON Lines",
+    summary: "Write a table as CSV or JSON Lines, or load it into a PostgreSQL server",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
     options: [
       CommonOptions.table, format, columns, filter, limit, output, force, noHeader, values,
       salvage, CommonOptions.at,
       CommonOptions.wait,
-    ],
+    ] + serverOptions,
     examples: [
       .init(
         command: "sheaf export apps.sheaf --columns App,Rating --limit 10",
@@ -53,6 +53,9 @@ enum ExportCommand {
         command: "sheaf export apps.sheaf --where 'Rating >= 4.5' --output good.csv",
         meaning: "The objects that match, as CSV."),
       .init(
+        command: "sheaf export apps.sheaf --into postgresql://db/apps --create --resume",
+        meaning: "Load the table into a PostgreSQL server, each object once."),
+      .init(
         command: "sheaf export damaged.sheaf --salvage --output saved.csv",
         meaning: "Every object whose block is sound; what is left out is told."),
     ],
@@ -62,6 +65,7 @@ enum ExportCommand {
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
     let path = arguments.positionals[0]
+    if try isIntoServer(arguments) { return try runIntoServer(arguments, output) }
     let destination = try arguments.value(Self.output).flatMap { $0 == "-" ? nil : $0 }
     if let destination, System.areTheSame(destination, path) {
       throw CommandError.usage("--output is the database itself; choose another file")
@@ -101,7 +105,7 @@ enum ExportCommand {
     }
   }
 
-  private static func exporter(_ arguments: ParsedArguments) throws -> TableExporter {
+  static func exporter(_ arguments: ParsedArguments) throws -> TableExporter {
     var exporter = TableExporter()
     exporter.format = try arguments.required(format)
     exporter.columns = try arguments.value(columns)

@@ -9,14 +9,7 @@ extension ImportCommand {
     var options = ImportOptions(
       inputs: arguments.positionals, database: try arguments.required(into))
     options.table = try arguments.value(table)
-    options.key = try arguments.value(key)
-    options.conflictPolicy = try arguments.required(onConflict)
-    options.batchSize =
-      switch try arguments.value(batchSize) {
-      case nil: nil
-      case .all: .all
-      case .count(let count): .records(count)
-      }
+    try readCommitOptions(arguments, &options)
     if let count = try arguments.value(parsers) {
       // More would only take turns, each with memory of its own.
       options.parsers = min(count, max(2, System.processorCount))
@@ -26,33 +19,47 @@ extension ImportCommand {
       options.readers = min(max(0, readers), ImportOptions.mostThreads)
     }
     options.queue = try arguments.required(queue)
-    options.durability = try arguments.required(durability)
     try readDialect(arguments, &options)
     try readColumns(arguments, &options)
     options.requiresFinalNewline = arguments.isSet(requireFinalNewline)
     options.limit = try arguments.value(limit)
     options.ragged = try arguments.required(ragged)
     options.rejects = try arguments.value(rejects)
+    options.ignoresBlanks = arguments.isSet(ignoreBlanks)
+    options.newerThan = try arguments.value(newerThan)
+    try readDeletions(arguments, &options)
+    options.sameInput = try arguments.required(sameInput)
+    options.keepVersions = try arguments.value(keepVersions)
+    options.compaction.mode = try arguments.required(compact)
+    options.compaction.above = try arguments.required(compactAbove)
+    options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100
+    return options
+  }
+
+  /// How objects are committed, whatever they come from: what `export` into a server takes, too.
+  static func readCommitOptions(
+    _ arguments: ParsedArguments, _ options: inout ImportOptions
+  ) throws {
+    options.key = try arguments.value(key)
+    options.conflictPolicy = try arguments.required(onConflict)
+    options.batchSize =
+      switch try arguments.value(batchSize) {
+      case nil: nil
+      case .all: .all
+      case .count(let count): .records(count)
+      }
+    options.durability = try arguments.required(durability)
     options.maxRejects =
       switch try arguments.required(maxRejects) {
       case .unlimited: .unlimited
       case .count(let count): .count(count)
       case .percent(let percent): .share(percent.value / 100)
       }
-    options.ignoresBlanks = arguments.isSet(ignoreBlanks)
-    options.newerThan = try arguments.value(newerThan)
-    try readDeletions(arguments, &options)
     options.resume = arguments.isSet(resume)
     options.wait = Double(try arguments.required(CommonOptions.wait))
-    options.sameInput = try arguments.required(sameInput)
     options.truncate = arguments.isSet(truncate)
     options.allowsEmpty = arguments.isSet(allowEmpty)
     options.dryRun = arguments.isSet(dryRun)
-    options.keepVersions = try arguments.value(keepVersions)
-    options.compaction.mode = try arguments.required(compact)
-    options.compaction.above = try arguments.required(compactAbove)
-    options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100
-    return options
   }
 
   /// What is deleted.

@@ -33,11 +33,6 @@ extension ImportCommand {
   ///
   /// - Throws: `CommandError` for options that are of files, or of servers, alone.
   static func server(_ arguments: ParsedArguments) throws -> ServerOptions? {
-    for input in arguments.positionals where ServerAddress.isURL(input) {
-      throw CommandError.usage(
-        "\(ServerAddress.shown(input)) is a server, and inputs are files: send through a pipe what psql -c "
-          + "'COPY ... TO STDOUT WITH (FORMAT csv, HEADER)' gives, as psql ... | sheaf import -")
-    }
     let destination = try arguments.required(into)
     guard ServerAddress.isServer(destination) else {
       for option in serverOptions where arguments.isGiven(option) {
@@ -58,7 +53,12 @@ extension ImportCommand {
       throw CommandError.usage(
         "--\(option.name) is for an import into a file: a server has none to compact")
     }
-    var options = ServerOptions(address: destination)
+    return try server(arguments, address: destination)
+  }
+
+  /// - Throws: `CommandError` where options do not go together.
+  static func server(_ arguments: ParsedArguments, address: String) throws -> ServerOptions {
+    var options = ServerOptions(address: address)
     options.connections = try arguments.required(connections)
     options.creates = arguments.isSet(create)
     options.makesNumeric = arguments.isSet(numeric)

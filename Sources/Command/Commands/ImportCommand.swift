@@ -21,7 +21,8 @@ enum ImportCommand {
     help:
       "Empty the table first, in the same transaction; with --resume, unless this input's import "
       + "has begun. Without --batch-size all inputs are one transaction: readers see the old table or "
-      + "the new one, and whatever goes wrong leaves the old one")
+      + "the new one, and whatever goes wrong leaves the old one. Into a server it needs "
+      + "--batch-size: readers see the table fill up")
   static let allowEmpty = Flag(
     "allow-empty", group: databaseGroup,
     help:
@@ -269,7 +270,8 @@ enum ImportCommand {
       .init(
         name: "CSV",
         help: "A CSV file, - for standard input, or a pattern such as 'logs/**/*.csv'; .gz, .zst, "
-          + ".bz2 and .xz are decompressed by the system's own programs", isRepeatable: true,
+          + ".bz2 and .xz are decompressed by the system's own programs. Or a query of a PostgreSQL "
+          + "server, 'postgresql://user@host/database?query=SELECT ...'", isRepeatable: true,
         completion: .files)
     ],
     options: [
@@ -310,6 +312,9 @@ enum ImportCommand {
         meaning:
           "Load files into a PostgreSQL server, each record once; on several machines at once."),
       .init(
+        command: "sheaf import 'postgresql://db/logs?query=TABLE log' --into log.sheaf",
+        meaning: "Bring the rows of a query home, with the names and types of its columns."),
+      .init(
         command: "sheaf import u.csv --into u.sheaf --report line --report-file runs.jsonl",
         meaning: "A job of every night: a line for the log, and a JSON report for the monitor."),
     ],
@@ -322,10 +327,13 @@ enum ImportCommand {
     let isServer = ServerAddress.isServer(database)
     return try RunLog.keep(
       arguments, output, command: "import",
-      files: inputs + (isServer ? [] : [database])
+      files: inputs.filter { !ServerAddress.isURL($0) } + (isServer ? [] : [database])
         + [try arguments.value(rejects)].compactMap(\.self),
       subject: [
-        .init(key: "inputs", value: .array(inputs.map { .string($0) })),
+        .init(
+          key: "inputs",
+          value: .array(
+            inputs.map { .string(ServerAddress.isURL($0) ? ServerAddress.shown($0) : $0) })),
         .init(
           key: "database", value: .string(isServer ? ServerAddress.shown(database) : database)),
       ]

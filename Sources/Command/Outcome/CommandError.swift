@@ -143,6 +143,8 @@ extension CommandError {
   private static func status(_ error: ImportError) -> ExitStatus {
     switch error {
     case .unreadableInput, .missingProgram: .inputMissing
+    case .queryFailed(let error): status(error)
+    case .tableFailed(let error): status(error)
     case .cannotCreate: .cannotCreate
     case .busy: .busy
     case .notTidied(let cause):

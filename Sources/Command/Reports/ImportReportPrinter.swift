@@ -6,6 +6,8 @@ import Importer
 struct ImportReportPrinter {
   let report: ImportReport
   let options: ImportOptions
+  /// The command that has done it.
+  var command = "import"
 
   /// Notes that the text has; an import of thousands of inputs may have more.
   private static let shownNotes = 50
@@ -23,7 +25,7 @@ struct ImportReportPrinter {
 
   var json: JSONValue {
     [
-      "command": "import", "inputs": .array(report.inputs.map { .string($0) }),
+      "command": .string(command), "inputs": .array(report.inputs.map { .string($0) }),
       "database": .string(report.database), "table": .string(report.table),
       "read": .int(report.read), "imported": .int(report.imported),
       "updated": .int(report.updated), "deleted": .int(report.deleted),
@@ -50,7 +52,7 @@ struct ImportReportPrinter {
       "objectsBefore": report.isOfServer ? .null : .int(report.objectsBefore),
       "fileBefore": .int(report.fileBefore), "dryRun": .bool(report.isDryRun),
       "interrupted": .bool(report.isInterrupted),
-      "resume": report.isInterrupted ? .string(resumeCommand) : .null,
+      "resume": report.isInterrupted && !hasQuery ? .string(resumeCommand) : .null,
       "notes": .array(report.notes.map { .string($0) }),
     ]
   }
@@ -197,7 +199,7 @@ struct ImportReportPrinter {
     }
     if report.isInterrupted { parts.append(interruption) }
     let text = StandardError.escaped(parts.joined(separator: "; "))
-    return "\(Timestamp.now) sheaf import: \(text)\n"
+    return "\(Timestamp.now) sheaf \(command): \(text)\n"
   }
 
   /// So many inputs have a line each.
@@ -221,8 +223,13 @@ struct ImportReportPrinter {
 
   /// What an interrupted import says, and how it goes on.
   var interruption: String {
-    (report.batches > 0
-      ? "interrupted after a whole batch; " : "interrupted before anything was committed; ")
+    let place =
+      report.batches > 0
+      ? "interrupted after a whole batch; " : "interrupted before anything was committed; "
+    if hasQuery {
+      return place + "a query cannot be gone on with: import all of it, with --truncate"
+    }
+    return place
       + (report.inputs.contains("-") ? "to go on, send the same input again to: " : "to go on: ")
       + resumeCommand
   }
@@ -335,6 +342,9 @@ struct ImportReportPrinter {
     }
     return ServerAddress.isServer(word) ? ServerAddress.shown(word) : word
   }
+
+  /// Whether an input can only be read from its beginning.
+  private var hasQuery: Bool { report.inputs.contains(where: ServerAddress.isURL) }
 
   /// The command that goes on with this import.
   private var resumeCommand: String {

@@ -7,11 +7,19 @@ struct FieldWriter {
   private let reading: Reading
   /// Whether CSV has values instead of spellings.
   private let writesValues: Bool
+  /// Whether bytes are written as PostgreSQL reads them, and not in Base64, in CSV.
+  private let writesHex: Bool
   /// What comes before a value in JSON: the brace or comma, and the key.
   private let key: [UInt8]
 
-  /// - Parameter name: what it is called in JSON; nil: as the column is.
-  init(_ column: Column, named name: String? = nil, writesValues: Bool = false, isFirst: Bool) {
+  /// - Parameters:
+  ///   - name: what it is called in JSON; nil: as the column is.
+  ///   - writesHex: whether bytes are in hexadecimal digits, and not in Base64.
+  init(
+    _ column: Column, named name: String? = nil, writesValues: Bool = false,
+    writesHex: Bool = false, isFirst: Bool
+  ) {
+    self.writesHex = writesHex
     type = column.type
     self.writesValues = writesValues && type != .text
     reading = column.reading
@@ -27,12 +35,23 @@ struct FieldWriter {
 
   func appendCSV(_ field: UnsafeRawBufferPointer?, to output: FormattedBytes) {
     guard let field, let source = field.baseAddress else { return }
+    if type == .data, writesHex { return Self.appendHex(field, to: output) }
     if type == .data { return Base64.append(field, to: output) }
     if writesValues, let value = Value(spelling: field, as: reading) {
       return output.append(value.spelling)
     }
     let target = output.reserve(CSVField.mostBytes(field.count))
     output.advance(CSVField.write(source, count: field.count, to: target))
+  }
+
+  private static func appendHex(_ field: UnsafeRawBufferPointer, to output: FormattedBytes) {
+    let digits = Array("0123456789abcdef".utf8)
+    output.append(0x5C)
+    output.append(0x78)
+    for byte in field {
+      output.append(digits[Int(byte >> 4)])
+      output.append(digits[Int(byte & 15)])
+    }
   }
 
   // MARK: JSON

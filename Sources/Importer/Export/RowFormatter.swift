@@ -13,12 +13,16 @@ struct RowFormatter {
   /// So many rows' lengths are added up before room is made for them.
   private static let blockRows = 64
 
-  /// - Parameter writesValues: whether CSV has values instead of spellings.
-  init(_ columns: [Column], _ format: TableExporter.Format, writesValues: Bool) {
+  /// - Parameters:
+  ///   - writesValues: whether CSV has values instead of spellings.
+  ///   - writesHex: whether bytes are written in CSV as PostgreSQL reads them.
+  init(
+    _ columns: [Column], _ format: TableExporter.Format, writesValues: Bool, writesHex: Bool = false
+  ) {
     self.format = format
     names = columns.map(\.name)
     writers = columns.enumerated().map {
-      FieldWriter($1, writesValues: writesValues, isFirst: $0 == 0)
+      FieldWriter($1, writesValues: writesValues, writesHex: writesHex, isFirst: $0 == 0)
     }
   }
 

@@ -40,6 +40,9 @@ public struct TableExporter {
   /// were imported with. JSON Lines always has.
   public var writesValues = false
 
+  /// Whether CSV has bytes as PostgreSQL reads them, and not in Base64.
+  var writesHex = false
+
   /// CSV with a header, of all objects and columns.
   public init() {}
 
@@ -82,7 +85,16 @@ public struct TableExporter {
 
   private func formatter(_ reader: ResultReader) -> RowFormatter {
     RowFormatter(
-      reader.columnIndices.map { reader.schema.columns[$0] }, format, writesValues: writesValues)
+      reader.columnIndices.map { reader.schema.columns[$0] }, format, writesValues: writesValues,
+      writesHex: writesHex)
+  }
+
+  /// The columns that are written.
+  ///
+  /// - Throws: as `run`.
+  func written(_ table: Table) throws -> [Column] {
+    let reader = try ResultReader(query, table)
+    return reader.columnIndices.map { reader.schema.columns[$0] }
   }
 
   /// One row after the other, on the calling thread.

@@ -1,10 +1,13 @@
 import Base
 import Engine
 
-/// One of the inputs of an import, examined without opening it: there may be thousands.
+/// One of the inputs of an import, a file or a server's query, examined without opening it: there may be
+/// thousands.
 package struct InputFile: Sendable, Equatable {
-  /// The path as given or found; `-` is standard input.
+  /// The path as given or found; `-` is standard input. Of a query, the address without a password.
   package let path: String
+  /// What is asked of a server; nil for a file.
+  package let query: ServerQuery?
   /// Identifies where it is read from: a checksum of the path with all links followed, or of `-`.
   package let key: UInt64
   /// The path with all links followed.
@@ -32,6 +35,13 @@ package struct InputFile: Sendable, Equatable {
     var files: [InputFile] = []
     var known: [FileIdentity?: String] = [:]
     for path in given {
+      if let query = try ServerQuery(path) {
+        if files.contains(where: { $0.query == query }) {
+          throw ImportError.invalidOption("\(query.shown) is given twice: name it once")
+        }
+        files.append(InputFile(query))
+        continue
+      }
       for path in try paths(path) {
         let file = try InputFile(path)
         if let other = known.updateValue(path, forKey: file.identity) {
@@ -61,8 +71,22 @@ package struct InputFile: Sendable, Equatable {
     return files
   }
 
+  /// A table of a Sheaf file, which something else reads.
+  package init(table name: String, in file: FileIdentity?) {
+    (path, location, query, identity) = (name, name, nil, file)
+    key = Checksum.of(Array(name.utf8))
+    (size, isCompressed) = (nil, false)
+  }
+
+  private init(_ query: ServerQuery) {
+    (path, location, self.query) = (query.shown, query.shown, query)
+    key = Checksum.of(Array(query.shown.utf8))
+    (size, isCompressed, identity) = (nil, false, nil)
+  }
+
   private init(_ path: String) throws {
     self.path = path
+    query = nil
     if path == "-" {
       location = "-"
       key = Checksum.of(Array("-".utf8))

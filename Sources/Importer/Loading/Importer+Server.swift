@@ -20,11 +20,39 @@ extension Importer {
   public static func load(
     _ options: ImportOptions, into server: ServerOptions, report: inout ImportReport
   ) throws {
-    let loader = Loader(try ServerRun(options, server))
+    try run(Loader(try ServerRun(options, server)), &report)
+  }
+
+  private static func run(_ loader: Loader, _ report: inout ImportReport) throws {
     defer { report = loader.run.report }
     let thread = try Thread(name: "sheaf-writer", stackBytes: 8 << 20) { loader.load() }
     thread.join()
     if let failure = loader.failure { throw failure }
+  }
+
+  /// Loads objects of a table into a table of a PostgreSQL server, as `load` does with inputs: each exactly
+  /// once, by the same lanes, and with `options.resume` from where an earlier run has come to. Values are
+  /// sent by what they mean.
+  ///
+  /// - Parameters:
+  ///   - table: of a snapshot, which stays as it is meanwhile.
+  ///   - path: of its file, by which and by the table's name the server knows what it has of it.
+  ///   - exporter: which objects and columns, in which order; its format is not looked at.
+  ///   - options: as `load` takes them; `options.inputs` is not looked at, `options.table` is the server's.
+  ///   - server: where to.
+  ///   - report: set to what was done, as far as it went.
+  /// - Complexity: as `load`, and as `TableExporter.run`.
+  /// - Throws: as `load`; `QueryError`, and `ImportError.tableFailed` where the table cannot be read.
+  public static func load(
+    _ table: Table, in path: String, _ exporter: TableExporter, _ options: ImportOptions,
+    into server: ServerOptions, report: inout ImportReport
+  ) throws {
+    let input = try TableInput(table, path: path, exporter)
+    defer { input.close() }
+    var options = options
+    (options.inputs, options.database) = ([input.name], path)
+    options.table = options.table ?? table.name
+    try run(Loader(try ServerRun(options, server, input)), &report)
   }
 
   /// The calling thread's run and what became of it.

@@ -20,9 +20,7 @@ final class InputLoad {
   private let load: LoadPlan
   /// Of the input, as far as this run went.
   private(set) var report = ImportReport()
-  private var tolerances = Tolerances()
-  private var nulls: [Int]
-  private var unfinished: SourcePosition?
+  private var tally: PieceTally
   private var isComplete = false
   /// Of all ranges, whoever committed them, and of those before the first that is left to do.
   private var storedCounts = RowCounts()
@@ -43,7 +41,7 @@ final class InputLoad {
     (self.file, self.opened, self.claim, self.claims) = (file, opened, claim, claims)
     let matched = try ServerMatch(opened, options, table, server: target.shown)
     plan = ImportPlan(file, opened, matched.match, options, columns: matched.columns, encodes: true)
-    nulls = [Int](repeating: 0, count: plan.columns.count)
+    tally = PieceTally(plan, options)
     try claims.settle(options: matched.digest(file, opened, options), claim)
     let policy = run.options.conflictPolicy
     load = LoadPlan(
@@ -172,16 +170,11 @@ final class InputLoad {
   }
 
   private func append(_ piece: CopyPiece, _ budget: RejectBudget) throws {
-    tolerances.add(piece.tolerances)
-    for (column, count) in piece.nulls.enumerated() { nulls[column] += count }
     var open = range ?? CopyRange(firstRecord: piece.firstRecord, byteStart: piece.chunk.byteOffset)
     open.append(piece)
     range = open
     end = (piece.byteEnd, piece.checksum)
-    if let start = piece.unfinished {
-      unfinished = start
-      if options.requiresFinalNewline { throw ImportError.unfinished(position: start) }
-    }
+    try tally.add(piece)
     // What the server has was counted before.
     if stored[open.firstRecord] == nil, budget.add(piece.rejects) { throw TooManyRejects() }
   }
@@ -227,27 +220,7 @@ final class InputLoad {
     (report.skipped, report.unchanged) = (counts.skipped, counts.unchanged)
     (report.rejected, report.batches) = (counts.rejected, team.committed)
     report.bytesRead = end.byte - (report.resumedAt?.byteOffset ?? 0)
-    let unfinishedNote = unfinished.flatMap {
-      $0.line < 2
-        ? nil
-        : "the last record, at line \($0.line), has no "
-          + "line end as the others do: the input may have been cut off"
-    }
-    let notes = tolerances.notes + [opened.source.change, unfinishedNote].compactMap(\.self)
-    report.notes += notes.map { "\(file.name): \($0)" }
-    report.columns = zip(plan.columns, nulls).map { column, nulls in
-      .init(
-        name: column.name, type: column.strictType ?? .text, notation: column.strictNotation,
-        nulls: nulls,
-        widened: nil)
-    }
-    var own = ImportReport.FileReport(path: file.path, resumedAt: report.resumedAt)
-    own.add(report, bytesRead: report.bytesRead)
-    own.columns = report.columns
-    own.dialect = report.dialect
-    own.findings = opened.findings
-    own.notes = notes
-    report.files = [own]
+    tally.fill(&report, file, opened)
   }
 
   /// Writes all rejects of the input that the server has to the files, and then `others`.

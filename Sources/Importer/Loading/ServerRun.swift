@@ -21,16 +21,20 @@ struct ServerRun {
   let bytesTotal: Int?
   /// Inputs that another process was seen with.
   private var others: Set<Int> = []
+  /// The only input, where it is a table of a Sheaf file.
+  private let table: TableInput?
 
-  init(_ options: ImportOptions, _ server: ServerOptions) throws {
+  init(_ options: ImportOptions, _ server: ServerOptions, _ table: TableInput? = nil) throws {
     try Self.check(options, server)
+    self.table = table
     self.options = options
     self.options.begun = ImportOptions.now
     self.server = server
     // Another destination's: nothing is looked for there.
     self.options.database = ""
     if options.batchSize == nil { self.options.batchSize = .records(ServerOptions.batchRecords) }
-    files = try InputFile.list(options.inputs)
+    files = try table.map { [try Self.file($0, options)] } ?? InputFile.list(options.inputs)
+    try InputPlanner.check(files, options)
     bytesTotal = files.reduce(0) { total, file in
       total.flatMap { total in file.isCompressed ? nil : file.size.map { total + $0 } }
     }
@@ -41,9 +45,18 @@ struct ServerRun {
     report.table = tableName
     report.batchSize = self.options.effectiveBatchSize
     report.isOfServer = true
+    report.isDryRun = options.dryRun
     target = try ServerTarget(server.address)
     try rejectFiles.check()
     try lookAtInputs()
+  }
+
+  /// A table as an input; rejected records are not written over its file.
+  private static func file(_ table: TableInput, _ options: ImportOptions) throws -> InputFile {
+    let status = try System.statusIfPresent(path: options.database)
+    return InputFile(
+      table: table.name,
+      in: status.map { FileIdentity(device: $0.device, inode: $0.inode) })
   }
 
   /// Refuses what makes no sense, and what only a file can do.
@@ -63,9 +76,13 @@ struct ServerRun {
       throw ImportError.invalidOption("the batch size must be at least 1")
     }
     let refused: [(Bool, String)] = [
-      (options.truncate, "--truncate: empty the table on the server first"),
-      (options.allowsEmpty, "--allow-empty"),
-      (options.dryRun, "--dry-run: sheaf sniff says how an input would be read"),
+      (
+        options.truncate && options.batchSize == nil,
+        "--truncate without --batch-size: there it is one transaction with all records; several lanes are "
+          + "none, so readers see the table fill up. Say --batch-size if they may"
+      ),
+      (options.allowsEmpty && !options.truncate, "--allow-empty without --truncate"),
+      (options.dryRun && options.resume, "--dry-run with --resume: it reads everything"),
       (options.batchSize == .all, "--batch-size all: name a number"),
       (options.durability == .none, "--durability none: full and group are"),
       (
@@ -100,12 +117,14 @@ struct ServerRun {
   }
 
   private func open(_ file: InputFile) throws -> InputPlanner.Opened {
-    let source = try FileSource.open(file.path)
-    source.isCancelled = options.shouldStop
-    return try InputPlanner(options: options, path: file.path).open(source)
+    if let table {
+      return try InputPlanner.open(
+        table.open(isCancelled: options.shouldStop), types: table.types, path: file.path, options)
+    }
+    return try InputPlanner.open(file, options)
   }
 
-  private mutating func opened(_ index: Int) throws -> InputPlanner.Opened {
+  mutating func opened(_ index: Int) throws -> InputPlanner.Opened {
     if let opened = pipes.removeValue(forKey: index) { return opened }
     return try open(files[index])
   }
@@ -137,6 +156,8 @@ struct ServerRun {
   }
 
   private mutating func run(_ session: ServerSession) throws {
+    try session.use { try Self.checkServer($0) }
+    if options.dryRun { return try readAll(session) }
     let table = try table(session)
     report.table = table.shown
     let owner =
@@ -146,7 +167,12 @@ struct ServerRun {
       batchRecords: batchRecords, leaseSeconds: server.leaseSeconds, session)
     try claims.makeTables()
     let inputs = try files.map { try serverInput($0, table) }
-    if !options.resume { try claims.begin(inputs) }
+    if options.truncate {
+      if try !haveRecords(table) { try refuseEmptying(table, session) }
+      try claims.beginEmptied(inputs, table.qualified, unlessBegun: options.resume)
+    } else if !options.resume {
+      try claims.begin(inputs)
+    }
     var left = Array(files.indices)
     var waiting = ClaimWait(options)
     while !left.isEmpty {
@@ -173,9 +199,8 @@ struct ServerRun {
     }
   }
 
-  /// The table that is there, or one that is made.
-  private mutating func table(_ session: ServerSession) throws -> ServerTable {
-    try session.use { try Self.checkServer($0) }
+  /// The table that is there; nil where it is to be made.
+  func foundTable(_ session: ServerSession) throws -> ServerTable? {
     if let table = try session.use({ try ServerTable.find(tableName, $0) }) { return table }
     guard server.creates else {
       throw ServerError(
@@ -183,7 +208,47 @@ struct ServerRun {
         "\(target.shown): there is no table '\(tableName)' [42P01]: make it, name another one with "
           + "--table, or have it made with --create")
     }
-    let types = try scanned()
+    return nil
+  }
+
+  /// The columns of a table that is to be made.
+  mutating func typesToMake() throws -> [(name: String, type: ColumnType)] {
+    try table?.columns.map { ($0.name, $0.type) } ?? scanned()
+  }
+
+  /// Whether there is a record to take the place of what `truncate` removes.
+  ///
+  /// - Throws: also where an input does not fit the table.
+  private mutating func haveRecords(_ table: ServerTable) throws -> Bool {
+    var haveRecords = false
+    for (index, file) in files.enumerated() {
+      do {
+        let opened = try pipes[index] ?? open(file)
+        if !file.canBeReadAgain { pipes[index] = opened }
+        _ = try ServerMatch(opened, options, table, server: target.shown)
+        if try !opened.splitter.isAtEnd() { haveRecords = true }
+      } catch ImportError.emptyInput {
+        continue
+      }
+    }
+    return haveRecords
+  }
+
+  /// Refuses to leave a table empty that has rows, unless that is wanted.
+  func refuseEmptying(_ table: ServerTable, _ session: ServerSession) throws {
+    if options.allowsEmpty { return }
+    let found = try session.use {
+      try $0.run("SELECT EXISTS (SELECT 1 FROM \(table.qualified))").last?.rows.first?[0]
+    }
+    if found == "t" {
+      throw ImportError.emptyReplacement(table: table.shown, database: target.shown)
+    }
+  }
+
+  /// The table that is there, or one that is made.
+  private mutating func table(_ session: ServerSession) throws -> ServerTable {
+    if let table = try foundTable(session) { return table }
+    let types = try typesToMake()
     let statement = try ServerTable.creation(
       tableName, types, key: options.key, isNumeric: server.makesNumeric, server: target.shown)
     try session.use { connection in
@@ -285,7 +350,7 @@ struct ServerRun {
     do {
       let opened = try opened(index)
       let load = try InputLoad(self, file, opened, claim, claims, table)
-      defer { add(load, index) }
+      defer { add(load.report) }
       try load.run(rejected: report.rejected, before: report, rejects: &rejectFiles)
     } catch ImportError.emptyInput(let path) where files.count > 1 {
       try claims.finish(claim, ranges: 0, RowCounts(), end: (0, 0))
@@ -298,8 +363,8 @@ struct ServerRun {
     if report.isInterrupted { claims.release(claim) }
   }
 
-  private mutating func add(_ load: InputLoad, _ index: Int) {
-    let own = load.report
+  /// Adds what became of an input to the report.
+  mutating func add(_ own: ImportReport) {
     report.files += own.files
     report.read += own.read
     report.imported += own.imported

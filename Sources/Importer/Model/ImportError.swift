@@ -53,6 +53,10 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case readFailed(path: String, byteOffset: Int, reason: String)
   /// The input cannot be positioned (a pipe), but an import is to go on in its middle.
   case notSeekable(path: String)
+  /// A table that is an input.
+  case tableFailed(EngineError)
+  /// A query that is an input.
+  case queryFailed(ServerError)
   /// A single record exceeds what may be held in memory.
   case recordTooLong(position: SourcePosition, limit: Int, insideQuotes: Bool)
   /// The system gave no memory for the bytes of one chunk.
@@ -175,6 +179,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .readFailed(let path, let offset, let reason):
       "\(path): reading failed at byte \(offset): \(reason); "
         + "what was committed stays, --resume goes on from there"
+    case .tableFailed(let error): error.description
+    case .queryFailed(let error): error.description
     case .notSeekable(let path):
       "\(path): cannot go on in the middle of a pipe; save the input to a file and import that"
     case .recordTooLong(let position, let limit, let insideQuotes):

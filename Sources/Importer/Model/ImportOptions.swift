@@ -131,6 +131,8 @@ public struct ImportOptions: Sendable {
   /// Paths of the inputs, in order; `-` is standard input. A path that names no file but has `*`, `?` or
   /// `[...]` in it stands for the files whose names fit, `**` for any number of folders. Files that
   /// end with .gz, .zst, .bz2 or .xz, or begin as such do, are decompressed by the system's own program.
+  /// `postgresql://user@host/database?query=SELECT ...` is a query of a PostgreSQL server, whose columns have
+  /// the types that they have there; `resume` refuses it.
   public var inputs: [String]
   /// The database file.
   public var database: String

@@ -10,13 +10,18 @@ public enum ServerAddress {
   ]
 
   /// Whether a word is the URL of a server.
-  public static func isURL(_ word: String) -> Bool { schemes.contains(where: word.hasPrefix) }
+  public static func isURL(_ word: String) -> Bool { scheme(of: word) != nil }
+
+  // By bytes, as libpq reads it: `hasPrefix` does not find a `/` that has an accent behind it.
+  private static func scheme(of word: String) -> String? {
+    schemes.first { word.utf8.starts(with: $0.utf8) }
+  }
 
   /// Whether a destination is a server: a URL, or `key=value` pairs that begin with one of libpq's own keys.
   /// A file of such a name is meant by `./NAME`.
   public static func isServer(_ destination: String) -> Bool {
     if isURL(destination) { return true }
-    return keywords.contains { destination.hasPrefix($0 + "=") }
+    return keywords.contains { destination.utf8.starts(with: ($0 + "=").utf8) }
   }
 
   /// The address without passwords, for reports and errors.
@@ -24,7 +29,7 @@ public enum ServerAddress {
   /// Rather too much is left out than too little: of a URL all between the first `:` behind the scheme and
   /// the last `@`.
   public static func shown(_ address: String) -> String {
-    guard let scheme = schemes.first(where: address.hasPrefix) else { return shownPairs(address) }
+    guard let scheme = scheme(of: address) else { return shownPairs(address) }
     // Scalars, not characters: a combining mark would hide the sign before it, and so show a password.
     var rest = address.unicodeScalars.dropFirst(scheme.unicodeScalars.count)
     if let at = rest.lastIndex(of: "@"), let colon = rest.firstIndex(of: ":"), colon < at {
@@ -50,14 +55,17 @@ public enum ServerAddress {
     if address.contains(sign: "'") || address.contains(sign: "\\") {
       return "a server given by key=value pairs"
     }
-    for pair in address.unicodeScalars.split(whereSeparator: \.properties.isWhitespace) {
+    // What libpq takes for a blank: others belong to the value.
+    for pair in address.unicodeScalars.split(whereSeparator: {
+      " \t\n\u{B}\u{C}\r".contains(sign: $0)
+    }) {
       guard let equals = pair.firstIndex(of: "=") else { continue }
       guard keywords.contains(String(pair[..<equals])) else { continue }
       // The database's name may be a whole address itself.
       let value = String(pair[equals...].dropFirst())
       shown.append(
         String(pair[...equals])
-          + (schemes.contains(where: value.hasPrefix) ? Self.shown(value) : value))
+          + (isURL(value) ? Self.shown(value) : value))
     }
     return shown.isEmpty ? "a server given by key=value pairs" : shown.joined(separator: " ")
   }

@@ -130,6 +130,44 @@ struct InputClaims {
     }
   }
 
+  /// Empties the table and notes all inputs of an import, in one transaction. All that is known of inputs of
+  /// this table is forgotten with its rows: who has one of them is fenced.
+  ///
+  /// - Parameters:
+  ///   - table: quoted.
+  ///   - unlessBegun: whether nothing is to be done where one of the inputs is known.
+  /// - Throws: `ServerError`, of the kind `busy` where another process is at work on the table.
+  func beginEmptied(_ inputs: [ServerInput], _ table: String, unlessBegun: Bool) throws {
+    let keys = inputs.map(key).joined(separator: ", ")
+    let ofTable = "(SELECT input FROM \(tables.input) WHERE target = \(SQLText.literal(target)))"
+    try session.use { connection in
+      // Who does the same at once comes later, and sees what this one has noted.
+      try connection.run(
+        Self.begin + "LOCK TABLE \(tables.input) IN SHARE ROW EXCLUSIVE MODE")
+      let known = try connection.run(
+        "SELECT 1 FROM \(tables.input) WHERE input IN (\(keys)) LIMIT 1")
+      if unlessBegun, known.last?.count == 1 { return connection.rollBack() }
+      let others = try connection.run(
+        "SELECT i.name, l.owner FROM \(tables.input) i JOIN \(tables.lease) l USING (input) WHERE i.target = "
+          + "\(SQLText.literal(target)) AND NOT i.done AND l.until >= clock_timestamp() AND l.owner <> "
+          + "\(SQLText.literal(owner)) LIMIT 1")
+      if let other = others.last?.rows.first {
+        throw ServerError(
+          .busy,
+          "\(session.target.shown): \(other[0] ?? "an input") is being imported into \(target) by "
+            + "\(other[1] ?? "another"): the table is not emptied meanwhile; on several machines, give "
+            + "--resume on each")
+      }
+      try connection.run(
+        "TRUNCATE \(table); DELETE FROM \(tables.range) WHERE input IN \(ofTable) OR input IN (\(keys)); "
+          + "DELETE FROM \(tables.reject) WHERE input IN \(ofTable) OR input IN (\(keys)); DELETE FROM "
+          + "\(tables.lease) WHERE input IN \(ofTable); DELETE FROM \(tables.input) WHERE target = "
+          + SQLText.literal(target))
+      for input in inputs { try connection.run(insertion(input)) }
+      try commit(connection)
+    }
+  }
+
   /// Forgets an input that is known, in an open transaction, where nothing of it can be imported twice by
   /// that: it is done, or nothing of it is committed and nobody is at work on it.
   private func beginAnew(_ input: ServerInput, _ connection: ServerConnection) throws {

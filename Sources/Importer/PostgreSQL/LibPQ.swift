@@ -32,6 +32,11 @@ struct LibPQ: @unchecked Sendable {
   let serverVersion: @convention(c) (Handle) -> Int32
   let parameter: @convention(c) (Handle, Text) -> Text?
   let sendQuery: @convention(c) (Handle, Text) -> Int32
+  let sendQueryParams:
+    @convention(c) (
+      Handle, Text, Int32, UnsafePointer<UInt32>?, UnsafePointer<Text?>?, UnsafePointer<Int32>?,
+      UnsafePointer<Int32>?, Int32
+    ) -> Int32
   let flush: @convention(c) (Handle) -> Int32
   let consumeInput: @convention(c) (Handle) -> Int32
   let isBusy: @convention(c) (Handle) -> Int32
@@ -44,11 +49,15 @@ struct LibPQ: @unchecked Sendable {
   let commandTuples: @convention(c) (OpaquePointer) -> Text?
   let rowCount: @convention(c) (OpaquePointer) -> Int32
   let columnCount: @convention(c) (OpaquePointer) -> Int32
+  let columnName: @convention(c) (OpaquePointer, Int32) -> Text?
+  let columnType: @convention(c) (OpaquePointer, Int32) -> UInt32
   let value: @convention(c) (OpaquePointer, Int32, Int32) -> Text?
   let valueLength: @convention(c) (OpaquePointer, Int32, Int32) -> Int32
   let isNull: @convention(c) (OpaquePointer, Int32, Int32) -> Int32
   let putCopyData: @convention(c) (Handle, UnsafeRawPointer?, Int32) -> Int32
   let putCopyEnd: @convention(c) (Handle, Text?) -> Int32
+  let getCopyData:
+    @convention(c) (Handle, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, Int32) -> Int32
   let host: @convention(c) (Handle) -> Text?
   let port: @convention(c) (Handle) -> Text?
   let database: @convention(c) (Handle) -> Text?
@@ -111,6 +120,7 @@ struct LibPQ: @unchecked Sendable {
     serverVersion = try find("PQserverVersion")
     parameter = try find("PQparameterStatus")
     sendQuery = try find("PQsendQuery")
+    sendQueryParams = try find("PQsendQueryParams")
     flush = try find("PQflush")
     consumeInput = try find("PQconsumeInput")
     isBusy = try find("PQisBusy")
@@ -123,11 +133,14 @@ struct LibPQ: @unchecked Sendable {
     commandTuples = try find("PQcmdTuples")
     rowCount = try find("PQntuples")
     columnCount = try find("PQnfields")
+    columnName = try find("PQfname")
+    columnType = try find("PQftype")
     value = try find("PQgetvalue")
     valueLength = try find("PQgetlength")
     isNull = try find("PQgetisnull")
     putCopyData = try find("PQputCopyData")
     putCopyEnd = try find("PQputCopyEnd")
+    getCopyData = try find("PQgetCopyData")
     host = try find("PQhost")
     port = try find("PQport")
     database = try find("PQdb")

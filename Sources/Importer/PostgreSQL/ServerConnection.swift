@@ -25,19 +25,19 @@ struct ServerRow: Sendable {
 ///
 /// Thread rule: one thread at a time.
 final class ServerConnection {
-  private let library: LibPQ
-  private let handle: LibPQ.Handle
+  let library: LibPQ
+  let handle: LibPQ.Handle
   /// Asked while the server is silent: true gives the connection up.
   private let isCancelled: () -> Bool
   /// Without an answer for so long the connection is given up; nil: as long as it takes.
-  private let silence: Double?
+  let silence: Double?
   private var isClosed = false
   /// How the server is named in errors: without a password.
   let name: String
 
   /// How long connecting may take where the address does not say, in seconds.
   private static let connectSeconds = 30.0
-  private static let pause: Int32 = 100
+  static let pause: Int32 = 100
 
   /// Connects.
   ///
@@ -149,7 +149,7 @@ final class ServerConnection {
       state.kind, "\(name): \(text)\(state.advice)", sqlState: state.code, isDisconnected: true)
   }
 
-  private func lost(_ what: String) -> ServerError {
+  func lost(_ what: String) -> ServerError {
     let message = LibPQ.line(library.errorMessage(handle))
     return ServerError(
       .inputOutput,
@@ -201,7 +201,7 @@ final class ServerConnection {
 
   /// Sends what is buffered. The server may be sending too: what it says is read meanwhile, so that neither
   /// waits for the other.
-  private func flush() throws(ServerError) {
+  func flush() throws(ServerError) {
     var limit = SilenceLimit(silence)
     while true {
       switch library.flush(handle) {
@@ -215,7 +215,7 @@ final class ServerConnection {
     }
   }
 
-  private func look(_ limit: inout SilenceLimit, _ what: String) throws(ServerError) {
+  func look(_ limit: inout SilenceLimit, _ what: String) throws(ServerError) {
     if isCancelled() {
       close()
       throw ServerError(.interrupted, "interrupted while \(what)", isDisconnected: true)
@@ -229,7 +229,7 @@ final class ServerConnection {
   }
 
   /// The next answer; nil behind the last.
-  private func nextResult() throws(ServerError) -> OpaquePointer? {
+  func nextResult() throws(ServerError) -> OpaquePointer? {
     var limit = SilenceLimit(silence)
     while library.isBusy(handle) == 1 {
       System.waitForSocket(library.socket(handle), writing: false, milliseconds: Self.pause)
@@ -253,7 +253,7 @@ final class ServerConnection {
     return ServerResult(tag: tag, count: count, rows: rows)
   }
 
-  private func error(_ result: OpaquePointer, statement: Int) -> ServerError {
+  func error(_ result: OpaquePointer, statement: Int) -> ServerError {
     func field(_ code: Int32) -> String? {
       library.resultError(result, code).map { LibPQ.line($0) }
     }

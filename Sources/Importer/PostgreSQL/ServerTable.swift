@@ -128,7 +128,7 @@ struct ServerTable: Sendable {
   }
 
   /// How values of a type of PostgreSQL's are read, by the number that it has in every database.
-  private static func type(_ oid: Int) -> ColumnType? {
+  static func type(_ oid: Int) -> ColumnType? {
     switch oid {
     case 16: .bool
     case 20, 21, 23: .int
@@ -200,7 +200,8 @@ struct ServerTable: Sendable {
     case .time: "time"
     case .decimal: "numeric"
     case .uuid: "uuid"
-    case .text, .data: "text"
+    case .text: "text"
+    case .data: "bytea"
     }
   }
 }

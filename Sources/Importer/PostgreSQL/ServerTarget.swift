@@ -29,7 +29,7 @@ struct ServerTarget: Sendable {
 
   /// What libpq says of an address it cannot read, without the parts of it that are quoted there: one of
   /// them may be the password.
-  private static func harmless(_ reason: String) -> String {
+  static func harmless(_ reason: String) -> String {
     if reason.isEmpty { return "it is no URL and no list of key=value" }
     return reason.parts(at: "\"").enumerated().map { $0 % 2 == 0 ? $1 : "..." }
       .joined(separator: "\"")

@@ -61,6 +61,7 @@ struct ImportRun {
     }
     // Before the database is touched: a missing input must not leave an empty database behind.
     files = try InputFile.list(options.inputs)
+    try InputPlanner.check(files, options)
     bytesTotal = Self.bytesTotal(files)
     truncationIsDue = options.truncate
     tableName = options.table ?? Self.tableName(files[0].path)
@@ -99,16 +100,15 @@ struct ImportRun {
   func open(_ file: InputFile, _ change: (inout ImportOptions) -> Void = { _ in }) throws
     -> InputPlanner.Opened
   {
-    let source = try FileSource.open(file.path)
-    source.isCancelled = options.shouldStop
     var options = options
     change(&options)
-    return try InputPlanner(options: options, path: file.path).open(source)
+    return try InputPlanner.open(file, options)
   }
 
   /// The file's name without its extensions.
   static func tableName(_ path: String) -> String {
     if path == "-" { return "stdin" }
+    if ServerAddress.isURL(path) { return ServerQuery.name }
     let name = System.name(of: PathText.shown(path))
     let stem = name.drop { $0 == "." }.prefix { $0 != "." }
     return stem.isEmpty ? name : String(stem)

@@ -6,6 +6,8 @@ import Engine
 struct InputPlanner {
   let options: ImportOptions
   let path: String
+  /// Of the columns, in the order of the fields, where the input says so itself.
+  var types: [ColumnType?]?
 
   /// An input whose header has been read.
   struct Opened {
@@ -35,6 +37,8 @@ struct InputPlanner {
     let sample: FieldSample
     /// The header's fields as they must not come again; empty where that could be a record.
     let repeatedHeader: [[UInt8]?]
+    /// Of the columns, in the order of the fields, where the input says so itself.
+    let types: [ColumnType?]?
   }
 
   /// The first records of an input.
@@ -99,7 +103,7 @@ struct InputPlanner {
     let ends = recordEnds(sample, dialect, &notes)
     // A single name, or none, is too little to tell a header from a record.
     let repeatedHeader =
-      header.fields.compactMap({ $0 }).count > 1
+      header.fields.compactMap({ $0 }).count > 1 && types == nil
       ? header.fields.map { $0.map { Array($0.utf8) } } : []
     return Opened(
       source: source, splitter: splitter, dialect: dialect, encoding: decoded.encoding,
@@ -117,7 +121,7 @@ struct InputPlanner {
           dialect: dialect, columnCount: max(1, header.names.count), ragged: .pad,
           header: repeatedHeader, endsWithDelimiter: found.endsWithDelimiter),
         columnCount: header.names.count, options),
-      repeatedHeader: repeatedHeader)
+      repeatedHeader: repeatedHeader, types: types)
   }
 
   /// What text that is not UTF-8 likely is; nil for all that is, which takes next to no time to see.

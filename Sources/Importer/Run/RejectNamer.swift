@@ -77,6 +77,7 @@ struct RejectNamer {
   private func name(_ input: String) -> RejectName {
     if let given = options.rejects { return RejectName(base: given, isGiven: true) }
     var name = input == "-" ? "stdin" : System.name(of: input)
+    if ServerAddress.isURL(input) { name = ServerQuery.name }
     name = Compression.withoutExtension(name)
     let stem = name.hasSuffix(".csv") ? String(name.dropLast(4)) : name
     let folder = System.directory(of: options.database)

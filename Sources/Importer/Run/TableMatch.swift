@@ -26,11 +26,11 @@ struct TableMatch {
   ) throws {
     let choice = try Self.choice(opened, options, table)
     let names = choice.names + opened.added.names
+    let options = Self.typed(options, opened, choice, table?.schema)
     var named = options.dateFormats.compactMap(\.column)
     if case .named(let types) = options.types { named += types.keys.sorted() }
     if let key = options.key { named.append(key) }
-    let compared = Set(
-      options.rules.flatMap(\.predicate.columnNames) + [options.newerThan].compactMap(\.self))
+    let compared = options.comparedColumns
     named += options.requiredColumns + compared.sorted()
     for name in named where !names.contains(name) {
       throw Self.missing(name, names, opened, table)
@@ -89,6 +89,28 @@ struct TableMatch {
       states += try Self.states(of: extras, table, isResuming: isResuming)
     }
     types = ColumnTypes(states)
+  }
+
+  /// The options, with the types that the input itself gives its columns. A column that is there with another
+  /// type is matched as a file's is.
+  private static func typed(
+    _ options: ImportOptions, _ opened: InputPlanner.Opened, _ choice: ColumnChoice,
+    _ schema: TableSchema?
+  ) -> ImportOptions {
+    guard let own = opened.types, options.types != .text else { return options }
+    var types: [String: ColumnType] = [:]
+    for (position, name) in choice.names.enumerated() {
+      let field = choice.fields?[position] ?? position
+      let stored = schema?.index(of: name).flatMap { schema?.columns[$0].type }
+      guard own.indices.contains(field), let type = own[field], stored ?? type == type else {
+        continue
+      }
+      types[name] = type
+    }
+    if case .named(let given) = options.types { types.merge(given) { _, given in given } }
+    var typed = options
+    typed.types = .named(types)
+    return typed
   }
 
   private static func sample(
@@ -232,6 +254,11 @@ struct TableMatch {
 }
 
 extension ImportOptions {
+  /// The columns whose values are compared, by their names in the table: they keep their types.
+  fileprivate var comparedColumns: Set<String> {
+    Set(rules.flatMap(\.predicate.columnNames) + [newerThan].compactMap(\.self))
+  }
+
   /// Has a column that a program has declared keep its type: the program would not open the file
   /// with another.
   fileprivate mutating func keepType(of column: Column) throws {

@@ -41,7 +41,8 @@ import Testing
   @Test(
     "What only a file can do is refused, before a server is looked for",
     arguments: [
-      ["--truncate"], ["--truncate", "--allow-empty"], ["--dry-run"], ["--batch-size", "all"],
+      ["--truncate"], ["--truncate", "--allow-empty"], ["--allow-empty"],
+      ["--dry-run", "--resume"], ["--batch-size", "all"], ["--truncate", "--batch-size", "all"],
       ["--durability", "none"], ["--ragged", "extend"], ["--new-columns"],
       ["--same-input", "contents"],
       ["--compact", "always"], ["--compact-above", "1MB"], ["--on-conflict", "skip"], ["--numeric"],
@@ -92,7 +93,15 @@ import Testing
     "A command that takes no server says so without the password",
     arguments: [
       ["info", "postgresql://u:SECRET@h/d"], ["export", "postgresql://u:SECRET@h/d"],
-      ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf"],
+      ["export", "x.sheaf", "--into", "postgresql://u:SECRET@h/d"],
+      ["export", "x.sheaf", "--into", "postgresql://u:SECRET@h/d", "--format", "jsonl"],
+      ["export", "x.sheaf", "--into", "x.csv"], ["export", "x.sheaf", "--resume"],
+      ["export", "x.sheaf", "--into", "postgresql://u:SECRET@h/d", "--output", "x.csv"],
+      ["import", "postgresql://u:SECRET@h/d", "--into", "x.sheaf"],
+      ["import", "postgresql://u:SECRET@h/d?query=%zz", "--into", "x.sheaf"],
+      ["import", "postgresql://u:SECRET@h/d?query=x&query=y", "--into", "x.sheaf"],
+      ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf", "--resume"],
+      ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf", "--delimiter", ";"],
       ["check", "host=h password=SECRET"],
     ])
   func otherCommands(_ words: [String]) throws {

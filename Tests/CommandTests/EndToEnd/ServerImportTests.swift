@@ -117,6 +117,35 @@ import Testing
     #expect(result.errorText.contains("63"))
   }
 
+  @Test(
+    "A quote, an apostrophe or a backslash with an accent behind it ends no name and no text",
+    arguments: ["\"", "'", "\\", "\\'", "\"\""])
+  func accents(_ mark: String) throws {
+    guard let bench = try ServerBench() else { return }
+    let evil = "a\(mark)\u{301}; DROP TABLE x; --"
+    _ = try bench.query("CREATE TABLE x (id int)")
+    func field(_ text: String) -> String {
+      "\"" + text.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
+    }
+    // In names of files, columns, keys and tables, in values, and in values that are rejected.
+    let file = "f\(mark)\u{301}.csv"
+    try bench.bench.write(
+      file, "\(field(evil)),n,t\n\(field(evil)),1,\(field(evil))\nb,\(field(evil)),c\n")
+    try bench.run(
+      [file],
+      [
+        "--table", evil, "--create", "--key", evil, "--on-conflict", "update", "--types", "n:int",
+        "--max-rejects", "1", "--filename=f", "--header", "yes", "--escape", "\"",
+      ])
+    #expect(try bench.value("SELECT count(*) FROM x") == "0")
+    let rows = try bench.query("SELECT \(field(evil)), n, t, f FROM \(field(evil))")
+    #expect(
+      rows.map { $0.map { Array($0.utf8) } }
+        == [[evil, "1", evil, bench.bench.path(file)].map { Array($0.utf8) }])
+    #expect(try bench.value("SELECT value FROM sheaf_reject").utf8.elementsEqual(evil.utf8))
+    #expect(try bench.value("SELECT name FROM sheaf_input").utf8.contains(0xCC))
+  }
+
   @Test("What stands for null in a file does so for a server", arguments: [true, false])
   func missing(_ isThere: Bool) throws {
     guard let bench = try ServerBench() else { return }

@@ -34,6 +34,11 @@ import Testing
       "host=h password='a SECRET' user=x",
       "host=h password=a\\ SECRET", "host=h dbname=d passfile=SECRET",
       "dbname=postgresql://u:SECRET@h/d",
+      // Accents, which make other characters of what is before them.
+      "postgresql://u:\u{301}SECRET@h/d", "postgresql://u:SECRET@\u{301}h/d",
+      "postgresql://\u{301}u:SECRET@h/d", "postgresql://u@h/d?\u{301}x=1&\u{301}password=SECRET",
+      "host=h password='\u{301} host=SECRET'", "host=h password=\\\u{301} host=SECRET",
+      "host=h password=a\u{A0}host=SECRET", "dbname=postgresql://u:\u{301}SECRET@h/d",
     ])
   func passwords(_ address: String) {
     #expect(!ServerAddress.shown(address).contains("SECRET"), "\(ServerAddress.shown(address))")

@@ -28,6 +28,15 @@ import Testing
     #expect(SQLText.literal([0x00, 0xFF, 0x27] as [UInt8]) == " E'\\\\x00ff27'::bytea")
   }
 
+  @Test("An accent behind a quote makes nothing else of it")
+  func accents() {
+    #expect(SQLText.name("a\"\u{301}").utf8.elementsEqual("\"a\"\"\u{301}\"".utf8))
+    #expect(SQLText.literal("a'\u{301}").utf8.elementsEqual("'a''\u{301}'".utf8))
+    #expect(SQLText.literal("a\\\u{301}").utf8.elementsEqual(" E'a\\\\\u{301}'".utf8))
+    let said = ServerTarget.harmless("missing \"=\" after \"\u{301}SECRET\" in the string")
+    #expect(said == "missing \"...\" after \"...\" in the string")
+  }
+
   @Test(
     "What each code means is the table of docs/distributed.md",
     arguments: [

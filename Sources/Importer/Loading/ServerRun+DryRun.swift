@@ -1,0 +1,78 @@
+import Base
+import Engine
+
+/// Inputs that are read as for an import, and go nowhere.
+extension ServerRun {
+  /// Reads all inputs as an import into the table would, and writes nothing. What the server itself would
+  /// refuse is not found: it is asked about the table alone.
+  mutating func readAll(_ session: ServerSession) throws {
+    let found = try foundTable(session)
+    let table = try found ?? plannedTable()
+    report.table = found == nil ? tableName : table.shown
+    for index in files.indices {
+      if options.shouldStop() { report.isInterrupted = true }
+      if report.isInterrupted { return }
+      do {
+        try read(index, table)
+      } catch ImportError.emptyInput(let path) where files.count > 1 {
+        report.notes.append("\(path) is empty: there is no header and no record")
+        report.files.append(.init(path: path))
+      }
+    }
+    if options.truncate, found != nil, report.imported == 0 { try refuseEmptying(table, session) }
+  }
+
+  /// The table as it would be made.
+  private mutating func plannedTable() throws -> ServerTable {
+    let types = try typesToMake()
+    _ = try ServerTable.creation(
+      tableName, types, key: options.key, isNumeric: server.makesNumeric, server: target.shown)
+    return ServerTable(
+      schema: "", name: tableName,
+      columns: types.map { name, type in
+        .init(
+          name: name, type: type == .data ? nil : type,
+          typeName: ServerTable.typeName(type, isNumeric: server.makesNumeric),
+          isNullable: name != options.key, hasDefault: false, isGenerated: false, isIdentity: false)
+      })
+  }
+
+  private mutating func read(_ index: Int, _ table: ServerTable) throws {
+    let file = files[index]
+    let opened = try opened(index)
+    let matched = try ServerMatch(opened, options, table, server: target.shown)
+    let plan = ImportPlan(
+      file, opened, matched.match, options, columns: matched.columns, encodes: true)
+    var own = ImportReport()
+    own.notes = (opened.notes + opened.header.notes.map(\.description) + matched.match.notes)
+      .map { "\(file.name): \($0)" }
+    own.dialect = opened.report
+    var tally = PieceTally(plan, options)
+    let work = Pipeline.Work(
+      opened.splitter, plan, options, isSmall: file.isSmall, threads, times)
+    try Pipeline.run(work) {
+      let builder = CopyPieceBuilder(plan)
+      return { try builder.build($0) }
+    } writing: { next in
+      while let piece = try next() {
+        try tally.add(piece)
+        own.read += piece.recordCount
+        own.imported += piece.rowCount
+        own.rejected += piece.rejects.count
+        own.bytesRead = piece.byteEnd
+        for reject in piece.rejects { options.onReject(reject) }
+        options.progress(
+          ImportProgress(
+            bytesRead: report.bytesRead + own.bytesRead, bytesTotal: bytesTotal,
+            records: report.read + own.read, rejected: report.rejected + own.rejected,
+            bytesWritten: 0))
+        if options.shouldStop() {
+          own.isInterrupted = true
+          return
+        }
+      }
+    }
+    tally.fill(&own, file, opened)
+    add(own)
+  }
+}

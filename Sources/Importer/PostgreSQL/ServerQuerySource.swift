@@ -1,0 +1,101 @@
+import Base
+import Engine
+
+/// The rows of a query of a server's, as CSV with a header.
+///
+/// Memory is that of a row. Nothing is kept of what was read: it cannot be read again.
+///
+/// Thread rule: see `ByteSource`.
+final class ServerQuerySource: ByteSource, @unchecked Sendable {
+  // @unchecked: only the one thread that reads touches the connection and what is left; see `ByteSource`.
+  let name: String
+  var identity: InputIdentity? { nil }
+  var isCancelled: @Sendable () -> Bool = { false }
+  /// The columns' types, in their order; nil for those that have none here.
+  let types: [ColumnType?]
+  private let connection: ServerConnection
+  /// Of a row that was longer than what was asked for.
+  private var left: [UInt8] = []
+  private var leftStart = 0
+  private var isAtEnd = false
+
+  /// Connects, and begins the query, in a transaction that only reads and sees one state of the database.
+  ///
+  /// - Parameter isCancelled: asked while the server is silent: true ends the wait.
+  /// - Throws: `ImportError.queryFailed`, `.interrupted`.
+  init(_ query: ServerQuery, isCancelled: @escaping @Sendable () -> Bool) throws(ImportError) {
+    name = query.shown
+    do throws(ServerError) {
+      let target = try ServerTarget(query.address)
+      connection = try ServerConnection(
+        target, isStopping: isCancelled, isCancelled: isCancelled)
+      try connection.run(Self.settings)
+      // On lines of its own: it may end with a comment.
+      let columns = try connection.columns(
+        of: "SELECT * FROM (\n\(query.text)\n) AS sheaf_query LIMIT 0")
+      types = columns.map { Self.type($0.type) }
+      guard !columns.isEmpty else {
+        throw ServerError(.usage, "\(target.shown): the query gives no columns")
+      }
+      try connection.beginCopyingOut("COPY (\n\(query.text)\n) TO STDOUT (FORMAT csv, HEADER)")
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  deinit { connection.close() }
+
+  private static let settings =
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL TimeZone = "
+    + "'UTC'; SET LOCAL extra_float_digits = 1; SET LOCAL statement_timeout = 0; SET LOCAL "
+    + "idle_in_transaction_session_timeout = 0"
+
+  /// What values of a type of PostgreSQL's are, as they are spelled in CSV.
+  private static func type(_ oid: Int) -> ColumnType {
+    // Exact, as a numeric is.
+    oid == 1700 ? .decimal : ServerTable.type(oid) ?? .text
+  }
+
+  private static func failure(_ error: ServerError) -> ImportError {
+    error.kind == .interrupted ? .interrupted : .queryFailed(error)
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {
+    var count = takeLeft(buffer)
+    while count < buffer.count, !isAtEnd {
+      if isCancelled() { throw .interrupted }
+      do throws(ServerError) {
+        let copied = try connection.nextCopied(waits: count == 0) { row in
+          let own = min(row.count, buffer.count - count)
+          UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyMemory(
+            from: UnsafeRawBufferPointer(rebasing: row[..<own]))
+          count += own
+          if own < row.count { (left, leftStart) = (Array(row[own...]), 0) }
+        }
+        switch copied {
+        case .row: break
+        case .nothingYet: return count
+        case .end:
+          isAtEnd = true
+          connection.close()
+        }
+      } catch {
+        throw Self.failure(error)
+      }
+    }
+    return count
+  }
+
+  private func takeLeft(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(left.count - leftStart, buffer.count)
+    guard count > 0 else { return 0 }
+    left.withUnsafeBytes { bytes in
+      buffer.copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: bytes[leftStart..<leftStart + count]))
+    }
+    leftStart += count
+    return count
+  }
+
+  func seek(to offset: Int) throws(ImportError) { throw .notSeekable(path: name) }
+}

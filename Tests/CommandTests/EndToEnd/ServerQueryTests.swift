@@ -1,0 +1,266 @@
+import Base
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// Queries of a server as inputs.
+@Suite struct ServerQueryTests {
+  /// A bench with a server, and what its queries are called as inputs.
+  private struct Queries {
+    let server: ServerBench
+    var bench: Workbench { server.bench }
+
+    init?() throws {
+      guard let server = try ServerBench() else { return nil }
+      self.server = server
+    }
+
+    func url(_ query: String, port: UInt16? = nil) -> String {
+      server.server.address(password: "SECRET", database: server.database, port: port) + "?query="
+        + query.replacing("%", with: "%25").replacing("&", with: "%26")
+    }
+
+    @discardableResult
+    func run(
+      _ query: String, _ more: [String] = [], status: Command.ExitStatus = .done,
+      sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> SheafProcess.Result {
+      let result = try bench.run(
+        ["import", url(query), "--into", bench.database] + more, status: status,
+        sourceLocation: sourceLocation)
+      #expect(!result.outputText.contains("SECRET"), sourceLocation: sourceLocation)
+      #expect(!result.errorText.contains("SECRET"), sourceLocation: sourceLocation)
+      return result
+    }
+
+    /// What comes home of a query.
+    func export(_ query: String, _ more: [String] = []) throws -> String {
+      try? FileManager.default.removeItem(atPath: bench.database)
+      try run(query, more)
+      return try bench.export()
+    }
+
+    func types() throws -> [String] {
+      let info = try bench.run(["info", bench.database, "--report", "json"])
+      let columns = try Report(info.output)["tables"][0]["columns"]
+      return (0..<columns.count).map { columns[$0]["type"].text ?? "?" }
+    }
+  }
+
+  @Test("Columns have the server's names and types, and values what they mean there")
+  func types() throws {
+    guard let queries = try Queries() else { return }
+    let csv = try queries.export(
+      "SELECT 7::smallint AS s, 9223372036854775807 AS b, 1.50::numeric(9,2) AS n, 3::numeric AS w, "
+        + "0.1::float8 AS d, true AS o, DATE '2018-08-03' AS day, TIMESTAMPTZ '2018-08-03 12:00:00.5+02' AS "
+        + "at, TIMESTAMP '2018-08-03 12:00:00' AS local, TIME '09:05' AS time, "
+        + "'F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6'::uuid AS u, '007' AS t, ARRAY[1,2] AS a, '{\"x\":1}'::json "
+        + "AS j, 'NaN'::float8 AS nan")
+    #expect(
+      try queries.types() == [
+        "int", "int", "decimal", "decimal", "double", "bool", "date", "datetime", "datetime",
+        "time",
+        "uuid", "text", "text", "text", "double",
+      ])
+    #expect(
+      csv
+        == "s,b,n,w,d,o,day,at,local,time,u,t,a,j,nan\n7,9223372036854775807,1.50,3,0.1,t,2018-08-03,"
+        + "2018-08-03 10:00:00.5+00,2018-08-03 12:00:00,09:05:00,f81d4fae-7dec-11d0-a765-00a0c91e6bf6,007,"
+        + "\"{1,2}\",\"{\"\"x\"\":1}\",NaN\n")
+    let values = try queries.bench.export("--values")
+    #expect(values.contains(",true,2018-08-03,2018-08-03T10:00:00.500000Z,2018-08-03T12:00:00Z,"))
+  }
+
+  @Test("Types are the server's also where no row, or only nulls, tell them")
+  func empty() throws {
+    guard let queries = try Queries() else { return }
+    let csv = try queries.export("SELECT 1 AS a, 'x' AS b, now() AS c WHERE false")
+    #expect(csv == "a,b,c\n")
+    #expect(try queries.types() == ["int", "text", "datetime"])
+    #expect(try queries.export("SELECT NULL::numeric AS a, 1 AS b") == "a,b\n,1\n")
+    #expect(try queries.types() == ["decimal", "int"])
+    // The user's word counts more.
+    #expect(try queries.export("SELECT 1 AS a, 2 AS b", ["--types", "b:text"]) == "a,b\n1,2\n")
+    #expect(try queries.types() == ["int", "text"])
+    #expect(try queries.export("SELECT 1 AS a, 2 AS b", ["--types", "text"]) == "a,b\n1,2\n")
+    #expect(try queries.types() == ["text", "text"])
+    #expect(
+      try queries.export("SELECT 1 AS a, 2 AS b", ["--columns", "b", "--rename", "b:c"]) == "c\n2\n"
+    )
+    #expect(try queries.types() == ["int"])
+  }
+
+  @Test(
+    "Every text comes home to the letter, whatever it looks like",
+    arguments: [
+      [
+        "a,b", "x;y", "\ttab", " blanks ", "two\nlines", "cr\rcr\n", "quote\"", "\"quoted\"", "'",
+        "\\",
+      ],
+      ["\\.", "\\N", "NULL", "NA", "-", "", "#comment", "sep=;", "007", "1,234"],
+      ["e\u{301}", "[1]", "{\"a\": 1}", "<html>", "--", "%", "a\u{1}b", "😀"],
+      ["", "", ""], ["t", "t", "t"], ["a\n\nb", "\n", "\r"],
+    ])
+  func texts(_ texts: [String]) throws {
+    guard let queries = try Queries() else { return }
+    let values = texts.map { text in
+      "(E'"
+        + text.unicodeScalars.map {
+          switch $0 {
+          case "'": "''"
+          case "\\": "\\\\"
+          case "\n": "\\n"
+          case "\r": "\\r"
+          default: String($0)
+          }
+        }.joined() + "')"
+    }
+    // Alone, where an empty line is a null, and beside another column.
+    for list in ["t", "t, 1 AS n", "1 AS n, t"] {
+      let query =
+        "SELECT \(list) FROM (VALUES \(values.joined(separator: ", ")), (NULL)) AS x (t)"
+      _ = try queries.export(query)
+      let rows = try queries.bench.run(
+        ["export", queries.bench.database, "--format", "jsonl", "--columns", "t"])
+      let found = try rows.outputText.split(separator: "\n").map { line in
+        try #require(
+          try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])["t"]
+          as? String
+      }
+      #expect(
+        found.map { $0.map { Array($0.utf8) } } == texts.map { Array($0.utf8) } + [nil], "\(list)")
+    }
+  }
+
+  @Test("A row that says what the header says is a row, and names are taken as they are")
+  func names() throws {
+    guard let queries = try Queries() else { return }
+    #expect(
+      try queries.export("SELECT 'a' AS a, 'b' AS b UNION ALL SELECT 'a', 'b'")
+        == "a,b\na,b\na,b\n")
+    // A mark is one of the file's at its beginning alone.
+    #expect(
+      try queries.export("SELECT E'\\ufeffa' AS t, 1 AS n")
+        .utf8.elementsEqual("t,n\n\u{FEFF}a,1\n".utf8))
+    #expect(
+      try queries.export("SELECT 1 AS \"x,\"\"y\", 2 AS \"two\nlines\", 3 AS a, 4 AS a")
+        == "\"x,\"\"y\",\"two\nlines\",a,a_2\n1,2,3,4\n")
+  }
+
+  @Test("What goes out comes back")
+  func home() throws {
+    guard let queries = try Queries() else { return }
+    try queries.bench.write("a.csv", ServerBench.rows(5000))
+    try queries.bench.run(["import", queries.bench.path("a.csv"), "--into", queries.bench.database])
+    let csv = try queries.bench.export()
+    try queries.server.run(["a.csv"], ["--table", "t", "--create"])
+    #expect(try queries.export("SELECT * FROM t ORDER BY id -- all of it") == csv)
+    // Again: the same rows once more; with --truncate in their place; with a key onto each other.
+    try queries.run("TABLE t")
+    #expect(try queries.bench.export().split(separator: "\n").count > 10_000)
+    try queries.run("SELECT * FROM t ORDER BY id;", ["--truncate"])
+    #expect(try queries.bench.export() == csv)
+    try queries.run("SELECT * FROM t WHERE id % 2 = 0", ["--key", "id", "--on-conflict", "update"])
+    #expect(try queries.bench.export() == csv)
+    // From one server into another, too.
+    let address = queries.server.address()
+    try queries.bench.run(
+      [
+        "import", queries.url("SELECT id, text FROM t"), "--into", address, "--table", "u",
+        "--create",
+      ])
+    try queries.server.expectRows(5000, in: "u")
+  }
+
+  @Test("The password is nowhere, and the query is what the input is called")
+  func passwords() throws {
+    guard let queries = try Queries() else { return }
+    let line = queries.bench.path("runs.jsonl")
+    let result = try queries.run(
+      "SELECT 1 AS a UNION ALL SELECT NULL",
+      [
+        "--filename=f", "--not-null", "a", "--max-rejects", "1", "--report", "json",
+        "--report-file", line,
+      ])
+    let name =
+      "postgresql://sheaf@127.0.0.1:\(queries.server.server.port)/\(queries.server.database)?query=SELECT 1 AS "
+      + "a UNION ALL SELECT NULL"
+    let report = try Report(result.output)
+    #expect(report["inputs"][0].text == name && report["table"].text == "query")
+    #expect(try queries.bench.export() == "a,f\n1,\(name)\n")
+    #expect(queries.bench.names().contains("query.rejects.csv"))
+    for file in queries.bench.names() {
+      let text = String(decoding: try queries.bench.read(file), as: UTF8.self)
+      #expect(!text.contains("SECRET"), "\(file)")
+    }
+  }
+
+  @Test(
+    "What cannot be asked is said in the server's words",
+    arguments: [
+      ("SELECT * FROM none", 64, "42P01"), ("SELEC 1", 64, "42601"),
+      ("SELECT 1; DROP TABLE x", 64, "42601"), ("SELECT 1) AS q; DROP TABLE x; --", 64, "42601"),
+      ("SELECT 1) TO PROGRAM 'touch /tmp/never' --", 64, "42601"),
+      ("INSERT INTO x VALUES (1) RETURNING id", 64, "42601"),
+      ("SELECT setval('s', 7)", 66, "25006"), ("SELECT", 64, "no columns"), (" ; ", 64, "empty"),
+    ])
+  func refused(_ query: String, _ status: Int32, _ words: String) throws {
+    guard let queries = try Queries() else { return }
+    _ = try queries.server.query("CREATE TABLE x (id int); CREATE SEQUENCE s")
+    let result = try SheafProcess.run(
+      ["import", queries.url(query), "--into", queries.bench.database])
+    #expect(result.status == status && result.errorText.contains(words), "\(result.errorText)")
+    #expect(!result.errorText.contains("SECRET"))
+    #expect(queries.bench.names() == [])
+    #expect(try queries.server.value("SELECT count(*) FROM x") == "0")
+  }
+
+  @Test("An error in the middle ends the import; with --truncate the table is as it was")
+  func middle() throws {
+    guard let queries = try Queries() else { return }
+    try queries.run("SELECT 1 AS a")
+    let result = try queries.run(
+      "SELECT 1 / (4000 - a) AS a FROM generate_series(1, 5000) AS x (a)", ["--truncate"],
+      status: .dataRefused)
+    #expect(result.errorText.contains("22012"), "\(result.errorText)")
+    #expect(try queries.bench.export() == "a\n1\n")
+    // What was committed before stays, as of a pipe.
+    try queries.run(
+      "SELECT 1 / (4000 - a) AS a FROM generate_series(1, 5000) AS x (a)", status: .dataRefused)
+    let count = try queries.bench.export().split(separator: "\n").count - 2
+    #expect(count % 1000 == 0 && count < 4000)
+  }
+
+  @Test("A connection that is lost in the middle is no end of the rows")
+  func lost() throws {
+    guard let queries = try Queries() else { return }
+    guard
+      let proxy = CuttingProxy(to: queries.server.server.port, statement: "COPY", { _ in .after })
+    else { return }
+    let url = queries.url("SELECT a FROM generate_series(1, 9000000) AS x (a)", port: proxy.port)
+    let result = try queries.bench.run(
+      ["import", url, "--into", queries.bench.database], status: .inputOutput)
+    #expect(result.errorText.contains("lost"), "\(result.errorText)")
+    #expect(proxy.cutCount == 1)
+  }
+
+  @Test("A signal ends a query that says nothing, and no way to go on is promised")
+  func interrupted() throws {
+    guard let queries = try Queries() else { return }
+    let query =
+      "SELECT a, CASE WHEN a > 50000 THEN pg_sleep(60)::text END AS b FROM generate_series(1, 90000) AS x (a)"
+    let process = try SheafProcess([
+      "import", queries.url(query), "--into", queries.bench.database,
+    ])
+    for _ in 0..<1500 where (try? queries.bench.read("t.sheaf").count) ?? 0 < 20_000 {
+      System.sleep(milliseconds: 20)
+    }
+    process.signal(SIGTERM)
+    let result = process.finish()
+    #expect(result.status == 143, "\(result.errorText)")
+    #expect(!result.outputText.contains("--resume") && !result.outputText.contains("SECRET"))
+    #expect(result.outputText.contains("--truncate"), "\(result.outputText)")
+  }
+}
