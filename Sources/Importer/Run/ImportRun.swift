@@ -141,7 +141,8 @@ struct ImportRun {
       if let note = database.recoveryNote {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }
-      let transaction = ImportTransaction(database, options, table: tableName)
+      let transaction = ImportTransaction(
+        database, options, inputs: files.map(\.path), table: tableName)
       self.transaction = transaction
       do {
         report.objectsBefore = try existingTable(database)?.count ?? 0
@@ -195,6 +196,7 @@ struct ImportRun {
     {
       throw ImportError.emptyReplacement(table: tableName, database: options.database)
     }
+    try transaction?.close(isInterrupted: report.isInterrupted)
     try database?.flush()
   }
 
@@ -299,7 +301,7 @@ struct ImportRun {
       DatabaseDestination(
         $0, plan: plan, policy: options.conflictPolicy, expected: start.schema,
         goesOnFrom: start.known, truncates: truncationIsDue && !start.resumes,
-        keepsContents: options.sameInput == .contents)
+        keepsContents: options.sameInput == .contents, input: file.path, isLastInput: isLast)
     }
     var before = report
     // Else each input would copy those of all before.

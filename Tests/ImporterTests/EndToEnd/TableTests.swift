@@ -231,7 +231,7 @@ import Testing
       batchRecords: nil)
     let destination = DatabaseDestination(
       transaction, plan: plan, policy: .error, expected: nil, goesOnFrom: nil, truncates: false,
-      keepsContents: false)
+      keepsContents: false, input: "t.csv", isLastInput: true)
     try destination.begin()
     let editor = try #require(transaction.table?.editor)
     let before = editor.schemaChangeCount
