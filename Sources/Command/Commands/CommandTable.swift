@@ -10,6 +10,7 @@ enum CommandTable {
     QueryCommand.definition,
     VersionsCommand.definition,
     DiffCommand.definition,
+    WatchCommand.definition,
     LogCommand.definition,
     KeepCommand.definition,
     TagCommand.definition,

@@ -46,6 +46,7 @@ extension ImportCommand {
     options.allowsEmpty = arguments.isSet(allowEmpty)
     options.dryRun = arguments.isSet(dryRun)
     options.keepVersions = try arguments.value(keepVersions)
+    options.changes = try arguments.value(changes)
     options.compaction.mode = try arguments.required(compact)
     options.compaction.above = try arguments.required(compactAbove)
     options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100

@@ -143,7 +143,7 @@ extension CommandError {
   private static func status(_ error: ImportError) -> ExitStatus {
     switch error {
     case .unreadableInput, .missingProgram: .inputMissing
-    case .cannotCreate: .cannotCreate
+    case .cannotCreate, .changesNotWritten: .cannotCreate
     case .busy: .busy
     case .notTidied(let cause):
       // Whatever could not be opened then, no input was missing.

@@ -14,6 +14,8 @@ final class ImportTransaction {
   private let allowsEmpty: Bool
   private let patient: Waiting
   private let keptVersions: Int?
+  /// Whether the version before the import is needed at its end.
+  private let needsBase: Bool
   /// What versions say that made them.
   private let description: String
   /// What the database is told of the import.
@@ -49,6 +51,7 @@ final class ImportTransaction {
     spansInputs = options.isOneTransaction
     allowsEmpty = options.allowsEmpty
     keptVersions = options.keepVersions
+    needsBase = options.changes != nil
     description = Self.description(options.inputs, table)
     journal = RunJournal(options, inputs: inputs ?? options.inputs, table: table)
     patient = Waiting(seconds: .infinity, notice: options.onWaiting)
@@ -70,7 +73,8 @@ final class ImportTransaction {
     journal.begin(from: transaction.baseVersion)
     if try journal.goesOn(transaction) { return }
     if goesOn, transaction.baseMadeBy == description { return }
-    try transaction.keepBase(most: keptVersions)
+    let most = try keptVersions ?? transaction.keptVersionsLimit
+    try transaction.keepBase(most: needsBase ? max(1, most) : most)
   }
 
   var isOpen: Bool { transaction != nil }

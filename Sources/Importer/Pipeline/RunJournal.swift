@@ -83,10 +83,8 @@ final class RunJournal {
     }
     let count = try table.count
     guard count > 0, let last = try table.row(at: count - 1).flatMap(RunEntry.init),
-      last.status != .complete, last.table == self.table, last.inputCount == paths.count
+      last.status != .complete, isSame(last)
     else { return false }
-    // Those that it has come to; the others it would have come to.
-    guard Set(last.inputs.map(\.path)).isSubset(of: paths) else { return false }
     earlier = last
     return true
   }
@@ -111,6 +109,22 @@ final class RunJournal {
   func close(_ status: RunEntry.Status, _ database: Database, _ durability: Durability) throws {
     guard isLeftOpen else { return }
     try database.write(durability: durability) { try put(status, $0) }
+  }
+
+  /// What is known of the import, when it is over; of one that had been over before, if nothing has been
+  /// imported into the table since.
+  func finished(_ newest: Snapshot, isNothingToDo: Bool) throws -> RunEntry? {
+    if let entry { return entry }
+    guard isNothingToDo, let last = try ImportRuns.list(newest, table: table).last,
+      isSame(last)
+    else { return nil }
+    return last
+  }
+
+  /// Whether a run was one of these inputs: of those that it has come to; the others it would have come to.
+  private func isSame(_ run: RunEntry) -> Bool {
+    run.table == table && run.inputCount == paths.count
+      && Set(run.inputs.map(\.path)).isSubset(of: paths)
   }
 
   private func put(

@@ -70,6 +70,7 @@ struct ImportRun {
     report.batchSize = options.effectiveBatchSize
     report.isDryRun = options.dryRun
     try rejectFiles.check()
+    try checkChanges()
     // An input without a usable header must not leave an empty database behind either.
     for (index, file) in files.enumerated() {
       do {
@@ -146,11 +147,13 @@ struct ImportRun {
       self.transaction = transaction
       do {
         report.objectsBefore = try existingTable(database)?.count ?? 0
+        let changes = try options.changes.map { try ChangesFile($0, like: options.database) }
         // Who truncates forgets with the rows, in one transaction: a run that is killed in between
         // would leave rows that nobody knows of, and the next one with `resume` would import them
         // again.
         if !options.resume, !options.truncate { try forget(database) }
         try importAll(database)
+        if let changes { try writeChanges(changes, database) }
         try finish(database)
       } catch {
         transaction.rollBack()
