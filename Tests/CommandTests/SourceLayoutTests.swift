@@ -108,6 +108,8 @@ struct SourceLayoutTests {
       for mark in ["TODO", "FIXME", "XXX", "fatalError(", "try!", "import Foundation"] {
         #expect(!text.contains(mark), "\(file) has \(mark)")
       }
+      // It overlooks a sign with a combining mark behind it, and so quotes nothing safely.
+      #expect(!text.contains(".replacing(\""), "\(file): use replacing(sign:with:)")
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
       #expect(lines.count <= 500, "\(file) has \(lines.count) lines: is it one idea?")
       for (number, line) in lines.enumerated() where line.count > 110 {

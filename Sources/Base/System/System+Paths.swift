@@ -46,7 +46,7 @@ extension System {
         throw SystemError(operation: "find", path: path, code: code)
       }
       guard let target = target(ofLink: path) else { return path }
-      path = target.hasPrefix("/") ? target : "\(directory(of: path))/\(target)"
+      path = target.begins(withSign: "/") ? target : "\(directory(of: path))/\(target)"
     }
     return path
   }
@@ -63,5 +63,10 @@ extension System {
   package static func directory(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// What a path has behind its last slash; a slash at its end does not count.
+  package static func name(of path: String) -> String {
+    path.parts(at: "/").last { !$0.isEmpty } ?? path
   }
 }

@@ -1,3 +1,4 @@
+import Base
 import Engine
 import Importer
 
@@ -34,8 +35,8 @@ extension ValueKind where Value == ImportOptions.DateFormat {
         + "that column only"
     ) { text in
       guard let (name, rest) = ColumnList.name(text, until: ["%", ":"]) else { return nil }
-      guard rest.first == ":" else { return text.isEmpty ? nil : .init(text) }
-      let format = String(rest.dropFirst())
+      guard rest.begins(withSign: ":") else { return text.isEmpty ? nil : .init(text) }
+      let format = String(rest.unicodeScalars.dropFirst())
       return name.isEmpty || format.isEmpty ? nil : .init(format, column: name)
     }
   }
@@ -60,8 +61,9 @@ extension ValueKind where Value == AddedColumn {
   }
 
   private static func addedColumnParts(_ text: String) -> (String, String)? {
-    guard let mark = text.firstIndex(of: "="), mark > text.startIndex else { return nil }
-    return (String(text[..<mark]), String(text[text.index(after: mark)...]))
+    let scalars = text.unicodeScalars
+    guard let mark = scalars.firstIndex(of: "="), mark > text.startIndex else { return nil }
+    return (String(scalars[..<mark]), String(scalars[scalars.index(after: mark)...]))
   }
 }
 
@@ -79,88 +81,5 @@ extension ValueKind where Value == UInt8? {
       }
       return byte
     }
-  }
-}
-
-/// Lists of column names with something behind a colon.
-enum ColumnList {
-  /// Pairs as `entries` and `parts` read them.
-  static func written(_ pairs: [(String, String)]) -> String {
-    pairs.map { name, value in
-      let pair = escaped(name) + ":" + escaped(value)
-      guard pair.contains(",") || pair.hasPrefix("\"") else { return pair }
-      return "\"" + pair.replacing("\"", with: "\"\"") + "\""
-    }.joined(separator: ",")
-  }
-
-  /// A name as `parts` reads it.
-  static func escaped(_ name: String) -> String {
-    name.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
-  }
-
-  /// What commas separate. An entry in double quotes may hold commas, and two quotes for one.
-  static func entries(_ text: String) -> [String]? {
-    var entries: [String] = []
-    var rest = text[...]
-    while true {
-      var entry = ""
-      if rest.first == "\"" {
-        rest.removeFirst()
-        var isOpen = true
-        while isOpen {
-          guard let end = rest.firstIndex(of: "\"") else { return nil }
-          entry += rest[..<end]
-          rest = rest[rest.index(after: end)...]
-          isOpen = rest.first == "\""
-          if isOpen {
-            entry += "\""
-            rest.removeFirst()
-          }
-        }
-        // `"Last, first":text`: the quotes were around the name only, which is as it stands.
-        if rest.first == ":" {
-          entry = entry.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
-        }
-      }
-      let tail = rest.prefix { $0 != "," }
-      entry += tail
-      rest = rest.dropFirst(tail.count)
-      if entry.isEmpty { return nil }
-      entries.append(entry)
-      guard rest.first == "," else { return rest.isEmpty ? entries : nil }
-      rest.removeFirst()
-    }
-  }
-
-  /// What colons separate; `\:` is a colon, `\\` a backslash. Nil when a part is empty.
-  static func parts(_ entry: String) -> [String]? {
-    var parts: [String] = []
-    var rest = entry[...]
-    while let (part, after) = name(String(rest), until: [":"]) {
-      guard !part.isEmpty else { return nil }
-      parts.append(part)
-      guard after.first == ":" else { return parts }
-      rest = after.dropFirst()
-    }
-    return nil
-  }
-
-  /// What stands before the first of some characters, and the rest; nil when it ends with a backslash. A
-  /// backslash makes a character mean itself.
-  static func name(_ text: String, until ends: [Character]) -> (String, Substring)? {
-    var name = ""
-    var rest = text[...]
-    while let character = rest.first, !ends.contains(character) {
-      rest.removeFirst()
-      guard character == "\\" else {
-        name.append(character)
-        continue
-      }
-      guard let next = rest.popFirst() else { return nil }
-      // Before anything else a backslash is one.
-      if next != ":", next != "\\", next != "%" { name.append("\\") }
-      name.append(next)
-    }
-    return (name, rest)
   }
 }

@@ -25,7 +25,8 @@ extension ValueKind where Value == String {
 extension ValueKind where Value == [String] {
   /// Names separated by commas; a name that holds a comma stands in double quotes.
   static var nameList: ValueKind {
-    ValueKind(placeholder: "NAME,...", allowed: "names separated by commas", parse: parseNames)
+    ValueKind(
+      placeholder: "NAME,...", allowed: "names separated by commas", parse: ColumnList.names)
   }
 }
 
@@ -36,52 +37,11 @@ extension ValueKind where Value == [SortOrder] {
       placeholder: "NAME[:desc],...",
       allowed: "names separated by commas, each with :desc behind it if it is to descend"
     ) { text in
-      parseNames(text)?.map { name in
+      ColumnList.names(text)?.map { name in
         if name.hasSuffix(":desc") { return .descending(String(name.dropLast(5))) }
         return .ascending(name.hasSuffix(":asc") ? String(name.dropLast(4)) : name)
       }
     }
-  }
-}
-
-/// Lists of names, as `--columns` and `--header` take them.
-enum NameList {
-  static func written(_ names: [String]) -> String {
-    names.map { name in
-      guard name.contains(",") || name.hasPrefix("\"") else { return name }
-      return "\"" + name.replacing("\"", with: "\"\"") + "\""
-    }.joined(separator: ",")
-  }
-}
-
-/// The names of a list, or nil when one is empty or a quote is left open.
-@Sendable private func parseNames(_ text: String) -> [String]? {
-  var list: [String] = []
-  var rest = text[...]
-  while true {
-    var name = ""
-    if rest.first == "\"" {
-      rest.removeFirst()
-      while let end = rest.firstIndex(of: "\"") {
-        name += rest[..<end]
-        rest = rest[rest.index(after: end)...]
-        guard rest.first == "\"" else {
-          guard rest.isEmpty || rest.first == "," else { return nil }
-          list.append(name)
-          break
-        }
-        name += "\""
-        rest.removeFirst()
-      }
-      guard rest.isEmpty || rest.first == ",", list.last == name else { return nil }
-    } else {
-      name = String(rest.prefix { $0 != "," })
-      rest = rest.dropFirst(name.count)
-      list.append(name)
-    }
-    if name.isEmpty { return nil }
-    guard rest.first == "," else { return list }
-    rest.removeFirst()
   }
 }
 
@@ -180,7 +140,7 @@ extension ValueKind where Value == HeaderChoice {
       switch text.lowercased() {
       case "yes": .firstRecord
       case "no": .absent
-      default: parseNames(text).map { .names($0) }
+      default: ColumnList.names(text).map { .names($0) }
       }
     }
   }

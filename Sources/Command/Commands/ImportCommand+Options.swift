@@ -39,6 +39,8 @@ extension ImportCommand {
       case .count(let count): .count(count)
       case .percent(let percent): .share(percent.value / 100)
       }
+    options.ignoresBlanks = arguments.isSet(ignoreBlanks)
+    options.newerThan = try arguments.value(newerThan)
     options.resume = arguments.isSet(resume)
     options.wait = Double(try arguments.required(CommonOptions.wait))
     options.sameInput = try arguments.required(sameInput)

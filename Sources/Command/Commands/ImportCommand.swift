@@ -36,6 +36,16 @@ enum ImportCommand {
       + "record; skip leaves it out; replace gives the object all its values, and in columns that "
       + "the input does not have their default or null; update changes only the columns that the "
       + "input has")
+  static let ignoreBlanks = Flag(
+    "ignore-blanks", group: databaseGroup,
+    help:
+      "With --on-conflict update or replace: an empty field, or a null, leaves the object's value as it is"
+  )
+  static let newerThan = Option<String>(
+    "newer-than", .name.shown(as: "COLUMN"), group: databaseGroup,
+    help:
+      "With --on-conflict update or replace: skip a record whose value in this column is not above the "
+      + "object's, as one that was delivered late has it")
   static let batchSize = Option<CountOrAll>(
     "batch-size", .countOrAll,
     defaultNote: "1000; with --truncate all inputs in one; into a server 10000",
@@ -252,7 +262,8 @@ enum ImportCommand {
         completion: .files)
     ],
     options: [
-      into, table, key, onConflict, truncate, allowEmpty, batchSize, durability, resume, sameInput,
+      into, table, key, onConflict, ignoreBlanks, newerThan, truncate, allowEmpty, batchSize,
+      durability, resume, sameInput,
       CommonOptions.wait,
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,

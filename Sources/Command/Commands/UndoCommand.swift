@@ -1,5 +1,6 @@
 import Base
 import Engine
+import Importer
 
 /// `sheaf undo`: a kept version becomes the newest again.
 enum UndoCommand {

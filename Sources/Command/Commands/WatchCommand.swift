@@ -39,7 +39,7 @@ enum WatchCommand {
     run: run)
 
   /// How often the newest version is looked at: two reads of shared memory.
-  private static let pauseMilliseconds = 50
+  private static let pauseMilliseconds: UInt32 = 50
 
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
@@ -82,7 +82,7 @@ enum WatchCommand {
   private static func say(_ snapshot: Snapshot, _ output: BufferedOutput) throws {
     let line: JSONValue = [
       "version": .int(Int(clamping: snapshot.version)),
-      "time": .optional(try snapshot.made) { .string("\($0)") },
+      "time": .optional(snapshot.made) { .string("\($0)") },
     ]
     try output.write(line.line)
     try output.flush()

@@ -1,3 +1,5 @@
+import Importer
+
 /// The completion script for zsh, on its own completion system.
 struct ZshCompletion {
   let commands: [CommandDefinition]
@@ -79,7 +81,6 @@ struct ZshCompletion {
   }
 
   private static func quoted(_ text: String) -> String {
-    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
-      + "'"
+    ShellWord.inQuotes(text)
   }
 }

@@ -1,3 +1,4 @@
+import Importer
 import Engine
 
 /// What `sheaf info` prints for people: the bytes as bars, and a sentence about each thing named.

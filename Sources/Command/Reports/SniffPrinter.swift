@@ -109,7 +109,7 @@ struct SniffPrinter {
       words += ["--skip-lines", "\(dialect.skippedLines)"]
       if options.skipFooter > 0 { words += ["--skip-footer", "\(options.skipFooter)"] }
       if case .names(let names) = options.header {
-        words += ["--header", NameList.written(names)]
+        words += ["--header", ColumnList.written(names)]
       } else {
         words += ["--header", dialect.hasHeader ? "yes" : "no"]
       }
@@ -135,7 +135,7 @@ struct SniffPrinter {
     }
     for format in options.dateFormats {
       let name = format.column.map {
-        ColumnList.escaped($0).replacing("%", with: "\\%") + ":"
+        ColumnList.escaped($0).replacing(sign: "%", with: "\\%") + ":"
       }
       words += ["--date-format", (name ?? "") + format.format]
     }
@@ -143,7 +143,7 @@ struct SniffPrinter {
     if let byte = options.thousandsSeparator {
       words += ["--thousands", byte == 0x20 ? "space" : String(UnicodeScalar(byte))]
     }
-    if let columns = options.columns { words += ["--columns", NameList.written(columns)] }
+    if let columns = options.columns { words += ["--columns", ColumnList.written(columns)] }
     if !options.renames.isEmpty {
       let pairs = options.renames.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
       words += ["--rename", ColumnList.written(pairs)]

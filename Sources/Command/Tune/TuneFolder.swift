@@ -76,7 +76,8 @@ struct TuneFolder {
     guard path.utf8.count < 4096 else {
       throw CommandError(.cannotCreate, "the path of --output is longer than a path can be")
     }
-    let parents = path.contains("/") ? try makeFolders(System.directory(of: path)) : []
+    let parents =
+      path.utf8.contains(UInt8(ascii: "/")) ? try makeFolders(System.directory(of: path)) : []
     do {
       return parents + (try System.makeFolder(path) ? [path] : [])
     } catch {

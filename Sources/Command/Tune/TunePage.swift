@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The results as a page: one file of HTML that is also XML, without scripts and without anything
@@ -27,7 +28,7 @@ struct TunePage {
   }
 
   private var name: String {
-    results.settings.input.split(separator: "/").last.map(String.init) ?? results.settings.input
+    System.name(of: results.settings.input)
   }
 
   private var head: String {

@@ -1,3 +1,4 @@
+import Importer
 import Base
 import Engine
 

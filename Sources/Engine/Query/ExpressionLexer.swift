@@ -24,18 +24,30 @@ struct ExpressionLexer {
   init(_ given: String) {
     var place = 1
     for character in given {
-      let scalars = character.unicodeScalars
-      if let first = scalars.first, scalars.count > 1, "\"'`\\".unicodeScalars.contains(first) {
-        // A combining mark behind a quote forms one character with it, and belongs to the text.
-        text.append(Character(first))
-        text += String(String.UnicodeScalarView(scalars.dropFirst()))
-      } else {
-        text.append(character)
-      }
+      text += Self.separated(character)
       while places.count < text.count { places.append(place) }
       place += 1
     }
     places.append(place)
+  }
+
+  /// A quote or a backslash forms one character with a combining mark behind it, and with a sign that
+  /// is written over what follows (U+0600) before it. Each means itself here, so they are taken apart.
+  private static func separated(_ character: Character) -> [Character] {
+    let scalars = character.unicodeScalars
+    guard scalars.count > 1, scalars.contains(where: isMark) else { return [character] }
+    var separated: [Character] = []
+    var rest = scalars[...]
+    while let mark = rest.firstIndex(where: isMark) {
+      separated += String(rest[..<mark])
+      separated.append(Character(rest[mark]))
+      rest = rest[rest.index(after: mark)...]
+    }
+    return separated + String(rest)
+  }
+
+  private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == "\"" || scalar == "'" || scalar == "`" || scalar == "\\"
   }
 
   /// The position of the next character, from 1.

@@ -328,7 +328,7 @@ enum ColumnNames {
     }
     let first = name.utf8.first ?? 0x30
     if isPlain, !(0x30...0x39).contains(first) { return name }
-    return "`" + name.replacing("`", with: "``") + "`"
+    return "`" + name.replacing(sign: "`", with: "``") + "`"
   }
 
   private static func nearest(to name: String, among names: [String]) -> String? {

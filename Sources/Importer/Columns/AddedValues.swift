@@ -58,7 +58,7 @@ struct AddedValues: Sendable, Equatable {
   /// - Throws: `ImportError.invalidOption` when a name is taken.
   init(_ options: ImportOptions, path: String, taken: [String]) throws(ImportError) {
     let shown = PathText.shown(path)
-    let name = shown.split(separator: "/").last.map(String.init) ?? shown
+    let name = System.name(of: shown)
     var columns = options.addedColumns.map { column in
       Template(name: column.name, parts: Self.parts(column, path: shown, name: name, options.begun))
     }
@@ -114,8 +114,10 @@ struct AddedValues: Sendable, Equatable {
 
   /// The columns for folders such as `region=eu/`.
   private static func folderColumns(_ path: String) -> [Template] {
-    path.split(separator: "/").dropLast().compactMap { folder in
-      guard let mark = folder.firstIndex(of: "="), mark > folder.startIndex else { return nil }
+    path.utf8.split(separator: UInt8(ascii: "/")).dropLast().compactMap { folder in
+      guard let mark = folder.firstIndex(of: UInt8(ascii: "=")), mark > folder.startIndex else {
+        return nil
+      }
       let value = unescaped(folder[folder.index(after: mark)...])
       let isNull = value.isEmpty || value == Array(noValue.utf8)
       let name = String(decoding: unescaped(folder[..<mark]), as: UTF8.self)
@@ -124,9 +126,9 @@ struct AddedValues: Sendable, Equatable {
   }
 
   /// `%3A` is a colon: characters that a folder's name may not contain are written in this way.
-  private static func unescaped(_ text: Substring) -> [UInt8] {
+  private static func unescaped(_ text: Substring.UTF8View) -> [UInt8] {
     var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
+    var rest = Array(text)[...]
     while let byte = rest.popFirst() {
       if byte == 0x25, rest.count >= 2,
         let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
@@ -138,6 +140,6 @@ struct AddedValues: Sendable, Equatable {
       }
     }
     // Bytes that are not text keep their written form.
-    return String(validating: bytes, as: UTF8.self) == nil ? Array(text.utf8) : bytes
+    return String(validating: bytes, as: UTF8.self) == nil ? Array(text) : bytes
   }
 }

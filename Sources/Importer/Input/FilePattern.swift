@@ -18,9 +18,9 @@ package enum FilePattern {
   ///
   /// - Throws: `SystemError` for a folder that may not be listed.
   package static func files(_ pattern: String) throws(SystemError) -> [String] {
-    let parts = pattern.split(separator: "/").map(String.init)
+    let parts = pattern.parts(at: "/").filter { !$0.isEmpty }
     var found: [String] = []
-    try collect(pattern.hasPrefix("/") ? "/" : "", parts[...], depth: 0, into: &found)
+    try collect(pattern.begins(withSign: "/") ? "/" : "", parts[...], depth: 0, into: &found)
     // Names are also compared by bytes: Swift's texts are equal when they only look the same.
     let paths = found.map { (text: $0, bytes: PathText.bytes($0)) }
       .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
@@ -37,7 +37,7 @@ package enum FilePattern {
       // First without a folder, then with one more.
       try collect(folder, rest, depth: depth, into: &found)
       guard depth < maximumDepth else { return }
-      for name in try names(folder) where !name.hasPrefix(".") {
+      for name in try names(folder) where !name.begins(withSign: ".") {
         let path = folder + name
         if try System.linkStatus(path: path)?.isDirectory == true {
           try collect(path + "/", parts, depth: depth + 1, into: &found)
@@ -70,7 +70,7 @@ package enum FilePattern {
 
   /// Whether a name matches a part of a pattern, between two slashes.
   static func matches(_ name: String, _ pattern: String) -> Bool {
-    if name.hasPrefix("."), !pattern.hasPrefix(".") { return false }
+    if name.begins(withSign: "."), !pattern.begins(withSign: ".") { return false }
     let name = Array(name.unicodeScalars)
     let pattern = Array(pattern.unicodeScalars)
     // The last star, and how much it has matched: the only place for backtracking.

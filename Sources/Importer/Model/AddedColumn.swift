@@ -30,7 +30,7 @@ public struct AddedColumn: Sendable, Equatable {
     guard !name.isEmpty else { throw .invalidOption("a column that is added needs a name") }
     var parts: [Part] = []
     var text = ""
-    var rest = template[...]
+    var rest = template.unicodeScalars[...]
     func invalid(_ what: String) -> ImportError {
       .invalidOption(
         "in '\(template)', \(what): known are "
@@ -39,11 +39,11 @@ public struct AddedColumn: Sendable, Equatable {
     }
     while let character = rest.popFirst() {
       guard character == "{" || character == "}" else {
-        text.append(character)
+        text.unicodeScalars.append(character)
         continue
       }
       if rest.first == character {
-        text.append(character)
+        text.unicodeScalars.append(character)
         rest.removeFirst()
         continue
       }

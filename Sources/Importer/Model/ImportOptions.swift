@@ -122,6 +122,14 @@ public struct ImportOptions: Sendable {
   public var key: String?
   /// What becomes of records whose key is there already. Needs a table with a key.
   public var conflictPolicy = ConflictPolicy.error
+  /// Whether an empty field, and one that is spelled like null, leaves the value of an object that has the
+  /// record's key. Needs `replace` or `update`.
+  public var ignoresBlanks = false
+  /// A column that says how new a record is: an object that has the record's key changes only if its own
+  /// value there comes before the record's; otherwise the record is skipped, unless it changes nothing.
+  /// A record without a value there is as old as can be. The column keeps its type. Nil: the last record
+  /// wins. Needs `replace` or `update`.
+  public var newerThan: String?
   /// Neither more parsers nor more waiting chunks than this make sense.
   package static let mostThreads = 1024
 
@@ -271,6 +279,10 @@ public struct ImportOptions: Sendable {
   /// This moment, as a date-time is spelled.
   static var now: String {
     DateTime(microsecondsSince1970: Int64(System.secondsSince1970) * 1_000_000)?.description ?? ""
+  }
+
+  var conflictRule: ConflictRule {
+    ConflictRule(policy: conflictPolicy, ignoresBlanks: ignoresBlanks, newerThan: newerThan)
   }
 
   /// Whether all inputs are one transaction.

@@ -1,3 +1,5 @@
+import Base
+
 /// What tells a server from a file, and how a server is named without its password.
 ///
 /// Nothing here needs the client library, so that an address can be shown when it is missing.
@@ -23,30 +25,39 @@ public enum ServerAddress {
   /// the last `@`.
   public static func shown(_ address: String) -> String {
     guard let scheme = schemes.first(where: address.hasPrefix) else { return shownPairs(address) }
-    var rest = address.dropFirst(scheme.count)
+    // Scalars, not characters: a combining mark would hide the sign before it, and so show a password.
+    var rest = address.unicodeScalars.dropFirst(scheme.unicodeScalars.count)
     if let at = rest.lastIndex(of: "@"), let colon = rest.firstIndex(of: ":"), colon < at {
-      rest = rest[..<colon] + rest[at...]
+      rest.removeSubrange(colon..<at)
     }
-    guard let question = rest.firstIndex(of: "?") else { return scheme + rest }
-    let query = rest[rest.index(after: question)...].split(separator: "&")
-    let kept = query.filter { !$0.lowercased().contains("pass") && !$0.contains("%") }
-    return scheme + rest[..<question] + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
+    guard let question = rest.firstIndex(of: "?") else { return scheme + String(rest) }
+    let query = rest[question...].dropFirst().split(separator: "&").map { String($0) }
+    let kept = query.filter { !hidesSecrets($0) }
+    return scheme + String(rest[..<question])
+      + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
+  }
+
+  /// Whether a part of a query is a password's, or may be one's in another spelling.
+  private static func hidesSecrets(_ pair: String) -> Bool {
+    pair.contains(sign: "%") || pair.utf8.contains { $0 >= 0x80 }
+      || pair.lowercased().contains("pass")
   }
 
   /// The values of `host`, `port`, `dbname` and the like, and no others.
   private static func shownPairs(_ address: String) -> String {
     var shown: [String] = []
     // A value in quotes may have anything in it, another key too.
-    if address.contains("'") || address.contains("\\") {
+    if address.contains(sign: "'") || address.contains(sign: "\\") {
       return "a server given by key=value pairs"
     }
-    for pair in address.split(whereSeparator: \.isWhitespace) {
+    for pair in address.unicodeScalars.split(whereSeparator: \.properties.isWhitespace) {
       guard let equals = pair.firstIndex(of: "=") else { continue }
       guard keywords.contains(String(pair[..<equals])) else { continue }
       // The database's name may be a whole address itself.
-      let value = String(pair[pair.index(after: equals)...])
+      let value = String(pair[equals...].dropFirst())
       shown.append(
-        pair[...equals] + (schemes.contains(where: value.hasPrefix) ? Self.shown(value) : value))
+        String(pair[...equals])
+          + (schemes.contains(where: value.hasPrefix) ? Self.shown(value) : value))
     }
     return shown.isEmpty ? "a server given by key=value pairs" : shown.joined(separator: " ")
   }

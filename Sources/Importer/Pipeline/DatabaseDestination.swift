@@ -29,13 +29,13 @@ final class DatabaseDestination: Destination {
   ///   - input: its path, as it was given or found.
   ///   - isLastInput: none comes after it.
   init(
-    _ transaction: ImportTransaction, plan: ImportPlan, policy: ConflictPolicy,
+    _ transaction: ImportTransaction, plan: ImportPlan, conflict: ConflictRule,
     expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool, keepsContents: Bool,
     input: String, isLastInput: Bool
   ) {
     self.transaction = transaction
     self.plan = plan
-    keyed = KeyedAppender(policy, plan, transaction.changes)
+    keyed = KeyedAppender(conflict, plan, transaction.changes)
     keys = plan.keyColumn == nil ? nil : SharedKeyView()
     self.expected = expected
     stored = goesOnFrom

@@ -20,7 +20,7 @@ struct RejectName: Hashable, Sendable {
   func path(_ number: Int) -> String {
     if number <= 1 { return base }
     let folder = base.utf8.lastIndex(of: 0x2F).map { base.index(after: $0) } ?? base.startIndex
-    let point = base[folder...].lastIndex(of: ".") ?? base.endIndex
+    let point = base.utf8[folder...].lastIndex(of: UInt8(ascii: ".")) ?? base.endIndex
     return "\(base[..<point]).\(number)\(base[point...])"
   }
 

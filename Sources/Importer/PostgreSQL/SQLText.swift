@@ -1,3 +1,5 @@
+import Base
+
 /// Names and values as parts of statements.
 enum SQLText {
   /// The longest name: PostgreSQL cuts longer ones off without a word, and two of them may become one.
@@ -5,8 +7,7 @@ enum SQLText {
 
   /// A name, quoted: whatever is in it, it is a name.
   static func name(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-      + "\""
+    "\"" + name.replacing(sign: "\"", with: "\"\"") + "\""
   }
 
   /// A text as a literal, whatever `standard_conforming_strings` is.

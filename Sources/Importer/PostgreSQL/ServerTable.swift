@@ -59,10 +59,10 @@ struct ServerTable: Sendable {
 
   /// What a name may mean.
   private static func candidates(_ given: String) -> [(schema: String?, name: String)] {
-    guard let point = given.firstIndex(of: "."), point != given.startIndex else {
+    guard let point = given.utf8.firstIndex(of: UInt8(ascii: ".")), point != given.startIndex else {
       return [(nil, given)]
     }
-    let name = String(given[given.index(after: point)...])
+    let name = String(given.unicodeScalars[point...].dropFirst())
     return [(nil, given)] + (name.isEmpty ? [] : [(String(given[..<point]), name)])
   }
 

@@ -30,13 +30,9 @@ struct ServerTarget: Sendable {
   /// What libpq says of an address it cannot read, without the parts of it that are quoted there: one of
   /// them may be the password.
   private static func harmless(_ reason: String) -> String {
-    var parts: [Substring] = []
-    for (index, part) in reason.split(separator: "\"", omittingEmptySubsequences: false)
-      .enumerated()
-    {
-      parts.append(index % 2 == 0 ? part : "...")
-    }
-    return parts.isEmpty ? "it is no URL and no list of key=value" : parts.joined(separator: "\"")
+    if reason.isEmpty { return "it is no URL and no list of key=value" }
+    return reason.parts(at: "\"").enumerated().map { $0 % 2 == 0 ? $1 : "..." }
+      .joined(separator: "\"")
   }
 
   /// `connect_timeout`, in the array of options that libpq has read: a struct of six pointers and a

@@ -109,8 +109,7 @@ struct ImportRun {
   /// The file's name without its extensions.
   static func tableName(_ path: String) -> String {
     if path == "-" { return "stdin" }
-    let path = PathText.shown(path)
-    let name = path.split(separator: "/").last.map(String.init) ?? path
+    let name = System.name(of: PathText.shown(path))
     let stem = name.drop { $0 == "." }.prefix { $0 != "." }
     return stem.isEmpty ? name : String(stem)
   }
@@ -302,7 +301,7 @@ struct ImportRun {
       rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
     let written = transaction.map {
       DatabaseDestination(
-        $0, plan: plan, policy: options.conflictPolicy, expected: start.schema,
+        $0, plan: plan, conflict: options.conflictRule, expected: start.schema,
         goesOnFrom: start.known, truncates: truncationIsDue && !start.resumes,
         keepsContents: options.sameInput == .contents, input: file.path, isLastInput: isLast)
     }
@@ -386,6 +385,16 @@ struct ImportRun {
       throw ImportError.invalidOption(
         "--on-conflict \(options.conflictPolicy.rawValue) needs a key, and table '\(tableName)' has "
           + "none: name the column with --key")
+    }
+    if options.conflictPolicy.leavesOut, options.ignoresBlanks || options.newerThan != nil {
+      throw ImportError.invalidOption(
+        "\(options.newerThan == nil ? "--ignore-blanks" : "--newer-than") says how records change objects: "
+          + "give --key and --on-conflict update or replace")
+    }
+    if let newer = options.newerThan, newer == key {
+      throw ImportError.invalidOption(
+        "--newer-than '\(newer)': the key is the same in the record and the object; name a column that says "
+          + "how new they are")
     }
     return key
   }

@@ -76,7 +76,7 @@ struct RejectNamer {
 
   private func name(_ input: String) -> RejectName {
     if let given = options.rejects { return RejectName(base: given, isGiven: true) }
-    var name = input == "-" ? "stdin" : input.split(separator: "/").last.map(String.init) ?? input
+    var name = input == "-" ? "stdin" : System.name(of: input)
     name = Compression.withoutExtension(name)
     let stem = name.hasSuffix(".csv") ? String(name.dropLast(4)) : name
     let folder = System.directory(of: options.database)

@@ -95,18 +95,7 @@ struct TableDrift {
 
   /// The option that gives columns their names in the table, as a shell takes it.
   static func rename(_ pairs: [(String, String)]) -> String {
-    let text = pairs.map { old, new in
-      let pair = [old, new].map {
-        $0.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
-      }.joined(separator: ":")
-      return pair.contains(",") || pair.hasPrefix("\"")
-        ? "\"" + pair.replacing("\"", with: "\"\"") + "\"" : pair
-    }.joined(separator: ",")
-    let isPlain = text.utf8.allSatisfy { byte in
-      (byte >= 0x30 && byte <= 0x39) || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
-        || "-_.:,".utf8.contains(byte)
-    }
-    return "--rename " + (isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'")
+    "--rename " + ShellWord.quoted(ColumnList.written(pairs))
   }
 
   /// Why an input is not taken.

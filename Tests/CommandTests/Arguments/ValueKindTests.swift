@@ -1,4 +1,6 @@
+import Base
 import Engine
+import Importer
 import Testing
 
 @testable import Command
@@ -77,6 +79,45 @@ import Testing
       #expect(kind.parse(text) == nil, "\(text)")
     }
   }
+
+  /// Names as CSV files may have them: a mark makes another character of a sign that it stands behind.
+  private static let oddNames = [
+    "a", "a,b", "a:b", "\"", "\"a\"", "\\", "a\\:", "%d", "é", "\u{301}", ",\u{301}x", "\"\u{301}",
+    "a\"\u{301},b", "\\\u{301}", ":\u{301}", "\u{600}\"", "\u{600},\"\u{301}:\u{301}", "'\u{301}",
+    "\r\n", "\n,\n", "=\u{301}",
+  ]
+
+  @Test("What is written for an option is read as what it was")
+  func writtenLists() {
+    let names = Self.oddNames
+    #expect(Self.bytes(ColumnList.names(ColumnList.written(names))) == Self.bytes(names))
+    for (index, name) in names.enumerated() {
+      let other = names[(index * 7 + 3) % names.count]
+      #expect(Self.bytes(ColumnList.names(ColumnList.written([name]))) == Self.bytes([name]))
+      let written = ColumnList.written([(name, other), (other, name)])
+      let read = ColumnList.entries(written)?.map { Self.bytes(ColumnList.parts($0)) }
+      #expect(read == [Self.bytes([name, other]), Self.bytes([other, name])], "\(written)")
+      let format = ColumnList.escaped(name).replacing(sign: "%", with: "\\%") + ":%d"
+      let date = ValueKind<ImportOptions.DateFormat>.dateFormat.parse(format)
+      #expect(date?.column.map { Array($0.utf8) } == Array(name.utf8), "\(format)")
+      #expect(date?.format == "%d")
+      let added = ValueKind<AddedColumn>.addedColumn.parse("x=" + name)
+      #expect(added.map { Array($0.template.utf8) } == Array(name.utf8))
+    }
+  }
+
+  @Test("A word for a shell is one word of it")
+  func shellWords() throws {
+    for name in Self.oddNames + ["", "a b", "$(x)", "it's", "`x`", "~", "-\u{301}"] {
+      for word in [ShellWord.quoted(name), ShellWord.inQuotes(name)] {
+        let shell = try SheafProcess.run(["-c", "printf %s \(word)"], program: "/bin/sh")
+        #expect(shell.output == Array(name.utf8), "\(word)")
+      }
+    }
+  }
+
+  /// Texts are equal when they only look the same.
+  private static func bytes(_ names: [String]?) -> [[UInt8]]? { names?.map { Array($0.utf8) } }
 
   @Test func headersAndTypes() {
     #expect(ValueKind<HeaderChoice>.header.parse("yes") == .firstRecord)

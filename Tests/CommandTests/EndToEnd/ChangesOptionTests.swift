@@ -80,7 +80,7 @@ import Testing
     try FileManager.default.createSymbolicLink(
       atPath: bench.path("link"), withDestinationPath: bench.path("other.csv"))
     let before = try bench.read("t.sheaf")
-    func refuse(_ path: String, _ status: ExitStatus, _ more: String...) throws {
+    func refuse(_ path: String, _ status: Command.ExitStatus, _ more: String...) throws {
       let words = words(bench).dropLast() + [path] + more
       let result = try bench.run(Array(words), status: status)
       #expect(result.errorText.split(separator: "\n").count == 1)
@@ -129,7 +129,7 @@ import Testing
       let run = words(bench, "--batch-size", "20", "--durability", "full", "--resume")
       let killed = try SheafProcess.run(
         Array(run.filter { $0 != "--changes" && $0 != bench.path("c.jsonl") }),
-        environment: ["SHEAF_FAULT": "write:20:kill:t.sheaf"])
+        environment: ["SHEAF_FAULT": "write:8:kill:t.sheaf"])
       #expect(killed.signal == System.killSignal)
       let result = try bench.run(run, status: .cannotCreate)
       #expect(result.errorText.contains("everything is committed"))

@@ -1,6 +1,7 @@
 import Base
 import Engine
 import Foundation
+import Importer
 import Testing
 
 @testable import Command

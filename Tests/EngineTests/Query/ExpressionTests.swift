@@ -66,6 +66,12 @@ struct ExpressionTests {
     same("Category == '\u{301}a'", column("Category") == "\u{301}a"),
     same("`\u{369}` == 1 and Paid", column("\u{369}") == 1 && column("Paid").isTrue),
     same("Category contains '\\'\u{301}'", column("Category").contains("'\u{301}")),
+    // A sign that is written over what follows makes one with the quote behind it.
+    same("`\u{600}` == 1 and Paid", column("\u{600}") == 1 && column("Paid").isTrue),
+    same("`\u{600}``\u{301}` == 1", column("\u{600}`\u{301}") == 1),
+    same("Category == '\u{600}\u{110BD}'", column("Category") == "\u{600}\u{110BD}"),
+    same(
+      "Category == '\u{600}\\\\\u{301}\u{600}'", column("Category") == "\u{600}\\\u{301}\u{600}"),
     same("", .everything),
     same(" \n\t", .everything),
   ]

@@ -22,6 +22,12 @@ import Testing
       "postgresql://u:a/SECRET@h/d",
       "postgresql://u:a?SECRET@h/d", "postgresql://h/d?password=SECRET",
       "postgresql://h/d?user=u&PASSWORD=SECRET",
+      // Marks that make another character of the sign before them.
+      "postgresql://u:\u{301}SECRET@h/d", "postgresql://u:SECRET@\u{301}h/d",
+      "postgresql://h/d?\u{301}password=SECRET", "postgresql://h/d?user=u&\u{301}password=SECRET",
+      "postgresql://h/d?pas\u{301}sword=SECRET", "host=h password=\u{301}SECRET",
+      "host=h password='\u{301}a SECRET'", "host=h user=\\\u{301} dbname=SECRET",
+      "postgresql://u:a\u{600}@h:SECRET@\u{301}h/d",
       "postgresql://h/d?sslpassword=SECRET&sslmode=require", "postgresql://h/d?pass%77ord=SECRET",
       "postgresql://:SECRET@/d", "postgres://u:SECRET@h1,h2:3/d?target_session_attrs=any",
       "host=h password=SECRET dbname=d", "host=h password = SECRET",

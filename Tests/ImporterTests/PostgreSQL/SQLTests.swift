@@ -8,6 +8,9 @@ import Testing
   func names() {
     #expect(SQLText.name("a") == "\"a\"")
     #expect(SQLText.name("a\"; DROP TABLE b; --") == "\"a\"\"; DROP TABLE b; --\"")
+    // A mark makes another character of the quote, and the server sees the quote.
+    #expect(SQLText.name("a\"\u{301}; DROP --").unicodeScalars.count { $0 == "\"" } == 4)
+    #expect(SQLText.name("a\u{600}\"; DROP --").unicodeScalars.count { $0 == "\"" } == 4)
     #expect(SQLText.name("\"\"") == "\"\"\"\"\"\"")
     #expect(SQLText.problem(withName: String(repeating: "x", count: 63)) == nil)
     #expect(SQLText.problem(withName: String(repeating: "é", count: 32)) != nil)

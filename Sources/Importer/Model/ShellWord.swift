@@ -1,18 +1,21 @@
 import Base
 
 /// Words of a command as a shell takes them.
-enum ShellWord {
+package enum ShellWord {
   /// The word as a shell takes it.
-  static func quoted(_ word: String) -> String {
+  package static func quoted(_ word: String) -> String {
     let plain = word.utf8.allSatisfy { byte in
       (byte >= 0x30 && byte <= 0x39) || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
         || "-_./,:=%+@".utf8.contains(byte)
     }
     if plain, !word.isEmpty { return word }
     if PathText.hasBytes(word) { return quotedBytes(word) }
-    return "'"
-      + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
-      + "'"
+    return inQuotes(word)
+  }
+
+  /// The word in single quotes, whatever it is.
+  package static func inQuotes(_ word: String) -> String {
+    "'" + word.replacing(sign: "'", with: "'\\''") + "'"
   }
 
   /// The same for a word with bytes that are no text.

@@ -1,0 +1,23 @@
+/// Texts taken apart at ASCII signs.
+///
+/// A `Character` joins a sign with a combining mark behind it: in `"a'\u{301}"` no `Character` is a quote,
+/// but a shell, a server and a file see one. What quotes a text, or reads one that was quoted, therefore
+/// looks at scalars. Every call costs time in proportion to the text.
+extension StringProtocol {
+  /// What lies between the signs: one part more than there are signs, empty ones included.
+  package func parts(at sign: Unicode.Scalar) -> [String] {
+    unicodeScalars.split(separator: sign, omittingEmptySubsequences: false)
+      .map { String(String.UnicodeScalarView($0)) }
+  }
+
+  /// The text with each of the signs replaced.
+  package func replacing(sign: Unicode.Scalar, with replacement: String) -> String {
+    parts(at: sign).joined(separator: replacement)
+  }
+
+  /// Whether the sign is anywhere in the text.
+  package func contains(sign: Unicode.Scalar) -> Bool { unicodeScalars.contains(sign) }
+
+  /// Whether the text begins with the sign.
+  package func begins(withSign sign: Unicode.Scalar) -> Bool { unicodeScalars.first == sign }
+}
