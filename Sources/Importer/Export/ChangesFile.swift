@@ -30,6 +30,10 @@ final class ChangesFile {
     if let reason = try Database.refusal(ofOutput: path) {
       throw ImportError.cannotCreate(path: path, reason: reason)
     }
+    let folder = System.directory(of: path)
+    guard try System.statusIfPresent(path: folder)?.isDirectory == true else {
+      throw ImportError.cannotCreate(path: path, reason: "there is no folder '\(folder)'")
+    }
     guard let status = try System.linkStatus(path: path) else { return }
     let reason =
       !status.isRegular

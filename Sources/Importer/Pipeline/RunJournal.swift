@@ -140,7 +140,8 @@ final class RunJournal {
         begun: begun, noted: begun, table: self.table, base: base ?? transaction.baseVersion)
     own.status = status
     (own.noted, own.version) = (Self.now, transaction.baseVersion + 1)
-    own.batches = batches + (earlier?.batches ?? 0)
+    // What a file says may be anything.
+    own.batches = batches + min(earlier?.batches ?? 0, .max / 2)
     fill(&own)
     if own.number == 0 {
       own.number = try table.insert(own.values)

@@ -95,6 +95,13 @@ import Testing
     try refuse(CompanionFile.lockPath(bench.database), .cannotCreate)
     try refuse(bench.path("no/such/folder"), .cannotCreate)
     #expect(try bench.read("other.csv") == Array("x".utf8))
+    // Nor is a database made for nothing.
+    try bench.run(
+      [
+        "import", bench.path("other.csv"), "--into", bench.path("new.sheaf"), "--changes",
+        bench.path("no/folder"),
+      ], status: .cannotCreate)
+    #expect(!bench.names().contains("new.sheaf"))
   }
 
   #if DEBUG
