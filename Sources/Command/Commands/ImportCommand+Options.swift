@@ -30,6 +30,7 @@ extension ImportCommand {
     try readDeletions(arguments, &options)
     options.sameInput = try arguments.required(sameInput)
     options.keepVersions = try arguments.value(keepVersions)
+    options.changes = try arguments.value(changes)
     options.compaction.mode = try arguments.required(compact)
     options.compaction.above = try arguments.required(compactAbove)
     options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100

@@ -244,6 +244,12 @@ enum ImportCommand {
       "Keep the version before this import, and let go of all but the newest N that were kept so; 0: "
       + "keep none")
 
+  static let changes = Option<String>(
+    "changes", .path, group: "Versions",
+    help:
+      "Write a JSON object a line to this file, once all is committed, for each object that is new, changed "
+      + "or gone: what sheaf diff --format jsonl prints. The version before the import is kept")
+
   // MARK: Threads
 
   private static let threadsGroup = "Threads"
@@ -284,7 +290,7 @@ enum ImportCommand {
       dateFormat, decimal, thousands, null, trim, columns, rename, newColumns, requireFinalNewline,
       filename, recordNumber, set, hive, notNull, check, limit,
       ragged, rejects, maxRejects, dryRun,
-      keepVersions,
+      keepVersions, changes,
       compact, compactAbove, compactUsedBelow,
     ] + serverOptions + [
       parsers, queue,

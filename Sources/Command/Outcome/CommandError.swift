@@ -145,7 +145,7 @@ extension CommandError {
     case .unreadableInput, .missingProgram: .inputMissing
     case .queryFailed(let error): status(error)
     case .tableFailed(let error): status(error)
-    case .cannotCreate: .cannotCreate
+    case .cannotCreate, .changesNotWritten: .cannotCreate
     case .busy: .busy
     case .notTidied(let cause):
       // Whatever could not be opened then, no input was missing.

@@ -46,6 +46,12 @@ struct ImportReportPrinter {
       "compaction": compaction, "dialect": .optional(report.dialect) { $0.json },
       "resumedAt": .optional(report.resumedAt, resumePoint),
       "rejects": .optional(report.rejects, rejectFiles),
+      "changes": .optional(report.changes) {
+        [
+          "file": .string($0.path), "inserted": .int($0.inserted), "deleted": .int($0.deleted),
+          "changed": .int($0.changed),
+        ]
+      },
       "files": .array(report.files.map(file)),
       // Counting them on a server may take longer than the import.
       "objects": report.isOfServer ? .null : .int(report.objects),
@@ -135,6 +141,7 @@ struct ImportReportPrinter {
           + " that \(report.inputs.count == 1 ? "the input does" : "the inputs do") not have")
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
+    if let changes = report.changes { lines.append("  changes     " + text(changes)) }
     lines += inputLines
     if let dialect = report.dialect { lines.append("  dialect     " + dialect.text) }
     if !report.columns.isEmpty {
@@ -183,6 +190,7 @@ struct ImportReportPrinter {
         "rejected records in \(rejects.path)"
           + (others > 0 ? " and \(HumanFormat.count(others, "other", "others"))" : ""))
     }
+    if let changes = report.changes { parts.append("changes in \(changes.path)") }
     if let file = report.file {
       parts.append(
         HumanFormat.count(report.objects, "object", "objects") + " in "
@@ -280,6 +288,11 @@ struct ImportReportPrinter {
   private var knownKeysText: String {
     "\(HumanFormat.count(report.updated)) updated, \(HumanFormat.count(report.skipped)) skipped, "
       + "\(HumanFormat.count(report.unchanged)) unchanged"
+  }
+
+  private func text(_ changes: ImportReport.Changes) -> String {
+    "\(HumanFormat.count(changes.inserted)) inserted, \(HumanFormat.count(changes.changed)) changed, "
+      + "\(HumanFormat.count(changes.deleted)) deleted: \(changes.path)"
   }
 
   private var rejectedText: String {

@@ -7,7 +7,7 @@ extension Checker {
       report.problems.append(
         "table '\(table.name)': its note '\(DeclaredColumns.note)' does not list columns of it")
     }
-    guard table.isCompanion else { return }
+    guard table.isCompanion, !Catalogue.isOwn(table.name) else { return }
     let owner = all.programTables.contains { Catalogue.isCompanion(table.name, of: $0.number) }
     if !owner {
       report.problems.append(

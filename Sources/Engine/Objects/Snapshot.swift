@@ -61,6 +61,14 @@ public final class Snapshot: Sendable {
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
+  /// A table that keeps data for the file; nil when there is none.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  package func ownTable(_ purpose: String) throws -> Table? {
+    guard let entry = catalogue.table(named: Catalogue.ownName(purpose)) else { return nil }
+    return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
+  }
+
   /// The companions of all tables, for counting bytes.
   ///
   /// - Throws: `EngineError.damaged`.

@@ -142,6 +142,14 @@ package struct Catalogue: Sendable, Equatable {
     isReserved(name) && name.hasSuffix(companionName("", of: number).dropFirst())
   }
 
+  /// The name of a table that keeps something for the file as a whole. It stays as it is when an older
+  /// version becomes the newest again.
+  package static func ownName(_ purpose: String) -> String { "\0\(purpose)\(ownEnding)" }
+  private static let ownEnding = " of the file"
+
+  /// True for the name of a table that keeps something for the file.
+  static func isOwn(_ name: String) -> Bool { isReserved(name) && name.hasSuffix(ownEnding) }
+
   /// The tables of programs, oldest first.
   package var programTables: [TableEntry] { tables.filter { !$0.isCompanion } }
 

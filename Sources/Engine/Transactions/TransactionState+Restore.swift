@@ -118,10 +118,13 @@ extension TransactionState {
         for name in names { try restore(table: name, from: old, end: record.end) }
       } else {
         let numbers = Set(old.tables.map(\.number))
-        for table in catalogue.tables.reversed() where !numbers.contains(table.number) {
+        for table in catalogue.tables.reversed()
+        where !numbers.contains(table.number) && !Catalogue.isOwn(table.name) {
           if let place = catalogue.place(number: table.number) { catalogue.remove(at: place) }
         }
-        for table in old.tables { try put(table, end: record.end) }
+        for table in old.tables where !Catalogue.isOwn(table.name) {
+          try put(table, end: record.end)
+        }
         catalogue.schemaVersion = old.schemaVersion
       }
       catalogueIsChanged = true

@@ -204,11 +204,20 @@ final class TransactionState {
   func companion(
     _ purpose: String, of table: TableEditor, columns: [Column]?
   ) throws -> TableEditor? {
+    try reserved(
+      Catalogue.companionName(purpose, of: table.number), columns, key: columns?.first?.name)
+  }
+
+  /// A table that keeps something for the file.
+  func ownTable(_ purpose: String, columns: [Column]?) throws -> TableEditor? {
+    try reserved(Catalogue.ownName(purpose), columns, key: nil)
+  }
+
+  private func reserved(_ name: String, _ columns: [Column]?, key: String?) throws -> TableEditor? {
     try use {
-      let name = Catalogue.companionName(purpose, of: table.number)
       if catalogue.place(named: name) == nil {
         guard let columns else { return nil }
-        try makeTable(name, columns, key: columns.first?.name, indexes: [])
+        try makeTable(name, columns, key: key, indexes: [])
       }
       return try editor(name)
     }

@@ -77,4 +77,13 @@ public struct WriteTransaction: ~Copyable {
   ) throws -> WritableTable? {
     try state.companion(purpose, of: table.editor, columns: columns).map { WritableTable($0) }
   }
+
+  /// The table that keeps something for the file; nil when there is none and none is to be made. Going back
+  /// to an older version leaves it as it is.
+  ///
+  /// - Parameter columns: what one is made of where there is none, without a key; nil: none is made.
+  /// - Throws: `EngineError.transactionEnded`, `.damaged`.
+  package func ownTable(_ purpose: String, columns: [Column]?) throws -> WritableTable? {
+    try state.ownTable(purpose, columns: columns).map { WritableTable($0) }
+  }
 }

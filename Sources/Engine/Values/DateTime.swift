@@ -17,7 +17,7 @@ public struct DateTime: Sendable, Hashable, Comparable, CustomStringConvertible 
   }
 
   /// The nearest moment inside the range, for microseconds that come from a file.
-  init(clamping microseconds: Int64) {
+  package init(clamping microseconds: Int64) {
     microsecondsSince1970 = min(max(microseconds, Self.range.lowerBound), Self.range.upperBound)
   }
 

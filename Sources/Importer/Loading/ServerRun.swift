@@ -89,6 +89,7 @@ struct ServerRun {
         options.ragged == .extend,
         "--ragged extend: a table of a server's gets no columns by itself"
       ),
+      (options.keepVersions != nil, "--keep-versions"), (options.changes != nil, "--changes"),
       (options.newColumns, "--new-columns: add them on the server first"),
       (options.sameInput == .contents, "--same-input contents"),
       (options.compaction.mode == .always, "--compact always"),

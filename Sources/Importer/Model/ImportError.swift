@@ -99,6 +99,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case notDurable(after: String, cause: String)
   /// Everything was committed and is durable, and what follows an import, as a compaction, failed.
   case notTidied(cause: EngineError)
+  /// Everything was committed and is durable, and the file of changes could not be written.
+  case changesNotWritten(path: String, cause: String)
   /// `shouldStop` said so while a pipe had nothing to read.
   case interrupted
 
@@ -160,6 +162,9 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
         + "see what is there with 'sheaf info', and go on with --resume"
     case .notTidied(let cause):
       "everything is committed: do not run the import again; but what follows it failed: \(cause)"
+    case .changesNotWritten(let path, let cause):
+      "\(path): everything is committed, but what has changed could not be written: \(cause); do not run the "
+        + "import again, or only with --resume; sheaf diff prints the same while the version before is kept"
     case .interrupted: "interrupted before the first record"
     case .missingProgram(let path, let program, let advice):
       "\(path): the input is compressed and needs the program \(program), which is not installed: "
@@ -168,7 +173,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(path): the archive is damaged or cut off behind byte \(offset) of its contents: \(reason); "
         + "get the file again; what was committed stays, --resume goes on from there"
     case .inputChanged(let path, let reason): "\(path): cannot resume: \(reason)"
-    case .cannotCreate(let path, let reason): "\(path): \(reason); name another file with --rejects"
+    case .cannotCreate(let path, let reason): "\(path): \(reason); name another file"
     case .busy(let database, let seconds):
       "\(database): another import or compaction is using it"
         + (seconds > 0

@@ -255,6 +255,12 @@ public struct ImportOptions: Sendable {
   /// 1,000; 0: it is not kept, and none is let go. Nil: as many as the file says, see
   /// `WriteTransaction.keepVersions`.
   public var keepVersions: Int?
+  /// The file that gets what the import has changed in the table, a JSON object a line for each object that
+  /// is new, was changed or is gone, in the order of keys. It is there when the import is durable and the
+  /// file complete, and replaces a file of that name. An import that was interrupted and is gone on with
+  /// writes what all of it did. The version before the import is kept for it, whatever `keepVersions` says.
+  /// Nil: none.
+  public var changes: String?
   /// How many seconds to wait while another import or compaction has the database, or another
   /// process is in a write transaction when this one begins; 0: not at all. Once a batch is
   /// committed, other writers are waited for as long as they take.

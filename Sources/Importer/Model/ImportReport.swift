@@ -127,6 +127,20 @@ public struct ImportReport: Sendable {
     public let reasonsPath: String
   }
 
+  /// What the import has changed, as `ImportOptions.changes` has written it.
+  public struct Changes: Sendable, Equatable {
+    /// The file.
+    public let path: String
+    /// Objects that are new.
+    public var inserted = 0
+    /// Objects that are gone.
+    public var deleted = 0
+    /// Objects with other values.
+    public var changed = 0
+  }
+
+  /// What was written of its changes; nil when that was not asked for, or the import was interrupted.
+  public var changes: Changes?
   /// The inputs, as they were given.
   public var inputs: [String] = []
   /// The database file, as it was given.

@@ -15,6 +15,8 @@ final class DatabaseDestination: Destination {
   private var stored: Checkpoint?
   private let truncates: Bool
   private let keepsContents: Bool
+  private let path: String
+  private let isLastInput: Bool
   /// The table's schema when the import was planned; nil: there was no table.
   private var expected: TableSchema?
   private var isFirst = true
@@ -24,9 +26,12 @@ final class DatabaseDestination: Destination {
   /// - Parameters:
   ///   - goesOnFrom: the checkpoint that the import was found to have in the table.
   ///   - keepsContents: what was imported from the same path before is still to be known by its contents.
+  ///   - input: its path, as it was given or found.
+  ///   - isLastInput: none comes after it.
   init(
     _ transaction: ImportTransaction, plan: ImportPlan, conflict: ConflictRule,
-    expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool, keepsContents: Bool
+    expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool, keepsContents: Bool,
+    input: String, isLastInput: Bool
   ) {
     self.transaction = transaction
     self.plan = plan
@@ -37,6 +42,8 @@ final class DatabaseDestination: Destination {
     transaction.goesOn = goesOnFrom.map { !$0.isComplete } ?? false
     self.truncates = truncates
     self.keepsContents = keepsContents
+    path = input
+    self.isLastInput = isLastInput
   }
 
   private var tableName: String { transaction.tableName }
@@ -160,7 +167,8 @@ final class DatabaseDestination: Destination {
     if own.isComplete { twin = try memory?.twin(of: own) }
     try memory?.store(own, replacing: stored, isFirst: isFirst, keepsContents: keepsContents)
     let schema = editor.schema
-    let isCommitted = try transaction.commitBatch()
+    transaction.journal.note(own, of: path, isFirst: isFirst)
+    let isCommitted = try transaction.commitBatch(isLast: isLastInput && own.isComplete)
     expected = schema
     stored = own
     isFirst = false

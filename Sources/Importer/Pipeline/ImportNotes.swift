@@ -24,6 +24,20 @@ package enum ImportNotes {
       }
       if deep { problems += contradictions(table, snapshot).map { "table '\(name)': \($0)" } }
     }
+    return deep ? problems + unreadableRuns(snapshot) : problems
+  }
+
+  private static func unreadableRuns(_ snapshot: Snapshot) -> [String] {
+    var problems: [String] = []
+    do {
+      try snapshot.ownTable(RunEntry.purpose)?.forEachRow { row in
+        if RunEntry(row) == nil {
+          problems.append("run \(row.key) of what the file knows of its imports cannot be read")
+        }
+      }
+    } catch {
+      problems.append("what the file knows of its imports cannot be read: \(error)")
+    }
     return problems
   }
 

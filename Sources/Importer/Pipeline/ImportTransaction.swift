@@ -14,8 +14,12 @@ final class ImportTransaction {
   private let allowsEmpty: Bool
   private let patient: Waiting
   private let keptVersions: Int?
+  /// Whether the version before the import is needed at its end.
+  private let needsBase: Bool
   /// What versions say that made them.
   private let description: String
+  /// What the database is told of the import.
+  let journal: RunJournal
   /// Whether it goes on where it was interrupted.
   var goesOn = false
   /// Whether the version before the import is kept, if it is to be.
@@ -39,7 +43,10 @@ final class ImportTransaction {
   let seen: SeenObjects?
   private let notes = KnownNotes()
 
-  init(_ database: Database, _ options: ImportOptions, table: String) {
+  /// - Parameter inputs: their paths; nil: those of the options.
+  init(
+    _ database: Database, _ options: ImportOptions, inputs: [String]? = nil, table: String
+  ) {
     self.database = database
     tableName = table
     durability = options.durability
@@ -47,7 +54,9 @@ final class ImportTransaction {
     allowsEmpty = options.allowsEmpty
     keptVersions = options.keepVersions
     seen = options.deletesMissing ? SeenObjects() : nil
+    needsBase = options.changes != nil
     description = Self.description(options.inputs, table)
+    journal = RunJournal(options, inputs: inputs ?? options.inputs, table: table)
     patient = Waiting(seconds: .infinity, notice: options.onWaiting)
   }
 
@@ -64,8 +73,11 @@ final class ImportTransaction {
     try transaction.describe(description)
     if hasKept { return }
     hasKept = true
+    journal.begin(from: transaction.baseVersion)
+    if try journal.goesOn(transaction) { return }
     if goesOn, transaction.baseMadeBy == description { return }
-    try transaction.keepBase(most: keptVersions)
+    let most = try keptVersions ?? transaction.keptVersionsLimit
+    try transaction.keepBase(most: needsBase ? max(1, most) : most)
   }
 
   var isOpen: Bool { transaction != nil }
@@ -142,15 +154,17 @@ final class ImportTransaction {
     try before.forEachKey { object in
       if !seen.contains(object), try table.delete(object) { deleted += 1 }
     }
+    journal.deleted = deleted
     return deleted
   }
 
   /// Commits a batch, unless the transaction goes on.
   ///
+  /// - Parameter isLast: no batch comes after it.
   /// - Returns: whether it did.
-  func commitBatch() throws -> Bool {
+  func commitBatch(isLast: Bool) throws -> Bool {
     if try spansInputs || leavesEmpty() { return false }
-    try commit()
+    try commit(isLast ? .complete : .unfinished)
     return true
   }
 
@@ -163,8 +177,13 @@ final class ImportTransaction {
     if try leavesEmpty() {
       throw ImportError.emptyReplacement(table: tableName, database: database.path)
     }
-    try commit()
+    try commit(.complete)
     return true
+  }
+
+  /// Has the database know how the import has ended, where its last transaction did not say so.
+  func close(isInterrupted: Bool) throws {
+    try journal.close(isInterrupted ? .interrupted : .complete, database, durability)
   }
 
   /// Whether the commit would leave nothing of a table that had objects.
@@ -172,9 +191,17 @@ final class ImportTransaction {
     try replacesObjects && !allowsEmpty && table?.count == 0
   }
 
-  private func commit() throws {
+  private func commit(_ status: RunEntry.Status) throws {
     end()
-    version = try transaction.take()?.commit(durability: durability)
+    if let open = transaction.take() {
+      do {
+        try journal.write(status, open)
+      } catch {
+        open.rollBack()
+        throw error
+      }
+      version = try open.commit(durability: durability)
+    }
     if let version { changes.committed(version) }
     // From now on ending would leave a part of the inputs: what the others do is waited for.
     database.turnWaiting = patient

@@ -71,6 +71,7 @@ extension ImportRun {
     _ file: InputFile, _ checkpoint: Checkpoint, _ rejects: RejectNamer.Choice?
   ) throws {
     try confirm()
+    transaction?.journal.passOver(checkpoint, of: file.path)
     resumed(file, checkpoint, isComplete: true)
     truncationIsDue = false
     if checkpoint.input.name != file.key { noteTwin(file, checkpoint, isLeftOut: true) }

@@ -72,6 +72,7 @@ struct ImportRun {
     report.batchSize = options.effectiveBatchSize
     report.isDryRun = options.dryRun
     try rejectFiles.check()
+    try checkChanges()
     // An input without a usable header must not leave an empty database behind either.
     for (index, file) in files.enumerated() {
       do {
@@ -141,15 +142,18 @@ struct ImportRun {
       if let note = database.recoveryNote {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }
-      let transaction = ImportTransaction(database, options, table: tableName)
+      let transaction = ImportTransaction(
+        database, options, inputs: files.map(\.path), table: tableName)
       self.transaction = transaction
       do {
         report.objectsBefore = try existingTable(database)?.count ?? 0
+        let changes = try options.changes.map { try ChangesFile($0, like: options.database) }
         // Who truncates forgets with the rows, in one transaction: a run that is killed in between
         // would leave rows that nobody knows of, and the next one with `resume` would import them
         // again.
         if !options.resume, !options.truncate { try forget(database) }
         try importAll(database)
+        if let changes { try writeChanges(changes, database) }
         try finish(database)
       } catch {
         transaction.rollBack()
@@ -196,6 +200,7 @@ struct ImportRun {
     {
       throw ImportError.emptyReplacement(table: tableName, database: options.database)
     }
+    try transaction?.close(isInterrupted: report.isInterrupted)
     try database?.flush()
   }
 
@@ -300,7 +305,7 @@ struct ImportRun {
       DatabaseDestination(
         $0, plan: plan, conflict: options.conflictRule, expected: start.schema,
         goesOnFrom: start.known, truncates: truncationIsDue && !start.resumes,
-        keepsContents: options.sameInput == .contents)
+        keepsContents: options.sameInput == .contents, input: file.path, isLastInput: isLast)
     }
     var before = report
     // Else each input would copy those of all before.

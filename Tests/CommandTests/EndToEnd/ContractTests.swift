@@ -18,7 +18,9 @@ import Testing
     return [
       ["import", bench.path("in.csv"), "--into", file, "--resume"], ["compact", file],
       ["sniff", bench.path("in.csv")], ["info", file], ["check", file], ["export", file],
-      ["query", file], ["versions", file], ["diff", file], ["keep", file, "--versions", "5"],
+      ["query", file], ["versions", file], ["diff", file], ["log", file],
+      ["watch", file, "--since", "first", "--idle", "0"],
+      ["keep", file, "--versions", "5"],
       ["tag", file, "first", "--at", "first"], ["undo", file],
       ["sample", "--rows", "2000"], ["completions", "bash"], ["help"], ["help", "--man"],
       ["help", "import"],

@@ -190,7 +190,10 @@ final class FaultStage {
   /// The exit statuses that a failure may have.
   private static func statuses(_ call: FaultedCall, _ line: String) -> Set<Int32> {
     // The report is an output too.
-    for done in ["everything is committed", "the file is compacted", "the copy is complete"]
+    for done in [
+      "everything is committed", "the version is the newest", "the file is compacted",
+      "the copy is complete",
+    ]
     where line.contains(done) {
       return [73, 74]
     }
@@ -223,6 +226,8 @@ final class FaultStage {
         problems.append("another answer: \(result.outputText)")
       }
     case .same: break
+    case .exchange:
+      if try Self.contents(bench) != after { problems.append("it is not done") }
     case .file(let name):
       if try bench.read(name) != file { problems.append("another file") }
     case .copy(let name):
@@ -250,13 +255,13 @@ final class FaultStage {
         let check = try SheafProcess.run(["check", bench.path(name)])
         if check.status != 0 { problems.append("a copy that is none: \(check.outputText)") }
       }
-    case .answer, .same, .batches, .replacements, .whole: break
+    case .answer, .same, .exchange, .batches, .replacements, .whole: break
     }
     let rows = try Self.contents(bench).rows
     switch scenario.purpose {
     case .answer, .file, .copy, .same:
       if rows != before.rows { problems.append("other rows") }
-    case .whole:
+    case .whole, .exchange:
       if rows != before.rows, rows != after.rows { problems.append("half of the rows") }
     case .batches:
       if !rows.starts(with: before.rows) || !after.rows.starts(with: rows) {

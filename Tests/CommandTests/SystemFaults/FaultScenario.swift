@@ -22,6 +22,8 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     case replacements
     /// It puts all of its rows in place of the earlier ones, or none.
     case whole
+    /// All rows become others, or none.
+    case exchange
     /// The rows stay as they are.
     case same
   }
@@ -101,6 +103,9 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     FaultScenario(name: "import that keeps versions", purpose: .batches, prepare: earlier) {
       words($0.path("in.csv"), $1, "--keep-versions", "2")
     },
+    FaultScenario(name: "import that tells its changes", purpose: .batches, prepare: earlier) {
+      words($0.path("in.csv"), $1, "--changes", $1.path("changes.jsonl"))
+    },
     FaultScenario(name: "import with a key", purpose: .replacements) { source, start in
       try source.write("old.csv", header + (0..<400).map { "\($0),old,\($0)\n" }.joined())
       try start.run([
@@ -171,6 +176,7 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     FaultScenario(name: "versions", purpose: .answer, prepare: kept) {
       ["versions", $1.database]
     },
+    FaultScenario(name: "log", purpose: .answer, prepare: kept) { ["log", $1.database] },
     FaultScenario(name: "diff", purpose: .answer, prepare: kept) {
       ["diff", $1.database, "--format", "csv"]
     },
@@ -184,6 +190,7 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     FaultScenario(name: "keep", purpose: .same, prepare: kept) {
       ["keep", $1.database, "--versions", "5"]
     },
+    FaultScenario(name: "undo", purpose: .exchange, prepare: kept) { ["undo", $1.database] },
     FaultScenario(name: "compact into a copy", purpose: .copy("copy.sheaf"), prepare: filled) {
       ["compact", $1.database, "--into", $1.path("copy.sheaf"), "--force"]
     },

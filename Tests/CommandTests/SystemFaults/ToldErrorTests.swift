@@ -234,6 +234,8 @@ import Testing
   @Test func interruptedCalls() throws {
     let bench = try Workbench()
     try database(bench)
+    // So many that the file has to grow.
+    try bench.write("in.csv", "id,name\n" + (1...3000).map { "\($0 * 7919),a\($0)\n" }.joined())
     let words = ["import", bench.path("in.csv"), "--into", bench.database, "--table", "t"]
     try eachCall([.open, .write, .flush, .resize, .lock, .access], "EINTR", bench, words) {
       what, result in

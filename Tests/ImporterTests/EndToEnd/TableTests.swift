@@ -231,8 +231,7 @@ import Testing
       batchRecords: nil)
     let destination = DatabaseDestination(
       transaction, plan: plan, conflict: ConflictRule(policy: .error), expected: nil,
-      goesOnFrom: nil, truncates: false,
-      keepsContents: false)
+      goesOnFrom: nil, truncates: false, keepsContents: false, input: "t.csv", isLastInput: true)
     try destination.begin()
     let editor = try #require(transaction.table?.editor)
     let before = editor.schemaChangeCount

@@ -1,0 +1,28 @@
+import Engine
+
+/// A table in two versions of a file.
+struct TablePair {
+  /// As the later version calls it.
+  let name: String
+  /// Nil for a table that was created.
+  let old: Table?
+  /// Nil for one that was deleted.
+  let new: Table?
+
+  /// Whether either version calls it so; true without a name.
+  func isNamed(_ wanted: String?) -> Bool {
+    wanted.map { $0 == name || $0 == old?.name } ?? true
+  }
+
+  /// The tables that differ.
+  static func differing(_ old: Snapshot, _ new: Snapshot) throws -> [TablePair] {
+    let changes = try new.changes(since: old)
+    var pairs = try changes.deleted.map { TablePair(name: $0, old: try old.table($0), new: nil) }
+    pairs += try changes.created.map { TablePair(name: $0, old: nil, new: try new.table($0)) }
+    pairs += try changes.changed.map { name in
+      let table = try new.table(name)
+      return TablePair(name: name, old: try old.table(number: table.number), new: table)
+    }
+    return pairs
+  }
+}

@@ -1,0 +1,65 @@
+import Base
+import Engine
+
+/// A file of changes, JSON Lines, that is there when it is complete, and not before.
+///
+/// Thread rule: one thread at a time.
+final class ChangesFile {
+  let path: String
+  private let file: ReplacementFile
+  private var buffer: [UInt8] = []
+  private var length = 0
+
+  private static let bufferBytes = 1 << 18
+
+  /// Creates what becomes the file, so that it is found out before the work that nobody can write there.
+  ///
+  /// - Parameter database: whoever may read and write this may do so with the file.
+  /// - Throws: `ImportError.cannotCreate`; `SystemError`.
+  init(_ path: String, like database: String) throws {
+    self.path = path
+    try Self.check(path)
+    let model = try System.open(database, .readOnly)
+    defer { System.close(model) }
+    file = try ReplacementFile(for: path, like: model)
+  }
+
+  /// - Throws: `ImportError.cannotCreate` where something is that is not to be replaced; `SystemError`.
+  static func check(_ path: String) throws {
+    try System.checkPath(path)
+    if let reason = try Database.refusal(ofOutput: path) {
+      throw ImportError.cannotCreate(path: path, reason: reason)
+    }
+    let folder = System.directory(of: path)
+    guard try System.statusIfPresent(path: folder)?.isDirectory == true else {
+      throw ImportError.cannotCreate(path: path, reason: "there is no folder '\(folder)'")
+    }
+    guard let status = try System.linkStatus(path: path) else { return }
+    let reason =
+      !status.isRegular
+      ? "it is no regular file"
+      : try Database.isDatabase(at: path) ? "it is a Sheaf database" : nil
+    if let reason { throw ImportError.cannotCreate(path: path, reason: reason) }
+    // What the user may not write to is not to be replaced either.
+    System.close(try System.openRegular(path, writable: true))
+  }
+
+  func append(_ bytes: [UInt8]) throws {
+    buffer += bytes
+    if buffer.count >= Self.bufferBytes { try writeOut() }
+  }
+
+  private func writeOut() throws {
+    try buffer.withUnsafeBytes {
+      try System.write(file.descriptor, at: length, $0, path: path)
+    }
+    length += buffer.count
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Makes the file durable and gives it its name.
+  func putInPlace() throws {
+    try writeOut()
+    try file.putInPlace(replacing: true)
+  }
+}

@@ -1,0 +1,177 @@
+import Base
+import Engine
+
+/// What a database keeps of an import, in a table that is the file's own and that no version which becomes
+/// the newest again takes back.
+///
+/// Thread rule: a plain value, `Sendable`.
+package struct RunEntry: Sendable, Equatable {
+  package enum Status: String, Sendable {
+    /// It is under way, or was killed, or ended with an error after its first batches.
+    case unfinished
+    /// It was told to stop: what it had committed is there.
+    case interrupted
+    /// All inputs were read to their end.
+    case complete
+  }
+
+  /// What became of records.
+  package struct Counts: Sendable, Equatable {
+    package var read = 0
+    package var imported = 0
+    package var updated = 0
+    package var skipped = 0
+    package var unchanged = 0
+    package var rejected = 0
+
+    private mutating func change(_ other: Counts, _ change: (inout Int, Int) -> Void) {
+      change(&read, other.read)
+      change(&imported, other.imported)
+      change(&updated, other.updated)
+      change(&skipped, other.skipped)
+      change(&unchanged, other.unchanged)
+      change(&rejected, other.rejected)
+    }
+
+    /// No count becomes more than a number has room for.
+    mutating func add(_ other: Counts) {
+      change(other) { $0 = $0.addingReportingOverflow($1).overflow ? .max : $0 + $1 }
+    }
+
+    /// No count becomes less than 0.
+    mutating func subtract(_ other: Counts) { change(other) { $0 = max(0, $0 - max(0, $1)) } }
+  }
+
+  package struct Input: Sendable, Equatable {
+    package var path: String
+    /// Of the file as it lies on the disk; nil for a pipe.
+    package var size: Int?
+    /// Bytes that were read, decompressed, and a checksum of them.
+    package var bytes: Int
+    package var checksum: UInt64
+    package var isComplete: Bool
+    package var counts: Counts
+  }
+
+  /// Ascending, the first is 1.
+  package var number: Int64 = 0
+  package var begun: DateTime
+  /// When what is said here was committed.
+  package var noted: DateTime
+  package var table: String
+  package var status = Status.unfinished
+  /// The newest version when it began.
+  package var base: UInt64
+  /// The version with which this was committed.
+  package var version: UInt64 = 0
+  package var batches = 0
+  package var counts = Counts()
+  /// Objects that were deleted, since no input had their keys.
+  package var deleted = 0
+  /// The first of them.
+  package var inputs: [Input] = []
+  package var inputCount = 0
+
+  /// More are not listed.
+  static let mostInputs = 100
+}
+
+// MARK: As an object
+
+extension RunEntry {
+  static let purpose = "runs"
+  private static let numbers = [
+    "base", "version", "batches", "read", "imported", "updated", "skipped", "unchanged",
+    "rejected", "deleted", "inputCount",
+  ]
+  static let columns =
+    [
+      Column("begun", .dateTime, nullable: false), Column("noted", .dateTime, nullable: false),
+      Column("table", .text, nullable: false), Column("status", .text, nullable: false),
+    ] + numbers.map { Column($0, .int, nullable: false) } + [
+      Column("inputs", .data, nullable: false)
+    ]
+
+  var values: [Value] {
+    let numbers = [
+      Int(clamping: base), Int(clamping: version), batches, counts.read, counts.imported,
+      counts.updated, counts.skipped, counts.unchanged, counts.rejected, deleted,
+      inputCount,
+    ]
+    return [.dateTime(begun), .dateTime(noted), .text(table), .text(status.rawValue)]
+      + numbers.map { .int(Int64($0)) } + [.data(Self.encode(inputs))]
+  }
+
+  /// Nil for what another version of Sheaf wrote, or is damaged.
+  init?(_ row: Row) {
+    guard case .dateTime(let begun) = row["begun"], case .dateTime(let noted) = row["noted"],
+      case .text(let table) = row["table"], case .text(let status) = row["status"],
+      let status = Status(rawValue: status), case .data(let inputs) = row["inputs"],
+      let inputs = Self.decode(inputs)
+    else { return nil }
+    let numbers = Self.numbers.compactMap { name -> Int? in
+      guard case .int(let number) = row[name], number >= 0 else { return nil }
+      return Int(number)
+    }
+    guard numbers.count == Self.numbers.count else { return nil }
+    self.init(begun: begun, noted: noted, table: table, base: UInt64(numbers[0]))
+    (number, self.status, version, batches) = (row.key, status, UInt64(numbers[1]), numbers[2])
+    counts = Counts(
+      read: numbers[3], imported: numbers[4], updated: numbers[5], skipped: numbers[6],
+      unchanged: numbers[7], rejected: numbers[8])
+    (deleted, inputCount, self.inputs) = (numbers[9], numbers[10], inputs)
+  }
+
+  /// - version 1 · number 4 · inputs: flags 1 (1: complete, 2: of a known size) · checksum 8 · size 8 · bytes
+  ///   8 · read, imported, updated, skipped, unchanged, rejected, 8 each · path (length 4, UTF-8)
+  private static func encode(_ inputs: [Input]) -> [UInt8] {
+    var writer = ByteWriter(capacity: 5 + inputs.count * 128)
+    writer.append(1 as UInt8)
+    writer.append(UInt32(inputs.count))
+    for input in inputs {
+      writer.append(UInt8((input.isComplete ? 1 : 0) | (input.size != nil ? 2 : 0)))
+      writer.append(input.checksum)
+      let counts = input.counts
+      for number in [
+        input.size ?? 0, input.bytes, counts.read, counts.imported, counts.updated, counts.skipped,
+        counts.unchanged, counts.rejected,
+      ] { writer.append(UInt64(clamping: number)) }
+      writer.append(input.path)
+    }
+    return writer.bytes
+  }
+
+  private static func decode(_ bytes: [UInt8]) -> [Input]? {
+    bytes.withUnsafeBytes { buffer in
+      do {
+        var reader = ByteReader(buffer)
+        guard try reader.read(UInt8.self, "version") == 1 else { return nil }
+        // No room is made for what a number says: each one has to be there.
+        var inputs: [Input] = []
+        for _ in 0..<(try reader.read(UInt32.self, "number")) { inputs.append(try Input(&reader)) }
+        return reader.remaining == 0 ? inputs : nil
+      } catch {
+        return nil
+      }
+    }
+  }
+}
+
+extension RunEntry.Input {
+  fileprivate init(_ reader: inout ByteReader) throws(DecodingFailure) {
+    let flags = try reader.read(UInt8.self, "flags")
+    checksum = try reader.read(UInt64.self, "checksum")
+    let size = Int(clamping: try reader.read(UInt64.self, "size"))
+    self.size = flags & 2 != 0 ? size : nil
+    isComplete = flags & 1 != 0
+    bytes = Int(clamping: try reader.read(UInt64.self, "bytes"))
+    counts = RunEntry.Counts()
+    counts.read = Int(clamping: try reader.read(UInt64.self, "count"))
+    counts.imported = Int(clamping: try reader.read(UInt64.self, "count"))
+    counts.updated = Int(clamping: try reader.read(UInt64.self, "count"))
+    counts.skipped = Int(clamping: try reader.read(UInt64.self, "count"))
+    counts.unchanged = Int(clamping: try reader.read(UInt64.self, "count"))
+    counts.rejected = Int(clamping: try reader.read(UInt64.self, "count"))
+    path = try reader.readText("path")
+  }
+}

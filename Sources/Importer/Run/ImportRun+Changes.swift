@@ -1,0 +1,71 @@
+import Base
+import Engine
+
+/// `ImportOptions.changes`: what the import has changed, as it is told by the version before it.
+extension ImportRun {
+  /// Refuses a file of changes that cannot be.
+  func checkChanges() throws {
+    guard let path = options.changes else { return }
+    if path == "-" {
+      throw ImportError.invalidOption("--changes names a file; sheaf diff prints what has changed")
+    }
+    if options.dryRun {
+      throw ImportError.invalidOption("--changes: a dry run changes nothing")
+    }
+    for other in [options.database] + files.map(\.path)
+    where other == path || System.areTheSame(other, path) {
+      throw ImportError.invalidOption(
+        "--changes \(path) is a file that the import reads or writes; choose another")
+    }
+    try ChangesFile.check(path)
+  }
+
+  /// Writes what the import has changed, once it is durable; of an interrupted one nothing: who goes on with
+  /// it writes what all of it did.
+  ///
+  /// - Throws: `ImportError.changesNotWritten`.
+  mutating func writeChanges(_ file: ChangesFile, _ database: Database) throws {
+    if report.isInterrupted {
+      report.notes.append(
+        "\(file.path) is written when the import has come to its end: what an interrupted part has changed "
+          + "is not in it yet")
+      return
+    }
+    do {
+      let newest = try database.snapshot()
+      var counts = ImportReport.Changes(path: file.path)
+      if let run = try transaction?.journal.finished(newest, isNothingToDo: report.isNothingToDo),
+        run.base != newest.version
+      {
+        try write(from: database.snapshot(at: .number(run.base)), to: newest, file, &counts)
+      }
+      try file.putInPlace()
+      report.changes = counts
+    } catch EngineError.noSuchVersion(let name, _, _) {
+      throw ImportError.changesNotWritten(
+        path: file.path,
+        cause:
+          "version \(name), from before the import, is not kept: it was begun without --changes and "
+          + "--keep-versions, or somebody has let go of it")
+    } catch {
+      throw ImportError.changesNotWritten(path: file.path, cause: "\(error)")
+    }
+  }
+
+  private func write(
+    from before: Snapshot, to after: Snapshot, _ file: ChangesFile,
+    _ counts: inout ImportReport.Changes
+  ) throws {
+    let new = try after.table(tableName)
+    let reader = ChangeReader(from: try before.table(number: new.number), to: new)
+    let formatter = ChangeFormatter(reader, .jsonl, table: tableName)
+    try reader.run { object in
+      switch object.kind {
+      case .inserted: counts.inserted += 1
+      case .deleted: counts.deleted += 1
+      case .changed: counts.changed += 1
+      }
+      try file.append(formatter.bytes(of: object))
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import Base
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// `import --changes`: what a run has changed, in a file that is there when the run is durable and the file
+/// complete.
+@Suite struct ChangesOptionTests {
+  private func users(_ suffix: String, _ ids: some Sequence<Int>) -> String {
+    "id,name\n" + ids.map { "\($0),name \($0) \(suffix)\n" }.joined()
+  }
+
+  private func words(_ bench: Workbench, _ more: String...) -> [String] {
+    [
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "users", "--key", "id",
+      "--on-conflict", "update", "--changes", bench.path("c.jsonl"),
+    ] + more
+  }
+
+  private func filled() throws -> Workbench {
+    let bench = try Workbench()
+    try bench.run(
+      [
+        "import", "-", "--into", bench.database, "--table", "users", "--key", "id", "--quiet",
+        "--batch-size", "10",
+      ], input: users("a", 1...100))
+    try bench.write("in.csv", users("b", 91...140))
+    return bench
+  }
+
+  private func changes(_ bench: Workbench) throws -> String {
+    String(decoding: try bench.read("c.jsonl"), as: UTF8.self)
+  }
+
+  /// What the file has to have: by hand.
+  private let expected =
+    (91...100).map {
+      #"{"table":"users","change":"changed","key":\#($0),"columns":{"name":"#
+        + #"{"old":"name \#($0) a","new":"name \#($0) b"}}}"# + "\n"
+    }.joined()
+    + (101...140).map {
+      #"{"table":"users","change":"inserted","key":\#($0),"object":"#
+        + #"{"id":\#($0),"name":"name \#($0) b"}}"# + "\n"
+    }.joined()
+
+  @Test func whatARunHasChanged() throws {
+    let bench = try filled()
+    let report = try bench.report(words(bench, "--batch-size", "7"))
+    #expect(try changes(bench) == expected)
+    let said = report["changes"]
+    #expect(said["file"].text == bench.path("c.jsonl"))
+    #expect(said["inserted"].int == 40 && said["changed"].int == 10 && said["deleted"].int == 0)
+    #expect(
+      try bench.run(["diff", bench.database, "--format", "jsonl"]).outputText == expected)
+    // Again: nothing changes, and the file is of this run.
+    let again = try bench.report(words(bench))
+    #expect(again["unchanged"].int == 50 && again["changes"]["changed"].int == 0)
+    #expect(try changes(bench).isEmpty)
+    // A table that was not there, and one that is emptied.
+    try bench.write("in.csv", "id,name\n1,x\n")
+    let created = try bench.report(
+      [
+        "import", bench.path("in.csv"), "--into", bench.path("new.sheaf"), "--table", "t",
+        "--changes", bench.path("n.jsonl"),
+      ])
+    #expect(created["changes"]["inserted"].int == 1)
+    let emptied = try bench.report(words(bench, "--truncate"))
+    #expect(emptied["changes"]["deleted"].int == 140 && emptied["changes"]["inserted"].int == 1)
+    #expect(try bench.run(words(bench)).outputText.contains("0 changed, 0 deleted: "))
+    // As many versions as were asked for are kept, and one at least.
+    #expect(try bench.report(["versions", bench.database])["versions"].count == 2)
+    bench.expectNothingLeft()
+  }
+
+  @Test func whatIsRefused() throws {
+    let bench = try filled()
+    try bench.write("other.csv", "x")
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.path("link"), withDestinationPath: bench.path("other.csv"))
+    let before = try bench.read("t.sheaf")
+    func refuse(_ path: String, _ status: Command.ExitStatus, _ more: String...) throws {
+      let words = words(bench).dropLast() + [path] + more
+      let result = try bench.run(Array(words), status: status)
+      #expect(result.errorText.split(separator: "\n").count == 1)
+      #expect(try bench.read("t.sheaf") == before)
+    }
+    try refuse("-", .usage)
+    try refuse(bench.database, .usage)
+    try refuse(bench.path("in.csv"), .usage)
+    try refuse(bench.path("c.jsonl"), .usage, "--dry-run")
+    try refuse(bench.path("link"), .cannotCreate)
+    try refuse(bench.path("."), .cannotCreate)
+    try refuse(CompanionFile.lockPath(bench.database), .cannotCreate)
+    try refuse(bench.path("no/such/folder"), .cannotCreate)
+    #expect(try bench.read("other.csv") == Array("x".utf8))
+    // Nor is a database made for nothing.
+    try bench.run(
+      [
+        "import", bench.path("other.csv"), "--into", bench.path("new.sheaf"), "--changes",
+        bench.path("no/folder"),
+      ], status: .cannotCreate)
+    #expect(!bench.names().contains("new.sheaf"))
+  }
+
+  #if DEBUG
+    /// Whenever it is killed, going on with it writes all that both have changed, once.
+    @Test(arguments: ["write", "flush"])
+    func kills(call: String) throws {
+      let bench = try filled()
+      let bytes = try bench.read("t.sheaf")
+      let run = words(bench, "--batch-size", "20", "--durability", "full", "--resume")
+      for number in 1... {
+        try Data(bytes).write(to: URL(fileURLWithPath: bench.database))
+        try? FileManager.default.removeItem(atPath: bench.path("c.jsonl"))
+        let result = try SheafProcess.run(
+          run, environment: ["SHEAF_FAULT": "\(call):\(number):kill:\(bench.path("calls"))"])
+        let wasKilled = result.signal == System.killSignal
+        #expect(wasKilled || result.status == 0, "\(call) \(number): \(result.errorText)")
+        if bench.names().contains("c.jsonl") {
+          #expect(try changes(bench) == expected, "\(call) \(number)")
+        }
+        try bench.run(run + ["--quiet"])
+        #expect(try changes(bench) == expected, "\(call) \(number)")
+        #expect(
+          try bench.export() == users("a", 1...90) + users("b", 91...140).dropFirst(8),
+          "\(call) \(number)")
+        if !wasKilled || number >= 80 { break }
+      }
+    }
+
+    /// What was begun without keeping the version before cannot be told: everything is committed all the same.
+    @Test func nothingWasKept() throws {
+      let bench = try filled()
+      let run = words(bench, "--batch-size", "20", "--durability", "full", "--resume")
+      let killed = try SheafProcess.run(
+        Array(run.filter { $0 != "--changes" && $0 != bench.path("c.jsonl") }),
+        environment: ["SHEAF_FAULT": "write:8:kill:t.sheaf"])
+      #expect(killed.signal == System.killSignal)
+      let result = try bench.run(run, status: .cannotCreate)
+      #expect(result.errorText.contains("everything is committed"))
+      #expect(result.errorText.contains("is not kept"))
+      #expect(!bench.names().contains("c.jsonl"))
+      #expect(
+        try bench.export() == users("a", 1...90) + users("b", 91...140).dropFirst(8))
+    }
+  #endif
+}

@@ -1,0 +1,131 @@
+import Base
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// `sheaf log`: what the imports of a file were, also those that were killed, resumed or undone.
+@Suite struct LogCommandTests {
+  private func users(_ suffix: String, _ ids: some Sequence<Int> = 1...50) -> String {
+    "id,name\n" + ids.map { "\($0),name \($0) \(suffix)\n" }.joined()
+  }
+
+  private func runs(_ bench: Workbench, _ more: String...) throws -> [Report] {
+    let list = try bench.report(["log", bench.database] + more)["runs"]
+    return (0..<list.count).map { list[$0] }
+  }
+
+  private func words(_ bench: Workbench, _ files: String...) -> [String] {
+    ["import"] + files.map { bench.path($0) } + [
+      "--into", bench.database, "--table", "users", "--key", "id", "--on-conflict", "update",
+    ]
+  }
+
+  /// The sum rule, and what each run's own report said.
+  private func expectSame(_ run: Report, _ report: Report) {
+    for name in ["read", "imported", "updated", "skipped", "unchanged", "rejected", "batches"] {
+      #expect(run[name].int == report[name].int, "\(name)")
+    }
+  }
+
+  @Test func everyImportIsListed() throws {
+    let bench = try Workbench()
+    try bench.write("one.csv", users("a"))
+    try bench.write("two.csv", users("a", 1...40) + "41,x,y\n" + users("b", 42...60).dropFirst(8))
+    try bench.run(["log", bench.database], status: .inputMissing)
+    var reports = [try bench.report(words(bench, "one.csv"))]
+    reports.append(try bench.report(words(bench, "one.csv", "two.csv") + ["--max-rejects", "5"]))
+    reports.append(
+      try bench.report(
+        ["import", "-", "--into", bench.database, "--table", "other", "--batch-size", "10"],
+        input: users("c")))
+    let all = try runs(bench)
+    #expect(all.map { $0["run"].int } == [1, 2, 3])
+    #expect(all.allSatisfy { $0["status"].text == "complete" })
+    #expect(all.map { $0["table"].text } == ["users", "users", "other"])
+    for (run, report) in zip(all, reports) { expectSame(run, report) }
+    #expect(reports[1]["rejected"].int == 1 && reports[1]["updated"].int == 9)
+    // Inputs: the same bytes have the same checksum, others another one.
+    let first = all[0]["inputs"][0]
+    let again = all[1]["inputs"]
+    #expect(again.count == 2 && again[0]["checksum"].text == first["checksum"].text)
+    #expect(again[1]["checksum"].text != first["checksum"].text)
+    #expect(first["path"].text == bench.path("one.csv") && first["complete"].bool == true)
+    #expect(first["size"].int == users("a").utf8.count)
+    #expect(all[2]["inputs"][0]["path"].text == "-" && all[2]["inputs"][0]["size"].isNull)
+    #expect(all[2]["inputs"][0]["bytesRead"].int == users("c").utf8.count)
+    // Versions go on from each other; the newest is the last run's.
+    for (before, after) in zip(all, all.dropFirst()) {
+      #expect(before["version"].int == after["before"].int)
+    }
+    let info = try bench.report(["info", bench.database])
+    #expect(all[2]["version"].int == info["version"].int)
+    #expect(try runs(bench, "--limit", "1").map { $0["run"].int } == [3])
+    #expect(try runs(bench, "--table", "users").map { $0["run"].int } == [1, 2])
+    // It is no table of the user's.
+    #expect(info["tables"].count == 2)
+    #expect(try bench.report(["check", bench.database, "--deep"])["tables"].int == 2)
+    let text = try bench.run(["log", bench.database]).outputText
+    #expect(text.contains("complete") && text.contains("two.csv") && text.contains("3 imports"))
+  }
+
+  @Test func undoneRunsStay() throws {
+    let bench = try Workbench()
+    try bench.run(["import", "-", "--into", bench.database, "--quiet"], input: users("0"))
+    try bench.run(["keep", bench.database, "--versions", "5"])
+    for (name, text) in [("a.csv", users("a")), ("b.csv", users("b"))] {
+      try bench.write(name, text)
+      _ = try bench.report(words(bench, name))
+    }
+    let before = try runs(bench)
+    #expect(before.count == 3)
+    try bench.run(["undo", bench.database])
+    #expect(try runs(bench).map { $0["version"].int } == before.map { $0["version"].int })
+    // A version from before the file had a second table: all tables go back, what the file knows does not.
+    let first = try bench.report(["versions", bench.database])["versions"][0]["version"].int ?? 0
+    try bench.run(["undo", bench.database, "--to", "\(first)", "--all"])
+    #expect(try runs(bench).count == 3)
+    _ = try bench.report(words(bench, "b.csv"))
+    #expect(try runs(bench).map { $0["run"].int } == [1, 2, 3, 4])
+    try bench.run(["compact", bench.database, "--quiet"])
+    #expect(try runs(bench).count == 4)
+    try bench.run(["compact", bench.database, "--drop-versions", "--quiet"])
+    #expect(try runs(bench).count == 4)
+    #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
+  }
+
+  #if DEBUG
+    /// An import that was killed and goes on is one run, which says what all of it did; and the version
+    /// before it is kept once.
+    @Test(arguments: [12, 40, 60])
+    func killedAndResumed(_ number: Int) throws {
+      let bench = try Workbench()
+      try bench.write("zero.csv", users("0", 1...10))
+      _ = try bench.report(words(bench, "zero.csv") + ["--keep-versions", "9"])
+      try bench.write("one.csv", users("a", 1...20))
+      try bench.write("two.csv", users("b", 10...40))
+      let words =
+        words(bench, "one.csv", "two.csv") + [
+          "--batch-size", "1", "--durability", "full", "--keep-versions", "9", "--resume",
+        ]
+      let killed = try SheafProcess.run(
+        words, environment: ["SHEAF_FAULT": "write:\(number):kill:t.sheaf"])
+      #expect(killed.signal == System.killSignal)
+      let half = try runs(bench)
+      #expect(half.count == 2 && half[1]["status"].text == "unfinished")
+      try bench.run(words + ["--quiet"])
+      let all = try runs(bench)
+      #expect(all.count == 2 && all[1]["status"].text == "complete")
+      #expect(all[1]["begun"].text == half[1]["begun"].text)
+      #expect(all[1]["before"].int == all[0]["version"].int)
+      #expect(all[1]["read"].int == 51 && all[1]["inputs"].count == 2)
+      #expect(all[1]["imported"].int == 30 && all[1]["updated"].int == 21)
+      #expect(all[1]["inputs"][0]["read"].int == 20 && all[1]["inputs"][1]["read"].int == 31)
+      // One undo takes the whole of it back.
+      #expect(try bench.report(["versions", bench.database])["versions"].count == 3)
+      try bench.run(["undo", bench.database])
+      #expect(try bench.export() == users("0", 1...10))
+    }
+  #endif
+}
