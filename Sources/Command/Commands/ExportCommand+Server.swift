@@ -21,6 +21,7 @@ extension ExportCommand {
   /// What `import` has, too, and what means the same here.
   private static let shared: [any OptionEntry] = [
     ImportCommand.connections, ImportCommand.create, ImportCommand.numeric, ImportCommand.lease,
+    ImportCommand.distributeBy,
     ImportCommand.key, ImportCommand.onConflict, ImportCommand.truncate, ImportCommand.allowEmpty,
     ImportCommand.batchSize, ImportCommand.durability, ImportCommand.resume,
     ImportCommand.maxRejects, ImportCommand.dryRun,
