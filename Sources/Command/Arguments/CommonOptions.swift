@@ -24,8 +24,20 @@ enum CommonOptions {
     "table", .name, defaultNote: "the only table",
     help: "The table; needed when the file has several")
 
+  static let at = Option<String>(
+    "at", .text.shown(as: "VERSION"), defaultNote: "the newest version",
+    help:
+      "The version: its number, its tag, or a moment in UTC, such as 2026-11-21T03:00:00Z, at which it was "
+      + "the newest; sheaf versions lists those that are kept")
+
   static let database = CommandDefinition.Positional(
     name: "FILE", help: "The database file", completion: .files)
+
+  /// The version that was asked for, or the newest.
+  static func snapshot(_ arguments: ParsedArguments, _ database: Database) throws -> Snapshot {
+    guard let name = try arguments.value(at) else { return try database.snapshot() }
+    return try database.snapshot(at: VersionName(name))
+  }
 
   // MARK: Jobs
 

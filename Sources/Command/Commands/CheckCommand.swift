@@ -15,7 +15,7 @@ enum CheckCommand {
     summary: "Verify every block, reference and invariant of a database file",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [deep, CommonOptions.wait, CommonOptions.report],
+    options: [deep, CommonOptions.at, CommonOptions.wait, CommonOptions.report],
     examples: [
       .init(
         command: "sheaf check apps.sheaf",
@@ -43,6 +43,12 @@ enum CheckCommand {
       (report, problems) = try DatabaseFile.use(
         path, .readOnly, DatabaseFile.waiting("check", path, arguments)
       ) { database in
+        if arguments.isGiven(CommonOptions.at) {
+          let snapshot = try CommonOptions.snapshot(arguments, database)
+          let found = try database.check(deep: isDeep, only: snapshot)
+          if found.unreadable > 0 { return (found, found.problems) }
+          return (found, found.problems + ImportNotes.problems(snapshot, deep: isDeep))
+        }
         let found = try database.check(deep: isDeep)
         // What imports have noted is theirs, and nothing that the engine knows of. It is looked at in place.
         if found.unreadable > 0 { return (found, found.problems) }
@@ -61,7 +67,8 @@ enum CheckCommand {
         "\(StandardError.escaped(path)): sound: version \(report.version), "
           + "\(HumanFormat.count(report.tables, "table", "tables")), "
           + "\(HumanFormat.count(report.objects, "object", "objects")), "
-          + "\(HumanFormat.count(report.blocks, "block", "blocks")) verified\(deepText(report))\n")
+          + "\(HumanFormat.count(report.blocks, "block", "blocks")) verified\(keptText(report))"
+          + "\(deepText(report))\n")
     } else {
       for problem in problems {
         // A file that cannot be opened is named by the error itself.
@@ -86,6 +93,7 @@ enum CheckCommand {
       .init(key: "command", value: "check"), .init(key: "ok", value: .bool(problems.isEmpty)),
       .init(key: "deep", value: .bool(isDeep)),
       .init(key: "version", value: .optional(report) { .int(Int(clamping: $0.version)) }),
+      .init(key: "keptVersions", value: .optional(report) { versions($0.keptVersions) }),
       .init(key: "olderVersions", value: .optional(report) { versions($0.olderVersions) }),
       .init(key: "passedOver", value: .optional(report) { versions($0.passedOver) }),
       .init(key: "tables", value: .optional(report) { .int($0.tables) }),
@@ -98,6 +106,13 @@ enum CheckCommand {
       .init(key: "unreadable", value: .optional(report) { .int($0.unreadable) }),
       .init(key: "problems", value: .array(problems.map { .string($0) })),
     ])
+  }
+
+  /// The kept versions that were checked too.
+  private static func keptText(_ report: CheckReport) -> String {
+    guard !report.keptVersions.isEmpty else { return "" }
+    let list = report.keptVersions.map { "\($0)" }.joined(separator: ", ")
+    return "; also kept: version \(list)"
   }
 
   /// What a deep check has compared besides.

@@ -11,6 +11,11 @@ enum CompactCommand {
   static let into = Option<String>(
     "into", .path,
     help: "Write a compact copy and leave the file as it is; the copy is there when it is complete")
+  static let dropVersions = Flag(
+    "drop-versions",
+    help:
+      "Leave out the versions that are kept: the smallest file; with --into the copy alone has none"
+  )
   static let force = Flag(
     "force",
     help: "Let --into replace a Sheaf database that nobody has open, such as an earlier copy")
@@ -21,7 +26,7 @@ enum CompactCommand {
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
     options: [
-      ifAbove, ifUsedBelow, into, force, CommonOptions.wait, CommonOptions.jobReport,
+      ifAbove, ifUsedBelow, into, dropVersions, force, CommonOptions.wait, CommonOptions.jobReport,
       CommonOptions.reportFile, CommonOptions.quiet,
     ],
     examples: [
@@ -38,6 +43,9 @@ enum CompactCommand {
       .init(
         command: "sheaf compact apps.sheaf --into weekly.sheaf --force",
         meaning: "The same in place of last week's."),
+      .init(
+        command: "sheaf compact apps.sheaf --drop-versions",
+        meaning: "The smallest file: the newest version alone."),
       .init(
         command: "sheaf compact apps.sheaf --wait 600",
         meaning: "Wait up to ten minutes, also for readers who have the file open; without --wait "
@@ -74,7 +82,6 @@ enum CompactCommand {
       throw CommandError.usage("--into is the database itself; choose another file")
     }
     if let copy { try CommandError.refuseCompanion(copy) }
-    let force = arguments.isSet(Self.force)
     // A reader may stay for days: it is waited for only when somebody asks for it.
     let waitsForReaders = arguments.isGiven(CommonOptions.wait)
     Interrupt.install()
@@ -82,12 +89,12 @@ enum CompactCommand {
     do {
       while true {
         // A copy is made beside whatever others do.
-        let job = copy == nil ? try lockJob(path, &patience) : nil
+        let job = copy == nil ? try DatabaseFile.lockJob(path, &patience) : nil
         let rest = patience.rest
         result = try withExtendedLifetime(job) {
           try DatabaseFile.use(path, copy == nil ? .existing : .readOnly, rest) {
             $0.turnWaiting = rest
-            return try compact($0, policy, into: copy, force: force)
+            return try compact($0, policy, into: copy, arguments)
           }
         }
         guard result.decision == .skippedInUse, waitsForReaders else { break }
@@ -132,38 +139,34 @@ enum CompactCommand {
     return waiting
   }
 
-  private static func lockJob(_ path: String, _ patience: inout Patience) throws -> JobLock {
-    do {
-      return try JobLock(path, creates: false, &patience)
-    } catch JobLock.Refusal.cancelled {
-      throw EngineError.cancelled
-    } catch JobLock.Refusal.busy {
-      throw ImportError.busy(database: path, seconds: patience.seconds.rounded())
-    } catch let error as JobLock.NoFile {
-      throw EngineError.isNoFile(error.path)
-    } catch let error as SystemError {
-      throw error.isMissing ? EngineError.missing(path: path) : EngineError.system(error)
-    }
-  }
-
   private static func compact(
-    _ database: Database, _ policy: CompactionPolicy, into copy: String?, force: Bool
+    _ database: Database, _ policy: CompactionPolicy, into copy: String?,
+    _ arguments: ParsedArguments
   ) throws -> CompactionResult {
-    let use = try database.fileUse()
-    guard policy.shouldCompact(total: use.total, used: use.needed) else {
-      return CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
+    let force = arguments.isSet(Self.force)
+    let keepsVersions = !arguments.isSet(dropVersions)
+    let before = try System.status(path: database.path).size
+    // Who asks for it without conditions may want to be rid of a kept version that cannot be read any more.
+    if policy.mode == .auto {
+      let use = try database.fileUse()
+      guard policy.shouldCompact(total: use.total, used: use.needed) else {
+        return CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
+      }
     }
     let shouldStop = { Interrupt.signal != nil }
-    guard let copy else { return try database.compact(shouldStop: shouldStop) }
+    guard let copy else {
+      return try database.compact(keepsVersions: keepsVersions, shouldStop: shouldStop)
+    }
     if !force, try Database.isDatabase(at: copy) { throw CommandError.replacesDatabase(copy) }
     do {
       if force, try System.linkStatus(path: copy)?.isRegular == true {
         // What the user may not write to is not to be replaced either.
         System.close(try System.openRegular(copy, writable: true))
       }
-      try database.writeCopy(to: copy, replacing: force, shouldStop: shouldStop)
+      try database.writeCopy(
+        to: copy, replacing: force, keepsVersions: keepsVersions, shouldStop: shouldStop)
       return CompactionResult(
-        decision: .compacted, before: use.total, after: try System.status(path: copy).size)
+        decision: .compacted, before: before, after: try System.status(path: copy).size)
     } catch EngineError.cancelled {
       throw EngineError.cancelled
     } catch EngineError.system(let error) where error.isExisting {

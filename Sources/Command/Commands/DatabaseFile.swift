@@ -1,5 +1,6 @@
 import Base
 import Engine
+import Importer
 
 /// Opens a database for the length of one command.
 enum DatabaseFile {
@@ -23,6 +24,46 @@ enum DatabaseFile {
     }
     try database.close()
     return result
+  }
+
+  /// Runs `body` with the database at `path` for a change of a moment, when no import or compaction is at
+  /// work.
+  static func change<Result>(
+    _ command: String, _ path: String, _ arguments: ParsedArguments,
+    _ body: (Database) throws -> Result
+  ) throws -> Result {
+    Interrupt.install()
+    var waiting = try waiting(command, path, arguments)
+    waiting.shouldStop = { Interrupt.signal != nil }
+    var patience = Patience(waiting)
+    do {
+      let job = try lockJob(path, &patience)
+      let rest = patience.rest
+      return try withExtendedLifetime(job) {
+        try use(path, .existing, rest) { database in
+          database.turnWaiting = rest
+          return try body(database)
+        }
+      }
+    } catch EngineError.cancelled {
+      throw CommandError(
+        Interrupt.status ?? .interrupted, "\(path): interrupted; the file is as it was")
+    }
+  }
+
+  /// The place of an import or compaction, of which there is one at a time.
+  static func lockJob(_ path: String, _ patience: inout Patience) throws -> JobLock {
+    do {
+      return try JobLock(path, creates: false, &patience)
+    } catch JobLock.Refusal.cancelled {
+      throw EngineError.cancelled
+    } catch JobLock.Refusal.busy {
+      throw ImportError.busy(database: path, seconds: patience.seconds.rounded())
+    } catch let error as JobLock.NoFile {
+      throw EngineError.isNoFile(error.path)
+    } catch let error as SystemError {
+      throw error.isMissing ? EngineError.missing(path: path) : EngineError.system(error)
+    }
   }
 
   /// How long a command waits for others, as it was told; one line on standard error says so after a second.

@@ -75,7 +75,7 @@ extension ExportCommand {
       if let note = database.recoveryNote {
         StandardError.line("sheaf export: \(path): opened in spite of damage: \(note)")
       }
-      let snapshot = try database.snapshot()
+      let snapshot = try CommonOptions.snapshot(arguments, database)
       let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))
       do {
         try Importer.load(table, in: path, exporter, options, into: server, report: &report)

@@ -39,7 +39,7 @@ enum ExportCommand {
     positionals: [CommonOptions.database],
     options: [
       CommonOptions.table, format, columns, filter, limit, output, force, noHeader, values,
-      salvage,
+      salvage, CommonOptions.at,
       CommonOptions.wait,
     ] + serverOptions,
     examples: [
@@ -76,7 +76,7 @@ enum ExportCommand {
       if let note = database.recoveryNote {
         StandardError.line("sheaf export: \(path): opened in spite of damage: \(note)")
       }
-      let snapshot = try database.snapshot()
+      let snapshot = try CommonOptions.snapshot(arguments, database)
       let exporter = try exporter(arguments)
       if arguments.isSet(salvage) {
         let salvage = Salvage(

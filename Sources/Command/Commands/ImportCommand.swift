@@ -25,7 +25,9 @@ enum ImportCommand {
       + "--batch-size: readers see the table fill up")
   static let allowEmpty = Flag(
     "allow-empty", group: databaseGroup,
-    help: "Let --truncate empty a table that has objects although the inputs have no record for it")
+    help:
+      "Let --truncate or --delete-missing leave a table empty that has objects, when the inputs have no "
+      + "record for it")
   static let key = Option<String>(
     "key", .name, defaultNote: "the key that the table has", group: databaseGroup,
     help:
@@ -37,6 +39,31 @@ enum ImportCommand {
       + "record; skip leaves it out; replace gives the object all its values, and in columns that "
       + "the input does not have their default or null; update changes only the columns that the "
       + "input has")
+  static let ignoreBlanks = Flag(
+    "ignore-blanks", group: databaseGroup,
+    help:
+      "With --on-conflict update or replace: an empty field, or a null, leaves the object's value as it is"
+  )
+  static let newerThan = Option<String>(
+    "newer-than", .name.shown(as: "COLUMN"), group: databaseGroup,
+    help:
+      "With --on-conflict update or replace: skip a record whose value in this column is not above the "
+      + "object's, as one that was delivered late has it")
+  static let deleteMissing = Flag(
+    "delete-missing", group: databaseGroup,
+    help:
+      "Delete the objects whose keys no input has: the table becomes what the inputs are. All is one "
+      + "transaction: readers see the old table or the new one, and whatever goes wrong leaves the old one"
+  )
+  static let maxDeletes = Option<Tolerance>(
+    "max-deletes", ValueKind.tolerance, defaultNote: "10% of a table with 100 objects or more",
+    group: databaseGroup,
+    help: "With --delete-missing: more than this end the import, and nothing is changed")
+  static let minRecords = Option<Tolerance>(
+    "min-records", ValueKind.tolerance.shown(as: "N|N%"), default: "0", group: databaseGroup,
+    help:
+      "With --delete-missing: fewer records than this, or than this share of the objects before, end the "
+      + "import, and nothing is changed")
   static let batchSize = Option<CountOrAll>(
     "batch-size", .countOrAll,
     defaultNote: "1000; with --truncate all inputs in one; into a server 10000",
@@ -208,6 +235,15 @@ enum ImportCommand {
     "compact-used-below", .percent, default: "50%", group: compactionGroup,
     help: "Too little is used: less than this share of the file")
 
+  // MARK: Versions
+
+  static let keepVersions = Option<Int>(
+    "keep-versions", ValueKind.count, defaultNote: "what sheaf keep has said, else 0",
+    group: "Versions",
+    help:
+      "Keep the version before this import, and let go of all but the newest N that were kept so; 0: "
+      + "keep none")
+
   // MARK: Threads
 
   private static let threadsGroup = "Threads"
@@ -239,13 +275,16 @@ enum ImportCommand {
         completion: .files)
     ],
     options: [
-      into, table, key, onConflict, truncate, allowEmpty, batchSize, durability, resume, sameInput,
+      into, table, key, onConflict, ignoreBlanks, newerThan, deleteMissing,
+      maxDeletes, minRecords, truncate, allowEmpty, batchSize,
+      durability, resume, sameInput,
       CommonOptions.wait,
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,
       dateFormat, decimal, thousands, null, trim, columns, rename, newColumns, requireFinalNewline,
       filename, recordNumber, set, hive, notNull, check, limit,
       ragged, rejects, maxRejects, dryRun,
+      keepVersions,
       compact, compactAbove, compactUsedBelow,
     ] + serverOptions + [
       parsers, queue,

@@ -12,7 +12,7 @@ enum InfoCommand {
     summary: "Tell what is in a database file, how large it is, and why",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [noEstimate, CommonOptions.wait, CommonOptions.report],
+    options: [noEstimate, CommonOptions.at, CommonOptions.wait, CommonOptions.report],
     examples: [
       .init(
         command: "sheaf info apps.sheaf",
@@ -31,8 +31,10 @@ enum InfoCommand {
     return try DatabaseFile.use(
       path, .readOnly, DatabaseFile.waiting("info", path, arguments)
     ) { database in
+      let isNewest = !arguments.isGiven(CommonOptions.at)
       let info = try DatabaseInfo(
-        database, path: path, estimates: !arguments.isSet(noEstimate))
+        database, isNewest ? nil : CommonOptions.snapshot(arguments, database), path: path,
+        estimates: isNewest && !arguments.isSet(noEstimate))
       if try arguments.required(CommonOptions.report) == .json {
         try output.write(info.json.line)
       } else {

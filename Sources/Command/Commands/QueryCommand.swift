@@ -51,7 +51,7 @@ enum QueryCommand {
     ],
     options: [
       CommonOptions.table, columns, sort, limit, offset, distinct, count, format, groupBy, sum,
-      average, minimum, maximum, CommonOptions.wait,
+      average, minimum, maximum, CommonOptions.at, CommonOptions.wait,
     ],
     examples: [
       .init(
@@ -63,6 +63,9 @@ enum QueryCommand {
       .init(
         command: "sheaf query apps.sheaf 'Reviews > 100' --group-by Genres --avg Rating",
         meaning: "How many there are of each genre, and their average rating."),
+      .init(
+        command: "sheaf query apps.sheaf 'Rating < 2' --count --at 2026-11-21",
+        meaning: "As it was at the beginning of that day (UTC), if that version is kept."),
     ],
     run: run)
 
@@ -81,7 +84,7 @@ enum QueryCommand {
         StandardError.line(
           "sheaf query: \(path): opened in spite of damage: \(note)")
       }
-      let snapshot = try database.snapshot()
+      let snapshot = try CommonOptions.snapshot(arguments, database)
       let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))
       let printer = QueryPrinter(try arguments.required(format), output)
       if arguments.isSet(count) {

@@ -113,12 +113,13 @@ extension CommandError {
       error.operation == "open" && !error.isNoSpace ? .inputMissing : .inputOutput
     case .missing: .inputMissing
     case .notADatabase, .newerFormat, .damaged, .invalidValue, .tooLarge, .duplicateKey,
-      .invalidKey, .schemaMismatch, .newerSchema:
+      .invalidKey, .schemaMismatch, .newerSchema, .otherChanges, .unchanged:
       .dataRefused
     case .poisoned, .displaced: .inputOutput
     case .obstructed: .cannotCreate
     case .busy, .tooManyVersions, .cancelled: .busy
-    case .noSuchTable, .noSuchColumn, .tableExists, .invalidSchema, .invalidArgument, .readOnly,
+    case .noSuchTable, .noSuchVersion, .noSuchColumn, .tableExists, .invalidSchema,
+      .invalidArgument, .readOnly,
       .noSuchObject, .invalidProperty:
       .usage
     case .closed, .nestedTransaction, .nestedConnection, .nestedPerform, .transactionEnded,
@@ -152,7 +153,7 @@ extension CommandError {
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
       .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .unfinished, .otherFormat,
-      .emptyReplacement:
+      .emptyReplacement, .tooManyDeletions, .tooFewRecords, .rejectedBeforeDeletion:
       .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

@@ -18,12 +18,18 @@ struct DatabaseInfo {
     let structure: Int
     /// Of the structure: the parts of pages that nothing fills.
     let gaps: Int
+    let kept: Int
     let pinned: Int
     let free: Int
   }
 
   let path: String
   let version: UInt64
+  /// False for a kept version: the tables are its own, the file's bytes are those of the newest.
+  let isNewest: Bool
+  /// How many versions are kept beside the newest.
+  let keptVersions: Int
+  let format: Int
   let use: FileUse
   let readers: [Reader]
   let tables: [TableUse]
@@ -32,11 +38,16 @@ struct DatabaseInfo {
   let estimateProblem: String?
   let estimateSeconds: Double
 
+  /// - Parameter older: a kept version whose tables are asked for; nil: the newest.
   /// - Throws: `EngineError` when the file cannot be read; a damaged block only spoils the estimate.
-  init(_ database: Database, path: String, estimates: Bool) throws {
+  init(_ database: Database, _ older: Snapshot? = nil, path: String, estimates: Bool) throws {
     self.path = path
-    let snapshot = try database.snapshotForLooking()
+    let newest = try database.snapshotForLooking()
+    let snapshot = older ?? newest
     version = snapshot.version
+    isNewest = snapshot.version == newest.version
+    keptVersions = try newest.keptVersions.count
+    format = newest.record.hasHistory ? 2 : 1
     use = try database.fileUse()
     readers = try database.activeVersions().flatMap { version in
       version.holders.filter { !$0.isThisProcess }.map { Reader(version: version, holder: $0) }
@@ -62,8 +73,8 @@ struct DatabaseInfo {
     }
     return Parts(
       objects: objects, changes: changes, indexes: indexes,
-      structure: max(0, use.used - objects - changes - indexes), gaps: use.gaps, pinned: use.pinned,
-      free: use.free)
+      structure: max(0, use.used - objects - changes - indexes), gaps: use.gaps, kept: use.kept,
+      pinned: use.pinned, free: use.free)
   }
 
   // MARK: JSON
@@ -71,10 +82,11 @@ struct DatabaseInfo {
   var json: JSONValue {
     let parts = parts
     return [
-      "command": "info", "format": 1, "version": .int(Int(clamping: version)),
+      "command": "info", "format": .int(format), "version": .int(Int(clamping: version)),
+      "newest": .bool(isNewest), "keptVersions": .int(keptVersions),
       "file": [
         "total": .int(use.total), "used": .int(use.used), "free": .int(use.free),
-        "pinned": .int(use.pinned), "objects": .int(parts.objects),
+        "kept": .int(use.kept), "pinned": .int(use.pinned), "objects": .int(parts.objects),
         "changes": .int(parts.changes), "indexes": .int(parts.indexes),
         "structure": .int(parts.structure), "gaps": .int(parts.gaps),
       ],

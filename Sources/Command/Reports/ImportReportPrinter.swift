@@ -28,7 +28,8 @@ struct ImportReportPrinter {
       "command": .string(command), "inputs": .array(report.inputs.map { .string($0) }),
       "database": .string(report.database), "table": .string(report.table),
       "read": .int(report.read), "imported": .int(report.imported),
-      "updated": .int(report.updated), "skipped": .int(report.skipped),
+      "updated": .int(report.updated), "deleted": .int(report.deleted),
+      "skipped": .int(report.skipped),
       "unchanged": .int(report.unchanged), "rejected": .int(report.rejected),
       "batchSize": batchSize, "batches": .int(report.batches),
       "seconds": .double(report.seconds), "bytesRead": .int(report.bytesRead),
@@ -39,7 +40,7 @@ struct ImportReportPrinter {
       "file": .optional(report.file) {
         [
           "total": .int($0.total), "used": .int($0.used), "free": .int($0.free),
-          "pinned": .int($0.pinned),
+          "pinned": .int($0.pinned), "kept": .int($0.kept),
         ]
       },
       "compaction": compaction, "dialect": .optional(report.dialect) { $0.json },
@@ -128,6 +129,11 @@ struct ImportReportPrinter {
     if report.updated + report.skipped + report.unchanged > 0 {
       lines.append("  known keys  " + knownKeysText)
     }
+    if report.deleted > 0 {
+      lines.append(
+        "  deleted     " + HumanFormat.count(report.deleted, "object", "objects")
+          + " that \(report.inputs.count == 1 ? "the input does" : "the inputs do") not have")
+    }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
     lines += inputLines
     if let dialect = report.dialect { lines.append("  dialect     " + dialect.text) }
@@ -169,6 +175,7 @@ struct ImportReportPrinter {
           ("skipped", report.skipped), ("unchanged", report.unchanged),
           ("rejected", report.rejected),
         ].map { "\($0.0) \(HumanFormat.count($0.1))" }.joined(separator: ", "))
+      if report.deleted > 0 { parts.append("deleted \(HumanFormat.count(report.deleted))") }
     }
     if let rejects = report.rejects {
       let others = Set(report.files.compactMap { $0.rejects?.path }).count - 1
@@ -239,6 +246,7 @@ struct ImportReportPrinter {
       report.fileBefore == 0 ? "new" : "\(HumanFormat.size(report.fileBefore)) before"
     return "\(before), \(HumanFormat.size(file.total)) now: \(HumanFormat.size(file.used)) used, "
       + "\(HumanFormat.size(file.free)) free"
+      + (file.kept > 0 ? ", \(HumanFormat.size(file.kept)) of kept versions" : "")
       + (file.pinned > 0 ? ", \(HumanFormat.size(file.pinned)) kept for older versions" : "")
   }
 

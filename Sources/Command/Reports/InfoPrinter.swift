@@ -16,12 +16,15 @@ struct InfoPrinter {
 
   var text: String {
     var text = "\(StandardError.escaped(info.path)): \(HumanFormat.size(info.use.total)), "
-    text += "format 1, version \(info.version)\n"
-    text += file
-    for reader in info.readers { text += self.text(reader) }
+    text += "format \(info.format), version \(info.version)\n"
+    if info.isNewest { text += file }
+    if info.isNewest {
+      for reader in info.readers { text += self.text(reader) }
+      text += kept
+    }
     for table in info.tables { text += self.text(table) }
     text += legend
-    text += compaction
+    if info.isNewest { text += compaction }
     return text
   }
 
@@ -45,6 +48,7 @@ struct InfoPrinter {
       ("changes", parts.changes, "changed and deleted objects, until there are many"),
       ("indexes", parts.indexes, "primary keys and secondary indexes"),
       ("structure", parts.structure, "the tree, schemas, notes, and ends of pages"),
+      ("kept", parts.kept, "older versions that are kept"),
       ("pinned", parts.pinned, "older versions that somebody holds"),
       ("free", parts.free, "will be written to next; a compaction gives it back"),
     ]
@@ -85,6 +89,14 @@ struct InfoPrinter {
       pinned > 0
         ? "\(held), and keeps \(HumanFormat.size(pinned)) from reuse until it is released."
         : "\(held); it keeps nothing from reuse.")
+  }
+
+  private var kept: String {
+    guard info.keptVersions > 0 else { return "" }
+    return sentence(
+      "\(HumanFormat.count(info.keptVersions, "older version is", "older versions are")) kept, and "
+        + "\(info.keptVersions == 1 ? "takes" : "take") \(HumanFormat.size(info.parts.kept)) that the newest "
+        + "does not have: sheaf versions.")
   }
 
   // MARK: Tables
@@ -209,6 +221,11 @@ struct InfoPrinter {
         "\(sample) encoded as a compaction would, in "
           + "\(HumanFormat.duration(seconds: info.estimateSeconds)), and the result thrown away. "
           + "It may be off by \(HumanFormat.size(estimate.possibleError)).")
+    }
+    if info.keptVersions > 0 {
+      text += sentence(
+        "That is without the versions that are kept (--drop-versions); sheaf compact by itself keeps "
+          + "them, with what they share, and merges no clusters then.")
     }
     if !info.readers.isEmpty {
       text += sentence(

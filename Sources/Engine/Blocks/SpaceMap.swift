@@ -10,12 +10,18 @@ import Base
 /// versions from its birth up to, but not including, its death can reach it. So an old snapshot held through
 /// thousands of commits keeps only the pages that it can see, not all later ones.
 ///
+/// Where a kept version was made the newest again, a page may be reached from versions that are not
+/// neighbours: it has lived before, and died, and lives once more. Such earlier lives are found by the
+/// walk that makes a map and kept as they are.
+///
 /// Thread rule: only the thread that holds the writer's place may use it.
 package final class SpaceMap {
   struct Retired {
     let page: Int
     let birth: UInt64
     let death: UInt64
+    /// From birth on, death not included; ascending, all before `birth`.
+    var earlier: [Range<UInt64>] = []
   }
 
   /// The newest version that the map knows; the map is useless for any other.
@@ -23,13 +29,18 @@ package final class SpaceMap {
   /// Bytes of the page that blocks of the newest version fill.
   private(set) var filled: [UInt32] = []
   private(set) var birth: [UInt64] = []
+  /// Of pages in use that have lived before.
+  private(set) var earlierLives: [Int: [Range<UInt64>]] = [:]
   private(set) var free = PageSet()
   /// Pages that died and have not been compared with the held versions yet.
   private(set) var retired: [Retired] = []
   /// By held version: the pages that it keeps from reuse.
   private(set) var blocked: [UInt64: [Retired]] = [:]
-  /// While rebuilding: pages that only held versions reach, with the first and last such version.
-  private var heldRanges: [Int: ClosedRange<UInt64>] = [:]
+  /// While rebuilding: the versions that count, ascending, the newest last.
+  private var counted: [UInt64] = []
+  /// While rebuilding: the places among them of older versions that reach a page, but where these are the
+  /// newest's neighbours, and it reaches the page too: then the birth says so.
+  private var reaching: [Int: Places] = [:]
   /// Whether some held version's pages were unknown when the map was made.
   private var isPartlyUnknown = false
   /// The pages that the open transaction has taken.
@@ -83,22 +94,41 @@ package final class SpaceMap {
     filled[page] = overflow ? .max : sum
   }
 
-  /// Rebuilding from a file, after all `countLive`: counts a block that an older, held version reaches.
+  /// Places in the list of versions that count, in ranges that ascend and do not touch.
+  package typealias Places = [Range<Int>]
+
+  /// Rebuilding from a file, after all `countLive`: which older versions are going to be counted, ascending.
+  package func beginCountingHeld(_ versions: [UInt64]) { counted = versions + [version] }
+
+  /// Rebuilding from a file: a block that some of the older versions reach, given by their places.
   ///
-  /// The file does not say when a page was born and when it died, but it shows which held versions reach it.
-  /// These are adjacent in the page's life, so the first and the last of them suffice.
-  package func countHeld(_ bytes: Range<Int>, version held: UInt64) {
+  /// When a page was born and when it died cannot be read from the file, but which of the versions that count
+  /// reach it can: the first and the last of neighbours will do.
+  package func countHeld(_ bytes: Range<Int>, by places: Places) {
+    guard let last = places.last else { return }
     let pages = Self.pages(bytes)
     extend(to: pages.upperBound)
     for page in pages {
-      if filled[page] > 0 {
-        birth[page] = min(birth[page], held)
+      if places.count == 1, filled[page] > 0, last.upperBound == counted.count - 1 {
+        birth[page] = min(birth[page], counted[last.lowerBound])
       } else {
-        free.remove(page)
-        let range = heldRanges[page] ?? held...held
-        heldRanges[page] = min(range.lowerBound, held)...max(range.upperBound, held)
+        reaching[page] = reaching[page].map { Self.union($0, places) } ?? places
       }
     }
+  }
+
+  /// All places that are in one or the other.
+  package static func union(_ left: Places, _ right: Places) -> Places {
+    if left == right { return left }
+    var result: Places = []
+    for range in (left + right).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = result.last, last.upperBound >= range.lowerBound {
+        result[result.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+      } else {
+        result.append(range)
+      }
+    }
+    return result
   }
 
   /// Ends the rebuilding.
@@ -110,7 +140,7 @@ package final class SpaceMap {
     if let length {
       isPartlyUnknown = true
       extend(to: length)
-      heldRanges = [:]
+      reaching = [:]
       for page in Layout.slotCount..<pageCount {
         birth[page] = 0
         if filled[page] > 0 { continue }
@@ -118,10 +148,30 @@ package final class SpaceMap {
         retired.append(Retired(page: page, birth: 0, death: version))
       }
     }
-    for (page, range) in heldRanges {
-      retired.append(Retired(page: page, birth: range.lowerBound, death: range.upperBound &+ 1))
+    for (page, places) in reaching { note(page, reachedBy: places) }
+    reaching = [:]
+    counted = []
+  }
+
+  /// Makes lives of the places of the versions that reach a page.
+  private func note(_ page: Int, reachedBy places: Places) {
+    var places = places
+    let isLive = filled[page] > 0
+    if isLive, let place = counted.firstIndex(of: birth[page]) {
+      places = Self.union(places, [place..<counted.count])
     }
-    heldRanges = [:]
+    guard let last = places.popLast() else { return }
+    let earlier = places.map { counted[$0.lowerBound]..<counted[$0.upperBound - 1] &+ 1 }
+    if isLive {
+      birth[page] = counted[last.lowerBound]
+      earlierLives[page] = earlier.isEmpty ? nil : earlier
+    } else {
+      free.remove(page)
+      retired.append(
+        Retired(
+          page: page, birth: counted[last.lowerBound], death: counted[last.upperBound - 1] &+ 1,
+          earlier: earlier))
+    }
   }
 
   /// Frees what no version keeps any longer.
@@ -133,15 +183,45 @@ package final class SpaceMap {
       retired.append(contentsOf: blocked.removeValue(forKey: version) ?? [])
     }
     for page in retired {
-      let position = held.partition(from: page.birth)
-      let version = position < held.count ? max(held[position].lowerBound, page.birth) : .max
-      if version < page.death {
+      if let version = Self.holder(of: page, among: held) {
         blocked[version, default: []].append(page)
       } else if filled[page.page] == 0 {
         free.insert(page.page)
       }
     }
     retired.removeAll(keepingCapacity: true)
+  }
+
+  /// The first of these versions that reaches a page; nil when none does.
+  private static func holder(of page: Retired, among held: [ClosedRange<UInt64>]) -> UInt64? {
+    for life in page.earlier + [page.birth..<max(page.birth, page.death)] {
+      let position = held.partition(from: life.lowerBound)
+      let version =
+        position < held.count ? max(held[position].lowerBound, life.lowerBound) : .max
+      if version < life.upperBound { return version }
+    }
+    return nil
+  }
+
+  /// How many pages older versions keep from reuse, of which some of the given ones reach each; and how many
+  /// of these exactly one of them reaches, by version.
+  ///
+  /// To be called while nothing has been reclaimed.
+  ///
+  /// - Parameter kept: ascending.
+  package func retiredPages(reachedBy kept: [UInt64]) -> (all: Int, alone: [UInt64: Int]) {
+    var all = 0
+    var alone: [UInt64: Int] = [:]
+    for page in retired {
+      let reaching = kept.filter { version in
+        (version >= page.birth && version < page.death)
+          || page.earlier.contains { $0.contains(version) }
+      }
+      if reaching.isEmpty { continue }
+      all += 1
+      if reaching.count == 1 { alone[reaching[0], default: 0] += 1 }
+    }
+    return (all, alone)
   }
 
   /// The same versions in ranges that ascend and do not overlap.
@@ -220,7 +300,10 @@ package final class SpaceMap {
         if birth[page] == version {
           free.insert(page)
         } else {
-          retired.append(Retired(page: page, birth: birth[page], death: version))
+          retired.append(
+            Retired(
+              page: page, birth: birth[page], death: version,
+              earlier: earlierLives.removeValue(forKey: page) ?? []))
         }
       }
     }

@@ -20,8 +20,8 @@ public struct ActiveVersion: Sendable, Equatable {
   public let isNewest: Bool
   /// In the order of process numbers; empty for a newest version that nobody holds.
   public let holders: [Holder]
-  /// Bytes, in whole pages, that this version reaches and no newer one does. They are free once this version
-  /// and all older ones are released; 0 for the newest.
+  /// Bytes, in whole pages, that this version reaches and no newer one does, nor a kept one. They are free
+  /// once this version and all older ones are released; 0 for the newest.
   public let pinnedBytes: Int
 }
 
@@ -38,10 +38,10 @@ extension Database {
     try translatingErrors(path) {
       var attempts = 0
       while true {
-        let newest = try snapshotForLooking()
-        let held = try coordination.heldVersions()
         do {
-          return try activeVersions(held, newest: newest)
+          return try withKeptVersions { newest, kept in
+            try activeVersions(try coordination.heldVersions(), newest: newest, kept: kept)
+          }
         } catch let error as BlockError {
           // A reader that is just taking a version may name one that is gone, for a moment.
           attempts += 1
@@ -52,9 +52,9 @@ extension Database {
     }
   }
 
-  private func activeVersions(_ held: [HeldVersion], newest: Snapshot) throws
-    -> [ActiveVersion]
-  {
+  private func activeVersions(
+    _ held: [HeldVersion], newest: Snapshot, kept: [VersionRecord]
+  ) throws -> [ActiveVersion] {
     let process = System.processIdentifier
     var holders: [UInt64: [Int32: Int]] = [:]
     var records = [newest.version: newest.record]
@@ -65,6 +65,7 @@ extension Database {
     // The one that was taken for looking.
     holders[newest.version]?[process, default: 1] -= 1
     var seen = PageSet()
+    for record in kept { try insertPages(of: record, newest.blocks, into: &seen) }
     var result: [ActiveVersion] = []
     for record in records.values.sorted(by: { $0.version > $1.version }) {
       let before = seen.count

@@ -91,6 +91,10 @@ extension Database {
     do {
       // Before the file is cut: the other slot may name a version that reaches beyond the new end.
       try parts.pipeline.mirrorSlot()
+      // Trees that were restored are not in the map, which was given up for that.
+      if !isFresh, memory.space == nil, memory.hasRestored {
+        memory.space = try freshSpace(base, parts)
+      }
       if !isFresh, let space = memory.space, space.version == base.version {
         space.reclaim(try versionsToKeep(parts).versions)
         let end = space.trim() * Layout.pageBytes

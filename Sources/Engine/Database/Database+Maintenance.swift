@@ -58,7 +58,7 @@ extension Database {
   @discardableResult
   public static func reportBusErrors() -> Bool { BusErrors.report() }
 
-  /// Verifies every block, reference and invariant of the newest version.
+  /// Verifies every block, reference and invariant of the newest version and of those that are kept.
   ///
   /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown:
   /// blocks that the disk cannot read, too.
@@ -94,10 +94,29 @@ extension Database {
         }
       }
       // The version must stay held to the end, not only until its record has been read.
-      var report = withExtendedLifetime(hold) {
-        Checker.run(hold.record, blocks, held: deep ? heldVersions : nil)
+      let (kept, gone) = try holdKept(of: hold.record, blocks)
+      var report = withExtendedLifetime((hold, kept)) {
+        Checker.run(hold.record, blocks, except: gone, held: deep ? heldVersions : nil)
       }
       report.unreadable = storage.failureCount + unanswered
+      return report
+    }
+  }
+
+  /// The same of one version, and nothing else of the file: no other version, no slot, no free page.
+  ///
+  /// - Parameters:
+  ///   - deep: as for the whole file.
+  ///   - snapshot: of this database.
+  /// - Throws: `EngineError.system` when the file cannot be read.
+  public func check(deep: Bool = false, only snapshot: Snapshot) throws -> CheckReport {
+    try translatingErrors(path) {
+      let storage = PrereadStorage(snapshot.blocks.storage)
+      let blocks = try BlockReader(storage: storage)
+      var report = withExtendedLifetime(snapshot) {
+        Checker.runAlone(snapshot.record, blocks, isDeep: deep)
+      }
+      report.unreadable = storage.failureCount
       return report
     }
   }
@@ -107,13 +126,13 @@ extension Database {
   /// - Complexity: O(tree nodes).
   /// - Throws: as `snapshot`; `EngineError.system`.
   public func fileUse() throws -> FileUse {
-    let snapshot = try snapshotForLooking()
-    return try withExtendedLifetime(snapshot) {
-      try translatingErrors(path) {
+    try translatingErrors(path) {
+      try withKeptVersions { snapshot, kept in
         let space = try walk(snapshot.record, snapshot.blocks) {
-          KeptVersions(records: try coordination.heldVersions().map(\.record))
+          KeptVersions(records: try kept + coordination.heldVersions().map(\.record))
         }
-        return FileUse(space, total: try snapshot.blocks.storage.length())
+        return FileUse(
+          space, total: try snapshot.blocks.storage.length(), kept: kept.map(\.version))
       }
     }
   }
@@ -159,11 +178,17 @@ extension Database {
   ///
   /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back; on as many threads
   ///   as there are processors. The disk needs room for the copy.
-  /// - Parameter shouldStop: asked now and then, on the caller's thread; true ends the compaction.
+  /// - Parameters:
+  ///   - keepsVersions: whether the versions that are kept stay. What they share with the newest and with
+  ///     each other stays shared, and clusters are not merged then. Without them the file gets as small as it
+  ///     can.
+  ///   - shouldStop: asked now and then, on the caller's thread; true ends the compaction.
   /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `.obstructed` when the temporary
   ///   file's name is somebody else's; `EngineError` when reading or writing fails for other
   ///   reasons. The file is unchanged then, and nothing is left beside it.
-  public func compact(shouldStop: @escaping () -> Bool = { false }) throws -> CompactionResult {
+  public func compact(
+    keepsVersions: Bool = true, shouldStop: @escaping () -> Bool = { false }
+  ) throws -> CompactionResult {
     guard options.access != .readOnly else { throw EngineError.readOnly(path: path) }
     return try translatingErrors(path) {
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
@@ -175,7 +200,7 @@ extension Database {
         if try parts.pipeline.beginTransaction(waiting: turn.waiting).isFresh { memory.space = nil }
         let result: CompactionResult
         do {
-          result = try compactAlone(parts, shouldStop)
+          result = try compactAlone(parts, keepsVersions, shouldStop)
         } catch {
           try parts.pipeline.endTransaction()
           throw error
@@ -195,7 +220,7 @@ extension Database {
   }
 
   private func compactAlone(
-    _ parts: FileParts, _ shouldStop: @escaping () -> Bool
+    _ parts: FileParts, _ keepsVersions: Bool, _ shouldStop: @escaping () -> Bool
   ) throws -> CompactionResult {
     try parts.pipeline.makeDurable()
     let before = try parts.storage.length()
@@ -210,7 +235,7 @@ extension Database {
       if let held = try coordination.heldVersions().first {
         result = skipped(.skippedInUse, "a snapshot of version \(held.record.version) is held")
       } else {
-        result = try compact(parts, before: before, shouldStop, skipped)
+        result = try compact(parts, before: before, keepsVersions, shouldStop, skipped)
       }
     } catch {
       do {
@@ -227,12 +252,16 @@ extension Database {
 
   /// With nobody else at the file.
   private func compact(
-    _ parts: FileParts, before: Int, _ shouldStop: @escaping () -> Bool,
+    _ parts: FileParts, before: Int, _ keepsVersions: Bool, _ shouldStop: @escaping () -> Bool,
     _ skipped: (CompactionResult.Decision, String) -> CompactionResult
   ) throws -> CompactionResult {
     let record = parts.pipeline.visible()
-    let space = try SpaceMap.walking(parts.blocks, newest: record, held: [])
-    let need = FileUse(space, total: before).used
+    let kept =
+      keepsVersions
+      ? try VersionRoots(record, parts.blocks).history(parts.blocks).kept.map(\.record) : []
+    let space = try SpaceMap.walking(parts.blocks, newest: record, held: kept)
+    let use = FileUse(space, total: before, kept: kept.map(\.version))
+    let need = use.used + use.kept
     if try System.freeSpace(at: System.directory(of: path)) < need {
       return skipped(.skippedNoSpace, "the copy needs up to \(need) bytes of free disk space")
     }
@@ -243,7 +272,7 @@ extension Database {
           + "compact copy")
     }
     do {
-      try replace(parts, record, shouldStop)
+      try replace(parts, record, keepsVersions, shouldStop)
     } catch let error as SystemError where error.isMountPoint {
       return skipped(
         .skippedOtherNames,
@@ -277,7 +306,8 @@ extension Database {
   static func temporaryPath(_ path: String) -> String { CompanionFile.temporaryPath(path) }
 
   private func replace(
-    _ parts: FileParts, _ record: VersionRecord, _ shouldStop: @escaping () -> Bool
+    _ parts: FileParts, _ record: VersionRecord, _ keepsVersions: Bool,
+    _ shouldStop: @escaping () -> Bool
   ) throws {
     let temporary = Self.temporaryPath(path)
     let identity = try Recovery.run(parts.storage).identity
@@ -290,7 +320,7 @@ extension Database {
       if let file = parts.storage as? FileStorage { try Self.keepAccess(of: file, copy) }
       _ = try Compactor.copy(
         record, parts.blocks, to: copy, identity: identity, isMarked: true,
-        shouldStop: shouldStop)
+        keepsVersions: keepsVersions, shouldStop: shouldStop)
       // A backup that was moved into place meanwhile is not to be overwritten.
       try parts.storage.checkName()
       try System.rename(temporary, to: path)
@@ -326,21 +356,38 @@ extension Database {
   ///   - destination: the path of the file; it gets the owner and the permissions of the database, as far as
   ///     the user may give them.
   ///   - replacing: whether a Sheaf database that is there is replaced; nothing else ever is.
+  ///   - keepsVersions: whether the copy has the versions that are kept, too: see `compact`.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends the copying.
   /// - Throws: `EngineError.system` when something is there that is not to be replaced, or the file cannot
   ///   be written, `.busy` when somebody has open what is to be replaced, `.cancelled` when `shouldStop`
   ///   said so; what was there is as it was then.
   public func writeCopy(
-    to destination: String, replacing: Bool = false, shouldStop: @escaping () -> Bool = { false }
+    to destination: String, replacing: Bool = false, keepsVersions: Bool = true,
+    shouldStop: @escaping () -> Bool = { false }
   ) throws {
-    try snapshot().writeCopy(to: destination, replacing: replacing, shouldStop: shouldStop)
+    while true {
+      let snapshot = try snapshot()
+      guard keepsVersions else {
+        return try snapshot.writeCopy(
+          to: destination, replacing: replacing, shouldStop: shouldStop)
+      }
+      let (holds, gone) = try translatingErrors(path) {
+        try holdKept(of: snapshot.record, snapshot.blocks)
+      }
+      // Somebody has let go of one meanwhile: the newest version keeps others.
+      if !gone.isEmpty { continue }
+      return try withExtendedLifetime(holds) {
+        try snapshot.writeCopy(
+          to: destination, replacing: replacing, keepsVersions: true, shouldStop)
+      }
+    }
   }
 }
 
 extension Snapshot {
   /// Writes a compact copy of this version to a file, flushed to disk. Others may read and write
   /// the database meanwhile. The copy's version is numbered one higher. The file is there when it
-  /// is complete, and not before.
+  /// is complete, and not before. It has none of the versions that this one keeps.
   ///
   /// Cost: reads all of the version, and encodes it anew on several threads.
   ///
@@ -355,13 +402,23 @@ extension Snapshot {
   public func writeCopy(
     to destination: String, replacing: Bool = false, shouldStop: @escaping () -> Bool = { false }
   ) throws {
+    try writeCopy(to: destination, replacing: replacing, keepsVersions: false, shouldStop)
+  }
+
+  /// - Parameter keepsVersions: those that this version keeps are held.
+  fileprivate func writeCopy(
+    to destination: String, replacing: Bool, keepsVersions: Bool,
+    _ shouldStop: @escaping () -> Bool
+  ) throws {
     try translatingErrors(destination) {
       try System.checkPath(destination)
       let own = blocks.storage as? FileStorage
       let replaces = try replacesDatabase(destination, own, replacing)
       let file = try ReplacementFile(for: destination, like: own?.descriptor)
       _ = try Compactor.copy(
-        record, blocks, to: try FileStorage(file), identity: .random(), shouldStop: shouldStop)
+        record, blocks, to: try FileStorage(file), identity: .random(),
+        keepsVersions: keepsVersions,
+        shouldStop: shouldStop)
       if replaces {
         try Database.whileUnused(destination) { try file.putInPlace(replacing: true) }
       } else {

@@ -20,12 +20,54 @@ extension Database {
   /// then in neither list, and its pages are written while they are read.
   ///
   /// A reader that is just taking a version may name one that is gone already, until it looks again.
+  ///
+  /// **Kept versions** are those that the versions of the pipeline name in their histories: of all of them,
+  /// not of the newest alone, for after a power cut the durable version is the newest, and keeps what it
+  /// kept. A reader of a kept version publishes that one, and then looks whether the newest version still
+  /// keeps it. A version that was let go is never kept again. So, if the writer's look at the readers came
+  /// before the publication, and none of the pipeline's versions kept it, nor does the one at which the
+  /// reader looks afterwards, and it begins anew; if one of them did, the writer has kept it.
   func versionsToKeep(_ parts: FileParts) throws -> KeptVersions {
-    let kept = parts.pipeline.keptVersions()
+    let pipeline = parts.pipeline.keptVersions()
     options.betweenLooks?()
     let held = try coordination.heldVersions().map(\.record)
     let locked = try parts.locks?.lockedVersions() ?? []
-    return KeptVersions(records: kept + held, locked: locked)
+    let kept = try keptByHistory(of: pipeline, parts)
+    return KeptVersions(records: pipeline + kept + held, locked: locked)
+  }
+
+  /// The versions that are named by the histories of others. Only for whoever has the writers' turn.
+  private func keptByHistory(of records: [VersionRecord], _ parts: FileParts) throws
+    -> [VersionRecord]
+  {
+    var known: [BlockReference: [VersionRecord]] = [:]
+    for record in records where record.hasHistory && known[record.root] == nil {
+      known[record.root] =
+        try memory.keptRoots[record.root]
+        ?? VersionRoots(record, parts.blocks).history(parts.blocks).kept.map(\.record)
+    }
+    memory.keptRoots = known
+    return Array(Set(known.values.joined()))
+  }
+
+  /// Calls `body` with a snapshot of the newest version and the versions that it keeps. Nobody holds these:
+  /// when one of them could not be read, and may have been let go meanwhile, it is called again.
+  func withKeptVersions<Result>(
+    _ body: (Snapshot, [VersionRecord]) throws -> Result
+  ) throws -> Result {
+    var attempts = 0
+    while true {
+      let snapshot = try snapshotForLooking()
+      do {
+        return try withExtendedLifetime(snapshot) {
+          try body(snapshot, try snapshot.history().kept.map(\.record))
+        }
+      } catch let error as BlockError {
+        attempts += 1
+        if attempts == 100 { throw error }
+        if try newestVersion == snapshot.version { throw error }
+      }
+    }
   }
 
   /// The map of the file's pages for whoever has the writers' turn and knows nothing of them yet.

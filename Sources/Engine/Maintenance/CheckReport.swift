@@ -15,6 +15,9 @@ public struct CheckReport: Sendable {
   /// Blocks whose checksums were compared.
   public internal(set) var blocks = 0
 
+  /// The kept versions that were checked too, the newest first.
+  public internal(set) var keptVersions: [UInt64] = []
+
   /// True when everything was compared that is said twice: see `Database.check(deep:)`. What follows down to
   /// `values` is empty or 0 otherwise.
   public internal(set) var isDeep = false

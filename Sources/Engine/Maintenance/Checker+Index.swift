@@ -17,7 +17,7 @@ extension Checker {
     for index in table.valueIndexes {
       for run in index.runs { checkRun(run, table, sharesCodes: true) }
     }
-    guard report.problems.count == before, !isKnown(table) else { return }
+    guard report.problems.count == before, looksUpEntries(table) else { return }
     let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
     for index in table.valueIndexes {
       guard let place = schema.columnIDs.firstIndex(of: index.column) else { continue }
@@ -44,7 +44,7 @@ extension Checker {
     }
     for run in table.index { checkRun(run, table, sharesCodes: false) }
     // What cannot be read has been said: looking objects up in it would say so for each.
-    guard report.problems.count == before, !isKnown(table) else { return }
+    guard report.problems.count == before, looksUpEntries(table) else { return }
     do {
       try checkKeys(table, schema, column)
     } catch {
@@ -97,6 +97,12 @@ extension Checker {
     let check = IndexCheck(key: column, table, schema, tree)
     report.problems += try check.run().map { "table '\(table.name)': \($0)" }
     try countEntries(table.index, check.removeOutdated)
+  }
+
+  /// Whether objects are to be looked up in the indexes of a table: in older versions by a deep check only,
+  /// and where they are not those of a newer one.
+  private func looksUpEntries(_ table: Catalogue.TableEntry) -> Bool {
+    (isNewest || isDeep) && !isKnown(table)
   }
 
   /// True when a newer version has the same objects and indexes, which were compared there.

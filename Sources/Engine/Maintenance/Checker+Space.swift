@@ -11,12 +11,15 @@ extension Checker {
   /// What a writer would take for free, and for how full, must be what the blocks that were checked leave.
   ///
   /// To be called after `checkExtents`; where something is wrong already, nothing more is said.
-  mutating func checkSpace() {
+  mutating func checkSpace(except gone: Set<UInt64>) {
     guard report.isSound else { return }
     do {
-      let space = try SpaceMap.walking(blocks, newest: record, held: [])
+      let kept = try roots?.history(blocks).kept.map(\.record) ?? []
+      let space = try SpaceMap.walking(
+        blocks, newest: record, held: kept.filter { !gone.contains($0.version) })
       report.problems += Self.spaceProblems(
-        space, extents.lazy.map { Int(clamping: $0.start)..<Int(clamping: $0.end) })
+        space, extents.lazy.map { Int(clamping: $0.start)..<Int(clamping: $0.end) },
+        kept: keptBlocks)
     } catch {
       report.problems.append(Self.describe(error, "the map of free pages"))
     }
@@ -24,9 +27,17 @@ extension Checker {
 
   /// What a map says that is not so.
   ///
-  /// - Parameter blocks: the bytes of all blocks, ascending, none twice.
+  /// - Parameters:
+  ///   - blocks: the bytes of all blocks, ascending, none twice.
+  ///   - kept: of those that kept versions have besides.
   /// - Complexity: O(pages + blocks).
-  static func spaceProblems(_ space: SpaceMap, _ blocks: some Sequence<Range<Int>>) -> [String] {
+  static func spaceProblems(
+    _ space: SpaceMap, _ blocks: some Sequence<Range<Int>>, kept: [Range<Int>] = []
+  ) -> [String] {
+    var isKept = PageSet()
+    for bytes in kept {
+      isKept.insert(bytes.lowerBound / Layout.pageBytes..<Layout.pages(holding: bytes.upperBound))
+    }
     var filled = [UInt32](repeating: 0, count: space.pageCount)
     for page in 0..<min(Layout.slotCount, filled.count) { filled[page] = UInt32(Layout.pageBytes) }
     var problems: [String] = []
@@ -46,11 +57,12 @@ extension Checker {
     }
     for page in filled.indices {
       let use = space.use(of: page)
-      let isRight = use.filled == filled[page] && use.isFree == (filled[page] == 0)
-      if isRight { continue }
+      let isFree = filled[page] == 0 && !isKept.contains(page)
+      if use.filled == filled[page], use.isFree == isFree { continue }
       problems.append(
         "page \(page), at offset \(page * Layout.pageBytes): the map of free pages has it "
           + "\(use.isFree ? "free" : "in use") with \(use.filled) bytes, and blocks fill \(filled[page])"
+          + "\(isKept.contains(page) ? ", beside those of kept versions" : "")"
       )
       // One mistake is often in all that follow.
       if problems.count == 10 { break }

@@ -11,7 +11,7 @@ extension Checker {
   mutating func checkOlderVersions(_ held: () throws -> [VersionRecord]) {
     let storage = blocks.storage
     do {
-      var seen: Set<UInt64> = [record.version]
+      var seen = Set(report.keptVersions + [record.version])
       for old in try held().sorted(by: { $0.version > $1.version })
       where old.version < record.version && seen.insert(old.version).inserted {
         try check(old, "which is held,") { try Self.stays(old, held) }

@@ -19,23 +19,41 @@ package struct Checker {
   /// not read them again.
   var lastKeys: [NodeEntry: Int64]
   let isNewest: Bool
+  /// Of leaves that were found sound, the last keys are noted.
+  private let notesLeaves: Bool
+  /// The bytes of blocks that kept versions have, and the newest has not.
+  var keptBlocks: [Range<Int>] = []
 
-  /// Checks a version and both commit slots.
+  /// Checks a version, those that it keeps, and both commit slots.
   ///
-  /// - Parameter held: the versions that somebody holds just now; has everything compared that is
-  ///   said twice, in older versions that can be read too. Without it they are left alone.
+  /// - Parameters:
+  ///   - gone: kept versions that were let go meanwhile, and are not looked at.
+  ///   - held: the versions that somebody holds just now; has everything compared that is
+  ///     said twice, in older versions that can be read too. Without it they are left alone.
   /// - Complexity: O(file).
   package static func run(
-    _ record: VersionRecord, _ blocks: BlockReader, held: (() throws -> [VersionRecord])? = nil
+    _ record: VersionRecord, _ blocks: BlockReader, except gone: Set<UInt64> = [],
+    held: (() throws -> [VersionRecord])? = nil
   ) -> CheckReport {
     var checker = Checker(record, blocks, isDeep: held != nil)
     checker.checkSlots()
     checker.checkTables()
     checker.checkExtents()
+    checker.checkKeptVersions(except: gone)
     if let held {
-      checker.checkSpace()
+      checker.checkSpace(except: gone)
       checker.checkOlderVersions(held)
     }
+    return checker.report
+  }
+
+  /// Checks one version, whatever else is in the file.
+  package static func runAlone(
+    _ record: VersionRecord, _ blocks: BlockReader, isDeep: Bool
+  ) -> CheckReport {
+    var checker = Checker(record, blocks, isDeep: isDeep)
+    checker.checkTables()
+    checker.checkExtents()
     return checker.report
   }
 
@@ -50,6 +68,7 @@ package struct Checker {
       (newer?.roots?.catalogue.tables ?? []).map { ($0.number, $0) }, uniquingKeysWith: { $1 })
     lastKeys = newer?.lastKeys ?? [:]
     isNewest = newer == nil
+    notesLeaves = isDeep || record.hasHistory || newer?.notesLeaves == true
     report = CheckReport(version: record.version)
     report.isDeep = isDeep
     do {
@@ -129,6 +148,14 @@ package struct Checker {
 
   mutating func checkTables() {
     guard let roots else { return }
+    if let reference = roots.catalogue.history {
+      note(reference, "the history")
+      do {
+        _ = try roots.history(blocks)
+      } catch {
+        report.problems.append(Self.describe(error, "the history"))
+      }
+    }
     for table in roots.catalogue.tables {
       if !table.isCompanion { report.tables += 1 }
       do {
@@ -265,10 +292,11 @@ package struct Checker {
         for row in 0..<leaf.rowCount { _ = try values.value(row, as: column.reading) }
       }
     }
-    guard isDeep else { return }
-    report.values += leaf.rowCount * schema.columns.count
-    for what in try ReadingCheck(leaf, keys, schema).problems() { problem(what) }
-    if isNewest, report.problems.count == before { lastKeys[entry] = last }
-    blocks.forget(entry, end: record.end)
+    if isDeep {
+      report.values += leaf.rowCount * schema.columns.count
+      for what in try ReadingCheck(leaf, keys, schema).problems() { problem(what) }
+    }
+    if notesLeaves, isNewest || isRead, report.problems.count == before { lastKeys[entry] = last }
+    if isDeep { blocks.forget(entry, end: record.end) }
   }
 }

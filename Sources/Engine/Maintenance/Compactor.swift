@@ -9,6 +9,9 @@ import Base
 /// The copy's bytes depend on the version alone, not on the number of threads: which clusters are
 /// merged is decided before any is encoded, and they are written in order.
 ///
+/// Versions that it keeps are copied with it, if they are to be: then clusters are not merged, but shared
+/// (`SharedCopy`).
+///
 /// Thread rule: called by one thread, while the version is held.
 package struct Compactor {
   /// Rows of a compacted cluster at most: enough for dictionaries and symbol tables to pay. Half as
@@ -38,6 +41,8 @@ package struct Compactor {
   ///
   /// - Parameters:
   ///   - target: an empty storage.
+  ///   - keepsVersions: whether the versions that it keeps are copied too. Else the copy has none; how many
+  ///     are to be kept it says in both cases.
   ///   - isMarked: marks the copy as a temporary, from the first byte that is written. The mark lies where
   ///     the first slot will: only the second is written here.
   ///   - shouldStop: asked between clusters, on the caller's thread.
@@ -47,11 +52,18 @@ package struct Compactor {
   ///   `EngineError.cancelled` when `shouldStop` said so.
   package static func copy(
     _ record: VersionRecord, _ blocks: BlockReader, to target: any Storage,
-    identity: DatabaseIdentity, isMarked: Bool = false,
+    identity: DatabaseIdentity, isMarked: Bool = false, keepsVersions: Bool = false,
     shouldStop: @escaping () -> Bool = { false }
   ) throws -> VersionRecord {
     var compactor = try Compactor(record, blocks, target, isMarked, shouldStop)
     if isMarked { try compactor.mark() }
+    if keepsVersions, try !compactor.source.history(blocks).kept.isEmpty {
+      var shared = SharedCopy(blocks, compactor.writer, shouldStop)
+      let copied = try compactor.seal(try shared.copy(compactor.source))
+      try compactor.commit(copied, identity)
+      try shared.verify(compactor.source, copied, compactor.targetBlocks)
+      return copied
+    }
     let copied = try compactor.copyTables()
     try compactor.commit(copied, identity)
     try compactor.verify(copied)
@@ -85,12 +97,21 @@ package struct Compactor {
     for index in catalogue.tables.indices {
       try copy(&catalogue.tables[index])
     }
+    var history = History()
+    history.limit = try source.history(blocks).limit
+    catalogue.history = history.isEmpty ? nil : try writer.append(node: history.encode())
+    return try seal(catalogue)
+  }
+
+  /// Writes the catalogue, in which everything lies in the copy.
+  private func seal(_ catalogue: Catalogue) throws -> VersionRecord {
     let root = try writer.append(node: catalogue.encode())
     try writer.writeOut()
     let version = try source.record.nextVersion
     try writer.commit(version: version)
     return VersionRecord(
-      version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes))
+      version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes),
+      hasHistory: catalogue.history != nil)
   }
 
   private mutating func copy(_ table: inout Catalogue.TableEntry) throws {

@@ -1,4 +1,4 @@
-/// Where a file's bytes are. All are whole pages; `used + pinned + free == total`.
+/// Where a file's bytes are. All are whole pages; `used + kept + pinned + free == total`.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct FileUse: Sendable, Equatable {
@@ -9,7 +9,9 @@ public struct FileUse: Sendable, Equatable {
   /// Bytes of the used pages that nothing fills, as a file has them that was written to in small
   /// transactions by an earlier version of the engine, or that has very many small tables.
   public let gaps: Int
-  /// Pages that only older versions reach, which somebody holds.
+  /// Pages that kept versions reach, and the newest does not.
+  public let kept: Int
+  /// Pages that only older versions reach, which somebody holds and which are not kept.
   public let pinned: Int
   /// Pages that the next commits will write to.
   public let free: Int
@@ -17,18 +19,21 @@ public struct FileUse: Sendable, Equatable {
   /// - Parameters:
   ///   - space: the map of the file's pages.
   ///   - total: the file's length.
-  package init(_ space: SpaceMap, total: Int) {
+  ///   - versions: those that the newest version keeps, ascending.
+  package init(_ space: SpaceMap, total: Int, kept versions: [UInt64]) {
     self.total = total
-    pinned = space.pinnedPageCount * Layout.pageBytes
-    used = (space.pageCount - space.freePageCount) * Layout.pageBytes - pinned
-    free = max(0, total - used - pinned)
+    let older = space.pinnedPageCount * Layout.pageBytes
+    kept = space.retiredPages(reachedBy: versions).all * Layout.pageBytes
+    pinned = older - kept
+    used = (space.pageCount - space.freePageCount) * Layout.pageBytes - older
+    free = max(0, total - used - older)
     gaps = max(0, used - space.filledBytes)
   }
 
-  /// What the newest version would take without gaps, in whole pages: what a file is judged by that
-  /// may be worth a compaction. Two pages more than its bytes fill, so that a small file is not
-  /// taken for a sparse one.
+  /// What the newest version would take without gaps, in whole pages, and what kept versions take besides:
+  /// what a file is judged by that may be worth a compaction. Two pages more than its bytes fill, so that a
+  /// small file is not taken for a sparse one.
   public var needed: Int {
-    min(used, (Layout.pages(holding: used - gaps) + 2) * Layout.pageBytes)
+    min(used, (Layout.pages(holding: used - gaps) + 2) * Layout.pageBytes) + kept
   }
 }

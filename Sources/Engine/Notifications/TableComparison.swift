@@ -33,10 +33,13 @@ struct TableComparison {
     self.new = TreeFront(new.tree)
     sharesBlocks = old.tree.blocks === new.tree.blocks
     let columns = Self.columns(old.schema, new.schema)
-    // A column's identifier is never reused, so leaves from before it was added have no values in it; but a
-    // removed column's values stay in the leaves.
+    // A column's identifier is never reused, so leaves of a version whose next identifier is not above it
+    // have no values in it; but a removed column's values stay in the leaves. Which version is the later one
+    // does not matter: a kept version that was made the newest again may have columns that were removed
+    // before.
     hasHiddenValues = columns.contains {
-      old.version <= new.version ? !$0.isInNew : !$0.isInOld
+      !$0.isInNew && $0.id < new.schema.nextColumnID
+        || !$0.isInOld && $0.id < old.schema.nextColumnID
     }
     leaves = LeafComparison(columns, sharesClusters: sharesBlocks && !hasHiddenValues)
   }

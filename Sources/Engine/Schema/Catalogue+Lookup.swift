@@ -32,12 +32,23 @@ extension Catalogue {
     numbers[table.name] = table.number
   }
 
+  /// Adds a table that was there before, of a name and number that none has: among the others, which stand in
+  /// the order of their numbers.
+  mutating func insert(_ table: TableEntry) {
+    let place = tables.firstIndex { $0.number > table.number } ?? tables.count
+    tables.insert(table, at: place)
+    numbers[table.name] = table.number
+  }
+
   /// Gives the table at a place a name that no other has.
   mutating func rename(at place: Int, to name: String) {
-    numbers[tables[place].name] = nil
+    if numbers[tables[place].name] == tables[place].number { numbers[tables[place].name] = nil }
     tables[place].name = name
     numbers[name] = tables[place].number
   }
 
-  mutating func remove(at place: Int) { numbers[tables.remove(at: place).name] = nil }
+  mutating func remove(at place: Int) {
+    let table = tables.remove(at: place)
+    if numbers[table.name] == table.number { numbers[table.name] = nil }
+  }
 }

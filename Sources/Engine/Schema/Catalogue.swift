@@ -3,7 +3,8 @@ import Base
 /// The root block of a version: every table with its schema, its tree, and what goes with it.
 ///
 ///     0  1  kind, 'C'
-///     1  3  zero
+///     1  1  form: 0, or 1 with a history
+///     2  2  zero
 ///     4  4  the number the next new table gets
 ///     8  4  number of tables
 ///     12 8  version of the schema, the programs' own number
@@ -12,6 +13,8 @@ import Base
 ///           next key 8 · number of runs of the key's index 4 · runs of 52 (`IndexRun`) ·
 ///           number of secondary indexes 4 · indexes (`Index`) ·
 ///           number of notes 4 · notes: name (length 4, UTF-8), value (length 4, bytes)
+///           with form 1: reference to the history 24 · when the version was made 8 · what made it (length
+///           4, UTF-8)
 package struct Catalogue: Sendable, Equatable {
   static let kind: UInt8 = 0x43
 
@@ -111,6 +114,10 @@ package struct Catalogue: Sendable, Equatable {
   /// In the order in which they were made. Tables come, go and change their names by the methods of
   /// `Catalogue+Lookup.swift`.
   package internal(set) var tables: [TableEntry] = []
+  /// Where the versions that are kept stand, and what is to be kept; nil when there is nothing of it.
+  package var history: BlockReference?
+  /// Of this version; written with a history only.
+  package var origin = VersionOrigin()
   /// The tables' numbers by name.
   var numbers: [String: UInt32] = [:]
 
@@ -141,7 +148,7 @@ package struct Catalogue: Sendable, Equatable {
   package func encode() -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
     writer.append(Self.kind)
-    writer.append([0, 0, 0])
+    writer.append([history == nil ? 0 : 1, 0, 0])
     writer.append(nextTableNumber)
     writer.append(UInt32(tables.count))
     writer.append(schemaVersion)
@@ -165,6 +172,11 @@ package struct Catalogue: Sendable, Equatable {
         writer.append(value)
       }
     }
+    if let history {
+      history.encode(into: &writer)
+      writer.append(UInt64(bitPattern: origin.secondsSince1970))
+      writer.append(origin.what)
+    }
     return writer.bytes
   }
 
@@ -173,7 +185,11 @@ package struct Catalogue: Sendable, Equatable {
     guard try reader.read(UInt8.self, "kind") == Self.kind else {
       throw DecodingFailure(what: "it is not a catalogue", offset: 0)
     }
-    _ = try reader.readBytes(3, "catalogue")
+    let form = try reader.read(UInt8.self, "form of the catalogue")
+    guard form <= 1 else {
+      throw DecodingFailure(what: "the form of the catalogue is not known", offset: 1)
+    }
+    _ = try reader.readBytes(2, "catalogue")
     nextTableNumber = try reader.read(UInt32.self, "next table number")
     guard nextTableNumber > 0 else {
       throw DecodingFailure(what: "the number that the next table gets is 0", offset: 4)
@@ -198,6 +214,12 @@ package struct Catalogue: Sendable, Equatable {
         throw DecodingFailure(what: "the tables have too many objects", offset: reader.offset)
       }
       tables.append(table)
+    }
+    if form == 1 {
+      history = try BlockReference(from: &reader)
+      origin.secondsSince1970 = Int64(
+        bitPattern: try reader.read(UInt64.self, "time of the version"))
+      origin.what = try reader.readText("what made the version")
     }
     guard reader.remaining == 0 else {
       throw DecodingFailure(what: "bytes are left over", offset: reader.offset)

@@ -19,6 +19,8 @@ package struct VersionRoots {
     _ visit: (BlockReference, BlockKind, Catalogue.TableEntry?) throws -> Void
   ) throws {
     try visit(record.root, .catalogue, nil)
+    // Not what it keeps: those are versions of their own.
+    if let history = catalogue.history { try visit(history, .history, nil) }
     for table in catalogue.tables {
       try visit(table.schema, .schema, table)
       try TreeReader(blocks: blocks, root: table.root, end: record.end).walk { entry, level in
@@ -33,9 +35,23 @@ package struct VersionRoots {
   }
 }
 
+extension VersionRoots {
+  /// The versions that this one keeps, and how many are to be kept.
+  ///
+  /// - Throws: `BlockError` or `DecodingFailure` when the block is damaged.
+  package func history(_ blocks: BlockReader) throws -> History {
+    guard let reference = catalogue.history else { return History() }
+    return try blocks.withCopy(of: reference, end: record.end) {
+      try History(decoding: $0, of: record.version)
+    }
+  }
+}
+
 /// What a block is for.
 package enum BlockKind: String, Sendable {
   case catalogue
+  /// Which versions are kept.
+  case history
   case schema
   case node
   case cluster
@@ -45,10 +61,12 @@ package enum BlockKind: String, Sendable {
 }
 
 extension SpaceMap {
-  /// The map of a file, from what the newest and the held versions reach.
+  /// The map of a file, from what the newest and other versions reach.
   ///
-  /// - Parameter locked: versions that are held too, and whose roots need not be known.
-  /// - Complexity: O(tree nodes of these versions).
+  /// - Parameters:
+  ///   - held: versions that are held or kept, the newest among them or not.
+  ///   - locked: versions that are held too, and whose roots need not be known.
+  /// - Complexity: O(tree nodes of these versions), each once where several share it.
   /// - Throws: `BlockError` when a node or catalogue is damaged, or a held version is gone.
   package static func walking(
     _ blocks: BlockReader, newest: VersionRecord, held: [VersionRecord],
@@ -59,30 +77,23 @@ extension SpaceMap {
       if let bytes = reference.bytes(within: newest.end) { space.countLive(bytes) }
     }
     let length = try blocks.storage.length()
-    var walked: Set<UInt64> = [newest.version]
-    for version in held
-    where version.version < newest.version && walked.insert(version.version).inserted {
-      // Bytes beyond the file's end must not be looked at.
-      guard version.end <= UInt64(length) else {
-        throw BlockError(
-          path: blocks.storage.path, offset: version.root.offset, length: version.root.length,
-          what: "the held version \(version.version) reaches beyond the file's end")
-      }
-      do {
-        try VersionRoots(version, blocks).forEachBlock(blocks) { reference, _, _ in
-          if let bytes = reference.bytes(within: version.end) {
-            space.countHeld(bytes, version: version.version)
-          }
+    var older: [UInt64: VersionRecord] = [:]
+    for version in held where version.version < newest.version {
+      older[version.version] = version
+    }
+    if !older.isEmpty {
+      let versions = older.values.sorted { $0.version < $1.version }
+      space.beginCountingHeld(versions.map(\.version))
+      var walk = SharedWalk(versions, blocks, length: length)
+      try walk.run { reference, places in
+        if let bytes = reference.bytes(within: UInt64(length)) {
+          space.countHeld(bytes, by: places)
         }
-      } catch let error as DecodingFailure {
-        throw BlockError(
-          path: blocks.storage.path, offset: version.root.offset, length: version.root.length,
-          what: "\(error.what) at byte \(error.offset) of the catalogue")
       }
     }
     let isUnknown = locked.contains { range in
       range.lowerBound < newest.version
-        && !(range.lowerBound == range.upperBound && walked.contains(range.lowerBound))
+        && !(range.lowerBound == range.upperBound && older[range.lowerBound] != nil)
     }
     space.finishCounting(unknownWithin: isUnknown ? length / Layout.pageBytes : nil)
     return space

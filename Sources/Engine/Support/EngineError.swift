@@ -67,6 +67,14 @@ public enum EngineError: Error, Sendable, Equatable {
   case foreign(what: String, expected: String)
   /// The database has no table of that name; `known` lists those that it has.
   case noSuchTable(name: String, known: [String])
+  /// The database has no version of that number, tag or time, or keeps it no more; `newest` is the newest
+  /// version, `kept` are the others.
+  case noSuchVersion(name: String, newest: UInt64, kept: [UInt64])
+  /// Going back to a kept version would undo more than was asked for: `changes` says what has been changed
+  /// since.
+  case otherChanges(path: String, since: UInt64, changes: [String])
+  /// There is no kept version whose tables differ from what they are.
+  case unchanged(path: String)
   /// A table of that name exists already.
   case tableExists(name: String)
   /// The table has no column of that name; `known` lists those that it has.
@@ -129,7 +137,8 @@ extension EngineError: CustomStringConvertible {
     case .notADatabase(let path, let reason):
       return "\(path): not a Sheaf database (\(reason)); it was left as it is"
     case .newerFormat(let path, let format):
-      return "\(path): file format \(format) is newer than this Sheaf reads (1); use a newer Sheaf"
+      return
+        "\(path): file format \(format) is newer than this Sheaf reads (1 and 2); use a newer Sheaf"
     case .damaged(let path, let place, let reason):
       return "\(path): damaged at \(place): \(reason); run 'sheaf check' and restore a copy"
     case .missing(let path):
@@ -189,6 +198,17 @@ extension EngineError: CustomStringConvertible {
       return "\(what) of another \(expected) was given; use one of this \(expected)"
     case .noSuchTable(let name, let known):
       return "there is no table '\(name)'; " + Self.list("tables", known)
+    case .noSuchVersion(let name, let newest, let kept):
+      let all = kept.suffix(20).map { "\($0)" }.joined(separator: ", ")
+      return "version '\(name)' is not kept; the newest is \(newest)"
+        + (kept.isEmpty
+          ? ", and no other is kept" : ", and kept are \(kept.count > 20 ? "…, " : "")\(all)")
+    case .otherChanges(let path, let since, let changes):
+      return
+        "\(path): since version \(since) \(changes.joined(separator: "; ")); nothing was undone: name the "
+        + "table that is to go back, or ask for all of them"
+    case .unchanged(let path):
+      return "\(path): nothing has changed since a version that is kept; there is nothing to undo"
     case .tableExists(let name):
       return "there is a table '\(name)' already"
     case .noSuchColumn(let table, let column, let known):

@@ -26,7 +26,9 @@ package final class TransactionHealth {
   private static func isRefusal(_ error: any Error) -> Bool {
     guard let error = error as? EngineError else { return false }
     return switch error {
-    case .noSuchTable, .tableExists, .noSuchColumn, .noSuchObject, .invalidSchema, .invalidValue,
+    case .noSuchTable, .noSuchVersion, .otherChanges, .unchanged, .tableExists, .noSuchColumn,
+      .noSuchObject, .invalidSchema,
+      .invalidValue,
       .duplicateKey, .invalidKey, .invalidProperty, .invalidArgument, .wrongThread,
       .tooManyVersions, .transactionEnded:
       true

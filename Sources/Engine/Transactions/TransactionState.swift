@@ -10,12 +10,19 @@ final class TransactionState {
   var catalogue: Catalogue
   let parts: FileParts
   private let turn: WriterQueue.Turn
-  private let writer: BlockWriter
+  let writer: BlockWriter
   private let space: SpaceMap
   var editors: [String: TableEditor] = [:]
   /// Of tables that the transaction has deleted.
   var deletedEditors: [TableEditor] = []
   var catalogueIsChanged = false
+  /// What is kept, once it has been asked for; see `TransactionState+History.swift`.
+  var knownHistory: History?
+  var historyIsChanged = false
+  /// Once tables have been restored: the end of the version that they were in.
+  var restoredEnd: UInt64?
+  /// What the version that it makes says of itself.
+  var madeBy = ""
   private(set) var isEnded = false
   /// Tables of the file have lesser numbers, those that this transaction has made have not.
   private let firstNewTable: UInt32
@@ -70,6 +77,14 @@ final class TransactionState {
     do {
       let catalogue = try parts.blocks.withCopy(of: base.root, end: base.end) {
         try Catalogue(decoding: $0)
+      }
+      // Which pages are kept is found by what the slot says.
+      guard base.hasHistory == (catalogue.history != nil) else {
+        throw EngineError.damaged(
+          path: host.path, where: "the commit slots",
+          reason:
+            "version \(base.version) has \(base.hasHistory ? "no" : "a") history, and its slot says "
+            + "otherwise")
       }
       // Another program may have migrated the file since it was opened.
       if let declared = host.settings.schemaVersion, catalogue.schemaVersion > declared {
@@ -273,7 +288,7 @@ final class TransactionState {
       let version = try translatingErrors(host.path) {
         if completion != nil || durability == .group { try parts.pipeline.startFlusher() }
         var version = base.version
-        if catalogueIsChanged || editors.values.contains(where: \.isChanged) {
+        if isChanged {
           try host.checkActiveVersions()
           // The others look once their version is durable.
           if durability == .none { try parts.storage.checkName() }
@@ -316,13 +331,20 @@ final class TransactionState {
     }
   }
 
+  /// True when there is something to commit.
+  var isChanged: Bool {
+    catalogueIsChanged || historyIsChanged || editors.values.contains(where: \.isChanged)
+  }
+
   /// Phase one: everything but the slot.
   private func writeBlocks() throws -> VersionRecord {
     for editor in editors.values where editor.isChanged {
       guard let place = catalogue.place(number: editor.number) else { continue }
       catalogue.tables[place] = try editor.seal()
     }
-    try gatherRoots()
+    try sealHistory()
+    // The map of pages knows nothing of trees that were restored.
+    if restoredEnd == nil { try gatherRoots() }
     let root = try writer.append(node: catalogue.encode())
     try writer.drop(base.root)
     try writer.writeOut()
@@ -336,8 +358,16 @@ final class TransactionState {
         KnownTable(catalogue.tables[place], editor), of: editor.number)
     }
     host.noteWritten(bytes: writer.bytesWritten)
-    return VersionRecord(
-      version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes))
+    let record = VersionRecord(
+      version: version, root: root,
+      end: max(UInt64(space.liveEnd * Layout.pageBytes), restoredEnd ?? 0),
+      hasHistory: catalogue.history != nil)
+    if restoredEnd != nil {
+      host.memory.forget()
+      host.memory.hasRestored = true
+    }
+    noteKept(by: record)
+    return record
   }
 
   /// Moves what the catalogue refers to together, where it is left in sparse pages: tables may be many and
@@ -349,8 +379,10 @@ final class TransactionState {
       references.append(table.schema)
       references.append(table.root.entry.reference)
     }
+    if let history = catalogue.history { references.append(history) }
     let left = try Gatherer(writer: writer).gather(&references)
     if left.isEmpty { return }
+    if catalogue.history != nil { catalogue.history = references.last }
     for index in catalogue.tables.indices {
       catalogue.tables[index].schema = references[2 * index]
       if catalogue.tables[index].root.level > 0 {

@@ -7,21 +7,27 @@
 final class WriterMemory {
   /// The map of free pages, kept while nobody else writes.
   var space: SpaceMap?
+  /// Whether the map was given up for tables that were restored; else that is for a failure.
+  var hasRestored = false
   /// The rows that the last transactions wrote last.
   var tails = KeptByTable<ClusterStore.Tail>()
   /// The newest entries of the keys' indexes that were used last.
   var recentKeys = KeptByTable<RecentKeys>()
   /// What is known of the tables that were written last.
   var knownTables = KeptByTable<KnownTable>()
+  /// The versions that are kept by those versions whose pages the pipeline has needed last, by their roots.
+  var keptRoots: [BlockReference: [VersionRecord]] = [:]
   /// Making its tables would cost a small transaction more than its rows.
   private(set) var builder = ClusterBuilder()
 
   /// After a failure, and when another file has taken the place of this one.
   func forget() {
     space = nil
+    hasRestored = false
     tails = KeptByTable()
     recentKeys = KeptByTable()
     knownTables = KeptByTable()
+    keptRoots = [:]
     builder = ClusterBuilder()
   }
 }

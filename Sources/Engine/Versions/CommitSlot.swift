@@ -4,7 +4,7 @@ import Base
 /// hold the durable version; the slot is the commit.
 ///
 ///     0   8  magic "SheafDB\n"
-///     8   4  format (1)
+///     8   4  format: 1, or 2 for a version with a history
 ///     12  4  page size (4096)
 ///     16  8  version, 1 to 2^62
 ///     24  8  end: no block of the version lies at or beyond it
@@ -15,6 +15,9 @@ import Base
 package struct CommitSlot: Sendable, Equatable {
   package static let magic: [UInt8] = Array("SheafDB\n".utf8)
   package static let format: UInt32 = 1
+  /// Of a version with a history: its pages and those of kept versions must not be written by a program that
+  /// knows format 1 only.
+  package static let formatWithHistory: UInt32 = 2
   package static let encodedBytes = 80
   private static let checkedBytes = 72
 
@@ -30,7 +33,7 @@ package struct CommitSlot: Sendable, Equatable {
   package func page() -> [UInt8] {
     var writer = ByteWriter(capacity: Layout.pageBytes)
     writer.append(Self.magic)
-    writer.append(Self.format)
+    writer.append(record.hasHistory ? Self.formatWithHistory : Self.format)
     writer.append(UInt32(Layout.pageBytes))
     writer.append(record.version)
     writer.append(record.end)
@@ -82,7 +85,9 @@ package struct CommitSlot: Sendable, Equatable {
       guard try reader.read(UInt64.self, "checksum") == sum else {
         return .damaged("the checksum does not fit")
       }
-      guard format == Self.format else { return .otherFormat(format) }
+      guard format == Self.format || format == Self.formatWithHistory else {
+        return .otherFormat(format)
+      }
       guard version > 0, version <= VersionRecord.lastVersion else {
         return .damaged("its version is \(version), which no file can have")
       }
@@ -91,7 +96,8 @@ package struct CommitSlot: Sendable, Equatable {
       else { return .damaged("the values contradict each other") }
       return .valid(
         CommitSlot(
-          record: VersionRecord(version: version, root: root, end: end),
+          record: VersionRecord(
+            version: version, root: root, end: end, hasHistory: format == Self.formatWithHistory),
           identity: DatabaseIdentity(high: high, low: low)))
     } catch {
       return .damaged(error.what)

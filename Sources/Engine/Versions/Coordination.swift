@@ -9,7 +9,7 @@ import Base
 /// blocks nobody.
 ///
 ///     0     8  magic "SheafLck"
-///     8     8  layout version (4)
+///     8     8  layout version (5)
 ///     16   16  device and inode of the database file
 ///     32    8  the next ticket of the writers' queue
 ///     40    8  the next participant's token
@@ -68,7 +68,7 @@ package final class Coordination: @unchecked Sendable {
 
   /// `CompanionFile.Mark.lock`, little-endian.
   static let magic: UInt64 = 0x6B63_4C66_6165_6853
-  static let layoutVersion: UInt64 = 4
+  static let layoutVersion: UInt64 = 5
 
   /// The newest version that readers may take; durable unless the storage is private.
   package let visible: VersionCell

@@ -139,6 +139,24 @@ package final class FileLocks: @unchecked Sendable {
     throw CoordinationError.tooFast(storage.path)
   }
 
+  /// Holds a version that the newest one keeps; nil for a handle that does not lock versions.
+  ///
+  /// - Parameter find: finds it in what the slots name just now.
+  /// - Throws: what `find` throws, and what `holdNewest` does.
+  package func hold(_ find: (_ newest: VersionRecord) throws -> VersionRecord) throws -> Hold? {
+    guard locksVersions else { return nil }
+    for _ in 0..<1000 {
+      // Whoever reads the history of the newest version holds that one.
+      guard let newest = try holdNewest() else { return nil }
+      let record = try withExtendedLifetime(newest) { try find(newest.record) }
+      try take(record.version)
+      let hold = Hold(record, self)
+      guard let again = try holdNewest() else { return nil }
+      if try withExtendedLifetime(again, { try find(again.record) }) == record { return hold }
+    }
+    throw CoordinationError.tooFast(storage.path)
+  }
+
   /// The newest version that the slots name.
   ///
   /// A slot that is written just now can be read half old and half new; the other one then names

@@ -17,7 +17,7 @@
       let version = readerWord(slot, 1).load()
       if version != record.version { throw broken("it says \(version)") }
       if readerWord(slot, 2).load() != record.root.offset
-        || readerWord(slot, 3).load() != UInt64(record.root.length)
+        || readerWord(slot, 3).load() != record.lengthWord
         || readerWord(slot, 4).load() != record.root.checksum
         || readerWord(slot, 5).load() != record.end
       {

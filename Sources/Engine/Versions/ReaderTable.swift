@@ -11,23 +11,28 @@ package struct HeldVersion: Sendable, Equatable {
 ///     0  owner's token (0: the slot is free)
 ///     8  version held (0: being set up)
 ///     16 root offset   24 root length   32 root checksum   40 end   48 process
+///     56 the newest version when it was taken: which file a kept version is of, whose number may be lower
+///        than the file's first
 ///
 /// Holding a version takes a few atomic stores: no lock, no waiting, no system call. The order is what makes
 /// it safe: a reader publishes the version it is about to use and then looks whether it is still the
 /// newest; a writer reads what its pipeline keeps and then looks at the slots (`Database.versionsToKeep`).
 extension Coordination {
-  /// Holds the newest version that `newest` gives, until `release`.
+  /// Holds the newest version that `newest` gives, until `release`; or a kept one, which it finds by the
+  /// newest.
   ///
+  /// - Parameter since: the newest version of the file, when another one is to be held: a version of the same
+  ///   file, no later than the newest when it is called.
   /// - Parameter usesSpare: takes a slot that is kept free for looking, when there is no other.
   /// - Throws: `CoordinationError.tooManyReaders` when every slot is taken.
   package func hold(
-    usesSpare: Bool = false, _ newest: () throws -> VersionRecord
+    usesSpare: Bool = false, since: UInt64? = nil, _ newest: () throws -> VersionRecord
   ) throws -> (slot: Int, VersionRecord) {
     let slot = try claimSlot(usesSpare: usesSpare)
     do {
       var record = try newest()
       while true {
-        publish(record, in: slot)
+        publish(record, in: slot, since: since ?? record.version)
         let again = try newest()
         if again.version == record.version {
           #if DEBUG
@@ -84,13 +89,14 @@ extension Coordination {
     return nil
   }
 
-  private func publish(_ record: VersionRecord, in slot: Int) {
+  private func publish(_ record: VersionRecord, in slot: Int, since: UInt64) {
     reach(slot, changes: true)
     readerWord(slot, 1).store(0)
     readerWord(slot, 2).store(record.root.offset)
-    readerWord(slot, 3).store(UInt64(record.root.length))
+    readerWord(slot, 3).store(record.lengthWord)
     readerWord(slot, 4).store(record.root.checksum)
     readerWord(slot, 5).store(record.end)
+    readerWord(slot, 7).store(since)
     readerWord(slot, 1).store(record.version)
   }
 
@@ -116,14 +122,10 @@ extension Coordination {
       let version = readerWord(slot, 1).load()
       // Being set up: the reader has yet to look whether its version is still the newest. Or it
       // reads a file that has been replaced.
-      if version == 0 || version < first { continue }
+      if version == 0 || readerWord(slot, 7).load() < first { continue }
       let record = VersionRecord(
-        version: version,
-        root: BlockReference(
-          offset: readerWord(slot, 2).load(),
-          length: UInt32(truncatingIfNeeded: readerWord(slot, 3).load()),
-          checksum: readerWord(slot, 4).load()),
-        end: readerWord(slot, 5).load())
+        version: version, offset: readerWord(slot, 2).load(), length: readerWord(slot, 3).load(),
+        checksum: readerWord(slot, 4).load(), end: readerWord(slot, 5).load())
       // Taken again meanwhile: the new holder looks at the newest version after this.
       guard readerWord(slot, 1).load() == version, readerWord(slot, 0).load() == owner else {
         continue

@@ -6,6 +6,8 @@ import Base
 ///     8  40  record of an even count: version, root offset, root length, root checksum, end
 ///     48 40  record of an odd count
 ///
+/// The upper half of a length is 1 for a version with a history (`VersionRecord.lengthWord`).
+///
 /// The one writer fills the record that is not in use and then counts on. Readers take the record that the
 /// count names and begin again only if it was counted on meanwhile: they never block the writer nor each
 /// other, and a writer that is interrupted or killed half-way leaves them the version before. They must not
@@ -41,7 +43,7 @@ package struct VersionCell: @unchecked Sendable {
     let count = published.load() &+ 1
     word(count, 0).store(record.version)
     word(count, 1).store(record.root.offset)
-    word(count, 2).store(UInt64(record.root.length))
+    word(count, 2).store(record.lengthWord)
     word(count, 3).store(record.root.checksum)
     word(count, 4).store(record.end)
     published.store(count)
@@ -54,12 +56,8 @@ package struct VersionCell: @unchecked Sendable {
       let count = published.load()
       if count == 0 { return nil }
       let record = VersionRecord(
-        version: word(count, 0).load(),
-        root: BlockReference(
-          offset: word(count, 1).load(),
-          length: UInt32(truncatingIfNeeded: word(count, 2).load()),
-          checksum: word(count, 3).load()),
-        end: word(count, 4).load())
+        version: word(count, 0).load(), offset: word(count, 1).load(),
+        length: word(count, 2).load(), checksum: word(count, 3).load(), end: word(count, 4).load())
       if published.load() == count { return record }
     }
   }

@@ -7,11 +7,27 @@ package struct VersionRecord: Sendable, Hashable {
   package var root: BlockReference
   /// No block of this version lies at or beyond this offset; a multiple of the page size.
   package var end: UInt64
+  /// Whether its root block has a history: kept versions, or how many are to be kept. A program that knows
+  /// nothing of them would write over their pages, so that the file has another format then.
+  package var hasHistory: Bool
 
-  package init(version: UInt64, root: BlockReference, end: UInt64) {
+  package init(version: UInt64, root: BlockReference, end: UInt64, hasHistory: Bool = false) {
     self.version = version
     self.root = root
     self.end = end
+    self.hasHistory = hasHistory
+  }
+
+  /// The root's length, and in the upper half whether there is a history: a word of shared memory.
+  var lengthWord: UInt64 { UInt64(root.length) | (hasHistory ? 1 << 32 : 0) }
+
+  /// - Parameter length: what `lengthWord` was.
+  init(version: UInt64, offset: UInt64, length: UInt64, checksum: UInt64, end: UInt64) {
+    self.init(
+      version: version,
+      root: BlockReference(
+        offset: offset, length: UInt32(truncatingIfNeeded: length), checksum: checksum),
+      end: end, hasHistory: length >> 32 & 1 == 1)
   }
 
   /// The number of the version that comes after this one.

@@ -14,14 +14,39 @@ struct ReplacementRule: Sendable, Equatable {
   let others: OtherColumns
   /// Columns of a row from this index on take surplus fields.
   let inputColumns: Int
+  private let ignoresBlanks: Bool
+  /// The table's column that says how new a row is.
+  private let age: Age?
+
+  private struct Age: Sendable, Equatable {
+    let column: Int
+    let order: SpellingOrder
+  }
 
   /// - Parameter columnCount: the number of columns of the rows.
-  init(_ schema: TableSchema, _ plan: ImportPlan, columnCount: Int, _ policy: ConflictPolicy) {
+  init(_ schema: TableSchema, _ plan: ImportPlan, columnCount: Int, _ conflict: ConflictRule) {
     var found: [UInt32: Int] = [:]
     for index in 0..<columnCount { found[plan.identifier(index)] = index }
     positions = schema.columnIDs.map { found[$0] }
-    others = policy == .update ? .kept : .replaced(by: schema.defaults)
+    others = conflict.policy == .update ? .kept : .replaced(by: schema.defaults)
     inputColumns = plan.columns.count
+    ignoresBlanks = conflict.ignoresBlanks
+    age = conflict.newerThan.flatMap { schema.index(of: $0) }.map {
+      Age(column: $0, order: SpellingOrder(schema.columns[$0].reading))
+    }
+  }
+
+  /// Whether a row is new enough to change an object.
+  ///
+  /// - Parameter present: the object's value in a column of the table.
+  func isNewer(
+    _ fields: ArraySlice<TextSpan>, _ memory: UnsafeRawBufferPointer,
+    than present: (_ column: Int) -> UnsafeRawBufferPointer?
+  ) -> Bool {
+    guard let age else { return true }
+    return withValue(age.column, fields, memory) { bytes, isKept in
+      !isKept && age.order.isAbove(bytes, present(age.column))
+    }
   }
 
   /// Columns whose values may change; not the primary key, by which the object was found.
@@ -47,6 +72,7 @@ struct ReplacementRule: Sendable, Equatable {
       return try spelling.withUnsafeBytes { try body($0, false) }
     }
     let span = fields[fields.startIndex + position]
+    if ignoresBlanks, span.isNull || span.length == 0 { return try body(nil, true) }
     // A record without a surplus field does not affect its column.
     if span.isNull {
       var keepsMissing = false

@@ -48,12 +48,12 @@ final class SharedKeyView: @unchecked Sendable {
 /// Thread rule: confined; each parser thread has its own.
 final class RowScout {
   private let shared: SharedKeyView
-  private let policy: ConflictPolicy
+  private let conflict: ConflictRule
   private let scout = KeyScout()
 
-  init(_ shared: SharedKeyView, _ policy: ConflictPolicy) {
+  init(_ shared: SharedKeyView, _ conflict: ConflictRule) {
     self.shared = shared
-    self.policy = policy
+    self.conflict = conflict
   }
 
   /// What is known about some rows; nil when there is no version to look in, or its key is another column.
@@ -80,8 +80,8 @@ final class RowScout {
     }
     var isSame: [Bool] = []
     var rule: ReplacementRule?
-    if !policy.leavesOut {
-      let own = ReplacementRule(schema, plan, columnCount: rows.columnCount, policy)
+    if !conflict.policy.leavesOut {
+      let own = ReplacementRule(schema, plan, columnCount: rows.columnCount, conflict)
       isSame = try compare(rows, found, own, view)
       rule = own
     }

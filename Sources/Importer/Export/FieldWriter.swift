@@ -12,13 +12,17 @@ struct FieldWriter {
   /// What comes before a value in JSON: the brace or comma, and the key.
   private let key: [UInt8]
 
-  init(_ column: Column, writesValues: Bool, writesHex: Bool, isFirst: Bool) {
+  /// - Parameter name: what it is called in JSON; nil: as the column is.
+  init(
+    _ column: Column, named name: String? = nil, writesValues: Bool = false,
+    writesHex: Bool = false, isFirst: Bool
+  ) {
     self.writesHex = writesHex
     type = column.type
     self.writesValues = writesValues && type != .text
     reading = column.reading
     var json = JSONWriter()
-    json.string(column.name)
+    json.string(name ?? column.name)
     key = [isFirst ? 0x7B : 0x2C] + json.bytes + [0x3A]
   }
 
@@ -52,6 +56,11 @@ struct FieldWriter {
 
   func appendJSON(_ field: UnsafeRawBufferPointer?, to output: FormattedBytes) {
     output.append(key)
+    appendValue(field, to: output)
+  }
+
+  /// The value alone.
+  func appendValue(_ field: UnsafeRawBufferPointer?, to output: FormattedBytes) {
     guard let field else {
       output.append(Self.null)
       return

@@ -89,6 +89,8 @@ struct ServerRun {
         options.ragged == .extend,
         "--ragged extend: a table of a server's gets no columns by itself"
       ),
+      (options.ignoresBlanks, "--ignore-blanks"), (options.newerThan != nil, "--newer-than"),
+      (options.deletesMissing, "--delete-missing"),
       (options.newColumns, "--new-columns: add them on the server first"),
       (options.sameInput == .contents, "--same-input contents"),
       (options.compaction.mode == .always, "--compact always"),

@@ -17,3 +17,12 @@ public enum ConflictPolicy: String, Sendable, CaseIterable {
   /// Whether a record may be left out of the table because of its key.
   var leavesOut: Bool { self == .error || self == .skip }
 }
+
+/// How records meet the objects that have their keys.
+struct ConflictRule: Sendable, Equatable {
+  let policy: ConflictPolicy
+  /// A blank field leaves the object's value.
+  var ignoresBlanks = false
+  /// A record changes an object only if its value in this column comes behind the object's.
+  var newerThan: String? = nil
+}

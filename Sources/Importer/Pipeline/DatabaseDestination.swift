@@ -25,15 +25,16 @@ final class DatabaseDestination: Destination {
   ///   - goesOnFrom: the checkpoint that the import was found to have in the table.
   ///   - keepsContents: what was imported from the same path before is still to be known by its contents.
   init(
-    _ transaction: ImportTransaction, plan: ImportPlan, policy: ConflictPolicy,
+    _ transaction: ImportTransaction, plan: ImportPlan, conflict: ConflictRule,
     expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool, keepsContents: Bool
   ) {
     self.transaction = transaction
     self.plan = plan
-    keyed = KeyedAppender(policy, plan, transaction.changes)
+    keyed = KeyedAppender(conflict, plan, transaction.changes, transaction.seen)
     keys = plan.keyColumn == nil ? nil : SharedKeyView()
     self.expected = expected
     stored = goesOnFrom
+    transaction.goesOn = goesOnFrom.map { !$0.isComplete } ?? false
     self.truncates = truncates
     self.keepsContents = keepsContents
   }

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The transaction that an import writes in: one for each batch, or, when the old table is to stay
@@ -12,6 +13,13 @@ final class ImportTransaction {
   private let spansInputs: Bool
   private let allowsEmpty: Bool
   private let patient: Waiting
+  private let keptVersions: Int?
+  /// What versions say that made them.
+  private let description: String
+  /// Whether it goes on where it was interrupted.
+  var goesOn = false
+  /// Whether the version before the import is kept, if it is to be.
+  private var hasKept = false
   private var transaction: WriteTransaction?
   /// The table in it.
   private(set) var table: WritableTable?
@@ -27,6 +35,8 @@ final class ImportTransaction {
   private(set) var followsOthers = false
   /// What it has done since versions that somebody may look at.
   let changes = OwnChanges()
+  /// The objects whose keys the inputs have; nil: all stay.
+  let seen: SeenObjects?
   private let notes = KnownNotes()
 
   init(_ database: Database, _ options: ImportOptions, table: String) {
@@ -35,7 +45,27 @@ final class ImportTransaction {
     durability = options.durability
     spansInputs = options.isOneTransaction
     allowsEmpty = options.allowsEmpty
+    keptVersions = options.keepVersions
+    seen = options.deletesMissing ? SeenObjects() : nil
+    description = Self.description(options.inputs, table)
     patient = Waiting(seconds: .infinity, notice: options.onWaiting)
+  }
+
+  /// The inputs, as far as there is room, and the table.
+  private static func description(_ inputs: [String], _ table: String) -> String {
+    let names = inputs.map { PathText.shown($0) }.joined(separator: " ")
+    let shown = names.utf8.count <= 600 ? names : "\(inputs.count) inputs"
+    return "sheaf import \(shown)\(table.utf8.count <= 300 ? " into \(table)" : "")"
+  }
+
+  /// Keeps the version before the import, when it is to be kept: in the first transaction that changes
+  /// anything. An import that goes on where it was interrupted has kept it before.
+  func keepBase(_ transaction: borrowing WriteTransaction) throws {
+    try transaction.describe(description)
+    if hasKept { return }
+    hasKept = true
+    if goesOn, transaction.baseMadeBy == description { return }
+    try transaction.keepBase(most: keptVersions)
   }
 
   var isOpen: Bool { transaction != nil }
@@ -54,7 +84,9 @@ final class ImportTransaction {
   func begin(creating columns: [Column]?, key: String?) throws -> Bool {
     if transaction == nil {
       do {
-        transaction = try database.beginWrite()
+        let begun = try database.beginWrite()
+        try keepBase(begun)
+        transaction = consume begun
       } catch EngineError.cancelled {
         throw ImportError.interrupted
       }
@@ -96,6 +128,21 @@ final class ImportTransaction {
     try table.deleteAll()
     // What earlier imports brought is gone: none of them is complete any more.
     try memory?.removeAll()
+  }
+
+  /// Deletes the objects of the table, as the transaction has found it, that the inputs do not have.
+  ///
+  /// - Parameter before: the table as it was.
+  /// - Returns: how many.
+  func deleteMissing(of before: Table) throws -> Int {
+    guard let table, let seen else { return 0 }
+    changes.end()
+    replacesObjects = true
+    var deleted = 0
+    try before.forEachKey { object in
+      if !seen.contains(object), try table.delete(object) { deleted += 1 }
+    }
+    return deleted
   }
 
   /// Commits a batch, unless the transaction goes on.

@@ -23,22 +23,25 @@ struct KeyedOutcome {
 ///
 /// Thread rule: used by the writer's thread only.
 final class KeyedAppender {
-  private let policy: ConflictPolicy
+  private let conflict: ConflictRule
   private let plan: ImportPlan
   private let builder = ClusterBuilder()
   private let changes: OwnChanges
+  /// Told of the objects that rows have met; nil: nobody asks.
+  private let seen: SeenObjects?
 
   /// Bytes of changed rows that are held before they are written.
   private static let heldBytes = 1 << 20
 
-  init(_ policy: ConflictPolicy, _ plan: ImportPlan, _ changes: OwnChanges) {
-    self.policy = policy
+  init(_ conflict: ConflictRule, _ plan: ImportPlan, _ changes: OwnChanges, _ seen: SeenObjects?) {
+    self.conflict = conflict
     self.plan = plan
     self.changes = changes
+    self.seen = seen
   }
 
   private func rule(_ rows: KeyedRows, _ editor: TableEditor) -> ReplacementRule {
-    ReplacementRule(editor.schema, plan, columnCount: rows.columnCount, policy)
+    ReplacementRule(editor.schema, plan, columnCount: rows.columnCount, conflict)
   }
 
   /// What the parser has found, if it still holds.
@@ -60,6 +63,7 @@ final class KeyedAppender {
     _ rows: KeyedRows, _ range: Range<Int>, _ editor: TableEditor, summarizes: Bool
   ) throws -> KeyedOutcome {
     var found = try find(range, rows, editor)
+    if let seen { for object in found { seen.insert(object) } }
     func isRepeated(_ row: Int) -> Bool {
       !rows.earlier.isEmpty && Int(rows.earlier[row]) >= range.lowerBound
     }
@@ -76,7 +80,7 @@ final class KeyedAppender {
     var outcome = KeyedOutcome(imported: fresh.count)
     outcome.summaries = try appendNew(fresh, rows, editor, summarizes: summarizes)
     if known.isEmpty { return outcome }
-    if policy == .skip {
+    if conflict.policy == .skip {
       outcome.skipped = known.count
       return outcome
     }
@@ -86,7 +90,7 @@ final class KeyedAppender {
       found[row - range.lowerBound] = object
     }
     var objects = known.map { (row: $0, object: found[$0 - range.lowerBound]) }
-    if policy == .error {
+    if conflict.policy == .error {
       outcome.conflicts = objects
     } else {
       leaveOutSame(&objects, rows, editor)
@@ -243,14 +247,15 @@ final class KeyedAppender {
           let sweep = ObjectSweep(editor, columns: Array(rule.positions.indices))
           try sweep.run(objects, from: next) { place, present in
             let row = sorted[groups[place].lowerBound].row
-            let isChanged = try changes.add(
+            let meeting = try changes.add(
               rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount], memory, rule,
               of: objects[place], present)
-            if isChanged {
+            switch meeting {
+            case .changes:
               outcome.updated += 1
               self.changes.change(objects[place])
-            } else {
-              outcome.unchanged += 1
+            case .isSame: outcome.unchanged += 1
+            case .isOlder: outcome.skipped += 1
             }
             next = place + 1
             return changes.byteCount <= Self.heldBytes

@@ -28,8 +28,8 @@ enum Pipeline {
     // What is held only for the parsers keeps pages of the file from being used again.
     defer { keys?.view = nil }
     let work = Work(splitter, plan, options, isSmall: isSmall, threads, times)
-    try run(work) { [policy = options.conflictPolicy] in
-      let builder = ColumnBatchBuilder(plan, scout: keys.map { RowScout($0, policy) })
+    try run(work) { [conflict = options.conflictRule] in
+      let builder = ColumnBatchBuilder(plan, scout: keys.map { RowScout($0, conflict) })
       return { try builder.build($0) }
     } writing: { next in
       try writer.run(next)

@@ -9,30 +9,38 @@ struct RowChanges {
 
   var byteCount: Int { arena.count }
 
+  /// What a row is to the object that has its key.
+  enum Meeting {
+    case changes
+    case isSame
+    /// It would change it, and is not new enough to.
+    case isOlder
+  }
+
   /// Compares a row with an object, and takes its values if they differ.
   ///
   /// - Parameters:
   ///   - fields: the row, whose offsets count from the start of `memory`.
   ///   - present: the object, with all columns of the table.
-  /// - Returns: whether anything differs.
   mutating func add(
     _ fields: ArraySlice<TextSpan>, _ memory: UnsafeRawBufferPointer, _ rule: ReplacementRule,
     of object: Int64, _ present: ObjectFields?
-  ) throws -> Bool {
+  ) throws -> Meeting {
     guard let present else {
       throw EngineError.invalidArgument("object \(object) of the key is not there")
     }
     let columns = rule.positions.indices
     guard columns.contains(where: { rule.changes(present.field($0), $0, fields, memory) }) else {
-      return false
+      return .isSame
     }
+    guard rule.isNewer(fields, memory, than: present.field) else { return .isOlder }
     objects.append(object)
     for column in columns {
       try rule.withValue(column, fields, memory) { bytes, isKept in
         try append(isKept ? present.field(column) : bytes)
       }
     }
-    return true
+    return .changes
   }
 
   private mutating func append(_ bytes: UnsafeRawBufferPointer?) throws {

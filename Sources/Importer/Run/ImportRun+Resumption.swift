@@ -45,7 +45,8 @@ extension ImportRun {
         path: file.name,
         reason: "the import was begun with other options for --types, --date-format, --decimal, "
           + "--thousands, --columns, --rename, --header, --delimiter, --quote, --escape, --comment, "
-          + "--encoding, --null, --ragged, --key or --on-conflict; use the same ones")
+          + "--encoding, --null, --ragged, --key, --on-conflict, --newer-than or --ignore-blanks; use the "
+          + "same ones")
     }
     let match = try TableMatch(
       opened, options.withoutTruncation, table: table, isResuming: true)
@@ -151,6 +152,13 @@ extension ImportRun {
   /// Whether one of several inputs has changed since it was imported, so that `truncate` means all of
   /// them.
   func startsOver(_ memory: InputMemory?) throws -> Bool {
+    if options.deletesMissing, options.resume {
+      // What an input has that is passed over would be missing.
+      guard let memory else { return true }
+      return try !files.allSatisfy {
+        try Resumption(file: $0, memory: memory, options: options).complete() != nil
+      }
+    }
     guard options.truncate, options.resume, files.count > 1, let memory else { return false }
     return try files.contains { file in
       try Resumption(file: file, memory: memory, options: options).hasChanged()
@@ -164,6 +172,7 @@ extension ImportRun {
       try files.contains(where: { try memory.checkpoint(of: $0.key) != nil })
     else { return }
     try database.write(durability: options.durability) { transaction in
+      try self.transaction?.keepBase(transaction)
       let table = try transaction.table(tableName)
       let companion = try transaction.companion(InputMemory.purpose, of: table, columns: nil)
       try InputMemoryEditor(table) { _ in companion }.forget(Set(files.map(\.key)))

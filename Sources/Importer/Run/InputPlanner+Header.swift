@@ -142,7 +142,7 @@ extension InputPlanner {
   /// Says which lines at the end of a file may be none of the table's.
   func noteFooter(
     _ source: any ByteSource, _ decoded: DecodingSource, _ dialect: Dialect, width: Int,
-    _ notes: inout [String]
+    from tableStart: Int, _ notes: inout [String]
   ) {
     // Short records, where they are wanted, look the same.
     guard options.skipFooter == 0, options.ragged == .reject,
@@ -150,11 +150,13 @@ extension InputPlanner {
       decoded.encoding == .utf8, width > 1,
       let input = source.positioned, let size = source.size
     else { return }
-    let start = max(0, size - TableEnd.sampleBytes)
+    // What stands before the table, and its header, would count as records of it.
+    let start = max(tableStart, size - TableEnd.sampleBytes)
+    guard start < size else { return }
     var bytes = [UInt8](repeating: 0, count: size - start)
     let count = bytes.withUnsafeMutableBytes { input.readAhead(into: $0, at: start) }
     guard count == bytes.count else { return }
-    if start > 0 {
+    if start > tableStart {
       guard let end = bytes.firstIndex(of: 0x0A) else { return }
       bytes.removeFirst(end + 1)
     }

@@ -98,7 +98,8 @@ struct InputPlanner {
     if header.names.count == 1, options.delimiter == nil {
       notes += notesOfOneColumn(records)
     }
-    noteFooter(source, decoded, dialect, width: header.names.count, &notes)
+    noteFooter(
+      source, decoded, dialect, width: header.names.count, from: splitter.byteOffset, &notes)
     let ends = recordEnds(sample, dialect, &notes)
     // A single name, or none, is too little to tell a header from a record.
     let repeatedHeader =
@@ -349,10 +350,17 @@ struct InputPlanner {
       writer.append(old)
       writer.append(new)
     }
-    if let key {
-      writer.append(key)
-      writer.append(options.conflictPolicy.rawValue)
-    }
+    if let key { appendConflicts(key, to: &writer) }
     return Checksum.of(writer.bytes)
+  }
+
+  private func appendConflicts(_ key: String, to writer: inout ByteWriter) {
+    writer.append(key)
+    writer.append(options.conflictPolicy.rawValue)
+    if options.ignoresBlanks { writer.append("ignore-blanks") }
+    if let column = options.newerThan {
+      writer.append("newer-than")
+      writer.append(column)
+    }
   }
 }

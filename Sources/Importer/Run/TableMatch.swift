@@ -30,7 +30,8 @@ struct TableMatch {
     var named = options.dateFormats.compactMap(\.column)
     if case .named(let types) = options.types { named += types.keys.sorted() }
     if let key = options.key { named.append(key) }
-    let compared = Set(options.rules.flatMap(\.predicate.columnNames))
+    let compared = Set(
+      options.rules.flatMap(\.predicate.columnNames) + [options.newerThan].compactMap(\.self))
     named += options.requiredColumns + compared.sorted()
     for name in named where !names.contains(name) {
       throw Self.missing(name, names, opened, table)

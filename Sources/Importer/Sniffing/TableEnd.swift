@@ -10,14 +10,14 @@ enum TableEnd {
   /// How many records at the end differ from those before; 0 when none do.
   ///
   /// - Parameters:
-  ///   - records: the last records, including some before the end of the table.
+  ///   - records: the last records behind the header, including some before the end of the table.
   ///   - width: the number of the table's columns.
   static func footer(_ records: [[String?]], width: Int) -> Int {
     guard width > 1 else { return 0 }
     let last = records.lastIndex { !isApart($0, width) } ?? -1
     let count = records.count - 1 - last
     let table = records[..<max(0, last + 1)].filter { $0.count == width }
-    guard count > 0, count <= maximumRecords, table.count > 2, table.count * 2 > records.count,
+    guard count > 0, count <= maximumRecords, table.count > 1, table.count * 2 > records.count,
       let head = records[last + 1].first ?? nil
     else { return 0 }
     // A record that begins like the table's may be a truncated one.

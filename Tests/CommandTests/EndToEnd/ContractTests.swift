@@ -13,10 +13,13 @@ import Testing
     try bench.write("in.csv", "id,n\n" + (1...3000).map { "\($0),x\($0)\n" }.joined())
     try bench.run(["import", bench.path("in.csv"), "--into", bench.database, "--quiet"])
     let file = bench.database
+    try bench.run(["tag", file, "first"])
+    try bench.run(["import", "-", "--into", file, "--table", "in"], input: "id,n\n0,more\n")
     return [
       ["import", bench.path("in.csv"), "--into", file, "--resume"], ["compact", file],
       ["sniff", bench.path("in.csv")], ["info", file], ["check", file], ["export", file],
-      ["query", file],
+      ["query", file], ["versions", file], ["diff", file], ["keep", file, "--versions", "5"],
+      ["tag", file, "first", "--at", "first"], ["undo", file],
       ["sample", "--rows", "2000"], ["completions", "bash"], ["help"], ["help", "--man"],
       ["help", "import"],
     ]
@@ -52,7 +55,7 @@ import Testing
         let line = words.map { ShellWord.quoted($0) }.joined(separator: " ")
         let result = try Shelled.run("\(line) > /dev/full")
         // What is committed must not be done again for the sake of its report.
-        let isDone = ["import", "compact"].contains(words[0])
+        let isDone = ["import", "compact", "keep", "tag", "undo"].contains(words[0])
         #expect(result.status == (isDone ? 73 : 74), "\(words)")
         #expect(result.errorText.hasPrefix("sheaf \(words[0]): standard output: write: "))
         #expect(result.errorText.split(separator: "\n").count == 1)
@@ -71,7 +74,7 @@ import Testing
 
   @Test func aMissingDatabase() throws {
     let bench = try Workbench()
-    for command in ["compact", "info", "check", "export", "query"] {
+    for command in ["compact", "info", "check", "export", "query", "versions", "diff", "undo"] {
       let result = try bench.run([command, bench.path("no.sheaf")], status: .inputMissing)
       #expect(result.errorText.contains(bench.path("no.sheaf")))
     }

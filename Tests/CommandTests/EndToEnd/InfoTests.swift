@@ -19,7 +19,7 @@ import Testing
   /// Every byte of the file is in one of the parts, every byte of a column in one of its encodings.
   private func expectSums(_ info: Report, sourceLocation: SourceLocation = #_sourceLocation) {
     let file = info["file"]
-    let parts = ["objects", "changes", "indexes", "structure", "pinned", "free"]
+    let parts = ["objects", "changes", "indexes", "structure", "kept", "pinned", "free"]
     #expect(
       parts.reduce(0) { $0 + (file[$1].int ?? -1_000_000) } == file["total"].int,
       sourceLocation: sourceLocation)

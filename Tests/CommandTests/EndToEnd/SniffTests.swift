@@ -40,6 +40,21 @@ import Testing
     #expect(try bench.run(["export", bench.path("in.sheaf")]).outputText == found)
   }
 
+  /// What stands before the table does not hide what stands behind it.
+  @Test(arguments: ["", "Report, made by me\nFrom,2020\n", "\u{FEFF}", "Report 2020,,,\n,,,\n"])
+  func footersOfShortTables(preamble: String) throws {
+    let bench = try Workbench()
+    let table = "Name,Qty,Price,Day\nA,1,2.5,2020-01-01\nB,2,3.5,2020-01-02\nC,4,1.5,2020-01-03\n"
+    try bench.write("in.csv", preamble + table + "Total,7,,\nEnd of report\n")
+    let text = try bench.run(["sniff", bench.path("in.csv")]).outputText
+    #expect(
+      text.contains("the last 2 lines seem not to be the table's: 'Total'; --skip-footer 2"),
+      "\(text)")
+    try bench.write("whole.csv", preamble + table)
+    #expect(
+      try !bench.run(["sniff", bench.path("whole.csv")]).outputText.contains("--skip-footer"))
+  }
+
   @Test func whatIsTold() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.bank)

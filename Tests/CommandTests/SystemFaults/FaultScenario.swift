@@ -67,6 +67,12 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     try start.run(words(source.path("in.csv"), start))
   }
 
+  /// A database that keeps the version before its last import.
+  private static func kept(_ source: Workbench, _ start: Workbench) throws {
+    try earlier(source, start)
+    try start.run(words(source.path("in.csv"), start, "--keep-versions", "3"))
+  }
+
   private static func words(_ input: String, _ bench: Workbench, _ more: String...) -> [String] {
     [
       "import", input, "--into", bench.database, "--table", "t", "--max-rejects", "unlimited",
@@ -91,6 +97,9 @@ struct FaultScenario: Sendable, CustomStringConvertible {
       name: "import without flushes, compacted", purpose: .batches, prepare: earlier
     ) {
       words($0.path("in.csv"), $1, "--durability", "none", "--compact", "always")
+    },
+    FaultScenario(name: "import that keeps versions", purpose: .batches, prepare: earlier) {
+      words($0.path("in.csv"), $1, "--keep-versions", "2")
     },
     FaultScenario(name: "import with a key", purpose: .replacements) { source, start in
       try source.write("old.csv", header + (0..<400).map { "\($0),old,\($0)\n" }.joined())
@@ -159,10 +168,22 @@ struct FaultScenario: Sendable, CustomStringConvertible {
       ["check", $1.database, "--deep"]
     },
     FaultScenario(name: "info", purpose: .answer, prepare: filled) { ["info", $1.database] },
+    FaultScenario(name: "versions", purpose: .answer, prepare: kept) {
+      ["versions", $1.database]
+    },
+    FaultScenario(name: "diff", purpose: .answer, prepare: kept) {
+      ["diff", $1.database, "--format", "csv"]
+    },
   ]
 
   private static let others: [FaultScenario] = [
     FaultScenario(name: "compact", purpose: .same, prepare: filled) { ["compact", $1.database] },
+    FaultScenario(name: "compact with kept versions", purpose: .same, prepare: kept) {
+      ["compact", $1.database]
+    },
+    FaultScenario(name: "keep", purpose: .same, prepare: kept) {
+      ["keep", $1.database, "--versions", "5"]
+    },
     FaultScenario(name: "compact into a copy", purpose: .copy("copy.sheaf"), prepare: filled) {
       ["compact", $1.database, "--into", $1.path("copy.sheaf"), "--force"]
     },

@@ -394,15 +394,45 @@ struct DamageTests {
     var bytes = sample.bytes
     for slot in slots {
       let start = slot * Layout.pageBytes
-      bytes[start + 8] = 2
+      bytes[start + 8] = 3
       let sum = Checksum.of(Array(bytes[start..<start + 72]))
       for index in 0..<8 {
         bytes[start + 72 + index] = UInt8(truncatingIfNeeded: sum >> (8 * index))
       }
     }
     try Data(bytes).write(to: URL(fileURLWithPath: path))
-    #expect(throws: EngineError.newerFormat(path: path, format: 2)) { _ = try Database.open(path) }
+    #expect(throws: EngineError.newerFormat(path: path, format: 3)) { _ = try Database.open(path) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(bytes))
+  }
+
+  /// Who believed the slot would write over the pages of kept versions, or look for some where there are none.
+  @Test(
+    "A slot whose format is not its version's is found, and nothing is written", arguments: [1, 2])
+  func formatOfAnother(format: UInt8) throws {
+    let storage = RecordingStorage(isRecording: false)
+    do {
+      let database = try Database.open(storage: storage, options: .tiny)
+      try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+      if format == 1 { try database.write { try $0.tag("kept") } }
+      try database.close()
+    }
+    var bytes = storage.content
+    for start in [0, Layout.pageBytes] {
+      #expect(bytes[start + 8] == 3 - format)
+      bytes[start + 8] = format
+      let sum = Checksum.of(Array(bytes[start..<start + 72]))
+      for index in 0..<8 {
+        bytes[start + 72 + index] = UInt8(truncatingIfNeeded: sum >> (8 * index))
+      }
+    }
+    let forged = RecordingStorage(bytes, isRecording: false)
+    let database = try Database.open(storage: forged, options: .tiny)
+    #expect(try database.snapshot().tableNames == ["t"])
+    #expect(try database.check().problems.count == 1)
+    #expect(throws: EngineError.self) {
+      try database.write { try $0.createTable("u", columns: [Column("a", .int)]) }
+    }
+    #expect(forged.content == bytes)
   }
 
   @Test("Check sees what has gone bad since it was last read")

@@ -1,4 +1,4 @@
-import Importer
+@testable import Importer
 
 /// An import with a primary key as slow and obvious as can be: a dictionary, one record after the
 /// other.
@@ -23,6 +23,10 @@ struct KeyTwin {
 
   /// Applies CSV whose first record is the header; surplus fields make columns.
   mutating func apply(_ csv: [UInt8], _ policy: ConflictPolicy) {
+    apply(csv, ConflictRule(policy: policy))
+  }
+
+  mutating func apply(_ csv: [UInt8], _ rule: ConflictRule) {
     let records = ReferenceParser(csv).records
     guard let header = records.first else { return }
     let names = header.fields.map { String(decoding: $0 ?? [], as: UTF8.self) }
@@ -45,7 +49,7 @@ struct KeyTwin {
         rejects.append(original)
         continue
       }
-      apply(record.fields, names, key, original, policy)
+      apply(record.fields, names, key, original, rule)
     }
   }
 
@@ -56,7 +60,7 @@ struct KeyTwin {
 
   private mutating func apply(
     _ fields: [Field], _ names: [String], _ key: [UInt8], _ original: [UInt8],
-    _ policy: ConflictPolicy
+    _ rule: ConflictRule
   ) {
     guard let place = places[key] else {
       places[key] = objects.count
@@ -64,15 +68,50 @@ struct KeyTwin {
       imported += 1
       return
     }
-    switch policy {
+    switch rule.policy {
     case .error: rejects.append(original)
     case .skip: skipped += 1
     case .replace, .update:
       let empty = [Field](repeating: nil, count: columns.count)
-      let object = changed(policy == .update ? objects[place] : empty, fields, names)
-      if object == objects[place] { unchanged += 1 } else { updated += 1 }
-      objects[place] = object
+      var object = changed(rule.policy == .update ? objects[place] : empty, fields, names)
+      if rule.ignoresBlanks {
+        for (index, name) in columns.enumerated() where object[index] ?? [] == [] {
+          if names.contains(name) { object[index] = objects[place][index] }
+        }
+      }
+      if object == objects[place] {
+        unchanged += 1
+      } else if let column = rule.newerThan.flatMap({ columns.firstIndex(of: $0) }),
+        !isNewer(
+          names.firstIndex(of: columns[column]).flatMap { fields[$0] }, objects[place][column])
+      {
+        skipped += 1
+      } else {
+        updated += 1
+        objects[place] = object
+      }
     }
+  }
+
+  /// Deletes the objects whose keys some CSV does not have.
+  mutating func deleteMissing(from csv: [UInt8]) {
+    let records = ReferenceParser(csv).records
+    let names = records.first?.fields.map { String(decoding: $0 ?? [], as: UTF8.self) } ?? []
+    guard let column = names.firstIndex(of: key), let own = columns.firstIndex(of: key) else {
+      return
+    }
+    let keys = Set(records.dropFirst().map { $0.fields[column] })
+    objects.removeAll { !keys.contains($0[own]) }
+    places = [:]
+    for (place, object) in objects.enumerated() { places[object[own] ?? []] = place }
+  }
+
+  /// Of ints.
+  private func isNewer(_ field: Field, _ present: Field) -> Bool {
+    func number(_ field: Field) -> Int? {
+      field.flatMap { Int(String(decoding: $0, as: UTF8.self)) }
+    }
+    return number(field).map { $0 > number(present) ?? .min } ?? false
   }
 
   private func changed(_ object: [Field], _ fields: [Field], _ names: [String]) -> [Field] {

@@ -230,7 +230,8 @@ import Testing
       extras: ExtraColumns(existing: [], nextIdentifier: 31, taken: []), encodes: false,
       batchRecords: nil)
     let destination = DatabaseDestination(
-      transaction, plan: plan, policy: .error, expected: nil, goesOnFrom: nil, truncates: false,
+      transaction, plan: plan, conflict: ConflictRule(policy: .error), expected: nil,
+      goesOnFrom: nil, truncates: false,
       keepsContents: false)
     try destination.begin()
     let editor = try #require(transaction.table?.editor)

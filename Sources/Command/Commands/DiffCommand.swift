@@ -1,0 +1,107 @@
+import Base
+import Engine
+
+/// `sheaf diff`: what has changed from one version to another.
+enum DiffCommand {
+  static let from = Option<String>(
+    "from", .text.shown(as: "VERSION"), defaultNote: "the newest kept version",
+    help: "The earlier version: a number, a tag, or a moment, as sheaf versions lists them")
+  static let to = Option<String>(
+    "to", .text.shown(as: "VERSION"), defaultNote: "the newest version", help: "The later version")
+  static let table = Option<String>(
+    "table", .name, defaultNote: "all that differ", help: "Only this table")
+  static let filter = Option<String>(
+    "where", .text.shown(as: "EXPRESSION"),
+    help:
+      "Only objects that match in one of the versions, see sheaf help query; needs --table when several "
+      + "tables differ")
+  static let format = Option<DiffPrinter.Format>(
+    "format", .choice, default: "table", help: "What to print")
+  static let summary = Flag("summary", help: "Print only how many objects differ")
+
+  static let definition = CommandDefinition(
+    name: "diff",
+    summary: "Tell what has changed from one kept version to another",
+    usage: "FILE [OPTIONS]",
+    positionals: [CommonOptions.database],
+    options: [from, to, table, filter, format, summary, CommonOptions.wait],
+    examples: [
+      .init(
+        command: "sheaf diff apps.sheaf",
+        meaning:
+          "What the last import has changed: objects that are new, that are gone, and values before "
+          + "and after. It costs what has changed, however large the table is."),
+      .init(
+        command: "sheaf diff apps.sheaf --from 2026-11-20 --to 2026-11-21 --summary",
+        meaning: "How many objects a day has changed."),
+      .init(
+        command: "sheaf diff apps.sheaf --where 'Rating < 2' --format jsonl",
+        meaning: "A JSON object for each object that differs."),
+    ],
+    run: run)
+
+  @Sendable static func run(
+    _ arguments: ParsedArguments, _ output: BufferedOutput
+  ) throws -> ExitStatus {
+    let path = arguments.positionals[0]
+    let predicate = try arguments.value(filter).map { try Predicate($0) }
+    return try DatabaseFile.use(
+      path, .readOnly, DatabaseFile.waiting("diff", path, arguments)
+    ) { database in
+      if let note = database.recoveryNote {
+        StandardError.line("sheaf diff: \(path): opened in spite of damage: \(note)")
+      }
+      let new = try snapshot(try arguments.value(to), database)
+      let old = try earlier(try arguments.value(from), new, database, path)
+      let pairs = try pairs(old, new, try arguments.value(table))
+      let printer = DiffPrinter(
+        try arguments.required(format), isSummary: arguments.isSet(summary), output)
+      try printer.begin()
+      for pair in pairs { try printer.print(pair.name, pair.old, pair.new, predicate) }
+      try printer.end()
+      return .done
+    }
+  }
+
+  private static func snapshot(_ name: String?, _ database: Database) throws -> Snapshot {
+    guard let name else { return try database.snapshot() }
+    return try database.snapshot(at: VersionName(name))
+  }
+
+  private static func earlier(
+    _ name: String?, _ new: Snapshot, _ database: Database, _ path: String
+  ) throws -> Snapshot {
+    if let name { return try database.snapshot(at: VersionName(name)) }
+    guard let kept = try database.keptVersions().last(where: { $0.number < new.version }) else {
+      throw CommandError.usage(
+        "\(path): no version before \(new.version) is kept; sheaf keep has imports keep them")
+    }
+    return try database.snapshot(at: .number(kept.number))
+  }
+
+  private struct Pair {
+    let name: String
+    let old: Table?
+    let new: Table?
+  }
+
+  /// The tables that differ, each in both versions.
+  private static func pairs(
+    _ old: Snapshot, _ new: Snapshot, _ wanted: String?
+  ) throws -> [Pair] {
+    let changes = try new.changes(since: old)
+    if let wanted, !old.tableNames.contains(wanted), !new.tableNames.contains(wanted) {
+      // Says which there are.
+      _ = try new.table(wanted)
+    }
+    var pairs = try changes.deleted.map { Pair(name: $0, old: try old.table($0), new: nil) }
+    pairs += try changes.created.map { Pair(name: $0, old: nil, new: try new.table($0)) }
+    pairs += try changes.changed.map { name in
+      let table = try new.table(name)
+      return Pair(name: name, old: try old.table(number: table.number), new: table)
+    }
+    return wanted.map { wanted in
+      pairs.filter { $0.name == wanted || $0.old?.name == wanted }
+    } ?? pairs
+  }
+}

@@ -1,0 +1,128 @@
+import Base
+
+/// Which tables go back to a kept version.
+///
+/// Thread rule: a plain value, `Sendable`.
+public enum RestoreScope: Sendable, Equatable {
+  /// The one table that has changed since; refused when more have.
+  case onlyChanged
+  /// This one; all others stay as they are.
+  case table(String)
+  /// All of them.
+  case all
+}
+
+/// What became of a wish to go back.
+///
+/// Thread rule: a plain value, `Sendable`.
+public struct RestoreResult: Sendable, Equatable {
+  /// The kept version whose tables are the newest again.
+  public let restored: UInt64
+  /// The version that was the newest before, and is kept: going back to it undoes this.
+  public let before: UInt64
+  /// The new version.
+  public let version: UInt64
+  /// The tables that went back: what had become of each since.
+  public let tables: [TableStep]
+}
+
+extension Database {
+  /// Makes a kept version the newest again: all of its tables, or some. What an import remembers of its
+  /// inputs goes back with the table, so that they can be imported again.
+  ///
+  /// The version that was the newest before is kept, so that this can be undone in the same way. Readers of
+  /// any version see nothing of it; the next transaction of this handle finds the free pages anew.
+  ///
+  /// - Parameters:
+  ///   - name: nil: the newest kept version whose tables are not what they are now.
+  ///   - scope: which tables.
+  ///   - what: what is said of the new version; see `WriteTransaction.describe(_:)`.
+  /// - Complexity: O(tables); objects are neither read nor written.
+  /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`; `.otherChanges` when more than one table has
+  ///   changed and the scope is `onlyChanged`, or the schema's version has and it is not `all`; `.unchanged`
+  ///   when there is nothing to go back to; as `write`.
+  @discardableResult
+  public func restore(
+    _ name: VersionName? = nil, _ scope: RestoreScope = .onlyChanged, describedAs what: String = ""
+  ) throws -> RestoreResult {
+    let transaction = try beginWrite()
+    let state = transaction.state
+    let before = transaction.baseVersion
+    let version: UInt64
+    let tables: [TableStep]
+    do {
+      version = try state.version(of: name, scope)
+      tables = try state.checkRestoring(version, scope)
+      try transaction.describe(what)
+      try state.keepBase(isAutomatic: true)
+      switch scope {
+      case .all: try state.restore(version, tables: nil)
+      case .table(let name): try state.restore(version, tables: [name])
+      case .onlyChanged: try state.restore(version, tables: tables.map(\.name))
+      }
+      // Not before: the version that is restored may be one of them.
+      let limit = try transaction.keptVersionsLimit
+      if limit > 0 { try state.changeHistory { $0.letGo(beyond: limit) } }
+    } catch {
+      transaction.rollBack()
+      throw error
+    }
+    let made = try transaction.commit(durability: .full)
+    return RestoreResult(restored: version, before: before, version: made, tables: tables)
+  }
+}
+
+extension TransactionState {
+  /// The kept version of a name.
+  fileprivate func version(of name: VersionName?, _ scope: RestoreScope) throws -> UInt64 {
+    let history = try history()
+    func missing(_ name: VersionName) -> EngineError {
+      .noSuchVersion(
+        name: name.description, newest: base.version, kept: history.kept.map(\.record.version))
+    }
+    switch name {
+    case nil:
+      for root in history.kept.reversed()
+      where try !steps(since: root.record.version, scope).isEmpty {
+        return root.record.version
+      }
+      throw EngineError.unchanged(path: host.path)
+    case .number(let number): return number
+    case .tag(let tag)?:
+      guard let place = history.place(tagged: tag) else { throw missing(.tag(tag)) }
+      return history.kept[place].record.version
+    case .time(let moment)?:
+      let root = history.kept.last { $0.made.dateTime.map { $0 <= moment } ?? false }
+      guard let root else { throw missing(.time(moment)) }
+      return root.record.version
+    }
+  }
+
+  /// What has become of the tables of a scope since a kept version.
+  private func steps(since version: UInt64, _ scope: RestoreScope) throws -> [TableStep] {
+    let old = try catalogue(of: version).catalogue
+    let steps = old.steps(to: catalogue)
+    guard case .table(let name) = scope else { return steps }
+    guard let number = (old.programTable(name) ?? catalogue.programTable(name))?.number else {
+      let known = Set(old.programTables.map(\.name) + catalogue.programTables.map(\.name))
+      throw EngineError.noSuchTable(name: name, known: known.sorted())
+    }
+    let now = catalogue.table(number: number)?.name
+    return steps.filter { $0.name == name || $0.name == now }
+  }
+
+  /// What is going to go back.
+  fileprivate func checkRestoring(_ version: UInt64, _ scope: RestoreScope) throws -> [TableStep] {
+    let old = try catalogue(of: version).catalogue
+    let steps = try steps(since: version, scope)
+    let schema =
+      old.schemaVersion == catalogue.schemaVersion
+      ? [] : ["the schema has version \(catalogue.schemaVersion), and had \(old.schemaVersion)"]
+    if scope != .all, !schema.isEmpty || (scope == .onlyChanged && steps.count > 1) {
+      throw EngineError.otherChanges(
+        path: host.path, since: version, changes: steps.map(\.description) + schema)
+    }
+    if steps.isEmpty, schema.isEmpty { throw EngineError.unchanged(path: host.path) }
+    return steps
+  }
+}

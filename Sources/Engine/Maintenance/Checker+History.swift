@@ -1,0 +1,96 @@
+import Base
+
+/// The versions that are kept beside the newest.
+extension Checker {
+  /// Checks every kept version, the newest first: all of its blocks and values as those of the newest are
+  /// checked, but what it shares with versions that were looked at; and that no byte of one belongs to
+  /// another block of another.
+  ///
+  /// - Parameter gone: versions that were let go meanwhile: their pages may be in use for something else.
+  mutating func checkKeptVersions(except gone: Set<UInt64>) {
+    let history: History
+    do {
+      guard let roots else { return }
+      if record.hasHistory != (roots.catalogue.history != nil) {
+        report.problems.append(
+          "the catalogue: it has \(record.hasHistory ? "no" : "a") history, and the slot says otherwise"
+        )
+      }
+      history = try roots.history(blocks)
+    } catch {
+      return report.problems.append(Self.describe(error, "the history"))
+    }
+    var all = BlockPlaces(extents)
+    for root in history.kept.reversed() {
+      let number = root.record.version
+      if gone.contains(number) {
+        report.passedOver.append(number)
+        continue
+      }
+      report.keptVersions.append(number)
+      let problems = check(root.record, &all)
+      report.problems += problems.map { "version \(number), which is kept: \($0)" }
+    }
+    keptBlocks = all.others
+  }
+
+  private mutating func check(_ kept: VersionRecord, _ all: inout BlockPlaces) -> [String] {
+    do {
+      guard kept.end <= UInt64(clamping: try blocks.storage.length()) else {
+        return ["it reaches beyond the file's end"]
+      }
+    } catch {
+      return ["\(error)"]
+    }
+    var checker = Checker(kept, blocks, isDeep: isDeep, after: self)
+    checker.checkTables()
+    checker.checkExtents()
+    lastKeys = checker.lastKeys
+    if checker.report.isSound {
+      if let roots = checker.roots, kept.hasHistory != (roots.catalogue.history != nil) {
+        return ["its catalogue has another form than is said of it"]
+      }
+      if let problem = all.add(checker.extents) { return [problem] }
+    }
+    return checker.report.problems
+  }
+}
+
+/// Where blocks of several versions lie, each once.
+struct BlockPlaces {
+  /// Ascending; none has a byte of another.
+  private var all: [(start: UInt64, end: UInt64)]
+  /// Of versions that were added: the bytes of blocks that were not there before.
+  private(set) var others: [Range<Int>] = []
+
+  /// - Parameter blocks: of a version, ascending, none over another.
+  init(_ blocks: [(start: UInt64, end: UInt64, what: String)]) {
+    all = blocks.map { ($0.start, $0.end) }
+  }
+
+  /// Adds the blocks of another version, but those that are there.
+  ///
+  /// - Parameter blocks: ascending, none over another.
+  /// - Returns: what is wrong with the first that has bytes of another block.
+  /// - Complexity: O(blocks).
+  mutating func add(_ blocks: [(start: UInt64, end: UInt64, what: String)]) -> String? {
+    var fresh: [(start: UInt64, end: UInt64)] = []
+    for block in blocks {
+      let place = partitionPoint(all.indices) { all[$0].start >= block.start }
+      if place < all.count, all[place].start == block.start {
+        if all[place].end == block.end { continue }
+        return "\(block.what) at offset \(block.start) begins where another block does"
+      }
+      for other in [place - 1, place] where all.indices.contains(other) {
+        guard all[other].end > block.start, all[other].start < block.end else { continue }
+        return "\(block.what) at offset \(block.start) overlaps a block at \(all[other].start)"
+      }
+      fresh.append((block.start, block.end))
+      others.append(Int(clamping: block.start)..<Int(clamping: block.end))
+    }
+    if fresh.isEmpty { return nil }
+    // Both ascend: what is nearly sorted is sorted quickly.
+    all = (all + fresh).sorted { $0.start < $1.start }
+    return nil
+  }
+}

@@ -1,0 +1,256 @@
+import Base
+
+/// Copies blocks of several versions into another file, so that what the versions share is written once and
+/// is shared there too.
+///
+/// A block that refers to others is written anew, with their new places. Clusters are encoded anew one by
+/// one, where that makes them smaller; they are not merged, as those of one version alone are, since
+/// neighbours in one version need not be neighbours in another.
+///
+/// Thread rule: confined, while the versions are held.
+struct SharedCopy {
+  /// A cluster that was copied: what its columns say, by their numbers, and its keys.
+  private struct Copied {
+    let entry: NodeEntry
+    let keys: ClusterMerger.Digest
+    let columns: [(id: UInt32, digest: ClusterMerger.Digest)]
+  }
+
+  /// Clusters of more rows have been encoded with all effort before.
+  private static let mostRows = 16_384
+
+  private let source: BlockReader
+  private let writer: BlockWriter
+  private let shouldStop: () -> Bool
+  private let merger = ClusterMerger()
+  private let builder = ClusterBuilder(effort: .thorough)
+  /// Where each block went, by its offset: no two blocks of the versions begin at the same place.
+  private var places: [UInt64: BlockReference] = [:]
+  private var clusters: [Copied] = []
+  /// The end of the last block that was placed.
+  private var end: UInt64 = 0
+  /// For catalogues of kept versions that have one: it says nothing, since nobody asks them what was kept.
+  private var emptyHistory: BlockReference?
+
+  init(_ source: BlockReader, _ writer: BlockWriter, _ shouldStop: @escaping () -> Bool) {
+    self.source = source
+    self.writer = writer
+    self.shouldStop = shouldStop
+  }
+
+  // MARK: Versions
+
+  /// Copies a version and those that it keeps.
+  ///
+  /// - Returns: its catalogue, in which everything lies in the new file; the caller writes it.
+  /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when something is damaged; `SystemError`;
+  ///   `EngineError.cancelled`.
+  mutating func copy(_ roots: VersionRoots) throws -> Catalogue {
+    var history = try roots.history(source)
+    var newest = roots.catalogue
+    try copyTables(&newest, end: roots.record.end)
+    for place in history.kept.indices.reversed() {
+      let old = history.kept[place].record
+      var catalogue = try VersionRoots(old, source).catalogue
+      try copyTables(&catalogue, end: old.end)
+      if catalogue.history != nil { catalogue.history = try noHistory() }
+      let root = try put(node: catalogue.encode())
+      places[old.root.offset] = root
+      history.kept[place].record = VersionRecord(
+        version: old.version, root: root,
+        end: UInt64(Layout.pages(holding: Int(clamping: end)) * Layout.pageBytes),
+        hasHistory: catalogue.history != nil)
+    }
+    newest.history = try put(node: history.encode())
+    return newest
+  }
+
+  private mutating func noHistory() throws -> BlockReference {
+    if let emptyHistory { return emptyHistory }
+    let reference = try put(node: History().encode())
+    emptyHistory = reference
+    return reference
+  }
+
+  private mutating func copyTables(_ catalogue: inout Catalogue, end: UInt64) throws {
+    for index in catalogue.tables.indices {
+      var table = catalogue.tables[index]
+      table.schema = try copy(block: table.schema, end: end)
+      if table.root.level > 0 {
+        table.root.entry.reference = try copy(
+          node: table.root.entry, level: table.root.level, isIndex: false, end: end)
+      }
+      for run in table.index.indices { try copy(&table.index[run], end: end) }
+      for place in table.valueIndexes.indices {
+        for run in table.valueIndexes[place].runs.indices {
+          try copy(&table.valueIndexes[place].runs[run], end: end)
+        }
+      }
+      catalogue.tables[index] = table
+    }
+  }
+
+  private mutating func copy(_ run: inout IndexRun, end: UInt64) throws {
+    run.root.entry.reference = try copy(
+      node: run.root.entry, level: run.root.level, isIndex: true, end: end)
+  }
+
+  // MARK: Blocks
+
+  private mutating func put(node bytes: [UInt8]) throws -> BlockReference {
+    let reference = try writer.append(node: bytes)
+    end = max(end, reference.offset + UInt64(reference.length))
+    return reference
+  }
+
+  private mutating func put(cluster bytes: [UInt8], checksum: UInt64) throws -> BlockReference {
+    let reference = try writer.append(cluster: bytes, checksum: checksum)
+    end = max(end, reference.offset + UInt64(reference.length))
+    return reference
+  }
+
+  /// A block that refers to no other, as it is.
+  private mutating func copy(block reference: BlockReference, end: UInt64) throws -> BlockReference
+  {
+    if let known = places[reference.offset] { return known }
+    let copy = try put(node: source.withCopy(of: reference, end: end) { Array($0) })
+    places[reference.offset] = copy
+    return copy
+  }
+
+  private mutating func copy(
+    node entry: NodeEntry, level: Int, isIndex: Bool, end: UInt64
+  ) throws -> BlockReference {
+    if let known = places[entry.reference.offset] { return known }
+    var children =
+      isIndex
+      ? try IndexBlocks(source, end: end).children(entry, level: level)
+      : try TreeReader(blocks: source, root: .empty, end: end).entries(entry, level: level)
+    for index in children.indices {
+      let child = children[index]
+      children[index].reference =
+        level > 1
+        ? try copy(node: child, level: level - 1, isIndex: isIndex, end: end)
+        : isIndex
+          ? try copy(block: child.reference, end: end) : try copy(leaf: child, end: end)
+    }
+    let copy = try put(node: Node.encode(level: level, children[...]))
+    places[entry.reference.offset] = copy
+    return copy
+  }
+
+  private mutating func copy(leaf entry: NodeEntry, end: UInt64) throws -> BlockReference {
+    guard entry.reference.isOverlay else { return try copy(cluster: entry, end: end) }
+    if let known = places[entry.reference.offset] { return known }
+    let overlay = try source.overlay(entry, end: end)
+    var below = try copy(cluster: overlay.base, end: end)
+    for reference in overlay.references.reversed() {
+      if let known = places[reference.offset] {
+        below = known
+        continue
+      }
+      var bytes = try source.withCopy(of: reference, end: end) { Array($0) }
+      var writer = ByteWriter(capacity: BlockReference.encodedBytes)
+      below.encode(into: &writer)
+      let place = OverlayBlock.headerBytes - BlockReference.encodedBytes
+      bytes.replaceSubrange(place..<OverlayBlock.headerBytes, with: writer.bytes)
+      below = try put(cluster: bytes, checksum: Checksum.of(bytes))
+      below.isOverlay = true
+      places[reference.offset] = below
+    }
+    return below
+  }
+
+  private mutating func copy(cluster entry: NodeEntry, end: UInt64) throws -> BlockReference {
+    if let known = places[entry.reference.offset] { return known }
+    if shouldStop() { throw EngineError.cancelled }
+    let cluster = try source.cluster(entry, end: end)
+    let ids = try (0..<cluster.columnCount).map { try cluster.column(at: $0).id }
+    var columns: [EncodedColumn] = []
+    var digests: [(UInt32, ClusterMerger.Digest)] = []
+    let isSmall = cluster.rowCount <= Self.mostRows
+    for id in ids {
+      if isSmall {
+        let (column, digest) = try merger.encode(column: id, of: [entry], source, end: end)
+        columns.append(column)
+        digests.append((id, digest))
+      } else {
+        digests.append((id, try merger.digest(column: id, of: entry, source, end: end)))
+      }
+    }
+    let offsets = try ClusterMerger.keyOffsets(of: [entry], source, end: end)
+    let old = try source.extent(entry.reference, end: end)
+    var copy: BlockReference?
+    if isSmall {
+      let encoded = try builder.assemble(columns, rowCount: offsets.count, keyOffsets: offsets)
+      if encoded.bytes.count < old.count {
+        copy = try put(cluster: encoded.bytes, checksum: encoded.headerChecksum)
+      }
+    }
+    let reference = try copy ?? put(cluster: Array(old), checksum: entry.reference.checksum)
+    source.forget(entry, end: end)
+    places[entry.reference.offset] = reference
+    clusters.append(
+      Copied(
+        entry: NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: reference),
+        keys: ClusterMerger.digest(ofKeys: offsets), columns: digests))
+    return reference
+  }
+
+  // MARK: Verifying
+
+  /// Reads everything back, and compares it with what was read: clusters by their values; of each version,
+  /// that every block has gone where it belongs.
+  ///
+  /// - Parameters:
+  ///   - roots: the version that was copied.
+  ///   - record: the copy's version.
+  /// - Throws: `EngineError.damaged` when the copy says something else; what reading throws.
+  func verify(_ roots: VersionRoots, _ record: VersionRecord, _ target: BlockReader) throws {
+    for cluster in clusters {
+      if shouldStop() { throw EngineError.cancelled }
+      let (entry, end) = (cluster.entry, record.end)
+      let offsets = try ClusterMerger.keyOffsets(of: [entry], target, end: end)
+      let isSame = try cluster.columns.allSatisfy {
+        try merger.digest(column: $0.id, of: entry, target, end: end) == $0.digest
+      }
+      guard isSame, ClusterMerger.digest(ofKeys: offsets) == cluster.keys else {
+        throw differs("cluster at offset \(entry.reference.offset)", target)
+      }
+      target.forget(entry, end: end)
+    }
+    let copied = try VersionRoots(record, target)
+    let (old, new) = (try roots.history(source), try copied.history(target))
+    guard old.kept.map(\.record.version) == new.kept.map(\.record.version), old.limit == new.limit
+    else { throw differs("the history", target) }
+    try compare(roots, copied, target)
+    for (before, after) in zip(old.kept, new.kept) {
+      try compare(VersionRoots(before.record, source), VersionRoots(after.record, target), target)
+    }
+  }
+
+  private func compare(_ old: VersionRoots, _ new: VersionRoots, _ target: BlockReader) throws {
+    var expected: [BlockReference] = []
+    try old.forEachBlock(source) { reference, kind, _ in
+      if kind == .catalogue || kind == .history { return }
+      guard let place = places[reference.offset] else { throw differs("a block", target) }
+      expected.append(place)
+    }
+    var index = 0
+    try new.forEachBlock(target) { reference, kind, _ in
+      if kind != .cluster { _ = try target.block(reference, end: new.record.end) }
+      if kind == .catalogue || kind == .history { return }
+      guard index < expected.count, expected[index] == reference else {
+        throw differs("block at offset \(reference.offset)", target)
+      }
+      index += 1
+    }
+    guard index == expected.count else { throw differs("the trees", target) }
+  }
+
+  private func differs(_ what: String, _ target: BlockReader) -> EngineError {
+    EngineError.damaged(
+      path: target.storage.path, where: what,
+      reason: "the compacted copy does not read back as it was written")
+  }
+}

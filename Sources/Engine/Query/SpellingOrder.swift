@@ -1,0 +1,26 @@
+/// The order of a column's values, asked of their spellings: that of sorting.
+///
+/// Thread rule: a plain value, `Sendable`.
+package struct SpellingOrder: Sendable, Hashable {
+  private let reading: Reading
+
+  package init(_ reading: Reading) { self.reading = reading }
+
+  /// Whether a value comes behind another one. Null, NaN and what is no value of the column come behind
+  /// nothing; every value comes behind them.
+  package func isAbove(
+    _ value: UnsafeRawBufferPointer?, _ other: UnsafeRawBufferPointer?
+  ) -> Bool {
+    guard let value = key(value) else { return false }
+    guard let other = key(other) else { return true }
+    return other.lexicographicallyPrecedes(value)
+  }
+
+  /// Nil for what is no value.
+  private func key(_ spelling: UnsafeRawBufferPointer?) -> [UInt8]? {
+    guard let spelling else { return nil }
+    var key: [UInt8] = []
+    let fits = OrderedKey(reading: reading, isDescending: false).append(spelling, to: &key)
+    return fits && key.first == 1 ? key : nil
+  }
+}

@@ -1,0 +1,184 @@
+import Base
+
+/// How a table differs between two versions.
+///
+/// Thread rule: a plain value, `Sendable`.
+public struct TableStep: Sendable, Equatable, CustomStringConvertible {
+  /// What the table is called; in the later version, if it is there.
+  public let name: String
+  /// Its objects in the earlier version; nil when it was not there.
+  public let before: Int?
+  /// Its objects in the later version; nil when it is not there any more.
+  public let after: Int?
+
+  /// What has become of it, for people.
+  public var description: String {
+    switch (before, after) {
+    case (nil, let after): "'\(name)' was created (\(after ?? 0) objects)"
+    case (let before?, nil): "'\(name)' was deleted (\(before) objects)"
+    case (let before?, let after?):
+      before == after
+        ? "'\(name)' was changed (\(after) objects)"
+        : "'\(name)' was changed (\(before) objects before, \(after) after)"
+    }
+  }
+}
+
+extension Catalogue {
+  /// What differs in the tables of programs, as far as roots tell: a tree that was rewritten to the same
+  /// objects counts as changed.
+  ///
+  /// - Parameter later: the catalogue of the later version.
+  func steps(to later: Catalogue) -> [TableStep] {
+    var steps: [TableStep] = []
+    // They are few, tables may be many.
+    let companions = tables.filter(\.isCompanion)
+    let others = later.tables.filter(\.isCompanion)
+    for table in later.programTables {
+      let before = self.table(number: table.number)
+      if let before,
+        !Self.isChanged(
+          before, table, Self.companions(of: table.number, among: companions),
+          Self.companions(of: table.number, among: others))
+      {
+        continue
+      }
+      steps.append(
+        TableStep(
+          name: table.name, before: before.map { Int(clamping: $0.root.count) },
+          after: Int(clamping: table.root.count)))
+    }
+    for table in programTables where later.table(number: table.number) == nil {
+      steps.append(
+        TableStep(name: table.name, before: Int(clamping: table.root.count), after: nil))
+    }
+    return steps
+  }
+
+  private static func isChanged(
+    _ before: TableEntry, _ after: TableEntry, _ companions: [TableEntry], _ others: [TableEntry]
+  ) -> Bool {
+    if before.name != after.name || before.notes != after.notes { return true }
+    guard companions.count == others.count, isSame(before, after) else { return true }
+    return !zip(companions, others).allSatisfy { $0.name == $1.name && isSame($0, $1) }
+  }
+
+  /// Whether two versions of a table have the same objects and columns. Blocks may have been moved.
+  private static func isSame(_ left: TableEntry, _ right: TableEntry) -> Bool {
+    func isSame(_ left: BlockReference, _ right: BlockReference) -> Bool {
+      left.checksum == right.checksum && left.length == right.length
+    }
+    return left.root.level == right.root.level && left.root.count == right.root.count
+      && left.root.entry.firstKey == right.root.entry.firstKey
+      && isSame(left.root.entry.reference, right.root.entry.reference)
+      && isSame(left.schema, right.schema)
+      && left.valueIndexes.map(\.column) == right.valueIndexes.map(\.column)
+  }
+
+  /// The companions of a table, by their names.
+  func companions(of number: UInt32) -> [TableEntry] {
+    Self.companions(of: number, among: tables)
+  }
+
+  private static func companions(of number: UInt32, among tables: [TableEntry]) -> [TableEntry] {
+    tables.filter { isCompanion($0.name, of: number) }.sorted { $0.name < $1.name }
+  }
+}
+
+/// Making a kept version the newest again.
+extension TransactionState {
+  /// The catalogue of a kept version.
+  ///
+  /// - Throws: `EngineError.noSuchVersion`, `.damaged`.
+  func catalogue(of version: UInt64) throws -> (record: VersionRecord, catalogue: Catalogue) {
+    let history = try history()
+    return try use {
+      guard let place = history.place(of: version) else {
+        throw EngineError.noSuchVersion(
+          name: "\(version)", newest: base.version, kept: history.kept.map(\.record.version))
+      }
+      let record = history.kept[place].record
+      return (record, try VersionRoots(record, parts.blocks).catalogue)
+    }
+  }
+
+  /// Has tables be what they were in a kept version, with their companions. The trees are taken as they are,
+  /// so that it costs a block or two; keys and columns' numbers that were given since are not given again.
+  ///
+  /// To be called before anything else is changed; nothing else may be changed afterwards.
+  ///
+  /// - Parameter names: of the tables; nil: all, and the schema's version.
+  /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`, `.tableExists`, `.damaged`.
+  func restore(_ version: UInt64, tables names: [String]?) throws {
+    let (record, old) = try catalogue(of: version)
+    try use {
+      // What they have open is of the trees that go.
+      editors = [:]
+      if let names {
+        for name in names { try restore(table: name, from: old, end: record.end) }
+      } else {
+        let numbers = Set(old.tables.map(\.number))
+        for table in catalogue.tables.reversed() where !numbers.contains(table.number) {
+          if let place = catalogue.place(number: table.number) { catalogue.remove(at: place) }
+        }
+        for table in old.tables { try put(table, end: record.end) }
+        catalogue.schemaVersion = old.schemaVersion
+      }
+      catalogueIsChanged = true
+      restoredEnd = max(restoredEnd ?? 0, record.end)
+    }
+  }
+
+  private func restore(table name: String, from old: Catalogue, end: UInt64) throws {
+    // By the name that it had, or by the one that it has now.
+    let then =
+      old.programTable(name)
+      ?? catalogue.programTable(name).flatMap { old.table(number: $0.number) }
+    guard let number = then?.number ?? catalogue.programTable(name)?.number else {
+      let known = Set(old.programTables.map(\.name) + catalogue.programTables.map(\.name))
+      throw EngineError.noSuchTable(name: name, known: known.sorted())
+    }
+    if let now = catalogue.table(number: number) {
+      for table in catalogue.companions(of: now.number) + (then == nil ? [now] : []) {
+        if let place = catalogue.place(number: table.number) { catalogue.remove(at: place) }
+      }
+    }
+    guard let then else { return }
+    // Another one that has its name now, and came in its place.
+    if let other = catalogue.programTable(then.name), other.number != number {
+      guard catalogue.table(number: number) == nil else {
+        throw EngineError.tableExists(name: then.name)
+      }
+      for table in catalogue.companions(of: other.number) + [other] {
+        if let place = catalogue.place(number: table.number) { catalogue.remove(at: place) }
+      }
+    }
+    for table in [then] + old.companions(of: number) { try put(table, end: end) }
+  }
+
+  /// Puts a table of a kept version in the place of the one of its number, if that is there.
+  private func put(_ table: Catalogue.TableEntry, end: UInt64) throws {
+    var table = table
+    if let place = catalogue.place(number: table.number) {
+      let now = catalogue.tables[place]
+      table.nextKey = max(table.nextKey, now.nextKey)
+      table.schema = try schema(of: table, end: end, notBefore: now)
+      catalogue.rename(at: place, to: table.name)
+      catalogue.tables[place] = table
+    } else {
+      catalogue.insert(table)
+    }
+  }
+
+  /// A table's schema, whose next column gets no number that was given since.
+  private func schema(
+    of table: Catalogue.TableEntry, end: UInt64, notBefore now: Catalogue.TableEntry
+  ) throws -> BlockReference {
+    if table.schema == now.schema { return table.schema }
+    var schema = try TableSchema(decoding: try parts.blocks.block(table.schema, end: end))
+    let later = try TableSchema(decoding: try parts.blocks.block(now.schema, end: base.end))
+    guard later.nextColumnID > schema.nextColumnID else { return table.schema }
+    schema.nextColumnID = later.nextColumnID
+    return try writer.append(node: schema.encode())
+  }
+}

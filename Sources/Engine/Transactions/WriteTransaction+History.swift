@@ -1,0 +1,125 @@
+import Base
+
+/// Keeping versions.
+extension WriteTransaction {
+  /// The versions that are kept, oldest first, with the transaction's changes.
+  ///
+  /// - Throws: `EngineError.transactionEnded`, `.damaged`.
+  public var keptVersions: [KeptVersion] {
+    get throws { try state.history().kept.map(KeptVersion.init) }
+  }
+
+  /// How many versions imports keep by themselves; 0: none.
+  ///
+  /// - Throws: `EngineError.transactionEnded`, `.damaged`.
+  public var keptVersionsLimit: Int { get throws { Int(try state.history().limit) } }
+
+  /// What made the version that the transaction began from; empty when it is not known.
+  public var baseMadeBy: String { state.catalogue.origin.what }
+
+  /// Says what makes the new version, for those who list versions. Written while versions are kept only.
+  ///
+  /// - Throws: `EngineError.transactionEnded`, `.invalidArgument` for more than 1,000 bytes.
+  public func describe(_ what: String) throws {
+    try state.checkOpen()
+    guard what.utf8.count <= 1000 else {
+      throw EngineError.invalidArgument("what makes a version is said in at most 1000 bytes")
+    }
+    state.madeBy = what
+  }
+
+  /// Keeps the version that the transaction began from, and lets go of the oldest of those that were kept
+  /// like that, but for the newest so many. Those with a tag stay, and do not count.
+  ///
+  /// A kept version costs the pages that have changed since, and none besides.
+  ///
+  /// - Parameter most: how many stay, 1 or more; nil: as many as `keepVersions(_:)` has said.
+  /// - Throws: `EngineError.invalidArgument`, `.transactionEnded`, `.damaged`.
+  public func keepBase(most: Int? = nil) throws {
+    let limit = try most ?? keptVersionsLimit
+    try Self.check(limit)
+    if limit == 0 { return }
+    try state.keepBase(isAutomatic: true)
+    try state.changeHistory { $0.letGo(beyond: limit) }
+  }
+
+  /// Says how many versions imports keep by themselves, from now on, and lets go of those beyond that.
+  ///
+  /// - Parameter limit: 0 to 1,000.
+  /// - Throws: `EngineError.invalidArgument`, `.transactionEnded`, `.damaged`.
+  public func keepVersions(_ limit: Int) throws {
+    try Self.check(limit)
+    try state.changeHistory { history in
+      history.limit = UInt32(clamping: limit)
+      history.letGo(beyond: limit)
+    }
+  }
+
+  private static func check(_ limit: Int) throws {
+    guard limit >= 0, limit <= Int(History.mostKept) else {
+      throw EngineError.invalidArgument(
+        "\(limit) versions are to be kept: it may be 0 to \(History.mostKept)")
+    }
+  }
+
+  // MARK: Tags
+
+  /// Gives a version a name, by which it is found and for which it stays: one that is kept, or the one that
+  /// the transaction began from, which is kept then.
+  ///
+  /// - Parameters:
+  ///   - tag: 1 to 100 bytes, without control characters and blanks at its ends; no number, and
+  ///     no moment.
+  ///   - version: nil: the one that the transaction began from.
+  /// - Returns: the version's number.
+  /// - Throws: `EngineError.invalidArgument`, also for a tag that another version has; `.noSuchVersion`,
+  ///   `.transactionEnded`, `.damaged`.
+  @discardableResult
+  public func tag(_ tag: String, version: UInt64? = nil) throws -> UInt64 {
+    if let problem = VersionName.problem(withTag: tag) {
+      throw EngineError.invalidArgument(problem)
+    }
+    let number = version ?? baseVersion
+    if try state.history().place(of: number) == nil, number == baseVersion {
+      try state.keepBase(isAutomatic: false)
+    }
+    try state.changeHistory { history in
+      guard let place = history.place(of: number) else {
+        throw EngineError.noSuchVersion(
+          name: "\(number)", newest: baseVersion, kept: history.kept.map(\.record.version))
+      }
+      if let other = history.place(tagged: tag) {
+        if other == place { return }
+        throw EngineError.invalidArgument(
+          "version \(history.kept[other].record.version) has the tag '\(tag)'; drop it first")
+      }
+      guard history.kept.count(where: { !$0.tags.isEmpty }) < History.mostTagged else {
+        throw EngineError.tooLarge(
+          what: "the number of versions with a tag", limit: "\(History.mostTagged)")
+      }
+      history.kept[place].tags.append(tag)
+    }
+    return number
+  }
+
+  /// Takes a name from the version that has it. One that was kept for its tags alone is let go with the last.
+  ///
+  /// - Returns: the version's number.
+  /// - Throws: `EngineError.noSuchVersion`, `.transactionEnded`, `.damaged`.
+  @discardableResult
+  public func dropTag(_ tag: String) throws -> UInt64 {
+    var number: UInt64 = 0
+    try state.changeHistory { history in
+      guard let place = history.place(tagged: tag) else {
+        throw EngineError.noSuchVersion(
+          name: tag, newest: baseVersion, kept: history.kept.map(\.record.version))
+      }
+      number = history.kept[place].record.version
+      history.kept[place].tags.removeAll { $0 == tag }
+      if history.kept[place].tags.isEmpty, !history.kept[place].isAutomatic {
+        history.kept.remove(at: place)
+      }
+    }
+    return number
+  }
+}

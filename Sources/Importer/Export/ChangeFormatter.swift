@@ -1,0 +1,134 @@
+import Base
+import Engine
+
+/// Writes the objects of a table that differ in two versions as CSV or JSON Lines, with values as an export
+/// has them: CSV to the letter, numbers in JSON as numbers.
+///
+/// Thread rule: one thread at a time.
+package struct ChangeFormatter {
+  private struct ColumnWriters {
+    let name: String
+    /// `{"old":…` and `,"new":…`; of a column that one version does not have, those of the other.
+    let old: FieldWriter
+    let new: FieldWriter
+    /// `"name":`
+    let key: [UInt8]
+  }
+
+  private let format: TableExporter.Format
+  private let table: String
+  private let key: FieldWriter
+  private let columns: [ColumnWriters]
+  private let output = FormattedBytes()
+
+  /// What the first line of CSV says.
+  package static let header = "table,change,key,column,old,new\n"
+
+  /// - Parameter table: what the table is called.
+  package init(_ reader: ChangeReader, _ format: TableExporter.Format, table: String) {
+    self.format = format
+    self.table = table
+    key = FieldWriter(reader.keyColumn, named: "key", isFirst: false)
+    columns = reader.columns.compactMap { column in
+      guard let old = column.old ?? column.new, let new = column.new ?? column.old else {
+        return nil
+      }
+      var json = JSONWriter()
+      json.string(column.name)
+      return ColumnWriters(
+        name: column.name, old: FieldWriter(old, named: "old", isFirst: true),
+        new: FieldWriter(new, named: "new", isFirst: false), key: json.bytes + [0x3A])
+    }
+  }
+
+  /// One object: a line of JSON, or a line of CSV for each field that differs.
+  package func bytes(of object: ChangedObject) -> [UInt8] {
+    output.removeAll()
+    if format == .csv { csv(object) } else { json(object) }
+    return Array(output.bytes)
+  }
+
+  // MARK: CSV
+
+  private func csv(_ object: ChangedObject) {
+    // An object of nothing but nulls is one, too.
+    let fields =
+      object.kind == .changed
+      ? object.fields : object.fields.filter { $0.old != nil || $0.new != nil }
+    if fields.isEmpty { csv(object, nil) }
+    for field in fields { csv(object, field) }
+  }
+
+  private func csv(_ object: ChangedObject, _ field: ChangedObject.Field?) {
+    appendCSV(table)
+    output.append(0x2C)
+    output.append(Array(object.kind.rawValue.utf8))
+    output.append(0x2C)
+    Self.with(object.key) { key.appendCSV($0, to: output) }
+    output.append(0x2C)
+    if let field {
+      let column = columns[field.column]
+      appendCSV(column.name)
+      output.append(0x2C)
+      Self.with(field.old) { column.old.appendCSV($0, to: output) }
+      output.append(0x2C)
+      Self.with(field.new) { column.new.appendCSV($0, to: output) }
+    } else {
+      output.append([0x2C, 0x2C])
+    }
+    output.append(0x0A)
+  }
+
+  /// A text as a field of CSV, quoted if it must be.
+  package static func csvField(_ text: String) -> String {
+    let output = FormattedBytes()
+    with(Array(text.utf8)) { append($0, to: output) }
+    return String(decoding: output.bytes, as: UTF8.self)
+  }
+
+  private func appendCSV(_ text: String) {
+    Self.with(Array(text.utf8)) { Self.append($0, to: output) }
+  }
+
+  private static func append(_ field: UnsafeRawBufferPointer?, to output: FormattedBytes) {
+    guard let field, let source = field.baseAddress else { return }
+    let target = output.reserve(CSVField.mostBytes(field.count))
+    output.advance(CSVField.write(source, count: field.count, to: target))
+  }
+
+  /// Calls `body` with bytes behind which some more may be read; nil for null.
+  private static func with(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void) {
+    guard let bytes else { return body(nil) }
+    (bytes + Array(repeating: 0, count: ResultWindow.readableBytes)).withUnsafeBytes {
+      body(UnsafeRawBufferPointer(rebasing: $0[..<bytes.count]))
+    }
+  }
+
+  // MARK: JSON Lines
+
+  private func json(_ object: ChangedObject) {
+    var begin = JSONWriter()
+    begin.beginObject()
+    begin.key("table")
+    begin.string(table)
+    begin.key("change")
+    begin.string(object.kind.rawValue)
+    output.append(begin.bytes)
+    Self.with(object.key) { key.appendJSON($0, to: output) }
+    output.append(Array((object.kind == .changed ? ",\"columns\":{" : ",\"object\":{").utf8))
+    for (index, field) in object.fields.enumerated() {
+      if index > 0 { output.append(0x2C) }
+      let column = columns[field.column]
+      output.append(column.key)
+      switch object.kind {
+      case .changed:
+        Self.with(field.old) { column.old.appendJSON($0, to: output) }
+        Self.with(field.new) { column.new.appendJSON($0, to: output) }
+        output.append(0x7D)
+      case .inserted: Self.with(field.new) { column.new.appendValue($0, to: output) }
+      case .deleted: Self.with(field.old) { column.old.appendValue($0, to: output) }
+      }
+    }
+    output.append([0x7D, 0x7D, 0x0A])
+  }
+}

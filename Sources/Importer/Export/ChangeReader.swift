@@ -1,0 +1,156 @@
+import Engine
+
+/// An object that differs from one version of its table to another, with its fields as they are spelled.
+package struct ChangedObject {
+  /// A field in both versions; nil is null.
+  package struct Field {
+    /// Its place in `ChangeReader.columns`.
+    package let column: Int
+    package let old: [UInt8]?
+    package let new: [UInt8]?
+  }
+
+  package let kind: ObjectStep.Kind
+  /// The primary key; without one, the object's number.
+  package let key: [UInt8]?
+  /// Those that differ; of an object that only one version has, all of that version.
+  package let fields: [Field]
+}
+
+/// Reads what differs from one version of a table to another, object by object, in the order of keys.
+///
+/// Memory: the keys that differ, and some hundred objects.
+///
+/// Thread rule: one thread at a time, while both versions are held.
+package struct ChangeReader {
+  /// A column of one of the versions, or of both.
+  package struct ChangedColumn {
+    /// As the later version calls it.
+    package let name: String
+    package let old: Column?
+    package let new: Column?
+    fileprivate let oldPlace: Int?
+    fileprivate let newPlace: Int?
+  }
+
+  /// The columns of the later version, and behind them those that only the earlier one has.
+  package let columns: [ChangedColumn]
+  /// What the keys of objects are.
+  package let keyColumn: Column
+  private let keyPlace: Int?
+  private let old: Table?
+  private let new: Table?
+  private let filter: Predicate?
+
+  /// So many objects are read at a time.
+  private static let windowObjects = 256
+
+  /// - Parameters:
+  ///   - old: nil for a table that was created.
+  ///   - new: nil for one that was deleted.
+  ///   - filter: only objects that match it in one of the versions; nil: all.
+  package init(from old: Table?, to new: Table?, where filter: Predicate? = nil) {
+    (self.old, self.new, self.filter) = (old, new, filter)
+    columns = Self.columns(old?.schema, new?.schema)
+    let name = new?.keyColumn ?? old?.keyColumn
+    keyPlace = columns.firstIndex { $0.name == name }
+    keyColumn =
+      keyPlace.flatMap { [columns] in columns[$0].new ?? columns[$0].old } ?? Column("key", .int)
+  }
+
+  private static func columns(_ old: TableSchema?, _ new: TableSchema?) -> [ChangedColumn] {
+    var places: [UInt32: Int] = [:]
+    for (place, id) in (old?.columnIDs ?? []).enumerated() { places[id] = place }
+    var columns: [ChangedColumn] = []
+    for (place, id) in (new?.columnIDs ?? []).enumerated() {
+      guard let column = new?.columns[place] else { continue }
+      let before = places.removeValue(forKey: id)
+      columns.append(
+        ChangedColumn(
+          name: column.name, old: before.flatMap { old?.columns[$0] }, new: column,
+          oldPlace: before, newPlace: place))
+    }
+    for place in places.values.sorted() {
+      guard let column = old?.columns[place] else { continue }
+      columns.append(
+        ChangedColumn(name: column.name, old: column, new: nil, oldPlace: place, newPlace: nil))
+    }
+    return columns
+  }
+
+  /// Calls `body` with every object that differs.
+  ///
+  /// - Complexity: as `Table.forEachChange`.
+  /// - Throws: as `Table.forEachChange`; what `body` throws.
+  package func run(_ body: (ChangedObject) throws -> Void) throws {
+    guard let old, let new else { return try readLone(body) }
+    var keys = try ChangedKeys(from: old, to: new, where: filter)
+    let sweeps = (
+      ObjectSweep(old, columns: Array(old.columns.indices)),
+      ObjectSweep(new, columns: Array(new.columns.indices))
+    )
+    while true {
+      let next = keys.next(Self.windowObjects)
+      if next.isEmpty { return }
+      var before = try Self.read(next.filter { $0.kind != .inserted }, sweeps.0, old)[...]
+      var after = try Self.read(next.filter { $0.kind != .deleted }, sweeps.1, new)[...]
+      for (kind, key) in next {
+        let left = kind == .inserted ? nil : before.popFirst()
+        let right = kind == .deleted ? nil : after.popFirst()
+        try body(object(kind, key, left, right))
+      }
+    }
+  }
+
+  private static func read(
+    _ objects: [(kind: ObjectStep.Kind, key: Int64)], _ sweep: ObjectSweep, _ table: Table
+  ) throws -> [[[UInt8]?]] {
+    var rows: [[[UInt8]?]] = []
+    rows.reserveCapacity(objects.count)
+    try sweep.run(objects.map(\.key)) { place, fields in
+      guard let fields else {
+        throw EngineError.noSuchObject(table: table.name, key: objects[place].key)
+      }
+      rows.append(table.columns.indices.map { fields.field($0).map { Array($0) } })
+      return true
+    }
+    return rows
+  }
+
+  /// - Parameters:
+  ///   - old: the fields of the earlier version; nil when it does not have the object.
+  ///   - new: of the later one.
+  private func object(
+    _ kind: ObjectStep.Kind, _ key: Int64, _ old: [[UInt8]?]?, _ new: [[UInt8]?]?
+  ) -> ChangedObject {
+    var fields: [ChangedObject.Field] = []
+    var name: [UInt8]?
+    for (index, column) in columns.enumerated() {
+      let before = column.oldPlace.flatMap { old?[$0] }
+      let after = column.newPlace.flatMap { new?[$0] }
+      if index == keyPlace { name = after ?? before }
+      if old == nil ? column.newPlace != nil : new == nil ? column.oldPlace != nil : before != after
+      {
+        fields.append(ChangedObject.Field(column: index, old: before, new: after))
+      }
+    }
+    return ChangedObject(kind: kind, key: name ?? Array("\(key)".utf8), fields: fields)
+  }
+
+  /// Reads a table that only one version has.
+  private func readLone(_ body: (ChangedObject) throws -> Void) throws {
+    guard let table = new ?? old else { return }
+    var query = Query()
+    query.filter = filter
+    let kind: ObjectStep.Kind = new == nil ? .deleted : .inserted
+    try ResultReader(query, table).forEachWindow(withKeys: true) { window in
+      for row in 0..<window.count {
+        let fields = table.columns.indices.map { window.field(row, $0).map { Array($0) } }
+        try body(
+          object(
+            kind, window.keys[row], kind == .deleted ? fields : nil,
+            kind == .deleted ? nil : fields))
+      }
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import Base
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// `sheaf diff`: what a night has changed, in every format.
+@Suite struct DiffCommandTests {
+  private func filled() throws -> Workbench {
+    let bench = try Workbench()
+    func load(_ text: String, _ more: String...) throws {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "users", "--key", "id",
+          "--on-conflict",
+          "update", "--quiet", "--keep-versions", "5",
+        ] + more, input: text)
+    }
+    try load("id,name,n\n1,a,1\n2,b,2\n3,\"c,c\",3\n")
+    try load("id,name,n\n2,b,7\n3,d,8\n4,\"say \"\"e\"\"\",\n")
+    return bench
+  }
+
+  @Test func formats() throws {
+    let bench = try filled()
+    let csv = try bench.run(["diff", bench.database, "--format", "csv"]).outputText
+    #expect(
+      csv == """
+        table,change,key,column,old,new
+        users,changed,2,n,2,7
+        users,changed,3,name,"c,c",d
+        users,changed,3,n,3,8
+        users,inserted,4,id,,4
+        users,inserted,4,name,,"say ""e""\"
+
+        """)
+    let lines = try bench.run(["diff", bench.database, "--format", "jsonl"]).outputText
+      .split(separator: "\n").map { try Report(Array($0.utf8) + [0x0A]) }
+    #expect(
+      lines.count == 3 && lines.map { $0["change"].text } == ["changed", "changed", "inserted"])
+    #expect(lines[0]["key"].int == 2 && lines[0]["columns"]["n"]["new"].int == 7)
+    #expect(lines[2]["object"]["name"].text == "say \"e\"" && lines[2]["object"]["n"].isNull)
+    let text = try bench.run(["diff", bench.database]).outputText
+    #expect(text.contains("inserted") && text.contains("c,c"))
+    let summary = try bench.run(
+      ["diff", bench.database, "--summary", "--format", "csv"]
+    ).outputText
+    #expect(summary == "table,inserted,deleted,changed\nusers,1,0,2\n")
+    let filtered = try bench.run(
+      ["diff", bench.database, "--format", "csv", "--where", "n == 2"]
+    ).outputText
+    #expect(filtered == "table,change,key,column,old,new\nusers,changed,2,n,2,7\n")
+  }
+
+  @Test func versionsAndTables() throws {
+    let bench = try filled()
+    let list = try bench.report(["versions", bench.database])["versions"]
+    let numbers = (0..<list.count).compactMap { list[$0]["version"].int }
+    // From the empty database on: the table was created.
+    let all = try bench.run(
+      ["diff", bench.database, "--from", "\(numbers[0])", "--summary", "--format", "csv"]
+    ).outputText
+    #expect(all == "table,inserted,deleted,changed\nusers,4,0,0\n")
+    // And backwards.
+    let back = try bench.run(
+      [
+        "diff", bench.database, "--from", "\(numbers[2])", "--to", "\(numbers[1])", "--summary",
+        "--format", "csv",
+      ]
+    ).outputText
+    #expect(back == "table,inserted,deleted,changed\nusers,0,1,2\n")
+    let none = try bench.run(
+      ["diff", bench.database, "--from", "\(numbers[2])", "--format", "csv"]
+    ).outputText
+    #expect(none == "table,change,key,column,old,new\n")
+    try bench.run(["diff", bench.database, "--table", "no"], status: .usage)
+    try bench.run(["diff", bench.database, "--from", "nobody"], status: .usage)
+    try bench.run(["undo", bench.database])
+    let undone = try bench.run(
+      ["diff", bench.database, "--summary", "--format", "csv"]
+    ).outputText
+    #expect(undone == "table,inserted,deleted,changed\nusers,0,1,2\n")
+    let plain = try Workbench()
+    try plain.run(["import", "-", "--into", plain.database, "--quiet"], input: "a\n1\n")
+    try plain.run(["diff", plain.database], status: .usage)
+  }
+
+  /// Every type, as an export has it: to the letter in CSV and tables, as numbers where JSON has them.
+  @Test func everyType() throws {
+    let bench = try Workbench()
+    let header = "id,n,d,b,day,t,at,money,share,u,x,s\n"
+    let first =
+      "1,10,1.50,true,2026-01-02,10:11,2026-01-02T03:04:05Z,\"$1,234.56\",12.5%,"
+      + "f81d4fae-7dec-11d0-a765-00a0c91e6bf6,123456789012345678901234567890.12,plain\n"
+    let second =
+      "1,11,1.5,false,2026-01-03,10:12,2026-01-02T03:04:06Z,\"$1,234.57\",12.50%,"
+      + "F81D4FAE-7dec-11d0-a765-00a0c91e6bf7,123456789012345678901234567890.13,\"a\nb,\"\"c\"\"\"\n"
+    let types = "u:uuid,x:decimal"
+    for (text, policy) in [(header + first, "error"), (header + second, "update")] {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "t", "--key", "id", "--types", types,
+          "--on-conflict", policy, "--quiet", "--keep-versions", "5",
+        ], input: text)
+    }
+    let csv = try bench.run(["diff", bench.database, "--format", "csv"]).outputText
+    #expect(
+      csv == """
+        table,change,key,column,old,new
+        t,changed,1,n,10,11
+        t,changed,1,d,1.50,1.5
+        t,changed,1,b,true,false
+        t,changed,1,day,2026-01-02,2026-01-03
+        t,changed,1,t,10:11,10:12
+        t,changed,1,at,2026-01-02T03:04:05Z,2026-01-02T03:04:06Z
+        t,changed,1,money,"$1,234.56","$1,234.57"
+        t,changed,1,share,12.5%,12.50%
+        t,changed,1,u,f81d4fae-7dec-11d0-a765-00a0c91e6bf6,F81D4FAE-7dec-11d0-a765-00a0c91e6bf7
+        t,changed,1,x,123456789012345678901234567890.12,123456789012345678901234567890.13
+        t,changed,1,s,plain,"a
+        b,""c""\"
+
+        """)
+    let lines = try bench.run(["diff", bench.database, "--format", "jsonl"]).outputText
+    #expect(
+      lines == #"{"table":"t","change":"changed","key":1,"columns":{"n":{"old":10,"new":11},"#
+        + #""d":{"old":1.50,"new":1.5},"b":{"old":true,"new":false},"#
+        + #""day":{"old":"2026-01-02","new":"2026-01-03"},"#
+        + #""t":{"old":"10:11:00","new":"10:12:00"},"#
+        + #""at":{"old":"2026-01-02T03:04:05Z","new":"2026-01-02T03:04:06Z"},"#
+        + #""money":{"old":1234.56,"new":1234.57},"share":{"old":0.125,"new":0.125},"#
+        + #""u":{"old":"f81d4fae-7dec-11d0-a765-00a0c91e6bf6","#
+        + #""new":"f81d4fae-7dec-11d0-a765-00a0c91e6bf7"},"#
+        + #""x":{"old":123456789012345678901234567890.12,"new":123456789012345678901234567890.13},"#
+        + #""s":{"old":"plain","new":"a\nb,\"c\""}}}"# + "\n")
+    let text = try bench.run(["diff", bench.database]).outputText
+    for cell in ["$1,234.57", "12.50%", "890.13", "0a0c91e6bf7", #"a\nb"#, "10:12"] {
+      #expect(text.contains(cell), "\(cell)")
+    }
+    // The table as a whole, from before it was there: objects, not values.
+    let list = try bench.report(["versions", bench.database])["versions"]
+    let oldest = try #require(list[0]["version"].int)
+    let all = try bench.run(
+      ["diff", bench.database, "--from", "\(oldest)", "--format", "jsonl"]
+    ).outputText
+    #expect(all.contains(#""change":"inserted","key":1,"object":{"id":1,"n":11,"d":1.5,"#))
+    #expect(all.contains(#""x":123456789012345678901234567890.13,"#))
+  }
+
+  /// Bytes have no letters: they are written as an export writes them.
+  @Test func bytes() throws {
+    let bench = try Workbench()
+    let database = try Database.open(bench.database)
+    try database.write { transaction in
+      try transaction.keepVersions(3)
+      try transaction.createTable("t", columns: [Column("b", .data)])
+      _ = try transaction.table("t").insert([.data([1, 2])])
+    }
+    try database.write { transaction in
+      try transaction.keepBase()
+      _ = try transaction.table("t").update(1, ["b": .data([255])])
+    }
+    try database.close()
+    let csv = try bench.run(["diff", bench.database, "--format", "csv"]).outputText
+    #expect(csv == "table,change,key,column,old,new\nt,changed,1,b,AQI=,/w==\n")
+    let line = try bench.run(["diff", bench.database, "--format", "jsonl"]).outputText
+    #expect(line.contains(#""b":{"old":"AQI=","new":"/w=="}"#))
+  }
+}

@@ -1,0 +1,219 @@
+import Base
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// Kept versions from the command line: keeping, listing, naming, reading and going back.
+@Suite struct VersionCommandTests {
+  private func users(_ suffix: String, _ ids: some Sequence<Int> = 1...50) -> String {
+    "id,name\n" + ids.map { "\($0),name \($0) \(suffix)\n" }.joined()
+  }
+
+  private func load(
+    _ bench: Workbench, _ text: String, _ more: [String] = [], table: String = "users",
+    status: Command.ExitStatus = .done
+  ) throws -> Report {
+    try bench.report(
+      [
+        "import", "-", "--into", bench.database, "--table", table, "--key", "id", "--on-conflict",
+        "update",
+      ] + more, input: text, status: status)
+  }
+
+  private func versions(_ bench: Workbench) throws -> [Report] {
+    let list = try bench.report(["versions", bench.database])["versions"]
+    return (0..<list.count).map { list[$0] }
+  }
+
+  private func names(_ bench: Workbench, _ more: String...) throws -> String {
+    try bench.run(["query", bench.database, "id == 7", "--format", "csv"] + more).outputText
+  }
+
+  @Test func nightsAreKeptAndRead() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"))
+    #expect(try versions(bench).count == 1)
+    let before = try bench.read("t.sheaf")
+    #expect(before[8] == 1)
+    let said = try bench.report(["keep", bench.database, "--versions", "2"])
+    #expect(said["versions"].int == 2 && said["kept"].count == 0)
+    // What an earlier program must not write to says so.
+    #expect(try bench.read("t.sheaf")[8] == 2)
+    for night in ["b", "c", "d"] { _ = try load(bench, users(night)) }
+    let all = try versions(bench)
+    #expect(all.count == 3)
+    #expect(all.map { $0["newest"].bool } == [false, false, true])
+    #expect(all.allSatisfy { $0["objects"].int == 50 })
+    #expect(all[0]["run"].text == "sheaf import - into users")
+    #expect(all[2]["bytesAlone"].isNull && (all[0]["bytesAlone"].int ?? -1) > 0)
+    let numbers = all.compactMap { $0["version"].int }
+    #expect(try names(bench) == "id,name\n7,name 7 d\n")
+    #expect(try names(bench, "--at", "\(numbers[1])") == "id,name\n7,name 7 c\n")
+    #expect(try names(bench, "--at", "\(numbers[0])") == "id,name\n7,name 7 b\n")
+    let text = try bench.run(["versions", bench.database]).outputText
+    #expect(text.contains("2 kept versions beside the newest") && text.contains("imports keep 2"))
+    // Export, info and check read them too.
+    #expect(try bench.export("--at", "\(numbers[0])").hasPrefix("id,name\n1,name 1 b\n"))
+    let info = try bench.report(["info", bench.database, "--at", "\(numbers[0])"])
+    #expect(info["version"].int == numbers[0] && info["newest"].bool == false)
+    #expect(
+      try bench.run(["info", bench.database]).outputText.contains("2 older versions are kept"))
+    let check = try bench.report(["check", bench.database, "--at", "\(numbers[0])", "--deep"])
+    #expect(check["ok"].bool == true && check["version"].int == numbers[0])
+    let whole = try bench.report(["check", bench.database])
+    #expect(whole["keptVersions"].count == 2)
+    let missing = try bench.run(
+      ["query", bench.database, "--at", "1000"], status: .usage)
+    #expect(missing.errorText.contains("version '1000' is not kept; the newest is"))
+    // None again: the file is as any other.
+    let gone = try bench.report(["keep", bench.database, "--versions", "0"])
+    #expect(gone["letGo"].count == 2)
+    #expect(try bench.read("t.sheaf")[8] == 1)
+  }
+
+  @Test func anImportKeepsWhatItIsTold() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"), ["--keep-versions", "3"])
+    // Before the first there was an empty database.
+    #expect(try versions(bench).map { $0["objects"].int } == [0, 50])
+    _ = try load(bench, users("b"), ["--keep-versions", "1", "--batch-size", "10"])
+    #expect(try versions(bench).map { $0["objects"].int } == [50, 50])
+    // Nothing is said: nothing is kept, and nothing let go.
+    _ = try load(bench, users("c"))
+    #expect(try versions(bench).count == 2)
+    #expect(try names(bench, "--at", "\(versions(bench)[0]["version"].int ?? 0)").contains("7 a"))
+    let bad = try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "users", "--keep-versions", "1001"],
+      input: "id\n1\n", status: .usage)
+    #expect(bad.errorText.contains("from 0 to 1000"))
+  }
+
+  @Test func tagsStay() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"))
+    let tagged = try bench.report(["tag", bench.database, "good"])
+    for night in ["b", "c"] { _ = try load(bench, users(night), ["--keep-versions", "1"]) }
+    #expect(try versions(bench).count == 3)
+    #expect(try names(bench, "--at", "good") == "id,name\n7,name 7 a\n")
+    #expect(try versions(bench)[0]["tags"][0].text == "good")
+    #expect(try versions(bench)[0]["version"].int == tagged["version"].int)
+    let again = try bench.run(["tag", bench.database, "good"], status: .usage)
+    #expect(again.errorText.contains("has the tag 'good'; drop it first"))
+    for name in ["", "12", "2026-01-01"] {
+      try bench.run(["tag", bench.database, name], status: .usage)
+    }
+    try bench.run(["tag", bench.database, "x", "--drop", "--at", "good"], status: .usage)
+    let dropped = try bench.run(["tag", bench.database, "good", "--drop"]).outputText
+    #expect(dropped.contains("has no tag 'good' any more"))
+    #expect(try versions(bench).count == 2)
+    try bench.run(["query", bench.database, "--at", "good"], status: .usage)
+  }
+
+  @Test func aBadNightIsUndone() throws {
+    let bench = try Workbench()
+    try bench.write("u.csv", users("a"))
+    let words = [
+      "import", bench.path("u.csv"), "--into", bench.database, "--key", "id", "--on-conflict",
+      "update", "--resume", "--keep-versions", "5", "--table", "users",
+    ]
+    try bench.run(words + ["--quiet"])
+    try bench.write("u.csv", users("bad", 1...60))
+    try bench.run(words + ["--quiet"])
+    #expect(try names(bench).contains("bad"))
+    let size = try System.status(path: bench.database).size
+    let undone = try bench.report(["undo", bench.database])
+    #expect(undone["tables"][0]["restored"].int == 50 && undone["tables"][0]["undone"].int == 60)
+    #expect(try names(bench) == "id,name\n7,name 7 a\n")
+    #expect(try System.status(path: bench.database).size <= size + 16_384)
+    #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
+    // The checkpoint went back too: the mended file imports again, and so does the same one.
+    try bench.write("u.csv", users("good", 1...60))
+    let mended = try bench.report(words)
+    #expect(mended["updated"].int == 50 && mended["imported"].int == 10)
+    // Undone twice, and the undoing undone.
+    try bench.run(["undo", bench.database])
+    #expect(try names(bench).contains("7 a"))
+    try bench.run(["undo", bench.database])
+    #expect(try names(bench).contains("good"))
+    let bad = try #require(undone["before"].int)
+    try bench.run(["undo", bench.database, "--to", "\(bad)"])
+    #expect(try names(bench).contains("bad"))
+    #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
+  }
+
+  @Test func whatOthersHaveDoneIsNotLost() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"))
+    _ = try load(bench, users("b"), ["--keep-versions", "9"])
+    _ = try load(bench, "id,n\n1,2\n", table: "orders")
+    let refused = try bench.run(["undo", bench.database], status: .dataRefused)
+    #expect(refused.errorText.contains("'orders' was created (1 objects)"))
+    #expect(refused.errorText.contains("'users' was changed (50 objects)"))
+    #expect(refused.errorText.contains("--table") && refused.errorText.contains("--all"))
+    try bench.run(["undo", bench.database, "--table", "users"])
+    #expect(
+      try bench.run(["query", bench.database, "--table", "orders", "--count"]).outputText == "1\n")
+    #expect(try names(bench, "--table", "users").contains("7 a"))
+    let nothing = try bench.run(
+      ["undo", bench.database, "--to", "1000"], status: .usage)
+    #expect(nothing.errorText.contains("is not kept"))
+    try bench.run(["undo", bench.database, "--table", "no"], status: .usage)
+    try bench.run(["undo", bench.database, "--table", "users", "--all"], status: .usage)
+    let all = try bench.report(
+      ["undo", bench.database, "--all", "--to", "\(versions(bench)[0]["version"].int ?? 0)"])
+    #expect(all["tables"].count >= 1)
+    let plain = try Workbench()
+    _ = try load(plain, users("a"))
+    let none = try plain.run(["undo", plain.database], status: .dataRefused)
+    #expect(none.errorText.contains("there is nothing to undo"))
+  }
+
+  @Test func compactionsKeepThem() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a", 1...3000))
+    for night in ["b", "c"] {
+      _ = try load(bench, users(night, stride(from: 1, to: 3000, by: 7)), ["--keep-versions", "5"])
+    }
+    let before = try versions(bench).compactMap { $0["version"].int }
+    func contents() throws -> [String] {
+      try before.dropLast().map { try bench.export("--at", "\($0)") }
+    }
+    let then = try contents()
+    try bench.run(["compact", bench.database])
+    #expect(try contents() == then)
+    let shared = try System.status(path: bench.database).size
+    try bench.run(["compact", bench.database, "--into", bench.path("copy.sheaf")])
+    #expect(try bench.report(["versions", bench.path("copy.sheaf")])["versions"].count == 3)
+    try bench.run(
+      ["compact", bench.database, "--into", bench.path("alone.sheaf"), "--drop-versions"])
+    #expect(try bench.report(["versions", bench.path("alone.sheaf")])["versions"].count == 1)
+    try bench.run(["compact", bench.database, "--drop-versions"])
+    #expect(try versions(bench).count == 1)
+    #expect(try System.status(path: bench.database).size < shared)
+    #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
+  }
+
+  /// An import that is killed and goes on keeps the version before its beginning, once.
+  @Test func aKilledImportIsUndoneAsOne() throws {
+    let bench = try Workbench()
+    try bench.write("u.csv", users("a", 1...200))
+    let words = [
+      "import", bench.path("u.csv"), "--into", bench.database, "--key", "id", "--on-conflict",
+      "update", "--resume", "--keep-versions", "5", "--table", "users", "--batch-size", "20",
+    ]
+    try bench.run(words + ["--quiet"])
+    try bench.write("u.csv", users("b", 1...2000))
+    #if DEBUG
+      let killed = try SheafProcess.run(
+        words + ["--durability", "full"], environment: ["SHEAF_FAULT": "write:60:kill:t.sheaf"])
+      #expect(killed.signal != nil || killed.status != 0)
+    #endif
+    try bench.run(words + ["--quiet"])
+    let kept = try versions(bench)
+    #expect(kept.map { $0["objects"].int } == [0, 200, 2000])
+    try bench.run(["undo", bench.database])
+    #expect(try names(bench) == "id,name\n7,name 7 a\n")
+  }
+}
