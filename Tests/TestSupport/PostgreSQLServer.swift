@@ -18,7 +18,7 @@ package final class PostgreSQLServer {
   package let port: UInt16
   private let folder: String
   private let programs: String
-  private let settings: [String]
+  private var settings: [String]
   /// What the keeper of the server reads: it ends the server when it comes to the end.
   private var leash: Int32?
   private var keeper: ChildProcess?
@@ -52,8 +52,9 @@ package final class PostgreSQLServer {
   /// - Parameters:
   ///   - authentication: of connections, as in `pg_hba.conf`.
   ///   - settings: as in `postgresql.conf`.
+  ///   - isEncrypted: whether connections have to be encrypted, with a certificate of its own: `certificate`.
   package static func start(
-    authentication: String = "trust", settings: [String] = []
+    authentication: String = "trust", settings: [String] = [], isEncrypted: Bool = false
   ) throws -> PostgreSQLServer? {
     guard let programs = Self.programs else {
       print("skipped: PostgreSQL (initdb, postgres and psql) is not installed")
@@ -70,6 +71,7 @@ package final class PostgreSQLServer {
     let server = PostgreSQLServer(programs, port: port, settings)
     do {
       try server.initialize(authentication)
+      if isEncrypted, try !server.makeCertificate() { return nil }
       try server.start()
     } catch {
       print("skipped: no PostgreSQL server is to be had here: \(error)")
@@ -104,6 +106,26 @@ package final class PostgreSQLServer {
       "cd / && \(Self.prefix)\(programs)/initdb -D \(folder)/data -U sheaf --no-locale -E UTF8 --no-sync "
         + "--auth=\(authentication) --pwfile=\(folder)/password 2>&1")
     guard result.status == 0 else { throw Failure(description: "initdb: \(result.output)") }
+  }
+
+  /// The certificate, which is its own authority, for `sslrootcert`.
+  package var certificate: String { folder + "/server.crt" }
+
+  /// False, with a line that says so, where there is no openssl.
+  private func makeCertificate() throws -> Bool {
+    let made = Self.run(
+      "openssl req -new -x509 -days 2 -nodes -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -out "
+        + "\(certificate) -keyout \(folder)/server.key 2>&1 && chmod 600 \(folder)/server.key && chmod 644 "
+        + certificate)
+    guard made.status == 0 else {
+      print("skipped: no certificate is to be had here: \(made.output)")
+      return false
+    }
+    if Self.isRoot { chown(folder + "/server.key", Self.nobody, Self.nobody) }
+    let rules = "hostssl all all 127.0.0.1/32 scram-sha-256\n"
+    try Data(rules.utf8).write(to: URL(fileURLWithPath: folder + "/data/pg_hba.conf"))
+    settings += ["ssl=on", "ssl_cert_file=\(certificate)", "ssl_key_file=\(folder)/server.key"]
+    return true
   }
 
   /// Starts it again after `stop`, `crash` or `kill`.

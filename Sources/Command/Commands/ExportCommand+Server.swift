@@ -21,6 +21,7 @@ extension ExportCommand {
   /// What `import` has, too, and what means the same here.
   private static let shared: [any OptionEntry] = [
     ImportCommand.connections, ImportCommand.create, ImportCommand.numeric, ImportCommand.lease,
+    ImportCommand.distributeBy,
     ImportCommand.key, ImportCommand.onConflict, ImportCommand.truncate, ImportCommand.allowEmpty,
     ImportCommand.batchSize, ImportCommand.durability, ImportCommand.resume,
     ImportCommand.maxRejects, ImportCommand.dryRun,
@@ -74,7 +75,7 @@ extension ExportCommand {
       if let note = database.recoveryNote {
         StandardError.line("sheaf export: \(path): opened in spite of damage: \(note)")
       }
-      let snapshot = try database.snapshot()
+      let snapshot = try CommonOptions.snapshot(arguments, database)
       let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))
       do {
         try Importer.load(table, in: path, exporter, options, into: server, report: &report)

@@ -20,6 +20,11 @@ extension ImportCommand {
     help:
       "With --create: columns of numbers with fractions are numeric, which keeps every digit, and not double "
       + "precision")
+  static let distributeBy = Option<String>(
+    "distribute-by", .name.shown(as: "COLUMN"), group: serverGroup,
+    help:
+      "With --create and Citus: the column by whose values the rows of the table are distributed; a table "
+      + "that is there has to be distributed by it")
   static let lease = Option<Int>(
     "lease", ValueKind.positiveCount(upTo: ServerOptions.longestLease).shown(as: "SECONDS"),
     default: "30", group: serverGroup,
@@ -27,7 +32,9 @@ extension ImportCommand {
       "After so many seconds without a sign of life another process goes on with an input; a process that "
       + "is killed leaves its input locked for so long")
 
-  static let serverOptions: [any OptionEntry] = [connections, create, numeric, lease]
+  static let serverOptions: [any OptionEntry] = [
+    connections, create, numeric, distributeBy, lease,
+  ]
 
   /// Where an import into a server goes; nil for one into a file.
   ///
@@ -62,6 +69,7 @@ extension ImportCommand {
     options.connections = try arguments.required(connections)
     options.creates = arguments.isSet(create)
     options.makesNumeric = arguments.isSet(numeric)
+    options.distributionColumn = try arguments.value(distributeBy)
     options.leaseSeconds = try arguments.required(lease)
     if options.makesNumeric, !options.creates {
       throw CommandError.usage("--numeric says what --create makes: give both")

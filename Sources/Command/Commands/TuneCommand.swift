@@ -48,7 +48,7 @@ enum TuneCommand {
     summary: "Import at many batch sizes; report time, file size and the best size",
     usage: "CSV [OPTIONS]",
     positionals: [.init(name: "CSV", help: "A CSV file; it is only read")],
-    options: [batchSizes, durabilities, repeats, limit, maxSeconds, output]
+    options: [batchSizes, durabilities, repeats, limit, maxSeconds, output, into, connections]
       + [ImportCommand.progress, CommonOptions.report, CommonOptions.quiet] + handedOn,
     examples: [
       .init(
@@ -59,12 +59,21 @@ enum TuneCommand {
         command:
           "sheaf tune huge.csv --limit 1000000 --batch-sizes 1000,all",
         meaning: "Three batch sizes, on the first million records."),
+      .init(
+        command: "sheaf tune log.csv --into postgresql://db/scratch --limit 1000000",
+        meaning: "Batch sizes and numbers of connections against a server."),
     ],
     run: run)
 
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
+    if let server = try arguments.value(into) {
+      return try runOnServer(arguments, server, output)
+    }
+    if arguments.isGiven(connections) {
+      throw CommandError.usage("--connections is for measuring a server: --into names it")
+    }
     let settings = try settings(arguments)
     let isQuiet = arguments.isSet(CommonOptions.quiet)
     let progress = StepProgress(isQuiet ? .never : try arguments.required(ImportCommand.progress))
@@ -114,7 +123,7 @@ enum TuneCommand {
   }
 
   /// It is read many times, so it must be a file.
-  private static func checkInput(_ path: String) throws {
+  static func checkInput(_ path: String) throws {
     if path == "-" {
       throw CommandError.usage(
         "standard input cannot be read again and again; save it to a file first")

@@ -45,7 +45,8 @@ final class InputLoad {
     try claims.settle(options: matched.digest(file, opened, options), claim)
     let policy = run.options.conflictPolicy
     load = LoadPlan(
-      target: target, tables: claims.tables, table: table.qualified, tableName: table.name,
+      target: target, engine: claims.engine, tables: claims.tables, table: table.qualified,
+      tableName: table.name,
       columns: plan.columns.map { SQLText.name($0.name) }, input: claim.input.key,
       epoch: claim.epoch,
       isSynchronous: options.durability == .full, retrySeconds: options.wait,
@@ -108,7 +109,7 @@ final class InputLoad {
   func run(rejected: Int, before: ImportReport, rejects: inout RejectNamer) throws {
     let budget = RejectBudget(options.maxRejects, rejected: rejected + storedCounts.rejected)
     // Which of two rows of a key comes first decides what is in the table.
-    let lanes = options.key == nil ? server.connections : 1
+    let lanes = options.key == nil ? min(server.connections, load.engine.mostLanes) : 1
     let team = LaneTeam(load, lanes: lanes, budget, acknowledged: claim.ranges.count)
     let keeper = try LeaseKeeper(
       target, claims.renewal(claim.input), seconds: server.leaseSeconds)

@@ -90,6 +90,8 @@ struct ServerRun {
         "--ragged extend: a table of a server's gets no columns by itself"
       ),
       (options.keepVersions != nil, "--keep-versions"), (options.changes != nil, "--changes"),
+      (options.ignoresBlanks, "--ignore-blanks"), (options.newerThan != nil, "--newer-than"),
+      (options.deletesMissing, "--delete-missing"),
       (options.newColumns, "--new-columns: add them on the server first"),
       (options.sameInput == .contents, "--same-input contents"),
       (options.compaction.mode == .always, "--compact always"),
@@ -157,14 +159,16 @@ struct ServerRun {
   }
 
   private mutating func run(_ session: ServerSession) throws {
-    try session.use { try Self.checkServer($0) }
+    let engine = try session.use { try ServerEngine.of($0) }
+    try engine.check(
+      hasKey: options.key != nil, truncates: options.truncate, server: target.shown)
     if options.dryRun { return try readAll(session) }
     let table = try table(session)
     report.table = table.shown
     let owner =
       "\(System.hostName):\(System.processIdentifier):\(UInt64.random(in: 0 ... .max))"
     let claims = InputClaims(
-      CheckpointTables(schema: table.schema), target: table.shown, owner: owner,
+      CheckpointTables(schema: table.schema), engine, target: table.shown, owner: owner,
       batchRecords: batchRecords, leaseSeconds: server.leaseSeconds, session)
     try claims.makeTables()
     let inputs = try files.map { try serverInput($0, table) }
@@ -202,7 +206,12 @@ struct ServerRun {
 
   /// The table that is there; nil where it is to be made.
   func foundTable(_ session: ServerSession) throws -> ServerTable? {
-    if let table = try session.use({ try ServerTable.find(tableName, $0) }) { return table }
+    if let table = try session.use({ try ServerTable.find(tableName, $0) }) {
+      try table.check(
+        distributedBy: server.distributionColumn, key: options.key, options.conflictPolicy,
+        server: target.shown)
+      return table
+    }
     guard server.creates else {
       throw ServerError(
         .usage,
@@ -210,6 +219,31 @@ struct ServerRun {
           + "--table, or have it made with --create")
     }
     return nil
+  }
+
+  /// Makes the table; with a distribution column together with its shards, so that no table is left that is
+  /// on one machine alone.
+  private func make(_ types: [(name: String, type: ColumnType)], _ session: ServerSession) throws {
+    let statement = try ServerTable.creation(
+      tableName, types, key: options.key, isNumeric: server.makesNumeric, server: target.shown)
+    let distribution = try server.distributionColumn.map { column throws(ServerError) in
+      try ServerTable.distribution(
+        tableName, by: column, of: types.map(\.name), key: options.key, options.conflictPolicy,
+        server: target.shown)
+    }
+    let all = distribution.map { "BEGIN; \(statement); \($0); COMMIT" } ?? statement
+    try session.use { connection in
+      do {
+        try connection.run(all)
+      } catch let error as ServerError where ["42P07", "23505"].contains(error.sqlState) {
+        // Another process has made it, or this one before an answer was lost.
+        connection.rollBack()
+      } catch let error as ServerError where distribution != nil && error.sqlState == "42883" {
+        throw error.saying(
+          "\(target.shown): --distribute-by is for Citus, which this database does not have: CREATE "
+            + "EXTENSION citus, or leave it out [42883]")
+      }
+    }
   }
 
   /// The columns of a table that is to be made.
@@ -249,50 +283,14 @@ struct ServerRun {
   /// The table that is there, or one that is made.
   private mutating func table(_ session: ServerSession) throws -> ServerTable {
     if let table = try foundTable(session) { return table }
-    let types = try typesToMake()
-    let statement = try ServerTable.creation(
-      tableName, types, key: options.key, isNumeric: server.makesNumeric, server: target.shown)
-    try session.use { connection in
-      do {
-        try connection.run(statement)
-      } catch let error as ServerError where error.sqlState == "42P07" || error.sqlState == "23505"
-      {
-        // Another process has made it, or this one before an answer was lost.
-      }
-    }
-    guard let table = try session.use({ try ServerTable.find(tableName, $0) }) else {
+    try make(typesToMake(), session)
+    guard let table = try foundTable(session) else {
       throw ServerError(
         .usage,
         "\(target.shown): the table '\(tableName)' was made, and is not found: name its schema, too"
       )
     }
     return table
-  }
-
-  /// Refuses servers on which nothing is promised.
-  private static func checkServer(_ connection: ServerConnection) throws {
-    let version =
-      try connection.run("SELECT version()").last?.rows.first?[0] ?? ""
-    let others = ["CockroachDB", "Redshift", "-YB-", "Greenplum", "Materialize", "QuestDB"]
-    if let other = others.first(where: version.contains) {
-      throw ServerError(
-        .usage,
-        "\(connection.name): the server is \(other == "-YB-" ? "YugabyteDB" : other), which is not "
-          + "supported yet: only PostgreSQL is")
-    }
-    guard connection.serverVersion >= 120_000 else {
-      throw ServerError(
-        .usage,
-        "\(connection.name): the server says that it is \(version): PostgreSQL 12 or newer is needed"
-      )
-    }
-    let encoding = connection.parameter("server_encoding") ?? ""
-    guard encoding == "UTF8" else {
-      throw ServerError(
-        .usage,
-        "\(connection.name): the database is in \(encoding), in which not every text can be kept: import "
-          + "into one that was made with ENCODING 'UTF8'")
-    }
   }
 
   /// The columns' types, by all of the inputs.

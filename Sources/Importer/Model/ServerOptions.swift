@@ -12,6 +12,9 @@ public struct ServerOptions: Sendable, Equatable {
   /// Whether columns of numbers with fractions become `numeric`, which keeps every digit, in a table that is
   /// made; otherwise `double precision`.
   public var makesNumeric = false
+  /// The column by whose values Citus distributes a table that is made; nil: it is not distributed. A table
+  /// that is there has to be distributed so.
+  public var distributionColumn: String?
   /// After how many seconds without a sign of life another process may go on with an input, from 1 to 3600.
   public var leaseSeconds = 30
 

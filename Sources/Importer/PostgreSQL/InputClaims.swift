@@ -37,6 +37,7 @@ struct InputClaim: Sendable {
 /// Thread rule: confined.
 struct InputClaims {
   let tables: CheckpointTables
+  let engine: ServerEngine
   /// The table that is loaded, qualified.
   let target: String
   let owner: String
@@ -45,10 +46,11 @@ struct InputClaims {
   private let session: ServerSession
 
   init(
-    _ tables: CheckpointTables, target: String, owner: String, batchRecords: Int, leaseSeconds: Int,
-    _ session: ServerSession
+    _ tables: CheckpointTables, _ engine: ServerEngine, target: String, owner: String,
+    batchRecords: Int, leaseSeconds: Int, _ session: ServerSession
   ) {
     self.tables = tables
+    self.engine = engine
     self.target = target
     self.owner = owner
     self.batchRecords = batchRecords
@@ -81,7 +83,7 @@ struct InputClaims {
       + SQLText.literal(owner)
   }
 
-  private static let begin = LoadPlan.begin(isSynchronous: true) + "; "
+  private var begin: String { engine.begin(isSynchronous: true).map { $0 + "; " }.joined() }
 
   /// Makes the tables that are not there.
   ///
@@ -117,7 +119,7 @@ struct InputClaims {
   func begin(_ inputs: [ServerInput]) throws {
     try session.use { connection in
       // All or none: an input that is forgotten here is not to be imported again because another is refused.
-      try connection.run(LoadPlan.begin(isSynchronous: true))
+      try connection.run(begin)
       for input in inputs {
         if try connection.run(insertion(input)).last?.count == 1 {
           // What was left of an input that somebody has forgotten by hand.
@@ -143,7 +145,7 @@ struct InputClaims {
     try session.use { connection in
       // Who does the same at once comes later, and sees what this one has noted.
       try connection.run(
-        Self.begin + "LOCK TABLE \(tables.input) IN SHARE ROW EXCLUSIVE MODE")
+        begin + "LOCK TABLE \(tables.input) IN SHARE ROW EXCLUSIVE MODE")
       let known = try connection.run(
         "SELECT 1 FROM \(tables.input) WHERE input IN (\(keys)) LIMIT 1")
       if unlessBegun, known.last?.count == 1 { return connection.rollBack() }
@@ -238,12 +240,12 @@ struct InputClaims {
   /// - Throws: `ServerError`; `ImportError.inputChanged`, `.cannotResume`.
   func claim(_ input: ServerInput) throws -> Answer {
     try session.use { connection in
-      if try connection.run(Self.begin + insertion(input)).last?.count == 1 {
+      if try connection.run(begin + insertion(input)).last?.count == 1 {
         try connection.run(remains(input))
       }
       try connection.run(
         "INSERT INTO \(tables.lease) (input, owner, until) VALUES (\(key(input)), "
-          + "\(SQLText.literal(owner)), '-infinity') ON CONFLICT (input) DO NOTHING")
+          + "\(SQLText.literal(owner)), '1970-01-01 00:00:00+00') ON CONFLICT (input) DO NOTHING")
       try commit(connection)
       // The lease first, by itself: who is refused has disturbed nobody.
       let leased = try connection.run(
@@ -251,10 +253,12 @@ struct InputClaims {
           + "\(key(input)) AND (until < clock_timestamp() OR owner = \(SQLText.literal(owner)))")
       if leased.last?.count != 1 { return try refusal(input, connection) }
       // What the former owner has open would be waited for: for ever, where it was stopped in the middle.
-      try connection.run(LoadPlan.ending(input: input.key, record: nil))
+      if engine.endsTransactions {
+        try connection.run(LoadPlan.ending(input: input.key, record: nil))
+      }
       // Waits for batches of the former owner that are being committed; all later ones are fenced.
       let rows = try connection.run(
-        Self.begin
+        begin
           + "UPDATE \(tables.input) SET owner = \(SQLText.literal(owner)), epoch = epoch + 1 WHERE input = "
           + "\(key(input)) AND NOT done RETURNING epoch, batch_size, size, checksum")
       let row = rows.last?.rows.first
@@ -350,7 +354,7 @@ struct InputClaims {
   // MARK: Ending
 
   private func release(_ input: ServerInput) -> String {
-    "UPDATE \(tables.lease) SET until = '-infinity' WHERE input = \(key(input)) AND owner = "
+    "UPDATE \(tables.lease) SET until = '1970-01-01 00:00:00+00' WHERE input = \(key(input)) AND owner = "
       + SQLText.literal(owner)
   }
 
@@ -421,7 +425,7 @@ struct InputClaims {
     let input = claim.input
     try session.use { connection in
       let rows = try connection.run(
-        Self.begin + "SELECT done FROM \(tables.input) WHERE input = \(key(input)) AND epoch = "
+        begin + "SELECT done FROM \(tables.input) WHERE input = \(key(input)) AND epoch = "
           + "\(claim.epoch) FOR UPDATE")
       guard let row = rows.last?.rows.first else {
         throw Fenced.error(session.target.shown, input.name)

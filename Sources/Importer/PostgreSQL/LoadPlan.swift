@@ -5,6 +5,7 @@ import Base
 /// Thread rule: a plain value, `Sendable`.
 struct LoadPlan: Sendable {
   let target: ServerTarget
+  let engine: ServerEngine
   let tables: CheckpointTables
   /// The table, qualified and quoted.
   let table: String
@@ -31,18 +32,8 @@ struct LoadPlan: Sendable {
   /// indexes have much to do; a peer that is gone is found out by the system, in a minute.
   static let silence = 900.0
 
-  /// Begins a transaction. Everything is set for it alone: a pool may give the connection to somebody else
-  /// afterwards.
-  static func begin(isSynchronous: Bool) -> String {
-    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL synchronous_commit = "
-      + "\(isSynchronous ? "on" : "off"); SET LOCAL lock_timeout = \(lockMilliseconds); SET LOCAL "
-      + "idle_in_transaction_session_timeout = \(idleMilliseconds); SET LOCAL statement_timeout = 0; SET "
-      + "LOCAL tcp_keepalives_idle = 20; SET LOCAL tcp_keepalives_interval = 5; SET LOCAL "
-      + "tcp_keepalives_count = 4; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL TimeZone = 'UTC'"
-  }
-
-  /// The number of statements in it, and in what names a batch.
-  static let beginCount = 11
+  /// Begins a transaction.
+  var begin: [String] { engine.begin(isSynchronous: isSynchronous) }
 
   /// The name of a transaction, while it is open, among the server's activities: by it those are found that
   /// nobody goes on with.

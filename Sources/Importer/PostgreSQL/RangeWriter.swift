@@ -46,7 +46,9 @@ final class RangeWriter {
           try checkAcknowledged(connection)
           if session.connections > max(1, connections) {
             // The server may not know yet that the connection before is gone.
-            try connection.run(LoadPlan.ending(input: plan.input, record: range.firstRecord))
+            if plan.engine.endsTransactions {
+              try connection.run(LoadPlan.ending(input: plan.input, record: range.firstRecord))
+            }
             connections = session.connections
           }
           return try attempt(range, isCareful: isCareful, connection)
@@ -83,13 +85,13 @@ final class RangeWriter {
     counts.records = range.recordCount
     counts.imported = range.rowCount
     counts.rejected = range.rejects.count
+    let opening = plan.begin + [plan.naming(range)]
     do {
       let results = try connection.run(
-        LoadPlan.begin(isSynchronous: plan.isSynchronous) + "; " + plan.naming(range) + "; "
-          + plan.insertion(range, counts))
+        (opening + [plan.insertion(range, counts)]).joined(separator: "; "))
       guard results.last?.count == 1 else { throw Fenced.error(plan.target.shown, plan.input) }
     } catch let error as ServerError
-      where error.sqlState == SQLState.uniqueViolation && error.statement == LoadPlan.beginCount
+      where error.sqlState == SQLState.uniqueViolation && error.statement == opening.count
     {
       connection.rollBack()
       return try confirm(range, connection)

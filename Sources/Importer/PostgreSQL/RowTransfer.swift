@@ -93,7 +93,9 @@ struct RowTransfer {
     do {
       let conflicts = try transfer(rows, &counts)
       // What is looked at only when the transaction ends must be seen while the row can still be told.
-      try connection.run("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+      if plan.engine.defersConstraints {
+        try connection.run("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+      }
       try connection.run("RELEASE SAVEPOINT sheaf_rows")
       return conflicts
     } catch let error as ServerError where !error.isDisconnected {
@@ -170,8 +172,9 @@ extension RowTransfer {
     case .skip:
       let results = try connection.run(
         "INSERT INTO \(plan.table) (\(list)) SELECT \(list) FROM \(Self.stage) ORDER BY sheaf_row ON "
-          + "CONFLICT (\(keys.key)) DO NOTHING")
-      let imported = results.last?.count ?? 0
+          + "CONFLICT (\(keys.key)) DO NOTHING RETURNING 1")
+      // Not the tag, which Citus counts shards into.
+      let imported = results.last?.rows.count ?? 0
       counts.imported += imported
       counts.skipped += rows.count - imported
       conflicts = []

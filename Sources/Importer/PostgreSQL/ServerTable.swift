@@ -22,6 +22,8 @@ struct ServerTable: Sendable {
   let schema: String
   let name: String
   let columns: [ServerColumn]
+  /// How Citus distributes it; nil: not at all.
+  var distribution: Distribution?
 
   /// The table, qualified and quoted.
   var qualified: String { SQLText.name(schema) + "." + SQLText.name(name) }
@@ -50,7 +52,9 @@ struct ServerTable: Sendable {
       else {
         continue
       }
-      let table = ServerTable(schema: schema, name: name, columns: try columns(oid, connection))
+      let table = ServerTable(
+        schema: schema, name: name, columns: try columns(oid, connection),
+        distribution: try Distribution(oid, connection))
       try table.check(kind: row[3] ?? "", persistence: row[4] ?? "", oid, connection)
       return table
     }
@@ -94,17 +98,6 @@ struct ServerTable: Sendable {
         throw refusal(
           "has the partition \(foreign[0] ?? "") on another server, or unlogged: such a one is not committed "
             + "together with the others, so nobody could tell what is imported", connection)
-      }
-    }
-    let isDistributed = try connection.run(
-      "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
-    ).last?.rows.first?[0]
-    if isDistributed == "t" {
-      let found = try connection.run(
-        "SELECT 1 FROM pg_catalog.pg_dist_partition WHERE logicalrelid = \(oid)::regclass"
-      ).last?.count
-      if found ?? 0 > 0 {
-        throw refusal("is distributed by Citus, which is not supported yet", connection)
       }
     }
   }
@@ -186,8 +179,13 @@ struct ServerTable: Sendable {
     }
     let list = columns.map { "\(SQLText.name($0.name)) \(typeName($0.type, isNumeric: isNumeric))" }
     let constraint = key.map { ", PRIMARY KEY (\(SQLText.name($0)))" } ?? ""
-    let full = (schema.map { SQLText.name($0) + "." } ?? "") + SQLText.name(name)
-    return "CREATE TABLE \(full) (\(list.joined(separator: ", "))\(constraint))"
+    return "CREATE TABLE \(qualified(given)) (\(list.joined(separator: ", "))\(constraint))"
+  }
+
+  /// The name of a table that is to be made, quoted.
+  static func qualified(_ given: String) -> String {
+    let (schema, name) = candidates(given).last ?? (nil, given)
+    return (schema.map { SQLText.name($0) + "." } ?? "") + SQLText.name(name)
   }
 
   static func typeName(_ type: ColumnType, isNumeric: Bool) -> String {

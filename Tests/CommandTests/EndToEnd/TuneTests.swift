@@ -212,7 +212,7 @@ import Testing
     (["--durability", "full,full"], "--durability"),
     (["--repeat", "0"], "--repeat"), (["--limit", "0"], "--limit"),
     (["--max-seconds", "-1"], "--max-seconds"), (["--table", "x"], "unknown option \"--table\""),
-    (["--into", "x"], "unknown option"), (["--compact", "never"], "unknown option"),
+    (["--into", "x"], "--into is a PostgreSQL server"), (["--compact", "never"], "unknown option"),
     (["second.csv"], "unexpected argument"), (["--output"], "--output needs a value"),
   ])
   func refusedOptions(words: [String], message: String) throws {

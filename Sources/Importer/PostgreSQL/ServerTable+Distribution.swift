@@ -1,0 +1,94 @@
+/// Tables whose rows Citus keeps on several machines.
+extension ServerTable {
+  /// How a table is distributed.
+  struct Distribution: Sendable, Equatable {
+    /// The column by whose values; nil: every machine has all rows.
+    let column: String?
+    /// Whether this server is the one that knows all checkpoint tables.
+    let isCoordinator: Bool
+    /// `h` by hashes, `n` not at all, `a` by appending shards, `r` by ranges.
+    let method: String
+
+    /// Nil where the table is not distributed.
+    init?(_ oid: Int, _ connection: ServerConnection) throws {
+      let isThere = try connection.run(
+        "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
+      ).last?.rows.first?[0]
+      guard isThere == "t" else { return nil }
+      let rows = try connection.run(
+        "SELECT partmethod, CASE WHEN partkey IS NOT NULL THEN "
+          + "pg_catalog.column_to_column_name(logicalrelid, partkey) END, (SELECT groupid FROM "
+          + "pg_catalog.pg_dist_local_group) FROM "
+          + "pg_catalog.pg_dist_partition WHERE logicalrelid = \(oid)::regclass"
+      ).last?.rows
+      guard let row = rows?.first else { return nil }
+      (method, column, isCoordinator) = (row[0] ?? "", row[1], row[2] == "0")
+    }
+  }
+
+  /// Refuses what cannot be kept exactly once on several machines, and a table that is distributed otherwise
+  /// than was asked for.
+  ///
+  /// - Throws: `ServerError` of the kind `usage`.
+  func check(
+    distributedBy column: String?, key: String?, _ policy: ConflictPolicy, server: String
+  ) throws(ServerError) {
+    func refusal(_ reason: String) -> ServerError {
+      ServerError(.usage, "\(server): table \(shown) \(reason)")
+    }
+    guard let distribution else {
+      guard let column else { return }
+      throw refusal(
+        "is there and is not distributed: distribute it by '\(column)' with create_distributed_table, or "
+          + "leave --distribute-by out")
+    }
+    if let column, distribution.column.map({ $0.utf8.elementsEqual(column.utf8) }) != true {
+      throw refusal(
+        "is distributed by \(distribution.column.map { "'\($0)'" } ?? "no column"), not by '\(column)': "
+          + "leave --distribute-by out")
+    }
+    guard distribution.isCoordinator else {
+      throw refusal(
+        "is distributed, and this server is one of the workers, which has checkpoint tables of its own: "
+          + "connect to the coordinator")
+    }
+    guard ["h", "n"].contains(distribution.method) else {
+      throw refusal("has shards that are appended or ranges, which are not supported")
+    }
+    if key != nil, policy != .skip { throw Self.keyRefusal(server) }
+  }
+
+  private static func keyRefusal(_ server: String) -> ServerError {
+    ServerError(
+      .usage,
+      "\(server): into a table that Citus distributes, --key needs --on-conflict skip: what became of each "
+        + "row is not told there for the other ways")
+  }
+
+  /// A statement that distributes a table which was just made.
+  ///
+  /// - Parameters:
+  ///   - given: its name, as it was given.
+  ///   - names: of its columns.
+  ///   - key: the name of the column that is the primary key.
+  /// - Throws: `ServerError` for a column that it has not, or that the key does not hold.
+  static func distribution(
+    _ given: String, by column: String, of names: [String], key: String?, _ policy: ConflictPolicy,
+    server: String
+  ) throws(ServerError) -> String {
+    guard names.contains(where: { $0.utf8.elementsEqual(column.utf8) }) else {
+      throw ServerError(
+        .usage, "\(server): --distribute-by names '\(column)', which the input has not")
+    }
+    if key != nil, policy != .skip { throw keyRefusal(server) }
+    if let key, !key.utf8.elementsEqual(column.utf8) {
+      throw ServerError(
+        .usage,
+        "\(server): a key of a distributed table has to hold the column that it is distributed by: give "
+          + "--distribute-by '\(key)', or leave --key out")
+    }
+    return
+      "SELECT pg_catalog.create_distributed_table(\(SQLText.literal(qualified(given))), "
+      + "\(SQLText.literal(column)))"
+  }
+}
