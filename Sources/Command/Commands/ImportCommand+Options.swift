@@ -41,6 +41,7 @@ extension ImportCommand {
       }
     options.ignoresBlanks = arguments.isSet(ignoreBlanks)
     options.newerThan = try arguments.value(newerThan)
+    try readDeletions(arguments, &options)
     options.resume = arguments.isSet(resume)
     options.wait = Double(try arguments.required(CommonOptions.wait))
     options.sameInput = try arguments.required(sameInput)
@@ -53,6 +54,31 @@ extension ImportCommand {
     options.compaction.above = try arguments.required(compactAbove)
     options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100
     return options
+  }
+
+  /// What is deleted.
+  private static func readDeletions(
+    _ arguments: ParsedArguments, _ options: inout ImportOptions
+  ) throws {
+    options.deletesMissing = arguments.isSet(deleteMissing)
+    for option in [maxDeletes, minRecords] where arguments.isGiven(option) {
+      guard options.deletesMissing else {
+        throw CommandError.usage("--\(option.name) is for --delete-missing: give both")
+      }
+    }
+    options.maxDeletes = try arguments.value(maxDeletes).map(portion)
+    options.minRecords = portion(try arguments.required(minRecords))
+    if try arguments.value(minRecords) == .unlimited {
+      throw CommandError.usage("--min-records is a number, or a percentage such as 90%")
+    }
+  }
+
+  private static func portion(_ tolerance: Tolerance) -> ImportOptions.Portion {
+    switch tolerance {
+    case .count(let count): .count(count)
+    case .percent(let percent): .share(percent.value / 100)
+    case .unlimited: .share(1)
+    }
   }
 
   /// How the input is spelled.

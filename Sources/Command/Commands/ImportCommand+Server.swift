@@ -47,7 +47,8 @@ extension ImportCommand {
       }
       return nil
     }
-    for option in [ignoreBlanks, newerThan] as [any OptionEntry] where arguments.isGiven(option) {
+    for option in [ignoreBlanks, newerThan, deleteMissing] as [any OptionEntry]
+    where arguments.isGiven(option) {
       throw CommandError.usage(
         "--\(option.name) is for an import into a file: load into a table of its own, and merge it there"
       )

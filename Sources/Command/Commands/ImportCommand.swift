@@ -24,7 +24,9 @@ enum ImportCommand {
       + "the new one, and whatever goes wrong leaves the old one")
   static let allowEmpty = Flag(
     "allow-empty", group: databaseGroup,
-    help: "Let --truncate empty a table that has objects although the inputs have no record for it")
+    help:
+      "Let --truncate or --delete-missing leave a table empty that has objects, when the inputs have no "
+      + "record for it")
   static let key = Option<String>(
     "key", .name, defaultNote: "the key that the table has", group: databaseGroup,
     help:
@@ -46,6 +48,21 @@ enum ImportCommand {
     help:
       "With --on-conflict update or replace: skip a record whose value in this column is not above the "
       + "object's, as one that was delivered late has it")
+  static let deleteMissing = Flag(
+    "delete-missing", group: databaseGroup,
+    help:
+      "Delete the objects whose keys no input has: the table becomes what the inputs are. All is one "
+      + "transaction: readers see the old table or the new one, and whatever goes wrong leaves the old one"
+  )
+  static let maxDeletes = Option<Tolerance>(
+    "max-deletes", ValueKind.tolerance, defaultNote: "10% of a table with 100 objects or more",
+    group: databaseGroup,
+    help: "With --delete-missing: more than this end the import, and nothing is changed")
+  static let minRecords = Option<Tolerance>(
+    "min-records", ValueKind.tolerance.shown(as: "N|N%"), default: "0", group: databaseGroup,
+    help:
+      "With --delete-missing: fewer records than this, or than this share of the objects before, end the "
+      + "import, and nothing is changed")
   static let batchSize = Option<CountOrAll>(
     "batch-size", .countOrAll,
     defaultNote: "1000; with --truncate all inputs in one; into a server 10000",
@@ -262,7 +279,8 @@ enum ImportCommand {
         completion: .files)
     ],
     options: [
-      into, table, key, onConflict, ignoreBlanks, newerThan, truncate, allowEmpty, batchSize,
+      into, table, key, onConflict, ignoreBlanks, newerThan, deleteMissing,
+      maxDeletes, minRecords, truncate, allowEmpty, batchSize,
       durability, resume, sameInput,
       CommonOptions.wait,
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,

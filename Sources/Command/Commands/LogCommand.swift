@@ -67,6 +67,7 @@ enum LogCommand {
         .init(key: "version", value: .int(Int(clamping: run.version))),
         .init(key: "batches", value: .int(run.batches)),
       ] + members(run.counts) + [
+        .init(key: "deleted", value: .int(run.deleted)),
         .init(key: "inputCount", value: .int(run.inputCount)),
         .init(key: "inputs", value: .array(run.inputs.map(json))),
       ])

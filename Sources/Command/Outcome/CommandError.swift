@@ -151,7 +151,7 @@ extension CommandError {
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
       .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .unfinished, .otherFormat,
-      .emptyReplacement:
+      .emptyReplacement, .tooManyDeletions, .tooFewRecords, .rejectedBeforeDeletion:
       .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

@@ -26,7 +26,8 @@ struct ImportReportPrinter {
       "command": "import", "inputs": .array(report.inputs.map { .string($0) }),
       "database": .string(report.database), "table": .string(report.table),
       "read": .int(report.read), "imported": .int(report.imported),
-      "updated": .int(report.updated), "skipped": .int(report.skipped),
+      "updated": .int(report.updated), "deleted": .int(report.deleted),
+      "skipped": .int(report.skipped),
       "unchanged": .int(report.unchanged), "rejected": .int(report.rejected),
       "batchSize": batchSize, "batches": .int(report.batches),
       "seconds": .double(report.seconds), "bytesRead": .int(report.bytesRead),
@@ -132,6 +133,11 @@ struct ImportReportPrinter {
     if report.updated + report.skipped + report.unchanged > 0 {
       lines.append("  known keys  " + knownKeysText)
     }
+    if report.deleted > 0 {
+      lines.append(
+        "  deleted     " + HumanFormat.count(report.deleted, "object", "objects")
+          + " that \(report.inputs.count == 1 ? "the input does" : "the inputs do") not have")
+    }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
     if let changes = report.changes { lines.append("  changes     " + text(changes)) }
     lines += inputLines
@@ -174,6 +180,7 @@ struct ImportReportPrinter {
           ("skipped", report.skipped), ("unchanged", report.unchanged),
           ("rejected", report.rejected),
         ].map { "\($0.0) \(HumanFormat.count($0.1))" }.joined(separator: ", "))
+      if report.deleted > 0 { parts.append("deleted \(HumanFormat.count(report.deleted))") }
     }
     if let rejects = report.rejects {
       let others = Set(report.files.compactMap { $0.rejects?.path }).count - 1

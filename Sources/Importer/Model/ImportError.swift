@@ -66,8 +66,15 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// More records were rejected than allowed.
   case tooManyRejects(
     count: Int, first: Reject?, path: String, committedBatches: Int, committedObjects: Int)
-  /// The table was to be emptied, had objects, and no record of the inputs would be in it.
+  /// The table was to be emptied, or what the inputs do not have to be deleted; it had objects, and no
+  /// record of the inputs would be in it.
   case emptyReplacement(table: String, database: String)
+  /// More objects would be deleted, since no input has their keys, than may be.
+  case tooManyDeletions(missing: Int, allowed: Int, table: String, objects: Int)
+  /// The inputs have fewer records than they have to, before objects that they do not have are deleted.
+  case tooFewRecords(read: Int, wanted: Int, table: String, objects: Int)
+  /// Records were rejected, so that nobody knows which objects the inputs do not have.
+  case rejectedBeforeDeletion(count: Int, path: String)
   /// The input has no record at all to name columns after.
   case emptyInput(path: String)
   /// `--resume` with an input or options that do not allow it.
@@ -114,7 +121,18 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
         + "\(path): mend the input and start anew, or go on with --resume and a higher --max-rejects"
     case .emptyReplacement(let table, let database):
       "no record of the input would be in table '\(table)' of \(database), which has objects: "
-        + "it is left as it is; check the input, or let --truncate empty the table with --allow-empty"
+        + "it is left as it is; check the input, or let the table become empty with --allow-empty"
+    case .tooManyDeletions(let missing, let allowed, let table, let objects):
+      "\(missing) of the \(objects) objects of table '\(table)' are in no input and would be deleted, and "
+        + "\(allowed) may be: nothing was changed; check that the inputs are whole, or allow it with "
+        + "--max-deletes \(missing)"
+    case .tooFewRecords(let read, let wanted, let table, let objects):
+      "the inputs have \(read) records, and --min-records wants \(wanted), where table '\(table)' has "
+        + "\(objects) objects: nothing was changed; check that the inputs are whole"
+    case .rejectedBeforeDeletion(let count, let path):
+      "\(count) record\(count == 1 ? " was" : "s were") rejected, and --delete-missing would delete "
+        + "the object\(count == 1 ? "" : "s") that \(count == 1 ? "it" : "they") may be for: nothing was "
+        + "changed; the rejected records are in \(path): mend the input"
     case .emptyInput(let path):
       "\(path): the input is empty: there is no header and no record; "
         + "check that it is the right file"

@@ -94,6 +94,30 @@ public struct ImportOptions: Sendable {
     case unlimited
   }
 
+  /// A number of objects, or a share of those that are in the table.
+  public enum Portion: Sendable, Equatable {
+    /// So many.
+    case count(Int)
+    /// From 0 to 1.
+    case share(Double)
+
+    /// How many that is, rounded down; a little is added, so that 10% of 30 are 3.
+    func atMost(of total: Int) -> Int {
+      switch self {
+      case .count(let count): count
+      case .share(let share): Int(min(share * Double(total) + 1e-6, Double(total)))
+      }
+    }
+
+    /// The same, rounded up.
+    func atLeast(of total: Int) -> Int {
+      switch self {
+      case .count(let count): count
+      case .share(let share): Int(min(max(share * Double(total) - 1e-6, 0), 1e18).rounded(.up))
+      }
+    }
+  }
+
   /// What makes an input the one that was imported before.
   public enum SameInput: String, Sendable, CaseIterable {
     /// The path that it is read from, behind all links: another one is another input, also with the same
@@ -130,6 +154,18 @@ public struct ImportOptions: Sendable {
   /// A record without a value there is as old as can be. The column keeps its type. Nil: the last record
   /// wins. Needs `replace` or `update`.
   public var newerThan: String?
+  /// Whether objects whose keys none of the inputs has are deleted, so that the table is what the inputs are.
+  /// All inputs are one transaction then, in which this comes last: readers see the old table or the new one,
+  /// and whatever goes wrong leaves the old one. With `resume` all inputs are read again unless nothing has
+  /// changed in any of them. Needs a key and `skip`, `replace` or `update`; not with `batchSize` or `limit`.
+  /// An import that rejects a record fails: its object's key may be what could not be read.
+  public var deletesMissing = false
+  /// How many objects `deletesMissing` may delete: more end the import before anything has changed. Nil: a
+  /// tenth of a table with 100 objects or more.
+  public var maxDeletes: Portion?
+  /// How many records `deletesMissing` wants of the inputs together, or what share of the objects before:
+  /// fewer end the import before anything has changed.
+  public var minRecords = Portion.count(0)
   /// Neither more parsers nor more waiting chunks than this make sense.
   package static let mostThreads = 1024
 
@@ -238,7 +274,7 @@ public struct ImportOptions: Sendable {
   /// `batchSize` is given, that is the only one, and whatever goes wrong leaves the table as it was. The file
   /// then has both for a while.
   public var truncate = false
-  /// Let `truncate` leave a table empty that had objects.
+  /// Let `truncate` or `deletesMissing` leave a table empty that had objects.
   public var allowsEmpty = false
   /// Read everything, write nothing.
   public var dryRun = false
@@ -286,11 +322,11 @@ public struct ImportOptions: Sendable {
   }
 
   /// Whether all inputs are one transaction.
-  var isOneTransaction: Bool { truncate && batchSize == nil }
+  var isOneTransaction: Bool { (truncate || deletesMissing) && batchSize == nil }
 
   /// `batchSize` as it is meant.
   public var effectiveBatchSize: BatchSize {
-    batchSize ?? (truncate ? .all : .records(1000))
+    batchSize ?? (truncate || deletesMissing ? .all : .records(1000))
   }
 
   /// For how long to wait for others, in all.

@@ -1,6 +1,7 @@
 import Engine
 
-/// What an import did. `read == imported + updated + skipped + unchanged + rejected`, always.
+/// What an import did. `read == imported + updated + skipped + unchanged + rejected`, always, and
+/// `objects == objectsBefore + imported - deleted` where nobody else has written and nothing was truncated.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {
@@ -158,6 +159,8 @@ public struct ImportReport: Sendable {
   public var unchanged = 0
   /// Records that went to the rejects file.
   public var rejected = 0
+  /// Objects that were deleted, since no input has their keys.
+  public var deleted = 0
   /// How many records made a transaction.
   public var batchSize = ImportOptions.BatchSize.records(1000)
   /// Transactions committed.

@@ -35,7 +35,7 @@ final class DatabaseDestination: Destination {
   ) {
     self.transaction = transaction
     self.plan = plan
-    keyed = KeyedAppender(conflict, plan, transaction.changes)
+    keyed = KeyedAppender(conflict, plan, transaction.changes, transaction.seen)
     keys = plan.keyColumn == nil ? nil : SharedKeyView()
     self.expected = expected
     stored = goesOnFrom

@@ -9,14 +9,17 @@ import Engine
 /// Thread rule: one thread at a time.
 final class DryRunKeys: @unchecked Sendable {
   // @unchecked: used by the thread of the import only.
-  private let present: Table?
+  let present: Table?
+  /// Those of its objects that have been met; nil: nobody asks.
+  let seen: SeenObjects?
   private let scratch: Database
   private var transaction: WriteTransaction?
   private var editor: TableEditor?
 
   /// - Parameter present: the table, when it is to keep its objects and has a primary key.
-  init(present: Table?) throws {
+  init(present: Table?, notesSeen: Bool) throws {
     self.present = present
+    seen = notesSeen ? SeenObjects() : nil
     let folder = System.environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
     let path =
       "\(folder)/sheaf-dry-run-\(System.processIdentifier)-\(System.monotonicNanoseconds)"
@@ -68,6 +71,7 @@ final class DryRunKeys: @unchecked Sendable {
     for row in range {
       let isRepeated = !rows.earlier.isEmpty && Int(rows.earlier[row]) >= range.lowerBound
       if let object = try present?.object(forKeySpelling: rows.text(rows.key(row))) {
+        seen?.insert(object)
         meetings.append(.known(object: object))
       } else if found[row - range.lowerBound] >= 0 || isRepeated {
         meetings.append(.repeated)

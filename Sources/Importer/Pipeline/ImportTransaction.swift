@@ -39,6 +39,8 @@ final class ImportTransaction {
   private(set) var followsOthers = false
   /// What it has done since versions that somebody may look at.
   let changes = OwnChanges()
+  /// The objects whose keys the inputs have; nil: all stay.
+  let seen: SeenObjects?
   private let notes = KnownNotes()
 
   /// - Parameter inputs: their paths; nil: those of the options.
@@ -52,6 +54,7 @@ final class ImportTransaction {
     allowsEmpty = options.allowsEmpty
     keptVersions = options.keepVersions
     needsBase = options.changes != nil
+    seen = options.deletesMissing ? SeenObjects() : nil
     description = Self.description(options.inputs, table)
     journal = RunJournal(options, inputs: inputs ?? options.inputs, table: table)
     patient = Waiting(seconds: .infinity, notice: options.onWaiting)
@@ -137,6 +140,22 @@ final class ImportTransaction {
     try table.deleteAll()
     // What earlier imports brought is gone: none of them is complete any more.
     try memory?.removeAll()
+  }
+
+  /// Deletes the objects of the table, as the transaction has found it, that the inputs do not have.
+  ///
+  /// - Parameter before: the table as it was.
+  /// - Returns: how many.
+  func deleteMissing(of before: Table) throws -> Int {
+    guard let table, let seen else { return 0 }
+    changes.end()
+    replacesObjects = true
+    var deleted = 0
+    try before.forEachKey { object in
+      if !seen.contains(object), try table.delete(object) { deleted += 1 }
+    }
+    journal.deleted = deleted
+    return deleted
   }
 
   /// Commits a batch, unless the transaction goes on.

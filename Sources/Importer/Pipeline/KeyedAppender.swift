@@ -27,14 +27,17 @@ final class KeyedAppender {
   private let plan: ImportPlan
   private let builder = ClusterBuilder()
   private let changes: OwnChanges
+  /// Told of the objects that rows have met; nil: nobody asks.
+  private let seen: SeenObjects?
 
   /// Bytes of changed rows that are held before they are written.
   private static let heldBytes = 1 << 20
 
-  init(_ conflict: ConflictRule, _ plan: ImportPlan, _ changes: OwnChanges) {
+  init(_ conflict: ConflictRule, _ plan: ImportPlan, _ changes: OwnChanges, _ seen: SeenObjects?) {
     self.conflict = conflict
     self.plan = plan
     self.changes = changes
+    self.seen = seen
   }
 
   private func rule(_ rows: KeyedRows, _ editor: TableEditor) -> ReplacementRule {
@@ -60,6 +63,7 @@ final class KeyedAppender {
     _ rows: KeyedRows, _ range: Range<Int>, _ editor: TableEditor, summarizes: Bool
   ) throws -> KeyedOutcome {
     var found = try find(range, rows, editor)
+    if let seen { for object in found { seen.insert(object) } }
     func isRepeated(_ row: Int) -> Bool {
       !rows.earlier.isEmpty && Int(rows.earlier[row]) >= range.lowerBound
     }

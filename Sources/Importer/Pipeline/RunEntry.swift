@@ -66,6 +66,8 @@ package struct RunEntry: Sendable, Equatable {
   package var version: UInt64 = 0
   package var batches = 0
   package var counts = Counts()
+  /// Objects that went since the inputs do not have them.
+  package var deleted = 0
   /// The first of them.
   package var inputs: [Input] = []
   package var inputCount = 0
@@ -80,7 +82,7 @@ extension RunEntry {
   static let purpose = "runs"
   private static let numbers = [
     "base", "version", "batches", "read", "imported", "updated", "skipped", "unchanged",
-    "rejected", "inputCount",
+    "rejected", "inputCount", "deleted",
   ]
   static let columns =
     [
@@ -93,7 +95,7 @@ extension RunEntry {
   var values: [Value] {
     let numbers = [
       Int(clamping: base), Int(clamping: version), batches, counts.read, counts.imported,
-      counts.updated, counts.skipped, counts.unchanged, counts.rejected, inputCount,
+      counts.updated, counts.skipped, counts.unchanged, counts.rejected, inputCount, deleted,
     ]
     return [.dateTime(begun), .dateTime(noted), .text(table), .text(status.rawValue)]
       + numbers.map { .int(Int64($0)) } + [.data(Self.encode(inputs))]
@@ -116,7 +118,7 @@ extension RunEntry {
     counts = Counts(
       read: numbers[3], imported: numbers[4], updated: numbers[5], skipped: numbers[6],
       unchanged: numbers[7], rejected: numbers[8])
-    (inputCount, self.inputs) = (numbers[9], inputs)
+    (inputCount, self.inputs, deleted) = (numbers[9], inputs, numbers[10])
   }
 
   /// - version 1 · number 4 · inputs: flags 1 (1: complete, 2: of a known size) · checksum 8 · size 8 · bytes

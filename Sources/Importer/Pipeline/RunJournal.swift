@@ -20,6 +20,8 @@ final class RunJournal {
   private var isDue = true
   private var passedOver: [String: RunEntry.Input] = [:]
   private var batches = 0
+  /// Objects that were deleted since the inputs do not have them.
+  var deleted = 0
   /// What an interrupted import had noted that this one goes on from.
   private var earlier: RunEntry?
   /// The newest version when the import began to write.
@@ -142,6 +144,7 @@ final class RunJournal {
     (own.noted, own.version) = (Self.now, transaction.baseVersion + 1)
     // What a file says may be anything.
     own.batches = batches + min(earlier?.batches ?? 0, .max / 2)
+    own.deleted = deleted
     fill(&own)
     if own.number == 0 {
       own.number = try table.insert(own.values)

@@ -37,7 +37,8 @@ extension ImportRun {
       )
     }
     dryRunKeys = try DryRunKeys(
-      present: options.truncate || table?.keyColumn == nil ? nil : table)
+      present: options.truncate || table?.keyColumn == nil ? nil : table,
+      notesSeen: options.deletesMissing)
     return true
   }
 }

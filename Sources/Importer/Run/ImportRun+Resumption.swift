@@ -153,6 +153,13 @@ extension ImportRun {
   /// Whether one of several inputs has changed since it was imported, so that `truncate` means all of
   /// them.
   func startsOver(_ memory: InputMemory?) throws -> Bool {
+    if options.deletesMissing, options.resume {
+      // What an input has that is passed over would be missing.
+      guard let memory else { return true }
+      return try !files.allSatisfy {
+        try Resumption(file: $0, memory: memory, options: options).complete() != nil
+      }
+    }
     guard options.truncate, options.resume, files.count > 1, let memory else { return false }
     return try files.contains { file in
       try Resumption(file: file, memory: memory, options: options).hasChanged()

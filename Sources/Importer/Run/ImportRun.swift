@@ -54,6 +54,7 @@ struct ImportRun {
     if case .records(let size)? = options.batchSize, size < 1 {
       throw ImportError.invalidOption("the batch size must be at least 1")
     }
+    try Self.checkDeletions(options)
     origin = try DatabaseOrigin(at: options.database)
     if let kept = options.keepVersions, !(0...1000).contains(kept) {
       throw ImportError.invalidOption("versions to be kept must be from 0 to 1000")
@@ -183,11 +184,12 @@ struct ImportRun {
       if report.isInterrupted { break }
       do {
         try importInput(index, database)
-      } catch ImportError.emptyInput(let path) where files.count > 1 {
+      } catch ImportError.emptyInput(let path) where files.count > 1 && !options.deletesMissing {
         report.notes.append("\(path) is empty: there is no header and no record")
         report.files.append(.init(path: files[index].path))
       }
     }
+    try deleteMissing(database)
     if report.isInterrupted, options.isOneTransaction {
       takeBack()
     } else if try transaction?.finish() == true {
@@ -390,6 +392,11 @@ struct ImportRun {
       throw ImportError.invalidOption(
         "\(options.newerThan == nil ? "--ignore-blanks" : "--newer-than") says how records change objects: "
           + "give --key and --on-conflict update or replace")
+    }
+    if options.deletesMissing, key == nil {
+      throw ImportError.invalidOption(
+        "--delete-missing needs a key, and table '\(tableName)' has none: name the column with --key"
+      )
     }
     if let newer = options.newerThan, newer == key {
       throw ImportError.invalidOption(

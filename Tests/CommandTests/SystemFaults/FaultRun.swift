@@ -190,7 +190,10 @@ final class FaultStage {
   /// The exit statuses that a failure may have.
   private static func statuses(_ call: FaultedCall, _ line: String) -> Set<Int32> {
     // The report is an output too.
-    for done in ["everything is committed", "the version is the newest", "the file is compacted", "the copy is complete"]
+    for done in [
+      "everything is committed", "the version is the newest", "the file is compacted",
+      "the copy is complete",
+    ]
     where line.contains(done) {
       return [73, 74]
     }

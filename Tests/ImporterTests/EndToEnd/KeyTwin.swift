@@ -93,6 +93,19 @@ struct KeyTwin {
     }
   }
 
+  /// Deletes the objects whose keys some CSV does not have.
+  mutating func deleteMissing(from csv: [UInt8]) {
+    let records = ReferenceParser(csv).records
+    let names = records.first?.fields.map { String(decoding: $0 ?? [], as: UTF8.self) } ?? []
+    guard let column = names.firstIndex(of: key), let own = columns.firstIndex(of: key) else {
+      return
+    }
+    let keys = Set(records.dropFirst().map { $0.fields[column] })
+    objects.removeAll { !keys.contains($0[own]) }
+    places = [:]
+    for (place, object) in objects.enumerated() { places[object[own] ?? []] = place }
+  }
+
   /// Of ints.
   private func isNewer(_ field: Field, _ present: Field) -> Bool {
     func number(_ field: Field) -> Int? {

@@ -11,7 +11,7 @@ import Testing
     let moment = try #require(DateTime(microsecondsSince1970: Int64(number) * 1_000_000))
     var entry = RunEntry(begun: moment, noted: moment, table: "t \(number)", base: UInt64(number))
     entry.status = .complete
-    (entry.version, entry.batches, entry.inputCount) = (7, 3, 250)
+    (entry.version, entry.batches, entry.inputCount, entry.deleted) = (7, 3, 250, 9)
     entry.counts = RunEntry.Counts(
       read: 21, imported: 6, updated: 5, skipped: 4, unchanged: 3, rejected: 3)
     entry.inputs = (0..<3).map {

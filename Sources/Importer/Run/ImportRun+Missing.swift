@@ -1,0 +1,54 @@
+import Engine
+
+/// Objects whose keys no input has.
+extension ImportRun {
+  /// Refuses options that make no sense together.
+  static func checkDeletions(_ options: ImportOptions) throws {
+    guard options.deletesMissing else { return }
+    if options.conflictPolicy == .error {
+      throw ImportError.invalidOption(
+        "--delete-missing makes the table what the inputs are: say with --on-conflict what becomes of "
+          + "objects that they have, as update, replace or skip")
+    }
+    for (name, isGiven) in [
+      ("--batch-size", options.batchSize != nil), ("--limit", options.limit != nil),
+      ("--truncate", options.truncate),
+    ] where isGiven {
+      throw ImportError.invalidOption(
+        "--delete-missing takes the inputs as a whole, in one transaction: leave \(name) out")
+    }
+  }
+
+  /// Deletes what no input has, in the transaction that all of them were written in, unless that is more
+  /// than may be.
+  ///
+  /// - Throws: `ImportError.tooManyDeletions`, `.tooFewRecords`, `.rejectedBeforeDeletion`.
+  mutating func deleteMissing(_ database: Database?) throws {
+    guard options.deletesMissing, !report.isInterrupted, !report.isNothingToDo else { return }
+    if report.rejected > 0 {
+      throw ImportError.rejectedBeforeDeletion(
+        count: report.rejected, path: report.rejects?.path ?? "")
+    }
+    guard let seen = transaction?.seen ?? dryRunKeys?.seen,
+      let before = try transaction == nil ? dryRunKeys?.present : existingTable(database),
+      transaction == nil || transaction?.isOpen == true
+    else { return }
+    let total = before.count
+    let wanted = options.minRecords.atLeast(of: total)
+    guard report.read >= wanted else {
+      throw ImportError.tooFewRecords(
+        read: report.read, wanted: wanted, table: tableName, objects: total)
+    }
+    var missing = 0
+    try before.forEachKey { if !seen.contains($0) { missing += 1 } }
+    let most =
+      options.maxDeletes?.atMost(of: total)
+      ?? (total < 100 ? total : ImportOptions.Portion.share(0.1).atMost(of: total))
+    guard missing <= most else {
+      throw ImportError.tooManyDeletions(
+        missing: missing, allowed: most, table: tableName, objects: total)
+    }
+    report.deleted = missing
+    if let transaction, missing > 0 { report.deleted = try transaction.deleteMissing(of: before) }
+  }
+}

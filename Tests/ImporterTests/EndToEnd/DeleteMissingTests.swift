@@ -1,0 +1,168 @@
+import Engine
+import Testing
+import TestSupport
+
+@testable import Importer
+
+/// A table becomes what the inputs are, or stays what it was.
+@Suite struct DeleteMissingTests {
+  private static func input(_ random: inout SplitMix64, keys: Range<Int>, records: Int) -> [UInt8] {
+    var text = "id,a\n"
+    for _ in 0..<records {
+      text += "k\(Int.random(in: keys, using: &random)),\(Int.random(in: 0..<9, using: &random))\n"
+    }
+    return Array(text.utf8)
+  }
+
+  private static func change(_ options: inout ImportOptions) {
+    options.table = "t"
+    options.key = "id"
+    options.conflictPolicy = .update
+    options.deletesMissing = true
+    options.maxDeletes = .share(1)
+  }
+
+  @Test(
+    "It is what a dictionary has, however it is cut",
+    arguments: [ConflictPolicy.update, .replace, .skip], Effort.some([1, 2, 3] as [UInt64]))
+  func twin(policy: ConflictPolicy, seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let inputs = [
+      Self.input(&random, keys: 0..<300, records: 400),
+      Self.input(&random, keys: 100..<400, records: 400),
+      Self.input(&random, keys: 0..<90_000, records: 500),
+      Self.input(&random, keys: 0..<500, records: 5),
+    ]
+    for cut in KeyedTableTests.cuts {
+      var twin = KeyTwin(columns: ["id", "a"], key: "id")
+      let folder = try ImportFolder()
+      for (index, input) in inputs.enumerated() {
+        twin.apply(input, policy)
+        let before = twin.objects.count
+        twin.deleteMissing(from: input)
+        let report = try folder.importCSV(input, as: "\(index).csv") {
+          cut.change(&$0, policy)
+          Self.change(&$0)
+          ($0.conflictPolicy, $0.batchSize, $0.maxRejects) = (policy, nil, .count(0))
+        }
+        expectBalanced(report)
+        let note: Comment = "\(policy), \(cut), seed \(seed), input \(index)"
+        #expect(report.deleted == before - twin.objects.count, note)
+        #expect(report.objects == report.objectsBefore + report.imported - report.deleted, note)
+        #expect(report.objects == twin.objects.count && report.batches == 1, note)
+        let difference = firstDifference(try folder.export(), Array(twin.csv.utf8))
+        #expect(difference == nil, "\(difference ?? ""): \(note)")
+      }
+      try folder.expectSound()
+    }
+  }
+
+  @Test("Keys of all inputs together stay, and inputs that were imported before are read again")
+  func severalInputs() throws {
+    let folder = try ImportFolder()
+    let paths = try [("a.csv", 0..<60), ("b.csv", 50..<120), ("c.csv", 110..<150)].map {
+      try folder.write($0, Array(("id,a\n" + $1.map { "k\($0),1\n" }.joined()).utf8))
+      return folder.path($0)
+    }
+    func run(_ paths: [String], resume: Bool) throws -> ImportReport {
+      var options = ImportOptions(inputs: paths, database: folder.path("t.sheaf"))
+      Self.change(&options)
+      options.resume = resume
+      return try Importer.run(options)
+    }
+    #expect(try run(paths, resume: false).objects == 150)
+    // Nothing to do is nothing to delete.
+    let again = try run(paths, resume: true)
+    #expect(again.isNothingToDo && again.deleted == 0 && again.objects == 150)
+    // One has changed: the others are not missing.
+    try folder.write("b.csv", Array(("id,a\n" + (50..<100).map { "k\($0),2\n" }.joined()).utf8))
+    let changed = try run(paths, resume: true)
+    #expect((changed.deleted, changed.updated, changed.objects) == (10, 50, 140))
+    // Fewer inputs are fewer keys.
+    #expect(try run([paths[2]], resume: true).deleted == 0)
+    let fewer = try run([paths[2], paths[0]], resume: false)
+    #expect((fewer.deleted, fewer.objects) == (40, 100))
+    try folder.expectSound()
+  }
+
+  @Test(
+    "What may be a mistake ends the import, and changes nothing",
+    arguments: [
+      (200, 181, nil, 0, true), (200, 179, nil, 0, false), (99, 1, nil, 0, true),
+      (100, 89, nil, 0, false), (100, 90, nil, 0, true),
+      (200, 190, .count(10), 0, true), (200, 189, .count(10), 0, false),
+      (30, 27, .share(0.1), 0, true), (30, 26, .share(0.1), 0, false),
+      (50, 50, .count(0), 0, true), (50, 49, .count(0), 0, false),
+      (200, 100, .share(1), 0.5, true), (200, 99, .share(1), 0.5, false),
+      (200, 0, .share(1), 0, false),
+    ] as [(Int, Int, ImportOptions.Portion?, Double, Bool)])
+  func limits(
+    before: Int, left: Int, most: ImportOptions.Portion?, least: Double, isDone: Bool
+  ) throws {
+    for isDry in [true, false] {
+      let folder = try ImportFolder()
+      let old = Array(("id,a\n" + (0..<before).map { "k\($0),1\n" }.joined()).utf8)
+      try folder.importCSV(old) { Self.change(&$0) }
+      let export = try folder.export()
+      // Values change as well: none of that may be seen.
+      let new = Array(("id,a\n" + (0..<left).map { "k\($0),2\n" }.joined()).utf8)
+      func again() throws -> ImportReport {
+        try folder.importCSV(new, as: "u.csv") {
+          Self.change(&$0)
+          ($0.maxDeletes, $0.minRecords, $0.dryRun) = (most, .share(least), isDry)
+        }
+      }
+      if isDone {
+        #expect(try again().deleted == before - left)
+      } else if left > 0 || !isDry {
+        #expect(throws: ImportError.self) { try again() }
+      }
+      #expect(try (folder.export() == export) == (isDry || !isDone))
+    }
+  }
+
+  @Test("With a rejected record nobody knows what is missing")
+  func rejects() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV(Array("id,a\n1,1\n2,1\n3,1\n".utf8)) { Self.change(&$0) }
+    let error = #expect(throws: ImportError.self) {
+      try folder.importCSV(Array("id,a\n1,2\n2,2,2\n".utf8), as: "u.csv") {
+        Self.change(&$0)
+        $0.maxRejects = .unlimited
+      }
+    }
+    guard case .rejectedBeforeDeletion(1, let path)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(path.hasSuffix("u.rejects.csv"))
+    #expect(try String(decoding: folder.export(), as: UTF8.self) == "id,a\n1,1\n2,1\n3,1\n")
+  }
+
+  @Test("An input of nothing among several is a reason to end")
+  func emptyInputs() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV(Array("id,a\n1,1\n2,1\n".utf8)) { Self.change(&$0) }
+    try folder.write("u.csv", Array("id,a\n1,1\n".utf8))
+    try folder.write("v.csv", [])
+    let paths = ["u.csv", "v.csv"].map(folder.path)
+    var options = ImportOptions(inputs: paths, database: folder.path("t.sheaf"))
+    Self.change(&options)
+    #expect(throws: ImportError.self) { try Importer.run(options) }
+    #expect(try String(decoding: folder.export(), as: UTF8.self) == "id,a\n1,1\n2,1\n")
+  }
+
+  @Test("An interrupted run deletes nothing")
+  func interrupted() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV(Array("id,a\n1,1\n2,1\n".utf8)) { Self.change(&$0) }
+    let text = "id,a\n" + (3..<20_000).map { "\($0),1\n" }.joined()
+    let report = try folder.importCSV(Array(text.utf8), as: "u.csv") {
+      Self.change(&$0)
+      $0.limits = .init(chunkBytes: 3000)
+      $0.shouldStop = { true }
+    }
+    #expect(report.isInterrupted && report.deleted == 0 && report.objects == 2)
+    #expect(try String(decoding: folder.export(), as: UTF8.self) == "id,a\n1,1\n2,1\n")
+  }
+}
