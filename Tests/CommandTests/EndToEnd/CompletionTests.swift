@@ -67,7 +67,7 @@ import Testing
       (["sheaf", "import", "a"], ["a b.csv", "apps.csv"]),
       (["sheaf", "import", "--null", "a"], []),
       (["sheaf", "export", "apps.csv", "--format", "j"], ["jsonl"]),
-      (["sheaf", "export", "apps.csv", "--quiet"], []),
+      (["sheaf", "export", "apps.csv", "--hive"], []),
       (["sheaf", "help", "comp"], ["compact", "completions"]),
       (["sheaf", "completions", ""], ["bash", "fish", "zsh"]),
       (["sheaf", "nonsense", "a"], []),
