@@ -87,20 +87,24 @@ extension ServerSession: Sendable {}
 struct Backoff {
   private let end: UInt64
   private var milliseconds = 50
+  /// Who was stopped for longer than that tries once more, and hears what became of its input.
+  private var isFirst: Bool
 
   private static let longest = 2000
 
   init(seconds: Double) {
     end = System.monotonicNanoseconds &+ UInt64(max(0, min(seconds, 1e9)) * 1e9)
+    isFirst = seconds > 0
   }
 
   /// Waits; false when the time is over, or `isStopping` says so.
   mutating func pause(_ isStopping: () -> Bool) -> Bool {
     let pause = Int.random(in: milliseconds / 2...milliseconds)
     milliseconds = min(2 * milliseconds, Self.longest)
+    defer { isFirst = false }
     var left = pause
     while left > 0 {
-      if isStopping() || System.monotonicNanoseconds >= end { return false }
+      if isStopping() || (!isFirst && System.monotonicNanoseconds >= end) { return false }
       let slice = min(left, 50)
       System.sleep(milliseconds: UInt32(slice))
       left -= slice

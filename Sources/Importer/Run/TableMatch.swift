@@ -26,7 +26,7 @@ struct TableMatch {
   ) throws {
     let choice = try Self.choice(opened, options, table)
     let names = choice.names + opened.added.names
-    let options = Self.typed(options, opened, choice, table?.schema)
+    let (options, schema) = (Self.typed(options, opened, choice, table?.schema), table?.schema)
     var named = options.dateFormats.compactMap(\.column)
     if case .named(let types) = options.types { named += types.keys.sorted() }
     if let key = options.key { named.append(key) }
@@ -35,7 +35,6 @@ struct TableMatch {
     for name in named where !names.contains(name) {
       throw Self.missing(name, names, opened, table)
     }
-    let schema = table?.schema
     keyColumn = (options.key ?? table?.keyColumn).flatMap { names.firstIndex(of: $0) }
     if let key = table?.keyColumn, keyColumn == nil {
       throw Self.missing(key, names, opened, table)
