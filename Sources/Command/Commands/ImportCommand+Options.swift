@@ -31,6 +31,11 @@ extension ImportCommand {
     options.sameInput = try arguments.required(sameInput)
     options.keepVersions = try arguments.value(keepVersions)
     options.changes = try arguments.value(changes)
+    if let path = options.changes, let report = try arguments.value(CommonOptions.reportFile),
+      path == report || System.areTheSame(path, report)
+    {
+      throw CommandError.usage("--changes and --report-file name the same file; choose another")
+    }
     options.compaction.mode = try arguments.required(compact)
     options.compaction.above = try arguments.required(compactAbove)
     options.compaction.usedBelow = try arguments.required(compactUsedBelow).value / 100
@@ -141,6 +146,10 @@ extension ImportCommand {
     options.newColumns = arguments.isSet(newColumns)
     options.requiredColumns = try arguments.value(notNull) ?? []
     for expression in try arguments.values(check) {
+      // A job whose variable is empty would check nothing.
+      guard expression.contains(where: { !$0.isWhitespace }) else {
+        throw CommandError.usage("--check needs an expression, such as 'price >= 0'")
+      }
       do {
         options.rules.append(try RecordRule(expression))
       } catch {

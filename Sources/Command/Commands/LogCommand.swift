@@ -38,7 +38,9 @@ enum LogCommand {
       if let note = database.recoveryNote {
         StandardError.line("sheaf log: \(path): opened in spite of damage: \(note)")
       }
-      let all = try ImportRuns.list(database.snapshot(), table: arguments.value(table))
+      let snapshot = try database.snapshot()
+      let all = try ImportRuns.list(snapshot, table: arguments.value(table))
+      if let table = try arguments.value(table), all.isEmpty { _ = try snapshot.table(table) }
       let runs = Array(all.suffix(try arguments.value(limit) ?? all.count))
       if try arguments.required(CommonOptions.report) == .json {
         let json: JSONValue = [

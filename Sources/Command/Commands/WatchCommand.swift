@@ -58,6 +58,7 @@ enum WatchCommand {
       var last =
         try arguments.value(since).map { try database.snapshot(at: VersionName($0)) }
         ?? database.snapshot()
+      if let wanted { _ = try last.table(wanted) }
       try say(last, output)
       var moved = System.monotonicNanoseconds
       while Interrupt.signal == nil {

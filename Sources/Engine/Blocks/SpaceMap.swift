@@ -354,9 +354,11 @@ package final class SpaceMap {
   }
 
   /// Forgets free pages at the end; the file may be cut to the returned number of pages.
-  package func trim() -> Int {
+  ///
+  /// - Parameter least: pages before this one stay.
+  package func trim(notBelow least: Int = 0) -> Int {
     var end = pageCount
-    while end > Layout.slotCount, free.contains(end - 1) {
+    while end > max(Layout.slotCount, least), free.contains(end - 1) {
       end -= 1
       free.remove(end)
     }

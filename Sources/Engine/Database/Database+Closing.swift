@@ -82,6 +82,14 @@ extension Database {
     return false
   }
 
+  /// What the ends of versions span. That of one that was restored is beyond its last page, where the
+  /// version that it took back has pages: nobody could look at it in a shorter file.
+  private static func pages(upToEndOf kept: KeptVersions) -> Int {
+    let (pages, rest) = (kept.records.map(\.end).max() ?? 0)
+      .quotientAndRemainder(dividingBy: UInt64(Layout.pageBytes))
+    return Int(clamping: pages + (rest > 0 ? 1 : 0))
+  }
+
   private func tidyUpInTurn(_ parts: FileParts) throws {
     let turn = try enterQueue(waiting: lock.withLock { shared.tidyingWaiting })
     defer { queue.leave(turn) }
@@ -96,8 +104,9 @@ extension Database {
         memory.space = try freshSpace(base, parts)
       }
       if !isFresh, let space = memory.space, space.version == base.version {
-        space.reclaim(try versionsToKeep(parts).versions)
-        let end = space.trim() * Layout.pageBytes
+        let kept = try versionsToKeep(parts)
+        space.reclaim(kept.versions)
+        let end = space.trim(notBelow: Self.pages(upToEndOf: kept)) * Layout.pageBytes
         if try parts.storage.length() > end { try parts.storage.resize(to: end) }
       } else {
         memory.space = nil

@@ -34,7 +34,8 @@ extension Database {
   /// any version see nothing of it; the next transaction of this handle finds the free pages anew.
   ///
   /// - Parameters:
-  ///   - name: nil: the newest kept version whose tables are not what they are now.
+  ///   - name: nil: the newest kept version whose objects or columns are not what they are now; where there
+  ///     is none, the newest one that remembers other inputs.
   ///   - scope: which tables.
   ///   - what: what is said of the new version; see `WriteTransaction.describe(_:)`.
   /// - Complexity: O(tables); objects are neither read nor written.
@@ -82,9 +83,13 @@ extension TransactionState {
     }
     switch name {
     case nil:
-      for root in history.kept.reversed()
-      where try !steps(since: root.record.version, scope).isEmpty {
-        return root.record.version
+      // An import that was repeated has changed nothing but what is remembered of its input.
+      for ofObjectsAlone in [true, false] {
+        for root in history.kept.reversed()
+        where try !steps(since: root.record.version, scope, ofObjectsAlone: ofObjectsAlone).isEmpty
+        {
+          return root.record.version
+        }
       }
       throw EngineError.unchanged(path: host.path)
     case .number(let number): return number
@@ -99,9 +104,11 @@ extension TransactionState {
   }
 
   /// What has become of the tables of a scope since a kept version.
-  private func steps(since version: UInt64, _ scope: RestoreScope) throws -> [TableStep] {
+  private func steps(
+    since version: UInt64, _ scope: RestoreScope, ofObjectsAlone: Bool = false
+  ) throws -> [TableStep] {
     let old = try catalogue(of: version).catalogue
-    let steps = old.steps(to: catalogue)
+    let steps = old.steps(to: catalogue, ofObjectsAlone: ofObjectsAlone)
     guard case .table(let name) = scope else { return steps }
     guard let number = (old.programTable(name) ?? catalogue.programTable(name))?.number else {
       let known = Set(old.programTables.map(\.name) + catalogue.programTables.map(\.name))

@@ -28,8 +28,11 @@ extension Catalogue {
   /// What differs in the tables of programs, as far as roots tell: a tree that was rewritten to the same
   /// objects counts as changed.
   ///
-  /// - Parameter later: the catalogue of the later version.
-  func steps(to later: Catalogue) -> [TableStep] {
+  /// - Parameters:
+  ///   - later: the catalogue of the later version.
+  ///   - ofObjectsAlone: only tables with other objects or columns, and not those of which something else is
+  ///     kept, such as inputs that were imported.
+  func steps(to later: Catalogue, ofObjectsAlone: Bool = false) -> [TableStep] {
     var steps: [TableStep] = []
     // They are few, tables may be many.
     let companions = tables.filter(\.isCompanion)
@@ -37,9 +40,11 @@ extension Catalogue {
     for table in later.programTables {
       let before = self.table(number: table.number)
       if let before,
-        !Self.isChanged(
-          before, table, Self.companions(of: table.number, among: companions),
-          Self.companions(of: table.number, among: others))
+        ofObjectsAlone
+          ? before.name == table.name && Self.isSame(before, table)
+          : !Self.isChanged(
+            before, table, Self.companions(of: table.number, among: companions),
+            Self.companions(of: table.number, among: others))
       {
         continue
       }

@@ -100,8 +100,8 @@ struct ColumnNotation {
     (candidates, keepsText) = ([], false)
     if reading.type == .text { return }
     let note =
-      "it is taken as \(reading.type.name), as --check compares it: other values are rejected; "
-      + "--types '\(name):TYPE' gives it another type"
+      "it is taken as \(reading.type.name), as --check or --newer-than compares it: other values are "
+      + "rejected; --types '\(name):TYPE' gives it another type"
     hint = hint.map { $0 + "; " + note } ?? note
   }
 

@@ -38,10 +38,21 @@ final class ChangesFile {
     let reason =
       !status.isRegular
       ? "it is no regular file"
-      : try Database.isDatabase(at: path) ? "it is a Sheaf database" : nil
+      : try Database.isDatabase(at: path)
+        ? "it is a Sheaf database"
+        : try hasOthers(path) ? "it is there already, and holds something else than changes" : nil
     if let reason { throw ImportError.cannotCreate(path: path, reason: reason) }
     // What the user may not write to is not to be replaced either.
     System.close(try System.openRegular(path, writable: true))
+  }
+
+  /// Whether a file holds anything but what this type writes.
+  private static func hasOthers(_ path: String) throws -> Bool {
+    let source = try FileSource.open(path)
+    let beginning = Array("{\"table\":".utf8)
+    var bytes = [UInt8](repeating: 0, count: beginning.count)
+    let count = try bytes.withUnsafeMutableBytes { try source.read(into: $0) }
+    return count > 0 && bytes != beginning
   }
 
   func append(_ bytes: [UInt8]) throws {

@@ -158,9 +158,10 @@ public struct ImportOptions: Sendable {
   public var newerThan: String?
   /// Whether objects whose keys none of the inputs has are deleted, so that the table is what the inputs are.
   /// All inputs are one transaction then, in which this comes last: readers see the old table or the new one,
-  /// and whatever goes wrong leaves the old one. With `resume` all inputs are read again unless nothing has
-  /// changed in any of them. Needs a key and `skip`, `replace` or `update`; not with `batchSize` or `limit`.
-  /// An import that rejects a record fails: its object's key may be what could not be read.
+  /// and whatever goes wrong leaves the old one. With `resume` all inputs are read again unless the table's
+  /// last import was of just these and none of them has changed. Needs a key and `skip`, `replace` or
+  /// `update`; not with `batchSize` or `limit`. An import that rejects a record fails: its object's key may
+  /// be what could not be read.
   public var deletesMissing = false
   /// How many objects `deletesMissing` may delete: more end the import before anything has changed. Nil: a
   /// tenth of a table with 100 objects or more.

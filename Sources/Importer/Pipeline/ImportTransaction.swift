@@ -76,8 +76,12 @@ final class ImportTransaction {
     journal.begin(from: transaction.baseVersion)
     if try journal.goesOn(transaction) { return }
     if goesOn, transaction.baseMadeBy == description { return }
-    let most = try keptVersions ?? transaction.keptVersionsLimit
-    try transaction.keepBase(most: needsBase ? max(1, most) : most)
+    var most = try keptVersions ?? transaction.keptVersionsLimit
+    if needsBase, most == 0 {
+      // Where nobody has said how many stay, those that are there do: what an undo has taken back, too.
+      most = try max(1, keptVersions ?? transaction.keptVersionsCount)
+    }
+    try transaction.keepBase(most: most)
   }
 
   var isOpen: Bool { transaction != nil }

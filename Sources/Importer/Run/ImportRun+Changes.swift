@@ -12,7 +12,8 @@ extension ImportRun {
     if options.dryRun {
       throw ImportError.invalidOption("--changes: a dry run changes nothing")
     }
-    for other in [options.database] + files.map(\.path)
+    let rejects = options.rejects.map { [$0, RejectName.reasonsPath($0)] } ?? []
+    for other in [options.database] + files.map(\.path) + rejects
     where other == path || System.areTheSame(other, path) {
       throw ImportError.invalidOption(
         "--changes \(path) is a file that the import reads or writes; choose another")
@@ -34,13 +35,22 @@ extension ImportRun {
     do {
       let newest = try database.snapshot()
       var counts = ImportReport.Changes(path: file.path)
-      if let run = try transaction?.journal.finished(newest, isNothingToDo: report.isNothingToDo),
-        run.base != newest.version
-      {
+      let run = try transaction?.journal.finished(newest, isNothingToDo: report.isNothingToDo)
+      if run == nil, report.isNothingToDo {
+        throw ImportError.changesNotWritten(
+          path: file.path,
+          cause:
+            "these inputs were imported before, and others have come since: sheaf diff --from --to tells "
+            + "what that import has changed, as long as its versions are kept; the file is as it was"
+        )
+      }
+      if let run, run.base != newest.version {
         try write(from: database.snapshot(at: .number(run.base)), to: newest, file, &counts)
       }
       try file.putInPlace()
       report.changes = counts
+    } catch let error as ImportError {
+      throw error
     } catch EngineError.noSuchVersion(let name, _, _) {
       throw ImportError.changesNotWritten(
         path: file.path,

@@ -150,12 +150,24 @@ extension ImportRun {
     return .fresh
   }
 
+  /// Whether the table was last changed by an import of just these inputs, in their order.
+  private var isLastRun: Bool {
+    get throws {
+      guard let transaction,
+        let last = try ImportRuns.list(transaction.database.snapshot(), table: tableName).last
+      else { return false }
+      // Of many inputs not all are listed.
+      return last.status == .complete && last.inputCount == files.count
+        && last.inputs.map(\.path) == files.map { PathText.shown($0.path) }
+    }
+  }
+
   /// Whether one of several inputs has changed since it was imported, so that `truncate` means all of
   /// them.
   func startsOver(_ memory: InputMemory?) throws -> Bool {
     if options.deletesMissing, options.resume {
       // What an input has that is passed over would be missing.
-      guard let memory else { return true }
+      guard let memory, try isLastRun else { return true }
       return try !files.allSatisfy {
         try Resumption(file: $0, memory: memory, options: options).complete() != nil
       }

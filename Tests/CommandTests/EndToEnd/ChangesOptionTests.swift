@@ -74,6 +74,50 @@ import Testing
     bench.expectNothingLeft()
   }
 
+  /// An earlier night that is asked for once more has nothing to say of a file that is right.
+  @Test func earlierNights() throws {
+    let bench = try Workbench()
+    func load(_ value: String, _ more: String..., status: Command.ExitStatus = .done) throws {
+      try bench.write("\(value).csv", "id,v\n1,\(value)\n")
+      try bench.run(
+        [
+          "import", bench.path("\(value).csv"), "--into", bench.database, "--table", "t", "--key",
+          "id",
+          "--on-conflict", "update", "--quiet",
+        ] + more, status: status)
+    }
+    try load("a")
+    for value in ["b", "c"] { try load(value, "--changes", bench.path("\(value).jsonl")) }
+    let written = try bench.read("b.jsonl")
+    #expect(!written.isEmpty)
+    try load("b", "--changes", bench.path("b.jsonl"), "--resume", status: .cannotCreate)
+    #expect(try bench.read("b.jsonl") == written)
+    try load("c", "--changes", bench.path("c.jsonl"), "--resume")
+    #expect(try String(decoding: bench.read("c.jsonl"), as: UTF8.self).contains(#""old":"b""#))
+    // Versions that others have kept stay as many.
+    for value in ["d", "e", "f"] { try load(value, "--keep-versions", "3") }
+    let kept = try bench.report(["versions", bench.database])["versions"].count
+    try load("g", "--changes", bench.path("g.jsonl"))
+    #expect(try bench.report(["versions", bench.database])["versions"].count == kept)
+  }
+
+  /// Files that hold something else are not replaced.
+  @Test func otherFiles() throws {
+    let bench = try filled()
+    try bench.write("in.csv", "id,name\n1,b\n2,b,c\n")
+    let rejects = ["--max-rejects", "1", "--rejects", bench.path("r.csv")]
+    let importing = Array(words(bench).dropLast())
+    for path in ["r.csv", "r.csv.reasons.jsonl"] {
+      try bench.run(importing + [bench.path(path)] + rejects, status: .usage)
+    }
+    try bench.run(importing + [bench.path("c.jsonl")] + rejects + ["--quiet"])
+    let kept = try bench.read("r.csv.reasons.jsonl")
+    #expect(!kept.isEmpty)
+    try bench.run(importing + [bench.path("r.csv.reasons.jsonl")], status: .cannotCreate)
+    #expect(try bench.read("r.csv.reasons.jsonl") == kept)
+    try bench.run(importing + [bench.path("l"), "--report-file", bench.path("l")], status: .usage)
+  }
+
   @Test func whatIsRefused() throws {
     let bench = try filled()
     try bench.write("other.csv", "x")

@@ -31,6 +31,34 @@ import Testing
     try bench.run(["query", bench.database, "id == 7", "--format", "csv"] + more).outputText
   }
 
+  /// A job that ran twice: the second time has changed nothing that could be taken back.
+  @Test func aBadNightThatWasRepeated() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"))
+    let good = try names(bench)
+    try bench.run(["keep", bench.database, "--versions", "5"])
+    for _ in 0..<2 { _ = try load(bench, users("bad")) }
+    #expect(try names(bench) != good)
+    try bench.run(["undo", bench.database])
+    #expect(try names(bench) == good)
+    try bench.run(["undo", bench.database])
+    #expect(try names(bench) != good)
+  }
+
+  /// What a version that was taken back has had at the file's end goes while that of before is kept.
+  @Test func longNightsTakenBack() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"))
+    try bench.run(["keep", bench.database, "--versions", "1"])
+    _ = try load(bench, users("long", 1...2000), ["--batch-size", "10", "--durability", "full"])
+    try bench.run(["undo", bench.database])
+    for night in ["b", "c", "d"] {
+      _ = try load(bench, users(night))
+      try bench.run(["check", bench.database, "--deep"])
+      #expect(try versions(bench).count == 2)
+    }
+  }
+
   @Test func nightsAreKeptAndRead() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"))

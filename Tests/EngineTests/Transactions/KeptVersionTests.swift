@@ -154,6 +154,53 @@ struct KeptVersionTests {
     try database.close()
   }
 
+  /// A version that was restored says that it ends where the one that was taken back did: the file is not cut
+  /// below that while somebody may look at it, and is afterwards.
+  @Test(
+    "A restored version can be looked at when what it took back is gone", arguments: [true, false])
+  func restoredAndKept(isHeld: Bool) throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("a.sheaf")
+    var database = try Database.open(path, options: .tiny)
+    try Self.fill(database, 10)
+    let first = try Self.step(database, 1, -1, most: 1)
+    for row in 0..<300 as Range<Int64> {
+      try database.write { try $0.table("a").insert([.text("more \(row)"), .int(row)]) }
+    }
+    try database.restore(.number(first))
+    let restored = try database.snapshot().version
+    try database.close()
+    let long = try #require(FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+    database = try Database.open(path, options: .tiny)
+    let other = try Database.open(path, options: .init(access: .readOnly))
+    var held: Snapshot? = isHeld ? try other.snapshot() : nil
+    if isHeld { try database.write { try $0.keepVersions(0) } }
+    for step in 2..<4 as Range<Int64> {
+      if isHeld {
+        try database.write { try $0.table("a").update(1, ["stars": .int(step)]) }
+      } else if step == 2 {
+        // The version that was taken back is let go here.
+        try Self.step(database, 1, step, most: 1)
+      }
+      #expect(try database.trim())
+      #expect(try database.fileUse().total > 0 && !database.activeVersions().isEmpty)
+      #expect(try database.keptVersions().map(\.number) == (isHeld ? [] : [restored]))
+      _ = try database.keptBytes()
+    }
+    let found = try held.map { try Self.stars($0, 1) }
+    #expect(found == nil || found == .some(.int(0)))
+    #expect(try database.check(deep: true).problems == [])
+    // Let go as well: now the file is as short as it can be.
+    held = nil
+    try other.close()
+    try database.write { try $0.keepVersions(0) }
+    try database.write { try $0.table("a").update(1, ["stars": .int(7)]) }
+    try database.close()
+    let short = try #require(FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+    // What was written last may lie where the end was.
+    #expect(!isHeld || short < long)
+  }
+
   /// A compaction gives the file a first version that is later than those it keeps.
   @Test(
     "A kept version of a compacted file is held by who reads it, too", arguments: [false, true])

@@ -78,10 +78,20 @@ import TestSupport
     try folder.write("b.csv", Array(("id,a\n" + (50..<100).map { "k\($0),2\n" }.joined()).utf8))
     let changed = try run(paths, resume: true)
     #expect((changed.deleted, changed.updated, changed.objects) == (10, 50, 140))
-    // Fewer inputs are fewer keys.
-    #expect(try run([paths[2]], resume: true).deleted == 0)
-    let fewer = try run([paths[2], paths[0]], resume: false)
+    // Fewer inputs are fewer keys, whether they were imported before or not.
+    let fewer = try run([paths[2], paths[0]], resume: true)
     #expect((fewer.deleted, fewer.objects) == (40, 100))
+    #expect(try run([paths[2]], resume: true).deleted == 60)
+    // One that was imported before, and another since.
+    #expect(try run([paths[0]], resume: true).objects == 60)
+    #expect(try run([paths[0]], resume: true).isNothingToDo)
+    let back = try run([paths[2]], resume: true)
+    #expect((back.imported, back.deleted, back.objects) == (40, 60, 40))
+    // Of one key in two inputs the last counts.
+    try folder.write("d.csv", Array("id,a\nk120,9\n".utf8))
+    let both = [paths[2], folder.path("d.csv")]
+    #expect(try run(both, resume: true).objects == 40)
+    #expect(try run(both.reversed(), resume: true).updated >= 1)
     try folder.expectSound()
   }
 
