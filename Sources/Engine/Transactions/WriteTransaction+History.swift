@@ -14,11 +14,6 @@ extension WriteTransaction {
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   public var keptVersionsLimit: Int { get throws { Int(try state.history().limit) } }
 
-  /// How many versions are kept beside the newest, those with a tag included.
-  ///
-  /// - Throws: `EngineError.transactionEnded`, `.damaged`.
-  public var keptVersionsCount: Int { get throws { try state.history().kept.count } }
-
   /// What made the version that the transaction began from; empty when it is not known.
   public var baseMadeBy: String { state.catalogue.origin.what }
 

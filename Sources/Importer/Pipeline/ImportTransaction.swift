@@ -79,7 +79,7 @@ final class ImportTransaction {
     var most = try keptVersions ?? transaction.keptVersionsLimit
     if needsBase, most == 0 {
       // Where nobody has said how many stay, those that are there do: what an undo has taken back, too.
-      most = try max(1, keptVersions ?? transaction.keptVersionsCount)
+      most = try max(1, keptVersions ?? transaction.keptVersions.count)
     }
     try transaction.keepBase(most: most)
   }
