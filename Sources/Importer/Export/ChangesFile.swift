@@ -48,10 +48,13 @@ final class ChangesFile {
 
   /// Whether a file holds anything but what this type writes.
   private static func hasOthers(_ path: String) throws -> Bool {
-    let source = try FileSource.open(path)
+    let descriptor = try System.openRegular(path, writable: false)
+    defer { System.close(descriptor) }
     let beginning = Array("{\"table\":".utf8)
     var bytes = [UInt8](repeating: 0, count: beginning.count)
-    let count = try bytes.withUnsafeMutableBytes { try source.read(into: $0) }
+    let count = try bytes.withUnsafeMutableBytes {
+      try System.read(descriptor, at: 0, into: $0, path: path)
+    }
     return count > 0 && bytes != beginning
   }
 

@@ -101,6 +101,13 @@ public struct ImportOptions: Sendable {
     /// From 0 to 1.
     case share(Double)
 
+    var isPossible: Bool {
+      switch self {
+      case .count(let count): count >= 0
+      case .share(let share): share >= 0 && share <= 1
+      }
+    }
+
     /// How many that is, rounded down; a little is added, so that 10% of 30 are 3.
     func atMost(of total: Int) -> Int {
       switch self {
@@ -160,8 +167,8 @@ public struct ImportOptions: Sendable {
   /// All inputs are one transaction then, in which this comes last: readers see the old table or the new one,
   /// and whatever goes wrong leaves the old one. With `resume` all inputs are read again unless the table's
   /// last import was of just these and none of them has changed. Needs a key and `skip`, `replace` or
-  /// `update`; not with `batchSize` or `limit`. An import that rejects a record fails: its object's key may
-  /// be what could not be read.
+  /// `update`; not with `batchSize` or `limit`. An import that rejects a record, and misses an object,
+  /// fails: that object's key may be what could not be read.
   public var deletesMissing = false
   /// How many objects `deletesMissing` may delete: more end the import before anything has changed. Nil: a
   /// tenth of a table with 100 objects or more.

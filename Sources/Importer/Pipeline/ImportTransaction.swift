@@ -98,7 +98,8 @@ final class ImportTransaction {
   /// - Parameter columns: what to make the table of; nil: it is there.
   /// - Returns: false when there is a table where one was to be made.
   func begin(creating columns: [Column]?, key: String?) throws -> Bool {
-    if transaction == nil {
+    let isNew = transaction == nil
+    if isNew {
       do {
         let begun = try database.beginWrite()
         try keepBase(begun)
@@ -117,6 +118,8 @@ final class ImportTransaction {
       try transaction?.createTable(tableName, columns: columns, key: key)
     }
     table = try transaction?.table(tableName)
+    // What other imports brought may be deleted: none of them is complete any more.
+    if isNew, seen != nil { try memory?.removeAll() }
     return true
   }
 

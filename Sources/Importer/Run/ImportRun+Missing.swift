@@ -5,6 +5,10 @@ extension ImportRun {
   /// Refuses options that make no sense together.
   static func checkDeletions(_ options: ImportOptions) throws {
     guard options.deletesMissing else { return }
+    for (portion, name) in [(options.maxDeletes, "maxDeletes"), (options.minRecords, "minRecords")]
+    where portion?.isPossible == false {
+      throw ImportError.invalidOption("\(name) must be 0 or more, and a share from 0 to 1")
+    }
     if options.conflictPolicy == .error {
       throw ImportError.invalidOption(
         "--delete-missing makes the table what the inputs are: say with --on-conflict what becomes of "
@@ -25,20 +29,14 @@ extension ImportRun {
   /// - Throws: `ImportError.tooManyDeletions`, `.tooFewRecords`, `.rejectedBeforeDeletion`.
   mutating func deleteMissing(_ database: Database?) throws {
     guard options.deletesMissing, !report.isInterrupted, !report.isNothingToDo else { return }
-    if report.rejected > 0 {
-      throw ImportError.rejectedBeforeDeletion(
-        count: report.rejected, path: report.rejects?.path ?? "")
-    }
-    guard let seen = transaction?.seen ?? dryRunKeys?.seen,
-      let before = try transaction == nil ? dryRunKeys?.present : existingTable(database),
-      transaction == nil || transaction?.isOpen == true
-    else { return }
-    let total = before.count
+    let before = try transaction == nil ? dryRunKeys?.present : existingTable(database)
+    let total = before?.count ?? 0
     let wanted = options.minRecords.atLeast(of: total)
     guard report.read >= wanted else {
       throw ImportError.tooFewRecords(
         read: report.read, wanted: wanted, table: tableName, objects: total)
     }
+    guard let before, let seen = transaction?.seen ?? dryRunKeys?.seen else { return }
     var missing = 0
     try before.forEachKey { if !seen.contains($0) { missing += 1 } }
     let most =
@@ -47,6 +45,10 @@ extension ImportRun {
     guard missing <= most else {
       throw ImportError.tooManyDeletions(
         missing: missing, allowed: most, table: tableName, objects: total)
+    }
+    if missing > 0, report.rejected > 0 {
+      throw ImportError.rejectedBeforeDeletion(
+        count: report.rejected, path: report.rejects?.path ?? "")
     }
     report.deleted = missing
     if let transaction, missing > 0 { report.deleted = try transaction.deleteMissing(of: before) }

@@ -148,10 +148,10 @@ struct ImportRun {
       do {
         report.objectsBefore = try existingTable(database)?.count ?? 0
         let changes = try options.changes.map { try ChangesFile($0, like: options.database) }
-        // Who truncates forgets with the rows, in one transaction: a run that is killed in between
+        // Who truncates or deletes forgets with the rows, in one transaction: a run that is killed in between
         // would leave rows that nobody knows of, and the next one with `resume` would import them
         // again.
-        if !options.resume, !options.truncate { try forget(database) }
+        if !options.resume, !options.truncate, !options.deletesMissing { try forget(database) }
         try importAll(database)
         if let changes { try writeChanges(changes, database) }
         try finish(database)

@@ -131,6 +131,44 @@ import TestSupport
     }
   }
 
+  @Test("An input whose objects were deleted comes in again, although it was imported before")
+  func forgotten() throws {
+    let folder = try ImportFolder()
+    let inputs = ["a": "id,a\n1,1\n2,1\n", "b": "id,a\n3,1\n4,1\n"]
+    func run(_ name: String, deletes: Bool) throws -> ImportReport {
+      try folder.importCSV(Array((inputs[name] ?? "").utf8), as: "\(name).csv") {
+        Self.change(&$0)
+        ($0.deletesMissing, $0.maxDeletes, $0.resume) = (deletes, deletes ? .share(1) : nil, true)
+      }
+    }
+    for name in ["a", "b"] { #expect(try run(name, deletes: false).imported == 2) }
+    #expect(try run("a", deletes: true).deleted == 2)
+    let again = try run("b", deletes: false)
+    #expect(again.imported == 2 && again.objects == 4)
+    #expect(try run("a", deletes: false).isNothingToDo)
+  }
+
+  @Test("Few records are refused also where there is no table yet; limits that make no sense, too")
+  func firstNight() throws {
+    let folder = try ImportFolder()
+    for portions in [
+      (nil, .count(3)), (nil, .share(.nan)), (.share(2), .count(0)), (.count(-1), .count(0)),
+    ] as [(ImportOptions.Portion?, ImportOptions.Portion)] {
+      #expect(throws: ImportError.self) {
+        try folder.importCSV(Array("id,a\n1,1\n2,1\n".utf8)) {
+          Self.change(&$0)
+          ($0.maxDeletes, $0.minRecords) = portions
+        }
+      }
+    }
+    // Where nothing is missing a rejected record does no harm.
+    let report = try folder.importCSV(Array("id,a\n1,1\n2,1,3\n".utf8)) {
+      Self.change(&$0)
+      ($0.minRecords, $0.maxRejects) = (.count(2), .unlimited)
+    }
+    #expect(report.rejected == 1 && report.objects == 1)
+  }
+
   @Test("With a rejected record nobody knows what is missing")
   func rejects() throws {
     let folder = try ImportFolder()
