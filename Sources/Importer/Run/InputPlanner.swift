@@ -338,6 +338,14 @@ struct InputPlanner {
       writer.append("check")
       writer.append(rule.expression)
     }
+    if let filter = options.filter {
+      writer.append("where")
+      writer.append(filter.expression)
+    }
+    if options.schemaPolicy != .add {
+      writer.append("schema")
+      writer.append(options.schemaPolicy.rawValue)
+    }
     for column in options.addedColumns {
       writer.append("added")
       writer.append(column.name)
