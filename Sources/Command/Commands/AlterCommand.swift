@@ -54,7 +54,7 @@ enum AlterCommand {
           + "written; what is no decimal or date is listed with its key, and then nothing has changed."
       ),
       .init(
-        command: "sheaf alter shop.sheaf --rename Preis:price --drop remark --key sku --index day",
+        command: "sheaf alter shop.sheaf --rename Preis:price --drop remark --key sku",
         meaning: "All of it is one transaction, which sheaf undo takes back when versions are kept."
       ),
     ],

@@ -192,6 +192,7 @@ struct AlterRun {
     if declared.isEmpty { return }
     let named =
       wish.renames.map(\.old) + wish.types.map(\.column) + wish.defaults.map(\.column) + wish.drops
+      + wish.indexes + wish.droppedIndexes
     if let name = named.first(where: declared.contains) {
       throw CommandError.usage(
         "a program has declared column '\(name)' of table '\(table.name)', and would not open the file "

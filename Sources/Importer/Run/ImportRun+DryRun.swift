@@ -29,16 +29,21 @@ extension ImportRun {
   }
 
   /// A database to write in.
-  private struct Rehearsal {
+  private final class Rehearsal {
     let database: Database
     /// The file; nil: there is none.
-    let file: Database?
+    private let file: Database?
     /// What is rehearsed with, held until then.
-    let version: Snapshot?
+    private var version: Snapshot?
+
+    init(_ database: Database, _ file: Database?, _ version: Snapshot?) {
+      (self.database, self.file, self.version) = (database, file, version)
+    }
 
     func close() {
       try? database.close()
-      withExtendedLifetime(version) {}
+      // The lock file goes with the last who holds anything.
+      version = nil
       try? file?.close()
     }
   }
@@ -61,7 +66,7 @@ extension ImportRun {
     do {
       let (database, version) = try Database.rehearsal(
         of: file, path: options.database, options: options.engine, folder: folder)
-      return Rehearsal(database: database, file: file, version: version)
+      return Rehearsal(database, file, version)
     } catch {
       // What is thrown is what is told; the lock file must not stay behind.
       try? file?.close()

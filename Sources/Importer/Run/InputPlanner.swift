@@ -330,6 +330,24 @@ struct InputPlanner {
       writer.append("column")
       writer.append(name)
     }
+    appendRules(to: &writer)
+    for column in options.addedColumns {
+      writer.append("added")
+      writer.append(column.name)
+      writer.append(column.template)
+    }
+    if options.takesFolderColumns {
+      for column in opened.added.columns { writer.append(column.name) }
+    }
+    for (old, new) in options.renames.sorted(by: { $0.key < $1.key }) {
+      writer.append(old)
+      writer.append(new)
+    }
+    if let key { appendConflicts(key, to: &writer) }
+    return Checksum.of(writer.bytes)
+  }
+
+  private func appendRules(to writer: inout ByteWriter) {
     for name in options.requiredColumns {
       writer.append("not-null")
       writer.append(name)
@@ -346,20 +364,6 @@ struct InputPlanner {
       writer.append("schema")
       writer.append(options.schemaPolicy.rawValue)
     }
-    for column in options.addedColumns {
-      writer.append("added")
-      writer.append(column.name)
-      writer.append(column.template)
-    }
-    if options.takesFolderColumns {
-      for column in opened.added.columns { writer.append(column.name) }
-    }
-    for (old, new) in options.renames.sorted(by: { $0.key < $1.key }) {
-      writer.append(old)
-      writer.append(new)
-    }
-    if let key { appendConflicts(key, to: &writer) }
-    return Checksum.of(writer.bytes)
   }
 
   private func appendConflicts(_ key: String, to writer: inout ByteWriter) {

@@ -29,12 +29,8 @@ struct TableMatch {
     let choice = try Self.choice(opened, options, table)
     let names = choice.names + opened.added.names
     let (options, schema) = (Self.typed(options, opened, choice, table?.schema), table?.schema)
-    var named = options.dateFormats.compactMap(\.column)
-    if case .named(let types) = options.types { named += types.keys.sorted() }
-    if let key = options.key { named.append(key) }
     let compared = options.comparedColumns
-    named += options.requiredColumns + compared.sorted()
-    for name in named where !names.contains(name) {
+    for name in options.namedColumns where !names.contains(name) {
       throw Self.missing(name, names, opened, table)
     }
     keyColumn = (options.key ?? table?.keyColumn).flatMap { names.firstIndex(of: $0) }
@@ -42,20 +38,15 @@ struct TableMatch {
       throw Self.missing(key, names, opened, table)
     }
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
-    var columns: [ImportPlan.PlannedColumn] = []
-    var states: [ColumnTypes.State] = []
+    var (columns, states): ([ImportPlan.PlannedColumn], [ColumnTypes.State]) = ([], [])
     var notes: [String] = []
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
     let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
     let declared = try Self.declared(table, options)
     for (position, name) in names.enumerated() {
       let index = schema?.index(of: name)
-      var own = options
       let isDeclared = index.flatMap { schema?.columnIDs[$0] }.map(declared.contains) ?? false
-      if let schema, let index {
-        if isDeclared { try own.keepType(of: schema.columns[index]) }
-        if options.schemaPolicy == .freeze { try own.freezeType(of: schema.columns[index]) }
-      }
+      let own = try options.keeping(index.flatMap { schema?.columns[$0] }, isDeclared: isDeclared)
       let isGuessed = Self.isGuessed(index, schema, guessed)
       let stored = try keepsValues ? Self.stored(index, table) : nil
       let reader = try ColumnNotation(
@@ -286,6 +277,24 @@ extension ImportOptions {
     Set(
       (rules + [filter].compactMap(\.self)).flatMap(\.predicate.columnNames)
         + [newerThan].compactMap(\.self))
+  }
+
+  /// The columns that the options name, by their names in the table.
+  fileprivate var namedColumns: [String] {
+    var named = dateFormats.compactMap(\.column)
+    if case .named(let types) = types { named += types.keys.sorted() }
+    if let key { named.append(key) }
+    return named + requiredColumns + comparedColumns.sorted()
+  }
+
+  /// The same for a column, whose type stays where a program has declared it, or the schema is frozen.
+  fileprivate func keeping(_ column: Column?, isDeclared: Bool) throws -> ImportOptions {
+    var own = self
+    if let column {
+      if isDeclared { try own.keepType(of: column) }
+      if schemaPolicy == .freeze { try own.freezeType(of: column) }
+    }
+    return own
   }
 
   /// Has a column keep the type that it has.

@@ -91,7 +91,7 @@ import Testing
     let reading = [
       "--rename", "Id:id,Name:name", "--trim", "--null", "NULL", "--where", "N < 9", "--check",
       "N > 0",
-      "--filename", "source", "--rejects", bench.path("r.csv"),
+      "--filename=source", "--rejects", bench.path("r.csv"),
     ]
     try bench.run(
       [

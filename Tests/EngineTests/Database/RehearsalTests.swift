@@ -32,7 +32,9 @@ import Testing
     let file = try filled(folder)
     let before = try rows(file)
     let reader = try Database.open(folder.path("t.sheaf"), options: .init(access: .readOnly))
-    let (rehearsal, version) = try Database.rehearsal(
+    let rehearsal: Database
+    var version: Snapshot?
+    (rehearsal, version) = try Database.rehearsal(
       of: reader, path: folder.path("t.sheaf"), options: .tiny, folder: folder.path("."))
     #expect(try rows(rehearsal) == before)
     var model = Dictionary(
@@ -67,7 +69,8 @@ import Testing
     }
     let after = try rows(file)
     try rehearsal.close()
-    withExtendedLifetime(version) {}
+    #expect(version?.version == 2)
+    version = nil
     try reader.close()
     #expect(try rows(file) == after && file.check(deep: true).isSound)
     try file.close()
