@@ -233,7 +233,9 @@ enum ImportCommand {
     help: "More than this ends the import")
   static let dryRun = Flag(
     "dry-run", group: rejectsGroup,
-    help: "Read everything, report types and every reject, write nothing")
+    help:
+      "Do all of it in a copy that takes what is written, in TMPDIR, and ends with the command: report "
+      + "types, every reject, and with a key what would change; the database stays as it is")
 
   // MARK: Compaction
 
