@@ -53,9 +53,15 @@ public struct TableDefinition: Sendable, Hashable {
   public var name: String
   /// At least one.
   public var columns: [Column]
-  /// The name of the primary key's column, which is never null, whatever the column says; nil for a
-  /// table without.
-  public var key: String?
+  /// The names of the columns that together are the primary key, in its order. They are never null, whatever
+  /// the columns say. Empty for a table without.
+  public var keys: [String]
+  /// The name of the primary key's only column; nil for a table without a key, or with one of several
+  /// columns: see `keys`.
+  public var key: String? {
+    get { keys.count == 1 ? keys[0] : nil }
+    set { keys = newValue.map { [$0] } ?? [] }
+  }
   /// The names of the columns with a secondary index, in any order: see `WritableTable.addIndex(_:)`.
   public var indexes: [String]
 
@@ -65,9 +71,18 @@ public struct TableDefinition: Sendable, Hashable {
   ///   - key: the name of the primary key's column; nil for a table without.
   ///   - indexes: the names of the columns with a secondary index.
   public init(_ name: String, columns: [Column], key: String? = nil, indexes: [String] = []) {
+    self.init(name, columns: columns, keys: key.map { [$0] } ?? [], indexes: indexes)
+  }
+
+  /// - Parameters:
+  ///   - name: not empty.
+  ///   - columns: at least one, each name once.
+  ///   - keys: the names of the columns that together are the primary key, in its order.
+  ///   - indexes: the names of the columns with a secondary index.
+  public init(_ name: String, columns: [Column], keys: [String], indexes: [String] = []) {
     self.name = name
     self.columns = columns
-    self.key = key
+    self.keys = keys
     self.indexes = indexes
   }
 
@@ -76,6 +91,6 @@ public struct TableDefinition: Sendable, Hashable {
     self.name = name
     self.indexes = indexes
     columns = schema.columns
-    key = schema.keyColumn.map { schema.columns[$0].name }
+    keys = schema.keyNames
   }
 }

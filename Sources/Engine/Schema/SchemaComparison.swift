@@ -49,7 +49,7 @@ struct SchemaComparison {
     }
     return TableDefinition(
       definition.name,
-      try TableSchema(definition.columns, table: definition.name, key: definition.key),
+      try TableSchema(definition.columns, table: definition.name, keys: definition.keys),
       indexes: definition.indexes)
   }
 
@@ -84,9 +84,11 @@ struct SchemaComparison {
             + "default, or declare it")
       }
     }
-    if wanted.key != found.key {
-      func described(_ key: String?) -> String { key.map { "the key '\($0)'" } ?? "no key" }
-      add(wanted, "\(described(wanted.key)) is declared, the file has \(described(found.key))")
+    if wanted.keys != found.keys {
+      func described(_ keys: [String]) -> String {
+        keys.isEmpty ? "no key" : "the key " + keys.map { "'\($0)'" }.joined(separator: ", ")
+      }
+      add(wanted, "\(described(wanted.keys)) is declared, the file has \(described(found.keys))")
     }
     for index in Set(wanted.indexes).subtracting(found.indexes).sorted() {
       missingIndexes.append((wanted.name, index))

@@ -6,7 +6,7 @@ import Base
 ///     1  3  zero
 ///     4  4  the number the next new column gets
 ///     8  4  number of columns
-///     12 4  the number of the key column; 0 without one
+///     12 4  the number of the key column; 0 without one, 2^32 - 1 when there are several
 ///     16 8  the first half of the secret of `KeyCode`
 ///     24 8  the second half
 ///     32 1  bits of a hash
@@ -14,10 +14,13 @@ import Base
 ///     36    columns: number 4 · type 1 · flags 1 · name (length 4, UTF-8) ·
 ///           with a notation: number of its patterns 4, and each (length 4, UTF-8) ·
 ///           with a default: its spelling (length 4, bytes)
+///           with several key columns: how many 4, and the number of each 4, in the key's order
 ///
 /// Flags: 1 the column may be null, 2 it has a default, 4 it has a notation.
 extension TableSchema {
   static let kind: UInt8 = 0x53
+  /// In place of a key column's number: never one, as the next column's number is at most this.
+  private static let severalColumns = UInt32.max
 
   private struct Flags: OptionSet {
     let rawValue: UInt8
@@ -34,7 +37,7 @@ extension TableSchema {
     writer.append([0, 0, 0])
     writer.append(nextColumnID)
     writer.append(UInt32(columns.count))
-    writer.append(keyColumn.map { columnIDs[$0] } ?? 0)
+    writer.append(keyColumns.count > 1 ? Self.severalColumns : keyColumns.first.map { columnIDs[$0] } ?? 0)
     writer.append(keyCode.low)
     writer.append(keyCode.high)
     writer.append(keyCode.bits)
@@ -56,6 +59,10 @@ extension TableSchema {
         writer.append(UInt32(spelling.count))
         writer.append(spelling)
       }
+    }
+    if keyColumns.count > 1 {
+      writer.append(UInt32(keyColumns.count))
+      for column in keyColumns { writer.append(columnIDs[column]) }
     }
     return writer.bytes
   }
@@ -88,14 +95,36 @@ extension TableSchema {
       columns.append(column)
       columnIDs.append(identifier)
     }
+    let keys = try Self.readKey(&reader, key)
     guard reader.remaining == 0 else {
       throw DecodingFailure(what: "bytes are left over", offset: reader.offset)
     }
-    guard key != 0 else { return }
-    guard let index = columnIDs.firstIndex(of: key), !columns[index].isNullable else {
-      throw DecodingFailure(what: "the key is no column, or one that may be null", offset: 12)
+    for key in keys {
+      guard let index = columnIDs.firstIndex(of: key), !columns[index].isNullable else {
+        throw DecodingFailure(what: "the key is no column, or one that may be null", offset: 12)
+      }
+      guard !isInKey(index) else {
+        throw DecodingFailure(what: "a column stands twice in the key", offset: reader.offset)
+      }
+      keyColumns.append(index)
     }
-    keyColumn = index
+  }
+
+  /// The numbers of the key's columns.
+  ///
+  /// - Parameter key: what stands in place of the only one.
+  private static func readKey(
+    _ reader: inout ByteReader, _ key: UInt32
+  ) throws(DecodingFailure) -> [UInt32] {
+    if key == 0 { return [] }
+    if key != severalColumns { return [key] }
+    let count = try reader.read(UInt32.self, "number of key columns")
+    guard count > 1, Int(count) <= reader.remaining / 4 else {
+      throw DecodingFailure(what: "the number of key columns", offset: reader.offset)
+    }
+    var keys: [UInt32] = []
+    for _ in 0..<count { keys.append(try reader.read(UInt32.self, "number of a key column")) }
+    return keys
   }
 
   private static func readColumn(

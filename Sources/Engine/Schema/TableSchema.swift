@@ -11,18 +11,19 @@ public struct TableSchema: Sendable, Equatable {
   /// The number the next new column gets.
   package internal(set) var nextColumnID: UInt32
   var indices: [String: Int]
-  /// The column that holds the primary key; nil when the table has none. It is never nullable.
-  public internal(set) var keyColumn: Int?
+  /// The columns that together are the primary key, in the key's order; empty when the table has none. They
+  /// are never nullable.
+  public internal(set) var keyColumns: [Int] = []
   /// Makes the codes of primary keys; the table's own for as long as it has one.
   package internal(set) var keyCode = KeyCode.none
 
   /// - Parameters:
-  ///   - key: the name of the primary key's column, which is made not nullable.
+  ///   - keys: the names of the primary key's columns, which are made not nullable; none: no key.
   ///   - keyCode: makes the key's codes; with a random secret by default.
   /// - Throws: `EngineError.invalidSchema` when there is no column, a name is empty or stands twice,
-  ///   a default is not of its column's type, or there is no column of the key's name.
+  ///   a default is not of its column's type, or the key has no column of a name, or one twice.
   package init(
-    _ columns: [Column], table: String, key: String? = nil, keyCode: KeyCode? = nil
+    _ columns: [Column], table: String, keys: [String] = [], keyCode: KeyCode? = nil
   ) throws(EngineError) {
     self.columns = columns.map(\.normal)
     columnIDs = columns.indices.map { UInt32($0 + 1) }
@@ -43,12 +44,20 @@ public struct TableSchema: Sendable, Equatable {
           table: table, reason: "the column name '\(column.name)' stands twice")
       }
     }
-    guard let key else { return }
-    guard let index = indices[key] else {
-      throw EngineError.invalidSchema(
-        table: table, reason: "the key '\(key)' is none of its columns")
+    if keys.isEmpty { return }
+    var places: [Int] = []
+    for key in keys {
+      guard let index = indices[key] else {
+        throw EngineError.invalidSchema(
+          table: table, reason: "the key '\(key)' is none of its columns")
+      }
+      guard !places.contains(index) else {
+        throw EngineError.invalidSchema(
+          table: table, reason: "the column '\(key)' stands twice in the key")
+      }
+      places.append(index)
     }
-    setKey(at: index, code: keyCode ?? .random())
+    setKey(at: places, code: keyCode ?? .random())
   }
 
   /// For decoding.
@@ -74,9 +83,15 @@ public struct TableSchema: Sendable, Equatable {
     }
   }
 
+  /// Whether a column is the primary key, or part of it.
+  package func isInKey(_ index: Int) -> Bool { keyColumns.contains(index) }
+
+  /// The names of the primary key's columns, in the key's order.
+  package var keyNames: [String] { keyColumns.map { columns[$0].name } }
+
   /// Allows null in a column or forbids it; the key stays without.
   package mutating func setNullable(_ isNullable: Bool = true, at index: Int) {
-    if index != keyColumn { columns[index].isNullable = isNullable }
+    if !isInKey(index) { columns[index].isNullable = isNullable }
   }
 
   /// - Throws: `EngineError.invalidSchema` when the default is not of the column's type.
@@ -104,16 +119,16 @@ public struct TableSchema: Sendable, Equatable {
     columns[index].name = name
   }
 
-  /// Makes a column the primary key.
-  package mutating func setKey(at index: Int, code: KeyCode) {
-    keyColumn = index
+  /// Makes columns the primary key.
+  package mutating func setKey(at places: [Int], code: KeyCode) {
+    keyColumns = places
     keyCode = code
-    columns[index].isNullable = false
+    for index in places { columns[index].isNullable = false }
   }
 
-  /// Gives the primary key up; its column stays as it is.
+  /// Gives the primary key up; its columns stay as they are.
   package mutating func removeKey() {
-    keyColumn = nil
+    keyColumns = []
     keyCode = .none
   }
 
@@ -138,10 +153,11 @@ public struct TableSchema: Sendable, Equatable {
   ///
   /// - Throws: `EngineError.invalidSchema` when it is the last one, or the primary key.
   package mutating func remove(at index: Int, table: String) throws(EngineError) {
-    guard index != keyColumn else {
+    guard !isInKey(index) else {
       throw EngineError.invalidSchema(
         table: table,
-        reason: "column '\(columns[index].name)' is the primary key; make another column the key "
+        reason: "column '\(columns[index].name)' is \(keyColumns.count > 1 ? "part of " : "")the primary key; make "
+          + "another column the key "
           + "or give the key up first")
     }
     guard columns.count > 1 else {
@@ -151,7 +167,7 @@ public struct TableSchema: Sendable, Equatable {
     }
     columns.remove(at: index)
     columnIDs.remove(at: index)
-    if let key = keyColumn, key > index { keyColumn = key - 1 }
+    keyColumns = keyColumns.map { $0 > index ? $0 - 1 : $0 }
     indices = [:]
     for (place, column) in columns.enumerated() { indices[column.name] = place }
   }
