@@ -36,7 +36,7 @@ extension Checker {
   private mutating func checkKeyIndex(
     _ table: Catalogue.TableEntry, _ schema: TableSchema, problemsBefore before: Int
   ) {
-    guard let column = schema.keyColumn else {
+    if schema.keyColumns.isEmpty {
       if !table.index.isEmpty {
         report.problems.append("table '\(table.name)': it has an index without a key")
       }
@@ -46,7 +46,7 @@ extension Checker {
     // What cannot be read has been said: looking objects up in it would say so for each.
     guard report.problems.count == before, looksUpEntries(table) else { return }
     do {
-      try checkKeys(table, schema, column)
+      try checkKeys(table, schema)
     } catch {
       report.problems.append(Self.describe(error, "the keys of table '\(table.name)'"))
     }
@@ -91,10 +91,10 @@ extension Checker {
   // MARK: Keys
 
   private mutating func checkKeys(
-    _ table: Catalogue.TableEntry, _ schema: TableSchema, _ column: Int
+    _ table: Catalogue.TableEntry, _ schema: TableSchema
   ) throws {
     let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
-    let check = IndexCheck(key: column, table, schema, tree)
+    let check = IndexCheck(keyOf: table, schema, tree)
     report.problems += try check.run().map { "table '\(table.name)': \($0)" }
     try countEntries(table.index, check.removeOutdated)
   }

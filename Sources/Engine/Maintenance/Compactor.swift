@@ -161,7 +161,7 @@ package struct Compactor {
   /// Writes the primary key's index as one run, without what is out of date.
   private func copyIndex(of table: Catalogue.TableEntry, _ schema: TableSchema) throws -> [IndexRun]
   {
-    guard let column = schema.keyColumn else { return [] }
+    if schema.keyColumns.isEmpty { return [] }
     let end = source.record.end
     let output = RunWriter(writer, IndexLimits())
     // As every object has its entry, as many entries as objects are one for each.
@@ -171,7 +171,7 @@ package struct Compactor {
       movesLeaves: false)
     for run in table.index { try merger.add(run) }
     let tree = TreeReader(blocks: blocks, root: table.root, end: end)
-    let check = IndexCheck(key: column, table, schema, tree)
+    let check = IndexCheck(keyOf: table, schema, tree)
     try merger.run(check.removeOutdated)
     return try output.finish().map { [$0] } ?? []
   }
@@ -200,8 +200,8 @@ package struct Compactor {
   ) throws {
     let tree = TreeReader(blocks: targetBlocks, root: table.root, end: end)
     var problem: String?
-    if let column = schema.keyColumn {
-      problem = try IndexCheck(key: column, table, schema, tree).run().first
+    if !schema.keyColumns.isEmpty {
+      problem = try IndexCheck(keyOf: table, schema, tree).run().first
     }
     for index in table.valueIndexes where problem == nil {
       let place = schema.columnIDs.firstIndex(of: index.column)

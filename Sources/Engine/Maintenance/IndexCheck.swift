@@ -4,9 +4,9 @@
 struct IndexCheck {
   private let tree: TreeReader
   private let runs: [IndexRun]
-  /// The column's permanent number.
-  private let column: UInt32
-  /// The code that a spelling has in the index; nil when it has none.
+  /// The columns' permanent numbers.
+  private let columns: [UInt32]
+  /// The code that a spelling, or a key's bytes (`KeyTuple`), have in the index; nil when they have none.
   private let code: (UnsafeRawBufferPointer?) -> Int64?
   /// What objects are found by, for messages.
   private let what: String
@@ -16,12 +16,10 @@ struct IndexCheck {
   private static let batch = 1 << 16
 
   /// The index of a primary key.
-  ///
-  /// - Parameter column: the key's place among the columns.
-  init(key column: Int, _ table: Catalogue.TableEntry, _ schema: TableSchema, _ tree: TreeReader) {
+  init(keyOf table: Catalogue.TableEntry, _ schema: TableSchema, _ tree: TreeReader) {
     self.tree = tree
     runs = table.index
-    self.column = schema.columnIDs[column]
+    columns = schema.keyColumns.map { schema.columnIDs[$0] }
     // Null in the key is said by those who check the columns.
     code = { $0.map(schema.keyCode.code) }
     what = "key"
@@ -34,7 +32,7 @@ struct IndexCheck {
   init(_ index: Catalogue.Index, name: String, _ tree: TreeReader) {
     self.tree = tree
     runs = index.runs
-    column = index.column
+    columns = [index.column]
     // A spelling that does not fit is said by those who check the columns.
     code = index.code.code
     what = "value in column '\(name)'"
@@ -49,13 +47,13 @@ struct IndexCheck {
     var problems: [String] = []
     var entries: [IndexEntry] = []
     var leaves = tree.leaves()
-    let decoded = DecodedColumn()
+    let decoded = DecodedKeys(columns)
     while let location = try leaves.next() {
       let leaf = try Leaf(location.entry, tree.blocks, end: tree.end)
       let keys = try leaf.keys()
-      try leaf.column(id: column).decode(rows: 0..<leaf.rowCount, into: decoded)
+      try decoded.decode(leaf, rows: 0..<leaf.rowCount)
       for row in 0..<leaf.rowCount {
-        guard let code = code(decoded[row]) else { continue }
+        guard let code = decoded.withKey(row, code) else { continue }
         entries.append(IndexEntry(code: code, object: keys.key(row)))
       }
       tree.blocks.forget(location.entry, end: tree.end)
@@ -110,32 +108,32 @@ struct IndexCheck {
       }
     }
     return try shared.compactMap { first, second in
-      guard let key = try spelling(of: first), try key == spelling(of: second) else { return nil }
+      guard let key = try key(of: first), try key == self.key(of: second) else { return nil }
       return "the objects \(first) and \(second) have the same key, "
-        + "'\(String(decoding: key, as: UTF8.self))'"
+        + "'\(key.withUnsafeBytes { KeyTuple.described($0, columns: columns.count) })'"
     }
   }
 
-  private func spelling(of object: Int64) throws -> [UInt8]? {
+  private func key(of object: Int64) throws -> [UInt8]? {
     guard let place = try tree.location(ofKey: object) else { return nil }
     let leaf = try Leaf(place.entry, tree.blocks, end: tree.end)
     guard let row = try leaf.keys().row(ofKey: object) else { return nil }
-    return try leaf.column(id: column).withSpelling(row) { $0.map { Array($0) } }
+    return try leaf.withKey(row, columns) { $0.map { Array($0) } }
   }
 
   /// Removes the entries whose objects are gone or have another code.
   func removeOutdated(_ entries: inout [IndexEntry]) throws {
     var isCurrent = [Bool](repeating: false, count: entries.count)
-    var opened: (entry: NodeEntry, keys: LeafKeys, values: LeafColumn)?
+    var opened: (entry: NodeEntry, keys: LeafKeys, leaf: Leaf)?
     for place in entries.indices.sorted(by: { entries[$0].object < entries[$1].object }) {
       let object = entries[place].object
       guard let location = try tree.location(ofKey: object) else { continue }
       if opened?.entry != location.entry {
         let leaf = try Leaf(location.entry, tree.blocks, end: tree.end)
-        opened = (location.entry, try leaf.keys(), try leaf.column(id: column))
+        opened = (location.entry, try leaf.keys(), leaf)
       }
       guard let opened, let row = opened.keys.row(ofKey: object) else { continue }
-      isCurrent[place] = try opened.values.withSpelling(row, code) == entries[place].code
+      isCurrent[place] = try opened.leaf.withKey(row, columns, code) == entries[place].code
     }
     var place = 0
     entries.removeAll { _ in

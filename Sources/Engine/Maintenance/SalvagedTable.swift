@@ -46,7 +46,7 @@ package final class SalvagedTable: LeafSource {
   package func valueIndexReader(ofColumn id: UInt32) -> (code: ValueCode, entries: IndexReader)? {
     nil
   }
-  package func keyIndexReader(ofColumn id: UInt32) -> (code: KeyCode, entries: IndexReader)? { nil }
+  package func keyIndexReader() -> (code: KeyCode, entries: IndexReader)? { nil }
   package func leaf(holding key: Int64) throws -> Leaf? { try table.leaf(holding: key) }
   package func leafCount() throws -> Int { try table.leafCount() }
 

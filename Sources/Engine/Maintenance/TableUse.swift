@@ -38,8 +38,10 @@ public struct TableUse: Sendable {
   public internal(set) var overlayBytes = 0
   /// The columns, in their order.
   public internal(set) var columns: [ColumnUse]
-  /// The name of the primary key's column; nil when there is none.
-  public let keyColumn: String?
+  /// The names of the primary key's columns, in its order; empty when there is none.
+  public let keyColumns: [String]
+  /// The name of the primary key's only column; nil when there is none, or several.
+  public var keyColumn: String? { keyColumns.count == 1 ? keyColumns[0] : nil }
   /// Bytes of the primary key's index, its nodes included.
   public internal(set) var indexBytes = 0
   /// The secondary indexes, in the order of their columns.
@@ -53,7 +55,7 @@ public struct TableUse: Sendable {
     name = table.name
     objects = table.count
     columns = table.columns.map { ColumnUse(column: $0) }
-    keyColumn = table.keyColumn
+    keyColumns = table.keyColumns
     indexBytes = try table.indexBytes()
     secondaryIndexes = try table.valueIndexSizes().map {
       IndexUse(column: $0.column, bytes: $0.bytes, entries: $0.entries)

@@ -228,13 +228,13 @@ extension TableDefinition {
   /// - Parameters:
   ///   - type: its properties become columns.
   ///   - name: the table's name.
-  ///   - key: the property that is the primary key.
+  ///   - keys: the properties that together are the primary key, in its order.
   ///   - indexes: the properties that have a secondary index.
   /// - Throws: `EngineError.invalidProperty` naming a property that no column can hold, or that has no
-  ///   example; `.invalidSchema` when there are no properties, or none has the key's name; what `init(from:)`
+  ///   example; `.invalidSchema` when there are no properties, or none has a key's name; what `init(from:)`
   ///   throws, except that a `DecodingError` becomes `.invalidProperty`.
   public init<Model: Decodable>(
-    of type: Model.Type, named name: String, key: String? = nil, indexes: [String] = []
+    of type: Model.Type, named name: String, keys: [String], indexes: [String] = []
   ) throws {
     let recorder = ColumnRecorder("\(type)")
     do {
@@ -245,6 +245,13 @@ extension TableDefinition {
         "example values are refused (\(error.reason)); declare the columns by hand")
     }
     self.init(
-      name, try TableSchema(recorder.columns, table: name, key: key), indexes: indexes)
+      name, try TableSchema(recorder.columns, table: name, keys: keys), indexes: indexes)
+  }
+
+  /// As `init(of:named:keys:indexes:)`, for a key of one property, or none.
+  public init<Model: Decodable>(
+    of type: Model.Type, named name: String, key: String? = nil, indexes: [String] = []
+  ) throws {
+    try self.init(of: type, named: name, keys: key.map { [$0] } ?? [], indexes: indexes)
   }
 }

@@ -330,6 +330,24 @@ final class LeafReader {
     return try other.column.withSpelling(row, body)
   }
 
+  /// Whether a row has a primary key.
+  ///
+  /// - Parameter columns: those of the key, in its order; must exist.
+  func has(_ key: UnsafeRawBufferPointer, _ row: Int, _ columns: [Int]) throws -> Bool {
+    if columns.count == 1 {
+      return try withSpelling(row, columns[0]) { $0.map { Bytes.areEqual($0, key) } ?? false }
+    }
+    var bytes: [UInt8] = []
+    for column in columns {
+      let isNull = try withSpelling(row, column) { part in
+        if let part { KeyTuple.append(part, to: &bytes) }
+        return part == nil
+      }
+      if isNull { return false }
+    }
+    return bytes.withUnsafeBytes { Bytes.areEqual($0, key) }
+  }
+
   /// A row's spelling from many that are decoded at once; nil when it must be read singly.
   private func window(_ other: OtherColumn, _ row: Int) -> UnsafeRawBufferPointer?? {
     if other.rows.contains(row), let decoded = other.decoded {

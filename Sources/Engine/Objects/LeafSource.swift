@@ -24,10 +24,8 @@ package protocol LeafSource {
   /// - Parameter id: the column's permanent identifier.
   func valueIndexReader(ofColumn id: UInt32) throws -> (code: ValueCode, entries: IndexReader)?
 
-  /// The primary key's index; nil when the column is not the primary key, or its index cannot be used.
-  ///
-  /// - Parameter id: the column's permanent identifier.
-  func keyIndexReader(ofColumn id: UInt32) throws -> (code: KeyCode, entries: IndexReader)?
+  /// The primary key's index; nil when there is none, or it cannot be used.
+  func keyIndexReader() throws -> (code: KeyCode, entries: IndexReader)?
 
   /// Grows with every change to the objects or the columns.
   var changeCount: Int { get }

@@ -144,8 +144,12 @@ public struct Table: Sendable {
     try translatingErrors(snapshot.blocks.storage.path, body)
   }
 
-  /// The name of the column that is the primary key; nil when the table has none.
-  public var keyColumn: String? { schema.keyColumn.map { columns[$0].name } }
+  /// The name of the only column of the primary key; nil when the table has no key, or one of several
+  /// columns: see `keyColumns`.
+  public var keyColumn: String? { keyColumns.count == 1 ? keyColumns[0] : nil }
+
+  /// The names of the primary key's columns, in its order; empty when the table has none.
+  public var keyColumns: [String] { schema.keyNames }
 
   /// The names of the columns that have a secondary index, in the columns' order.
   public var indexedColumns: [String] {
@@ -163,8 +167,8 @@ public struct Table: Sendable {
   /// The runs of the primary key's index.
   var keyRuns: [IndexRun] { entry.index }
 
-  package func keyIndexReader(ofColumn id: UInt32) -> (code: KeyCode, entries: IndexReader)? {
-    guard let column = schema.keyColumn, schema.columnIDs[column] == id else { return nil }
+  package func keyIndexReader() -> (code: KeyCode, entries: IndexReader)? {
+    if schema.keyColumns.isEmpty { return nil }
     return (schema.keyCode, IndexReader(entry.index, IndexBlocks(tree.blocks, end: tree.end)))
   }
 
@@ -176,51 +180,58 @@ public struct Table: Sendable {
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
   public func row(forPrimaryKey value: Value) throws -> Row? {
-    guard let column = schema.keyColumn else {
+    try row(forPrimaryKey: [value])
+  }
+
+  /// The object with a primary key of several columns; nil when there is none, as with a null among the values.
+  ///
+  /// - Parameter values: one for each column of the key, in its order: see `keyColumns`.
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key, or one of another number of
+  ///   columns; `.damaged`.
+  public func row(forPrimaryKey values: [Value]) throws -> Row? {
+    guard !schema.keyColumns.isEmpty else {
       throw EngineError.invalidArgument("table '\(name)' has no primary key")
     }
-    if value == .null { return nil }
+    guard values.count == schema.keyColumns.count else {
+      throw EngineError.wrongKeyParts(table: name, schema, given: values.count)
+    }
     return try withLeaves { leaves in
-      for spelling in value.keySpellings(in: schema.columns[column].type) {
-        if let row = try row(spelled: spelling, in: column, leaves) { return row }
+      for key in values.keyBytes(schema) {
+        if let row = try row(withKey: key, leaves) { return row }
       }
       return nil
     }
   }
 
-  /// The key of the object with a primary key of that spelling; nil when there is none.
+  /// The key of the object with a primary key of those bytes (`KeyTuple`); nil when there is none.
   ///
   /// - Complexity: O(log n).
-  package func object(forKeySpelling spelling: [UInt8]) throws -> Int64? {
-    guard let column = schema.keyColumn else { return nil }
-    return try withLeaves { try row(spelled: spelling, in: column, $0)?.key }
+  package func object(forKeyBytes key: [UInt8]) throws -> Int64? {
+    if schema.keyColumns.isEmpty { return nil }
+    return try withLeaves { try row(withKey: key, $0)?.key }
   }
 
-  private func row(
-    spelled spelling: [UInt8], in column: Int, _ leaves: LeafCache
-  ) throws -> Row? {
-    try spelling.withUnsafeBytes { wanted in
+  private func row(withKey key: [UInt8], _ leaves: LeafCache) throws -> Row? {
+    try key.withUnsafeBytes { wanted in
       let code = schema.keyCode.code(wanted)
       var found: Row?
       for run in entry.index where found == nil {
         try run.find(CollectionOfOne(code), IndexBlocks(tree.blocks, end: tree.end)) {
           _, object in
-          if found == nil { found = try row(object, leaves, having: wanted, in: column) }
+          if found == nil { found = try row(object, leaves, having: wanted) }
         }
       }
       return found
     }
   }
 
-  /// The object with a key, if it has that spelling in a column.
+  /// The object with a key, if it has that primary key.
   private func row(
-    _ key: Int64, _ leaves: LeafCache, having spelling: UnsafeRawBufferPointer, in column: Int
+    _ key: Int64, _ leaves: LeafCache, having wanted: UnsafeRawBufferPointer
   ) throws -> Row? {
     guard let (reader, row) = try find(key, leaves) else { return nil }
-    let isIt = try reader.withSpelling(row, column) {
-      $0.map { Bytes.areEqual($0, spelling) } ?? false
-    }
-    guard isIt else { return nil }
+    guard try reader.has(wanted, row, schema.keyColumns) else { return nil }
     return Row(key: key, values: try reader.values(row), shape: shape)
   }
 

@@ -10,7 +10,8 @@
 struct IndexPlan {
   /// A column's index, and the codes of the values in question.
   struct Lookup {
-    let columnID: UInt32
+    /// The columns' permanent numbers.
+    let columnIDs: [UInt32]
     let index: IndexReader
     let codes: [ClosedRange<Int64>]
   }
@@ -51,19 +52,22 @@ struct IndexPlan {
         guard let codes, codes.count <= mostRanges else { return }
         let count = try codes.reduce(0 as UInt64) { $0 &+ (try index.count($1)) }
         guard count < best?.count ?? .max else { return }
-        best = IndexPlan([Lookup(columnID: test.columnID, index: index, codes: codes)], count)
+        best = IndexPlan([Lookup(columnIDs: [test.columnID], index: index, codes: codes)], count)
       }
       if let index = try source.valueIndexReader(ofColumn: test.columnID),
         index.code.type == test.type
       {
         try consider(index.entries, test.codes(index.code))
       }
-      if let index = try source.keyIndexReader(ofColumn: test.columnID) {
+      let schema = try source.schema
+      if schema.keyColumns.count == 1, schema.columnIDs[schema.keyColumns[0]] == test.columnID,
+        let index = try source.keyIndexReader()
+      {
         try consider(index.entries, test.codes(index.code))
       }
       return best
     case .all(let parts):
-      var best: IndexPlan?
+      var best = try wholeKey(parts, source)
       for part in parts {
         guard let plan = try plan(part, source) else { continue }
         if plan.count < best?.count ?? .max { best = plan }
@@ -79,6 +83,33 @@ struct IndexPlan {
       }
       return all
     }
+  }
+
+  /// The plan for a conjunction that fixes every column of a key of several; nil for another one. The index
+  /// has codes of whole keys, so that a part of one is of no use.
+  private static func wholeKey(
+    _ parts: [CompiledPredicate], _ source: any LeafSource
+  ) throws -> IndexPlan? {
+    let schema = try source.schema
+    guard schema.keyColumns.count > 1, let index = try source.keyIndexReader() else { return nil }
+    let columnIDs = schema.keyColumns.map { schema.columnIDs[$0] }
+    var keys: [[[UInt8]]] = [[]]
+    for id in columnIDs {
+      var fewest: [[UInt8]]?
+      for case .test(let test) in parts where test.columnID == id {
+        guard let spellings = test.keySpellings, spellings.count < fewest?.count ?? .max else {
+          continue
+        }
+        fewest = spellings
+      }
+      guard let fewest else { return nil }
+      guard keys.count * fewest.count <= mostRanges else { return nil }
+      keys = keys.flatMap { key in fewest.map { key + [$0] } }
+    }
+    let codes = Set(keys.map { KeyTuple.bytes($0).withUnsafeBytes(index.code.code) }).sorted()
+    let count = try codes.reduce(0 as UInt64) { $0 &+ (try index.entries.count($1...$1)) }
+    return IndexPlan(
+      [Lookup(columnIDs: columnIDs, index: index.entries, codes: codes.map { $0...$0 })], count)
   }
 
   /// Whether reading by the index is likely to take less time than reading everything.
@@ -198,6 +229,33 @@ extension CompiledTest {
         }
       }
       return Self.joined(codes)
+    default: return nil
+    }
+  }
+
+  /// All spellings that the test may accept of a column of a primary key; nil when they are many, or its
+  /// values do not determine them.
+  var keySpellings: [[UInt8]]? {
+    if isNegated || reading.notation != nil { return nil }
+    switch question {
+    case .text(let text) where type == .text && !text.ignoresCase:
+      switch text.kind {
+      case .equal(let text): return [text]
+      case .oneOf(let texts): return texts
+      default: return nil
+      }
+    case .integers(let set) where type == .int:
+      var spellings: [[UInt8]] = []
+      for range in set.ranges {
+        let (width, isWide) = range.upperBound.subtractingReportingOverflow(range.lowerBound)
+        guard !isWide, width < 8, spellings.count < 4096 else { return nil }
+        for value in range {
+          let text = Array(String(value).utf8)
+          spellings.append(text)
+          if value >= 0 { spellings.append([0x2B] + text) }
+        }
+      }
+      return spellings
     default: return nil
     }
   }

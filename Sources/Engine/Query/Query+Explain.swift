@@ -23,7 +23,7 @@ extension ResultReader {
       guard let plan = try IndexPlan(filter, table) else {
         return "scan: no index helps with the filter"
       }
-      let names = plan.lookups.map(\.columnID).reduce(into: [String]()) { names, id in
+      let names = plan.lookups.flatMap(\.columnIDs).reduce(into: [String]()) { names, id in
         guard let place = schema.columnIDs.firstIndex(of: id) else { return }
         let name = "'\(schema.columns[place].name)'"
         if !names.contains(name) { names.append(name) }

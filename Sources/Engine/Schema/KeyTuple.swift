@@ -44,3 +44,76 @@ package enum KeyTuple {
     return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
   }
 }
+
+extension KeyTuple {
+  /// Whether an object has a key.
+  ///
+  /// - Parameters:
+  ///   - bytes: of the key.
+  ///   - columns: how many the key has.
+  ///   - part: the object's spelling in one of them, counted from 0; nil for null.
+  @inline(__always)
+  package static func areEqual(
+    _ bytes: UnsafeRawBufferPointer, columns: Int, _ part: (Int) -> UnsafeRawBufferPointer?
+  ) -> Bool {
+    if columns == 1 { return part(0).map { Bytes.areEqual($0, bytes) } ?? false }
+    var rest = bytes
+    for column in 0..<columns {
+      guard let part = part(column), rest.count >= 4 else { return false }
+      let length = UInt32(littleEndian: rest.loadUnaligned(as: UInt32.self))
+      guard part.count == Int(length), rest.count - 4 >= part.count else { return false }
+      guard Bytes.areEqual(part, UnsafeRawBufferPointer(rebasing: rest[4..<4 + part.count])) else {
+        return false
+      }
+      rest = UnsafeRawBufferPointer(rebasing: rest[(4 + part.count)...])
+    }
+    return rest.isEmpty
+  }
+}
+
+/// The keys of many rows, one after the other: tuples of what lies in several columns.
+package struct KeyTuples: Sendable {
+  package private(set) var bytes: [UInt8] = []
+  /// Relative to the start of `bytes`; null for a key with a part that is null.
+  package private(set) var spans: [TextSpan] = []
+
+  package init() {}
+
+  /// - Parameter part: the row's spelling in a column of the key, counted from 0; nil for null.
+  /// - Throws: `EngineError.tooLarge`.
+  package mutating func append(
+    columns: Int, _ part: (Int) throws -> UnsafeRawBufferPointer?
+  ) throws {
+    let start = bytes.count
+    for column in 0..<columns {
+      guard let part = try part(column) else {
+        bytes.removeLast(bytes.count - start)
+        return spans.append(.null)
+      }
+      KeyTuple.append(part, to: &bytes)
+    }
+    guard let offset = UInt32(exactly: start), offset != .max,
+      let length = UInt32(exactly: bytes.count - start)
+    else { throw EngineError.tooLarge(what: "keys of several columns together", limit: "4 GB") }
+    spans.append(TextSpan(offset: offset, length: length))
+  }
+
+  package mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    spans.removeAll(keepingCapacity: true)
+  }
+
+  package func withKeys<Result>(
+    _ body: (UnsafeRawPointer, UnsafeBufferPointer<TextSpan>) throws -> Result
+  ) rethrows -> Result {
+    var none: UInt8 = 0
+    return try bytes.withUnsafeBytes { bytes in
+      try spans.withUnsafeBufferPointer { spans in
+        // Of no bytes nothing is read: any address does.
+        try withUnsafePointer(to: &none) {
+          try body(bytes.baseAddress ?? UnsafeRawPointer($0), spans)
+        }
+      }
+    }
+  }
+}

@@ -191,6 +191,15 @@ public final class Session {
   /// - Throws: `EngineError.noSuchTable`; `.invalidArgument` when the table has no primary key;
   ///   `.wrongThread`, `.damaged`.
   public func object(in table: String, primaryKey: Value) throws -> Object? {
+    try object(in: table, primaryKey: [primaryKey])
+  }
+
+  /// The object with a primary key of several columns; nil when there is none.
+  ///
+  /// - Parameter primaryKey: a value for each column of the key, in its order.
+  /// - Complexity: O(log n).
+  /// - Throws: as with one value; `.invalidArgument` also for another number of values.
+  public func object(in table: String, primaryKey: [Value]) throws -> Object? {
     let identity = try identity(of: table)
     return try view(identity).key(forPrimaryKey: primaryKey).map { object(identity, $0) }
   }

@@ -91,10 +91,10 @@ final class TableView {
     }
   }
 
-  func key(forPrimaryKey value: Value) throws -> Int64? {
+  func key(forPrimaryKey values: [Value]) throws -> Int64? {
     switch source {
-    case .version(let table): return try table.row(forPrimaryKey: value)?.key
-    case .transaction(let editor): return try editor.find(value)
+    case .version(let table): return try table.row(forPrimaryKey: values)?.key
+    case .transaction(let editor): return try editor.find(values)
     }
   }
 }

@@ -87,7 +87,7 @@ package struct ChangedKeys {
 private struct ReturnedObjects {
   private let old: Table
   private let new: Table
-  private let keyPlace: Int
+  private let keyPlaces: [Int]
   /// Where each column is in the two versions.
   private let columns: [(old: Int?, new: Int?)]
 
@@ -96,11 +96,11 @@ private struct ReturnedObjects {
 
   /// Nil where no primary key tells which object is which.
   init?(_ old: Table, _ new: Table) throws {
-    guard let name = old.keyColumn, let place = old.schema.index(of: name),
-      let other = new.keyColumn, let otherPlace = new.schema.index(of: other),
-      old.schema.columnIDs[place] == new.schema.columnIDs[otherPlace]
+    let (before, after) = (old.schema, new.schema)
+    guard !before.keyColumns.isEmpty,
+      before.keyColumns.map({ before.columnIDs[$0] }) == after.keyColumns.map({ after.columnIDs[$0] })
     else { return nil }
-    (self.old, self.new, keyPlace) = (old, new, place)
+    (self.old, self.new, keyPlaces) = (old, new, before.keyColumns)
     var places: [UInt32: Int] = [:]
     for (place, id) in old.schema.columnIDs.enumerated() { places[id] = place }
     var columns: [(old: Int?, new: Int?)] = new.schema.columnIDs.enumerated().map {
@@ -129,8 +129,7 @@ private struct ReturnedObjects {
       let window = Array(deleted[start..<min(deleted.count, start + Self.windowObjects)])
       var pairs: [(key: Int64, place: Int, fields: [[UInt8]?])] = []
       try before.run(window) { place, fields in
-        guard let fields, let spelling = fields.field(keyPlace).map({ Array($0) }),
-          let key = try new.object(forKeySpelling: spelling)
+        guard let fields, let bytes = key(fields), let key = try new.object(forKeyBytes: bytes)
         else { return true }
         let index = partitionPoint(inserted.indices) { inserted[$0] >= key }
         guard index < inserted.count, inserted[index] == key else { return true }
@@ -152,6 +151,16 @@ private struct ReturnedObjects {
     deleted = deleted.indices.filter { stays[$0] }.map { deleted[$0] }
     inserted = inserted.indices.filter { isNew[$0] }.map { inserted[$0] }
     return moved.sorted { $0.key < $1.key }
+  }
+
+  /// The bytes of an object's key; nil where a part of it is null.
+  private func key(_ fields: ObjectFields) -> [UInt8]? {
+    var parts: [[UInt8]] = []
+    for place in keyPlaces {
+      guard let part = fields.field(place) else { return nil }
+      parts.append(Array(part))
+    }
+    return KeyTuple.bytes(parts)
   }
 
   private func differs(_ before: [[UInt8]?], _ after: ObjectFields) -> Bool {

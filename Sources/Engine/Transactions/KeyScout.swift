@@ -8,7 +8,8 @@
 ///
 /// Thread rule: confined; one for each thread. Its memory is used again.
 package final class KeyScout {
-  private let decoded = DecodedColumn()
+  private var decoded = DecodedKeys([])
+  private var decodedIDs: [UInt32] = []
   /// Pieces of an input to go without following, since the last ones were in another order than the table.
   private var piecesToSkip = 0
   private var skipped = 0
@@ -30,7 +31,7 @@ package final class KeyScout {
 
   /// - Parameters:
   ///   - base: what the spans' offsets count from.
-  ///   - keys: spellings; a null one is found nowhere.
+  ///   - keys: their bytes (`KeyTuple`); a null one is found nowhere.
   ///   - found: as many places; gets the key of the object that has each, or -1 when it is not
   ///     known to have one.
   ///   - codes: as many places; gets the codes of those keys that were not found, for whoever looks on.
@@ -43,10 +44,13 @@ package final class KeyScout {
   ) throws -> Int {
     let keys = UnsafeBufferPointer(rebasing: keys.prefix(min(found.count, codes.count)))
     for index in keys.indices { found[index] = -1 }
-    guard let column = view.table.schema.keyColumn, !keys.isEmpty else { return 0 }
+    let schema = view.table.schema
+    let columnIDs = schema.keyColumns.map { schema.columnIDs[$0] }
+    guard !columnIDs.isEmpty, !keys.isEmpty else { return 0 }
+    if decodedIDs != columnIDs { (decoded, decodedIDs) = (DecodedKeys(columnIDs), columnIDs) }
     let looked = try view.table.reading {
       let piece = Piece(
-        view: view, column: column, base: base, keys: keys, found: found, codes: codes)
+        view: view, columnIDs: columnIDs, base: base, keys: keys, found: found, codes: codes)
       try follow(piece)
       return try lookUp(piece)
     }
@@ -65,14 +69,13 @@ package final class KeyScout {
 
   private struct Piece {
     let view: KeyView
-    let column: Int
+    let columnIDs: [UInt32]
     let base: UnsafeRawPointer
     let keys: UnsafeBufferPointer<TextSpan>
     let found: UnsafeMutableBufferPointer<Int64>
     let codes: UnsafeMutableBufferPointer<Int64>
 
     var tree: TreeReader { view.table.tree }
-    var columnID: UInt32 { view.table.schema.columnIDs[column] }
 
     func bytes(_ row: Int) -> UnsafeRawBufferPointer { keys[row].bytes(from: base) }
 
@@ -126,10 +129,7 @@ package final class KeyScout {
     for object in candidates {
       guard let leaf = try piece.leaf(of: object), let place = try leaf.keys().row(ofKey: object)
       else { continue }
-      let isIt = try leaf.column(id: piece.columnID).withSpelling(place) {
-        $0.map { Bytes.areEqual($0, piece.bytes(row)) } ?? false
-      }
-      if isIt { return object }
+      if try leaf.has(piece.bytes(row), place, piece.columnIDs) { return object }
     }
     return nil
   }
@@ -148,10 +148,7 @@ package final class KeyScout {
       else { break }
       let end = min(leaf.rowCount, place + piece.keys.count - row + Self.reach)
       touched += Int(leaf.entry.reference.length)
-      try leaf.column(id: piece.columnID).decode(rows: place..<end, into: decoded)
-      guard decoded.count == end - place else {
-        throw ClusterError.damagedHeader("a column has fewer rows than its leaf")
-      }
+      try decoded.decode(leaf, rows: place..<end)
       let (next, isLost) = align(piece, row) { keys.key(place + $0) }
       row = next
       if isLost || end < leaf.rowCount { break }
@@ -169,10 +166,10 @@ package final class KeyScout {
   ) -> (row: Int, isLost: Bool) {
     var (row, place, strays) = (start, 0, 0)
     func fits(_ row: Int, _ place: Int) -> Bool {
-      guard row < piece.keys.count, place < decoded.count, !piece.keys[row].isNull,
-        let stored = decoded[place]
-      else { return false }
-      return Bytes.areEqual(stored, piece.bytes(row))
+      guard row < piece.keys.count, place < decoded.count, !piece.keys[row].isNull else {
+        return false
+      }
+      return decoded.has(piece.bytes(row), row: place)
     }
     while row < piece.keys.count, place < decoded.count {
       if fits(row, place) {
@@ -229,10 +226,10 @@ package final class KeyScout {
       touched += opened * Self.surroundings
     }
     candidates.sort()
-    let sweep = ObjectSweep(piece.view.table, columns: [piece.column])
+    let sweep = ObjectSweep(piece.view.table, columns: piece.view.table.schema.keyColumns)
     try sweep.run(candidates.map(\.code)) { place, fields in
       let row = Int(candidates[place].object)
-      if let spelling = fields?.field(0), Bytes.areEqual(spelling, piece.bytes(row)) {
+      if let fields, fields.has(piece.bytes(row), columns: piece.columnIDs.count) {
         piece.found[row] = candidates[place].code
       }
       return true

@@ -172,6 +172,31 @@ package struct ObjectReader {
     }
   }
 
+  /// Calls `body` with the object's primary key; with nil where a part of it is null, or there is no object.
+  ///
+  /// - Parameter columns: those of the key, in its order.
+  package mutating func withKey<Result>(
+    _ columns: [Int], _ body: (UnsafeRawBufferPointer?) throws -> Result
+  ) throws -> Result {
+    if columns.count == 1 { return try withSpelling(columns[0], body) }
+    var key: [UInt8] = []
+    for column in columns {
+      let isNull = try withSpelling(column) { part in
+        if let part { KeyTuple.append(part, to: &key) }
+        return part == nil
+      }
+      if isNull { return try body(nil) }
+    }
+    return try key.withUnsafeBytes { try body($0) }
+  }
+
+  /// Whether the object has a primary key.
+  ///
+  /// - Parameter columns: those of the key, in its order.
+  package mutating func has(_ key: UnsafeRawBufferPointer, _ columns: [Int]) throws -> Bool {
+    try withKey(columns) { $0.map { Bytes.areEqual($0, key) } ?? false }
+  }
+
   /// All values of the object; nil when there is no object.
   ///
   /// - Throws: as `go(to:)`.

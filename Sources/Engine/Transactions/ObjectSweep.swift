@@ -16,6 +16,18 @@ package struct ObjectFields {
   }
 }
 
+extension ObjectFields {
+  /// Whether the object has a primary key, when the sweep's first columns are those of the key.
+  ///
+  /// - Parameters:
+  ///   - key: its bytes.
+  ///   - columns: how many columns the key has.
+  @inline(__always)
+  package func has(_ key: UnsafeRawBufferPointer, columns: Int) -> Bool {
+    KeyTuple.areEqual(key, columns: columns, field)
+  }
+}
+
 /// Reads some columns of many objects, of a version or in a transaction, in the order of their keys.
 ///
 /// Where many objects of a leaf are wanted, its columns are decoded in pieces, which costs a small

@@ -21,11 +21,9 @@ extension TableEditor {
     }
   }
 
-  package func keyIndexReader(
-    ofColumn id: UInt32
-  ) throws -> (code: KeyCode, entries: IndexReader)? {
+  package func keyIndexReader() throws -> (code: KeyCode, entries: IndexReader)? {
     try use {
-      guard let column = schema.keyColumn, schema.columnIDs[column] == id else { return nil }
+      if schema.keyColumns.isEmpty { return nil }
       return (schema.keyCode, try index.reader())
     }
   }

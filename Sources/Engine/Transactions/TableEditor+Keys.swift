@@ -1,7 +1,10 @@
 /// The primary key of a table inside a write transaction.
 extension TableEditor {
-  /// The primary key's column; nil when the table has none.
-  package var keyColumn: Int? { schema.keyColumn }
+  /// The primary key's columns, in its order; empty when the table has none.
+  package var keyColumns: [Int] { schema.keyColumns }
+
+  /// Their names, for messages.
+  var keyDescription: String { schema.keyNames.joined(separator: ", ") }
 
   // MARK: Finding
 
@@ -9,7 +12,7 @@ extension TableEditor {
   ///
   /// - Parameters:
   ///   - base: what the spans' offsets count from.
-  ///   - keys: spellings; a null one is found nowhere.
+  ///   - keys: their bytes (`KeyTuple`); a null one is found nowhere.
   ///   - codes: of the keys, from a `KeyScout`; nil: they are made here.
   ///   - passedOver: the roots of large runs of the index in which a `KeyScout` has not found them.
   ///   - found: as many places; gets the key of the object that has each, or -1. Keys of objects are
@@ -22,7 +25,8 @@ extension TableEditor {
     into found: UnsafeMutableBufferPointer<Int64>
   ) throws {
     try use {
-      guard let column = schema.keyColumn else {
+      let columns = schema.keyColumns
+      guard !columns.isEmpty else {
         throw EngineError.invalidArgument("table '\(name)' has no primary key")
       }
       guard keys.count <= found.count, codes.map({ $0.count == keys.count }) ?? true else {
@@ -30,7 +34,7 @@ extension TableEditor {
       }
       if keys.count == 1, !keys[0].isNull {
         let spelling = keys[0].bytes(from: base)
-        found[0] = try findOne(spelling, code: schema.keyCode.code(spelling), column)
+        found[0] = try findOne(spelling, code: schema.keyCode.code(spelling))
         return
       }
       for index in keys.indices { found[index] = -1 }
@@ -44,10 +48,9 @@ extension TableEditor {
       }
       if index.hasLargeRuns(beside: passedOver) { IndexEntry.sort(&wanted) }
       let candidates = try candidates(wanted, keys: keys.count, passingOver: passedOver)
-      try ObjectSweep(self, columns: [column]).run(candidates.map(\.code)) { place, fields in
+      try ObjectSweep(self, columns: columns).run(candidates.map(\.code)) { place, fields in
         let number = Int(candidates[place].object)
-        if let spelling = fields?.field(0), Bytes.areEqual(spelling, keys[number].bytes(from: base))
-        {
+        if let fields, fields.has(keys[number].bytes(from: base), columns: columns.count) {
           found[number] = candidates[place].code
         }
         return true
@@ -64,7 +67,7 @@ extension TableEditor {
 
   /// The object that has a primary key, or -1.
   private func findOne(
-    _ spelling: UnsafeRawBufferPointer, code: Int64, _ column: Int
+    _ key: UnsafeRawBufferPointer, code: Int64
   ) throws -> Int64 {
     var found: Int64 = -1
     var count = 0
@@ -76,9 +79,7 @@ extension TableEditor {
       var reader = objects.take() ?? ObjectReader(self)
       defer { objects = reader }
       guard try reader.go(to: object) else { return }
-      try reader.withSpelling(column) { present in
-        if let present, Bytes.areEqual(present, spelling) { found = max(found, object) }
-      }
+      if try reader.has(key, schema.keyColumns) { found = max(found, object) }
     }
     index.limitMapping(objects: count)
     return found
@@ -127,11 +128,27 @@ extension TableEditor {
   /// The key of the object that has a primary key; nil when none has, as with null.
   package func find(_ value: Value) throws -> Int64? {
     // Also asked for null, so that a table without a primary key and a transaction's end are told.
-    let type = schema.keyColumn.map { schema.columns[$0].type } ?? .text
+    let type = schema.keyColumns.first.map { schema.columns[$0].type } ?? .text
+    try checkParts(1)
     for spelling in value.keySpellings(in: type) {
       if let key = try find(spelling) { return value == .null ? nil : key }
     }
     return nil
+  }
+
+  /// The key of the object that has a primary key, given as its values in the key's order.
+  package func find(_ values: [Value]) throws -> Int64? {
+    if values.count == 1 { return try find(values[0]) }
+    try checkParts(values.count)
+    for key in values.keyBytes(schema) {
+      if let object = try find(key) { return object }
+    }
+    return nil
+  }
+
+  private func checkParts(_ count: Int) throws {
+    guard !schema.keyColumns.isEmpty, schema.keyColumns.count != count else { return }
+    throw EngineError.wrongKeyParts(table: name, schema, given: count)
   }
 
   private static func withSpan<Result>(
@@ -158,16 +175,16 @@ extension TableEditor {
 
   private func duplicateKey(_ spelling: UnsafeRawBufferPointer) -> EngineError {
     .duplicateKey(
-      table: name, column: schema.columns[schema.keyColumn ?? 0].name,
-      value: String(decoding: spelling, as: UTF8.self))
+      table: name, column: keyDescription,
+      value: KeyTuple.described(spelling, columns: schema.keyColumns.count))
   }
 
   /// Adds the primary key that an object is about to get.
   func addKey(_ spelling: [UInt8], of object: Int64) throws {
-    guard let column = schema.keyColumn else { return }
+    if schema.keyColumns.isEmpty { return }
     try spelling.withUnsafeBytes { spelling in
       let code = schema.keyCode.code(spelling)
-      if try findOne(spelling, code: code, column) >= 0 { throw duplicateKey(spelling) }
+      if try findOne(spelling, code: code) >= 0 { throw duplicateKey(spelling) }
       index.add(IndexEntry(code: code, object: object))
     }
   }
@@ -191,7 +208,7 @@ extension TableEditor {
   ) throws {
     for span in keys where span.isNull {
       throw EngineError.invalidValue(
-        table: name, column: schema.columns[schema.keyColumn ?? 0].name, value: "null",
+        table: name, column: keyDescription, value: "null",
         expected: "allowed there")
     }
     if !areNew { try checkNew(base, keys) }
@@ -231,19 +248,20 @@ extension TableEditor {
   }
 
   /// Adds the primary keys of an encoded cluster's objects.
-  func addKeys(of cluster: EncodedCluster, _ column: Int) throws {
+  func addKeys(of cluster: EncodedCluster) throws {
     try cluster.bytes.withUnsafeBytes { bytes in
       let reader = try ClusterReader(bytes)
-      let decoded = DecodedColumn()
-      decoded.decode(try reader.open(id: schema.columnIDs[column]), rows: 0..<reader.rowCount)
-      try addKeys(
-        base: decoded.base, decoded.spans, firstObject: table.nextKey, areNew: false)
+      let decoded = DecodedKeys(schema)
+      try decoded.decode(reader)
+      try decoded.withKeys { base, keys in
+        try addKeys(base: base, keys, firstObject: table.nextKey, areNew: false)
+      }
     }
   }
 
   /// To be called when every object whose key was added is in place.
   func limitIndex() throws {
-    if schema.keyColumn != nil { try index.limitMemory(removeOutdated) }
+    if !schema.keyColumns.isEmpty { try index.limitMemory(removeOutdated) }
     try limitValueIndexes()
   }
 
@@ -253,7 +271,7 @@ extension TableEditor {
   ///
   /// - Throws: `EngineError.invalidKey` when two objects have the same.
   func removeOutdated(_ entries: inout [IndexEntry]) throws {
-    guard let column = schema.keyColumn else { return entries = [] }
+    if schema.keyColumns.isEmpty { return entries = [] }
     let order = entries.indices.sorted { entries[$0].object < entries[$1].object }
     var isCurrent = [Bool](repeating: false, count: entries.count)
     var shared: [Int: [UInt8]] = [:]
@@ -264,13 +282,13 @@ extension TableEditor {
         (place > 0 && entries[place - 1].code == entry.code)
         || (place + 1 < entries.count && entries[place + 1].code == entry.code)
       guard try objects.go(to: entry.object) else { continue }
-      try objects.withSpelling(column) { spelling in
+      try objects.withKey(schema.keyColumns) { spelling in
         guard let spelling, schema.keyCode.code(spelling) == entry.code else { return }
         isCurrent[place] = true
         if hasNeighbour { shared[place] = Array(spelling) }
       }
     }
-    try checkUnique(entries, shared, column)
+    try checkUnique(entries, shared)
     var place = 0
     entries.removeAll { _ in
       defer { place += 1 }
@@ -278,9 +296,13 @@ extension TableEditor {
     }
   }
 
+  private func described(_ key: [UInt8]) -> String {
+    key.withUnsafeBytes { KeyTuple.described($0, columns: schema.keyColumns.count) }
+  }
+
   /// - Parameter spellings: the keys of those entries that share their code with another.
   private func checkUnique(
-    _ entries: [IndexEntry], _ spellings: [Int: [UInt8]], _ column: Int
+    _ entries: [IndexEntry], _ spellings: [Int: [UInt8]]
   ) throws {
     var owners: [[UInt8]: Int64] = [:]
     for (place, spelling) in spellings.sorted(by: { $0.key < $1.key }) {
@@ -289,9 +311,9 @@ extension TableEditor {
         continue
       }
       throw EngineError.invalidKey(
-        table: name, column: schema.columns[column].name,
+        table: name, column: keyDescription,
         reason: "the objects \(min(other, object)) and \(max(other, object)) both have "
-          + "'\(String(decoding: spelling, as: UTF8.self))'; make one of them different first")
+          + "'\(described(spelling))'; make one of them different first")
     }
   }
 }

@@ -69,7 +69,7 @@ extension TableEditor {
   /// - Complexity: O(1), and O(clusters) to forbid.
   package func setNullable(_ isNullable: Bool, at index: Int) throws {
     try use {
-      guard index != schema.keyColumn || !isNullable else {
+      guard !schema.isInKey(index) || !isNullable else {
         throw invalid(index, "is the primary key, which is never null; give the key up first")
       }
       if !isNullable {
@@ -180,7 +180,7 @@ extension TableEditor {
   /// Gives the primary key up; the column stays as it is.
   package func removeKey() throws {
     try use {
-      guard schema.keyColumn != nil else { return }
+      if schema.keyColumns.isEmpty { return }
       try index.removeAll()
       var next = schema
       next.removeKey()

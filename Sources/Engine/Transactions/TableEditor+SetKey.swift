@@ -1,20 +1,25 @@
 extension TableEditor {
-  /// Makes a column the primary key of the table, in place of the one that it may have.
+  /// Makes columns the primary key of the table, in place of the one that it may have.
+  ///
+  /// - Parameter columns: their places, in the key's order; at least one, each once.
   ///
   /// - Throws: `EngineError.invalidKey` naming an object whose value is null, or two that have the
   ///   same; the table's key and values are then as they were.
   /// - Complexity: O(n log n); memory is bounded.
-  package func setKey(column: Int) throws {
+  package func setKey(columns: [Int]) throws {
     try use {
-      guard schema.columns.indices.contains(column) else {
-        throw EngineError.invalidArgument("table '\(name)' has no column \(column)")
+      guard !columns.isEmpty, columns.allSatisfy(schema.columns.indices.contains) else {
+        throw EngineError.invalidArgument("table '\(name)' has no columns \(columns)")
       }
-      if column == schema.keyColumn { return }
+      guard Set(columns).count == columns.count else {
+        throw EngineError.invalidSchema(table: name, reason: "a column stands twice in the key")
+      }
+      if columns == schema.keyColumns { return }
       let (oldSchema, oldIndex) = (schema, index)
-      schema.setKey(at: column, code: oldIndex.newKeyCode())
+      schema.setKey(at: columns, code: oldIndex.newKeyCode())
       index = oldIndex.makeEmpty()
       do {
-        try addAllKeys(column)
+        try addAllKeys()
         try index.mergeAll(removeOutdated)
       } catch {
         let unfinished = index
@@ -29,19 +34,19 @@ extension TableEditor {
   }
 
   /// Adds an entry for every object there is.
-  private func addAllKeys(_ column: Int) throws {
-    let decoded = DecodedColumn()
+  private func addAllKeys() throws {
+    let decoded = DecodedKeys(schema)
     try forEachStoredLeaf { leaf in
       let keys = try leaf.keys()
-      try leaf.column(id: schema.columnIDs[column]).decode(
-        rows: 0..<leaf.rowCount, into: decoded)
+      try decoded.decode(leaf, rows: 0..<leaf.rowCount)
       for row in 0..<leaf.rowCount {
-        guard let spelling = decoded[row] else {
+        let code = decoded.withKey(row) { $0.map(schema.keyCode.code) }
+        guard let code else {
           throw EngineError.invalidKey(
-            table: name, column: schema.columns[column].name,
+            table: name, column: keyDescription,
             reason: "object \(keys.key(row)) has none there; give it one first")
         }
-        index.add(IndexEntry(code: schema.keyCode.code(spelling), object: keys.key(row)))
+        index.add(IndexEntry(code: code, object: keys.key(row)))
       }
       try index.limitMemory(removeOutdated)
     }

@@ -141,7 +141,7 @@ package final class TableEditor {
       for index in values.indices { try fit(&values[index], column: index) }
       try checkNextKey()
       let key = table.nextKey
-      if let column = schema.keyColumn { try addKey(values[column].spelling, of: key) }
+      if !schema.keyColumns.isEmpty { try addKey(keyBytes(values), of: key) }
       try withTail { try $0.rows.append(key: key, values: values) }
       try advance(by: 1)
       enter(values, of: key)
@@ -196,11 +196,8 @@ package final class TableEditor {
         throw EngineError.invalidArgument("rows without as many spans as columns")
       }
       try checkNextKey()
-      if let column = schema.keyColumn {
-        let keys = (0..<rowCount).map { first[$0 * schema.columns.count + column] }
-        try keys.withUnsafeBufferPointer {
-          try addKeys(base: base, $0, firstObject: table.nextKey, areNew: keysAreNew)
-        }
+      try withKeys(base, first, rowCount) { base, keys in
+        try addKeys(base: base, keys, firstObject: table.nextKey, areNew: keysAreNew)
       }
       let firstKey = table.nextKey
       for row in 0..<rowCount {
@@ -222,7 +219,7 @@ package final class TableEditor {
   package func append(_ cluster: EncodedCluster) throws {
     try use {
       try checkNextKey()
-      if let column = schema.keyColumn { try addKeys(of: cluster, column) }
+      if !schema.keyColumns.isEmpty { try addKeys(of: cluster) }
       try place(cluster)
     }
   }
@@ -238,7 +235,7 @@ package final class TableEditor {
     codes: [Int64]? = nil
   ) throws {
     try use {
-      guard schema.keyColumn != nil, newKeys.count == cluster.rowCount,
+      guard !schema.keyColumns.isEmpty, newKeys.count == cluster.rowCount,
         codes.map({ $0.count == newKeys.count }) ?? true
       else {
         throw EngineError.invalidArgument("keys for another number of rows, or without a key")
@@ -266,11 +263,7 @@ package final class TableEditor {
       for index in changes.indices {
         try fit(&changes[index].value, column: changes[index].column)
       }
-      if let column = schema.keyColumn,
-        let change = changes.last(where: { $0.column == column })
-      {
-        try changeKey(of: key, to: change.value.spelling)
-      }
+      if let spelling = try changedKey(of: key, changes) { try changeKey(of: key, to: spelling) }
       let entries = try newEntries(of: key, changes)
       guard try tree.update(key, changes) else {
         throw EngineError.noSuchObject(table: name, key: key)
@@ -297,13 +290,8 @@ package final class TableEditor {
     keepsPrimaryKey: Bool = false
   ) throws {
     try use {
-      if let column = schema.keyColumn, !keepsPrimaryKey {
-        guard !row[column].isNull else {
-          throw EngineError.invalidValue(
-            table: name, column: schema.columns[column].name, value: "null",
-            expected: "allowed there")
-        }
-        try changeKey(of: key, to: Array(row[column].bytes(from: base)))
+      if !schema.keyColumns.isEmpty, !keepsPrimaryKey {
+        try changeKey(of: key, to: keyBytes(base, row))
       }
       let entries = try newEntries(of: key, base: base, row: row)
       guard try tree.replace(key, base: base, row: row) else {

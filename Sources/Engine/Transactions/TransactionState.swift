@@ -131,18 +131,18 @@ final class TransactionState {
 
   // MARK: Tables
 
-  func createTable(_ name: String, _ columns: [Column], key: String?, indexes: [String]) throws {
-    try use { try create(name, columns, key: key, indexes: indexes) }
+  func createTable(_ name: String, _ columns: [Column], keys: [String], indexes: [String]) throws {
+    try use { try create(name, columns, keys: keys, indexes: indexes) }
   }
 
   private func create(
-    _ name: String, _ columns: [Column], key: String?, indexes: [String]
+    _ name: String, _ columns: [Column], keys: [String], indexes: [String]
   ) throws {
     try checkName(name)
     guard catalogue.place(named: name) == nil else {
       throw EngineError.tableExists(name: name)
     }
-    try makeTable(name, columns, key: key, indexes: indexes)
+    try makeTable(name, columns, keys: keys, indexes: indexes)
   }
 
   /// What a program may call a table.
@@ -157,10 +157,10 @@ final class TransactionState {
   }
 
   private func makeTable(
-    _ name: String, _ columns: [Column], key: String?, indexes: [String]
+    _ name: String, _ columns: [Column], keys: [String], indexes: [String]
   ) throws {
     let schema = try TableSchema(
-      columns, table: name, key: key, keyCode: host.settings.indexLimits.keyCode)
+      columns, table: name, keys: keys, keyCode: host.settings.indexLimits.keyCode)
     let next = catalogue.nextTableNumber &+ 1
     // The last number is what a catalogue says that has none left.
     guard next > 0, next < .max else {
@@ -217,7 +217,7 @@ final class TransactionState {
     try use {
       if catalogue.place(named: name) == nil {
         guard let columns else { return nil }
-        try makeTable(name, columns, key: key, indexes: [])
+        try makeTable(name, columns, keys: key.map { [$0] } ?? [], indexes: [])
       }
       return try editor(name)
     }

@@ -30,8 +30,12 @@ public struct WritableTable {
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   public func row(at position: Int) throws -> Row? { try editor.row(at: position) }
 
-  /// The name of the column that is the primary key; nil when the table has none.
-  public var keyColumn: String? { editor.keyColumn.map { columns[$0].name } }
+  /// The name of the only column of the primary key; nil when the table has no key, or one of several
+  /// columns: see `keyColumns`.
+  public var keyColumn: String? { keyColumns.count == 1 ? keyColumns[0] : nil }
+
+  /// The names of the primary key's columns, in its order; empty when the table has none.
+  public var keyColumns: [String] { editor.schema.keyNames }
 
   /// The object with a primary key, with the transaction's changes; nil when there is none.
   ///
@@ -44,12 +48,33 @@ public struct WritableTable {
     try editor.find(value).flatMap { try editor.row(forKey: $0) }
   }
 
+  /// The object with a primary key of several columns, with the transaction's changes; nil when there is none.
+  ///
+  /// - Parameter values: one for each column of the key, in its order: see `keyColumns`.
+  /// - Complexity: O(log n).
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key, or one of another number of
+  ///   columns; `.damaged`.
+  public func row(forPrimaryKey values: [Value]) throws -> Row? {
+    try editor.find(values).flatMap { try editor.row(forKey: $0) }
+  }
+
   /// Makes a column the primary key, in place of the one that the table may have.
   ///
   /// - Complexity: O(objects).
   /// - Throws: `EngineError.noSuchColumn`; `.invalidKey` naming an object whose value is null, or two
   ///   that have the same: the table is then as it was.
-  public func setKey(_ column: String) throws { try editor.setKey(column: index(of: column)) }
+  public func setKey(_ column: String) throws { try setKey([column]) }
+
+  /// Makes several columns together the primary key, in place of the one that the table may have.
+  ///
+  /// - Parameter columns: at least one, each once, in the key's order. The same columns in another order are
+  ///   another key: its objects are the same, and values are given to `row(forPrimaryKey:)` in that order.
+  /// - Complexity: O(objects).
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` for a column that stands twice; `.invalidKey`
+  ///   naming an object with a null there, or two that have the same: the table is then as it was.
+  public func setKey(_ columns: [String]) throws {
+    try editor.setKey(columns: columns.map { try index(of: $0) })
+  }
 
   /// The names of the columns that have a secondary index, in the columns' order.
   public var indexedColumns: [String] { editor.indexedColumns.map { columns[$0].name } }
@@ -84,11 +109,12 @@ public struct WritableTable {
   ///   the values, `.noSuchColumn`, `.invalidValue`.
   @discardableResult
   public func upsert(_ values: [String: Value]) throws -> (key: Int64, isNew: Bool) {
-    guard let name = keyColumn, let value = values[name] else {
+    let own = keyColumns.compactMap { values[$0] }
+    guard !own.isEmpty, own.count == keyColumns.count else {
       throw EngineError.invalidArgument(
         "table '\(self.name)': an upsert needs a primary key, and its value")
     }
-    guard value != .null, let key = try editor.find(value) else {
+    guard !own.contains(.null), let key = try editor.find(own) else {
       return (try insert(values), true)
     }
     try update(key, values)

@@ -7,7 +7,7 @@ extension WriteTransaction {
   ///   see.
   /// - Throws: `EngineError.damaged`, `.system`.
   package func keyView(of table: WritableTable) throws -> KeyView? {
-    guard table.editor.keyColumn != nil, !table.editor.isChanged else { return nil }
+    guard !table.editor.keyColumns.isEmpty, !table.editor.isChanged else { return nil }
     let snapshot: Snapshot
     do {
       snapshot = try state.host.snapshot()

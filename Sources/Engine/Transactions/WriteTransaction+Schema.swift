@@ -23,7 +23,7 @@ extension WriteTransaction {
   /// - Throws: as `createTable(_:columns:key:indexes:)`.
   public func createTable(_ definition: TableDefinition) throws {
     try createTable(
-      definition.name, columns: definition.columns, key: definition.key,
+      definition.name, columns: definition.columns, keys: definition.keys,
       indexes: definition.indexes)
   }
 

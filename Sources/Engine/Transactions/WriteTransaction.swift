@@ -57,7 +57,22 @@ public struct WriteTransaction: ~Copyable {
   public func createTable(
     _ name: String, columns: [Column], key: String? = nil, indexes: [String] = []
   ) throws {
-    try state.createTable(name, columns, key: key, indexes: indexes)
+    try createTable(name, columns: columns, keys: key.map { [$0] } ?? [], indexes: indexes)
+  }
+
+  /// Creates an empty table with a primary key of several columns.
+  ///
+  /// - Parameters:
+  ///   - name: not empty, and no other table's.
+  ///   - columns: at least one, each name once.
+  ///   - keys: the columns that together are the primary key, in its order: no two objects have the same
+  ///     spellings in all of them, and none is null there. Earlier programs cannot read the file then.
+  ///   - indexes: the columns that get a secondary index.
+  /// - Throws: `EngineError.tableExists`, `.invalidSchema`, `.transactionEnded`.
+  public func createTable(
+    _ name: String, columns: [Column], keys: [String], indexes: [String] = []
+  ) throws {
+    try state.createTable(name, columns, keys: keys, indexes: indexes)
   }
 
   /// The table, for reading and changing within this transaction.
