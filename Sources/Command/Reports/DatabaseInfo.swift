@@ -47,7 +47,7 @@ struct DatabaseInfo {
     version = snapshot.version
     isNewest = snapshot.version == newest.version
     keptVersions = try newest.keptVersions.count
-    format = newest.record.hasHistory ? 2 : 1
+    format = Int(newest.record.format)
     use = try database.fileUse()
     readers = try database.activeVersions().flatMap { version in
       version.holders.filter { !$0.isThisProcess }.map { Reader(version: version, holder: $0) }

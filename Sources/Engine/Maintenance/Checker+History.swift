@@ -16,6 +16,10 @@ extension Checker {
           "the catalogue: it has \(record.hasHistory ? "no" : "a") history, and the slot says otherwise"
         )
       }
+      if roots.catalogue.hasCompoundKeys, !record.hasCompoundKeys {
+        report.problems.append(
+          "the catalogue: a table's key has several columns, and the slot says otherwise")
+      }
       history = try roots.history(blocks)
     } catch {
       return report.problems.append(Self.describe(error, "the history"))

@@ -111,7 +111,9 @@ package struct Compactor {
     try writer.commit(version: version)
     return VersionRecord(
       version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes),
-      hasHistory: catalogue.history != nil)
+      hasHistory: catalogue.history != nil,
+      hasCompoundKeys: catalogue.hasCompoundKeys
+        || catalogue.history != nil && source.record.hasCompoundKeys)
   }
 
   private mutating func copy(_ table: inout Catalogue.TableEntry) throws {

@@ -3,7 +3,7 @@ import Base
 /// The root block of a version: every table with its schema, its tree, and what goes with it.
 ///
 ///     0  1  kind, 'C'
-///     1  1  form: 0, or 1 with a history
+///     1  1  form: 1 with a history, 2 with keys of several columns, 3 with both, else 0
 ///     2  2  zero
 ///     4  4  the number the next new table gets
 ///     8  4  number of tables
@@ -13,7 +13,8 @@ import Base
 ///           next key 8 · number of runs of the key's index 4 · runs of 52 (`IndexRun`) ·
 ///           number of secondary indexes 4 · indexes (`Index`) ·
 ///           number of notes 4 · notes: name (length 4, UTF-8), value (length 4, bytes)
-///           with form 1: reference to the history 24 · when the version was made 8 · what made it (length
+///           with form 2 or 3: 1 when the table's key has several columns, else 0 (1 byte)
+///           with form 1 or 3, behind the tables: reference to the history 24 · when the version was made 8 · what made it (length
 ///           4, UTF-8)
 package struct Catalogue: Sendable, Equatable {
   static let kind: UInt8 = 0x43
@@ -29,6 +30,8 @@ package struct Catalogue: Sendable, Equatable {
     package var index: [IndexRun]
     /// The secondary indexes, by ascending number of their columns.
     package var valueIndexes: [Index]
+    /// Whether the primary key has several columns: what the schema says, known without reading it.
+    package var hasCompoundKey = false
     /// Small values kept with the table in the same transaction, such as an import's checkpoint.
     package var notes: [String: [UInt8]]
 
@@ -51,8 +54,13 @@ package struct Catalogue: Sendable, Equatable {
 
     /// Has the indexes read spellings as their columns do.
     ///
-    /// - Throws: `DecodingFailure` when an index is of no column of the schema, or of another type.
+    /// - Throws: `DecodingFailure` when an index is of no column of the schema, or of another type, or the
+    ///   key is not one as the catalogue says.
     package mutating func checkIndexes(_ schema: TableSchema) throws(DecodingFailure) {
+      guard hasCompoundKey == (schema.keyColumns.count > 1) else {
+        throw DecodingFailure(
+          what: "the catalogue and the schema say different numbers of key columns", offset: 0)
+      }
       for (number, index) in valueIndexes.enumerated() {
         guard let place = schema.columnIDs.firstIndex(of: index.column),
           schema.columns[place].type == index.code.type
@@ -150,13 +158,17 @@ package struct Catalogue: Sendable, Equatable {
   /// True for the name of a table that keeps something for the file.
   static func isOwn(_ name: String) -> Bool { isReserved(name) && name.hasSuffix(ownEnding) }
 
+  /// Whether some table has a primary key of several columns.
+  package var hasCompoundKeys: Bool { tables.contains(where: \.hasCompoundKey) }
+
   /// The tables of programs, oldest first.
   package var programTables: [TableEntry] { tables.filter { !$0.isCompanion } }
 
   package func encode() -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
     writer.append(Self.kind)
-    writer.append([history == nil ? 0 : 1, 0, 0])
+    let hasCompoundKeys = hasCompoundKeys
+    writer.append([(history == nil ? 0 : 1) | (hasCompoundKeys ? 2 : 0), 0, 0])
     writer.append(nextTableNumber)
     writer.append(UInt32(tables.count))
     writer.append(schemaVersion)
@@ -179,6 +191,7 @@ package struct Catalogue: Sendable, Equatable {
         writer.append(UInt32(value.count))
         writer.append(value)
       }
+      if hasCompoundKeys { writer.append(UInt8(table.hasCompoundKey ? 1 : 0)) }
     }
     if let history {
       history.encode(into: &writer)
@@ -194,7 +207,7 @@ package struct Catalogue: Sendable, Equatable {
       throw DecodingFailure(what: "it is not a catalogue", offset: 0)
     }
     let form = try reader.read(UInt8.self, "form of the catalogue")
-    guard form <= 1 else {
+    guard form <= 3 else {
       throw DecodingFailure(what: "the form of the catalogue is not known", offset: 1)
     }
     _ = try reader.readBytes(2, "catalogue")
@@ -207,7 +220,7 @@ package struct Catalogue: Sendable, Equatable {
     var known: Set<UInt32> = []
     var objects: UInt64 = 0
     for _ in 0..<count {
-      let table = try Self.readTable(&reader)
+      let table = try Self.readTable(&reader, hasFlag: form & 2 != 0)
       guard numbers.updateValue(table.number, forKey: table.name) == nil else {
         throw DecodingFailure(what: "a table name stands twice", offset: reader.offset)
       }
@@ -223,7 +236,10 @@ package struct Catalogue: Sendable, Equatable {
       }
       tables.append(table)
     }
-    if form == 1 {
+    guard (form & 2 != 0) == hasCompoundKeys else {
+      throw DecodingFailure(what: "no table has a key of several columns", offset: 1)
+    }
+    if form & 1 != 0 {
       history = try BlockReference(from: &reader)
       origin.secondsSince1970 = Int64(
         bitPattern: try reader.read(UInt64.self, "time of the version"))
@@ -234,7 +250,9 @@ package struct Catalogue: Sendable, Equatable {
     }
   }
 
-  private static func readTable(_ reader: inout ByteReader) throws(DecodingFailure) -> TableEntry {
+  private static func readTable(
+    _ reader: inout ByteReader, hasFlag: Bool
+  ) throws(DecodingFailure) -> TableEntry {
     let number = try reader.read(UInt32.self, "table number")
     var table = TableEntry(number: number, name: try reader.readText("table name"))
     table.schema = try BlockReference(from: &reader)
@@ -279,6 +297,13 @@ package struct Catalogue: Sendable, Equatable {
       let name = try reader.readText("note name")
       let length = try reader.read(UInt32.self, "note length")
       table.notes[name] = Array(try reader.readBytes(Int(length), "note"))
+    }
+    if hasFlag {
+      let flag = try reader.read(UInt8.self, "whether a key has several columns")
+      guard flag <= 1 else {
+        throw DecodingFailure(what: "the form of a key is not known", offset: reader.offset)
+      }
+      table.hasCompoundKey = flag == 1
     }
     return table
   }

@@ -108,6 +108,7 @@ package struct KeptRoot: Sendable, Equatable {
 
   package init(record: VersionRecord, made: VersionOrigin, isAutomatic: Bool) {
     self.record = record
+    self.record.hasCompoundKeys = false
     self.made = made
     self.isAutomatic = isAutomatic
   }

@@ -364,6 +364,7 @@ package final class TableEditor {
     if schemaIsChanged {
       if table.schema.length > 0 { try store.drop(table.schema) }
       table.schema = try store.write(node: schema.encode())
+      table.hasCompoundKey = schema.keyColumns.count > 1
     }
     return table
   }

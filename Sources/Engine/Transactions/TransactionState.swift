@@ -86,6 +86,12 @@ final class TransactionState {
             "version \(base.version) has \(base.hasHistory ? "no" : "a") history, and its slot says "
             + "otherwise")
       }
+      guard base.hasCompoundKeys || !catalogue.hasCompoundKeys else {
+        throw EngineError.damaged(
+          path: host.path, where: "the commit slots",
+          reason: "a table of version \(base.version) has a key of several columns, and its slot says "
+            + "otherwise")
+      }
       // Another program may have migrated the file since it was opened.
       if let declared = host.settings.schemaVersion, catalogue.schemaVersion > declared {
         throw EngineError.newerSchema(
@@ -370,7 +376,9 @@ final class TransactionState {
     let record = VersionRecord(
       version: version, root: root,
       end: max(UInt64(space.liveEnd * Layout.pageBytes), restoredEnd ?? 0),
-      hasHistory: catalogue.history != nil)
+      hasHistory: catalogue.history != nil,
+      // What a version has that is kept is not looked at.
+      hasCompoundKeys: catalogue.hasCompoundKeys || catalogue.history != nil && base.hasCompoundKeys)
     if restoredEnd != nil {
       host.memory.forget()
       host.memory.hasRestored = true

@@ -4,7 +4,7 @@ import Base
 /// hold the durable version; the slot is the commit.
 ///
 ///     0   8  magic "SheafDB\n"
-///     8   4  format: 1, or 2 for a version with a history
+///     8   4  format: 1, or 2 for a version with a history; 3 and 4: the same with keys of several columns
 ///     12  4  page size (4096)
 ///     16  8  version, 1 to 2^62
 ///     24  8  end: no block of the version lies at or beyond it
@@ -14,10 +14,10 @@ import Base
 ///     80     zeros to the end of the page
 package struct CommitSlot: Sendable, Equatable {
   package static let magic: [UInt8] = Array("SheafDB\n".utf8)
-  package static let format: UInt32 = 1
-  /// Of a version with a history: its pages and those of kept versions must not be written by a program that
-  /// knows format 1 only.
-  package static let formatWithHistory: UInt32 = 2
+  /// Format 2 is that of a version with a history: its pages and those of kept versions must not be written by
+  /// a program that knows format 1 only. Formats 3 and 4 are those of versions whose keys earlier programs
+  /// would not keep unique.
+  package static let formats: ClosedRange<UInt32> = 1...4
   package static let encodedBytes = 80
   private static let checkedBytes = 72
 
@@ -33,7 +33,7 @@ package struct CommitSlot: Sendable, Equatable {
   package func page() -> [UInt8] {
     var writer = ByteWriter(capacity: Layout.pageBytes)
     writer.append(Self.magic)
-    writer.append(record.hasHistory ? Self.formatWithHistory : Self.format)
+    writer.append(record.format)
     writer.append(UInt32(Layout.pageBytes))
     writer.append(record.version)
     writer.append(record.end)
@@ -85,7 +85,7 @@ package struct CommitSlot: Sendable, Equatable {
       guard try reader.read(UInt64.self, "checksum") == sum else {
         return .damaged("the checksum does not fit")
       }
-      guard format == Self.format || format == Self.formatWithHistory else {
+      guard formats.contains(format) else {
         return .otherFormat(format)
       }
       guard version > 0, version <= VersionRecord.lastVersion else {
@@ -97,7 +97,8 @@ package struct CommitSlot: Sendable, Equatable {
       return .valid(
         CommitSlot(
           record: VersionRecord(
-            version: version, root: root, end: end, hasHistory: format == Self.formatWithHistory),
+            version: version, root: root, end: end, hasHistory: (format - 1) & 1 == 1,
+            hasCompoundKeys: (format - 1) & 2 == 2),
           identity: DatabaseIdentity(high: high, low: low)))
     } catch {
       return .damaged(error.what)
