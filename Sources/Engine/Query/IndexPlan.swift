@@ -241,7 +241,7 @@ extension CompiledTest {
     case .text(let text) where type == .text && !text.ignoresCase:
       switch text.kind {
       case .equal(let text): return [text]
-      case .oneOf(let texts): return texts
+      case .oneOf(let texts): return Array(texts)
       default: return nil
       }
     case .integers(let set) where type == .int:

@@ -37,7 +37,8 @@ extension TableSchema {
     writer.append([0, 0, 0])
     writer.append(nextColumnID)
     writer.append(UInt32(columns.count))
-    writer.append(keyColumns.count > 1 ? Self.severalColumns : keyColumns.first.map { columnIDs[$0] } ?? 0)
+    writer.append(
+      keyColumns.count > 1 ? Self.severalColumns : keyColumns.first.map { columnIDs[$0] } ?? 0)
     writer.append(keyCode.low)
     writer.append(keyCode.high)
     writer.append(keyCode.bits)

@@ -52,7 +52,7 @@ struct ReplacementRule: Sendable, Equatable {
   /// Columns whose values may change; not the primary key, by which the object was found.
   func changingColumns(_ schema: TableSchema) -> [Int] {
     positions.indices.filter { column in
-      if column == schema.keyColumn { return false }
+      if schema.isInKey(column) { return false }
       if case .kept = others { return positions[column] != nil }
       return true
     }

@@ -33,8 +33,8 @@ struct TableContents {
   }
 
   var columns: [Column] { schema.columns }
-  /// The name of the primary key's column; nil when there is none.
-  var keyColumn: String? { schema.keyColumn.map { schema.columns[$0].name } }
+  /// The name of the primary key's only column; nil when there is none, or several.
+  var keyColumn: String? { schema.keyNames.count == 1 ? schema.keyNames[0] : nil }
 
   func note(_ name: String) -> [UInt8]? { notes(name) }
 

@@ -109,7 +109,7 @@ final class RecordVerifier: @unchecked Sendable {
     var known: [(object: Int64, row: Int)] = []
     for row in range {
       count { $0.read += 1 }
-      if let object = try table.object(forKeySpelling: rows.text(rows.key(row))) {
+      if let object = try table.object(forKeyBytes: rows.text(rows.key(row))) {
         known.append((object, row))
       } else {
         miss(row, rows, plan, "no object has its key")
