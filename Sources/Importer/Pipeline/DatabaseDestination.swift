@@ -87,11 +87,11 @@ final class DatabaseDestination: Destination {
 
   /// Gives a table its primary key that had none.
   private func setKey(_ editor: TableEditor) throws {
-    guard let key = plan.keyColumn, editor.schema.keyColumn == nil,
+    guard let key = plan.keyColumn, editor.schema.keyColumns.isEmpty,
       let column = editor.schema.index(of: plan.columns[key].name)
     else { return }
     do {
-      try editor.setKey(column: column)
+      try editor.setKey(columns: [column])
     } catch let error as EngineError {
       // What was asked for cannot be: no fault of the data that is to come.
       if case .invalidKey = error { throw ImportError.invalidOption("--key: \(error)") }
