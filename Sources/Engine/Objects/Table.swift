@@ -183,7 +183,8 @@ public struct Table: Sendable {
     try row(forPrimaryKey: [value])
   }
 
-  /// The object with a primary key of several columns; nil when there is none, as with a null among the values.
+  /// The object with a primary key of several columns; nil when there is none, as with a null
+  /// among the values.
   ///
   /// - Parameter values: one for each column of the key, in its order: see `keyColumns`.
   /// - Complexity: O(log n).

@@ -14,8 +14,8 @@ import Base
 ///           number of secondary indexes 4 · indexes (`Index`) ·
 ///           number of notes 4 · notes: name (length 4, UTF-8), value (length 4, bytes)
 ///           with form 2 or 3: 1 when the table's key has several columns, else 0 (1 byte)
-///           with form 1 or 3, behind the tables: reference to the history 24 · when the version was made 8 · what made it (length
-///           4, UTF-8)
+///           with form 1 or 3, behind the tables: reference to the history 24 · when the version
+///           was made 8 · what made it (length 4, UTF-8)
 package struct Catalogue: Sendable, Equatable {
   static let kind: UInt8 = 0x43
 

@@ -156,7 +156,8 @@ public struct TableSchema: Sendable, Equatable {
     guard !isInKey(index) else {
       throw EngineError.invalidSchema(
         table: table,
-        reason: "column '\(columns[index].name)' is \(keyColumns.count > 1 ? "part of " : "")the primary key; make "
+        reason:
+          "column '\(columns[index].name)' is \(keyColumns.count > 1 ? "part of " : "")the primary key; make "
           + "another column the key "
           + "or give the key up first")
     }

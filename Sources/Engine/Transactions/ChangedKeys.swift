@@ -98,7 +98,8 @@ private struct ReturnedObjects {
   init?(_ old: Table, _ new: Table) throws {
     let (before, after) = (old.schema, new.schema)
     guard !before.keyColumns.isEmpty,
-      before.keyColumns.map({ before.columnIDs[$0] }) == after.keyColumns.map({ after.columnIDs[$0] })
+      before.keyColumns.map({ before.columnIDs[$0] })
+        == after.keyColumns.map({ after.columnIDs[$0] })
     else { return nil }
     (self.old, self.new, keyPlaces) = (old, new, before.keyColumns)
     var places: [UInt32: Int] = [:]

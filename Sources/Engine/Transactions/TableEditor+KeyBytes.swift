@@ -28,7 +28,9 @@ extension TableEditor {
     var present = ObjectReader(self)
     return KeyTuple.bytes(
       try schema.keyColumns.map { column in
-        if let change = changes.last(where: { $0.column == column }) { return change.value.spelling }
+        if let change = changes.last(where: { $0.column == column }) {
+          return change.value.spelling
+        }
         guard try present.go(to: object) else {
           throw EngineError.noSuchObject(table: name, key: object)
         }

@@ -89,7 +89,8 @@ final class TransactionState {
       guard base.hasCompoundKeys || !catalogue.hasCompoundKeys else {
         throw EngineError.damaged(
           path: host.path, where: "the commit slots",
-          reason: "a table of version \(base.version) has a key of several columns, and its slot says "
+          reason:
+            "a table of version \(base.version) has a key of several columns, and its slot says "
             + "otherwise")
       }
       // Another program may have migrated the file since it was opened.
@@ -378,7 +379,8 @@ final class TransactionState {
       end: max(UInt64(space.liveEnd * Layout.pageBytes), restoredEnd ?? 0),
       hasHistory: catalogue.history != nil,
       // What a version has that is kept is not looked at.
-      hasCompoundKeys: catalogue.hasCompoundKeys || catalogue.history != nil && base.hasCompoundKeys)
+      hasCompoundKeys: catalogue.hasCompoundKeys || catalogue.history != nil && base.hasCompoundKeys
+    )
     if restoredEnd != nil {
       host.memory.forget()
       host.memory.hasRestored = true

@@ -48,7 +48,8 @@ public struct WritableTable {
     try editor.find(value).flatMap { try editor.row(forKey: $0) }
   }
 
-  /// The object with a primary key of several columns, with the transaction's changes; nil when there is none.
+  /// The object with a primary key of several columns, with the transaction's changes; nil when there
+  /// is none.
   ///
   /// - Parameter values: one for each column of the key, in its order: see `keyColumns`.
   /// - Complexity: O(log n).

@@ -62,7 +62,8 @@ final class RowScout {
   func look(_ rows: KeyedRows, _ plan: ImportPlan) throws -> ScoutedRows? {
     guard let view = shared.view, rows.rowCount > 0 else { return nil }
     let schema = view.table.schema
-    guard schema.keyColumns.count == 1, let key = schema.keyColumns.first, schema.columnIDs[key] == plan.identifier(rows.keyColumn)
+    guard schema.keyColumns.count == 1, let key = schema.keyColumns.first,
+      schema.columnIDs[key] == plan.identifier(rows.keyColumn)
     else {
       return nil
     }
