@@ -8,7 +8,8 @@ import TestSupport
   private static let columns = [Column("store", .text), Column("n", .int), Column("sku", .text)]
 
   private static func database() throws -> Database {
-    let database = try Database.open(storage: , options: .init(access: .create))
+    let database = try Database.open(
+      storage: RecordingStorage(isRecording: false), options: .init(access: .create))
     try database.write {
       try $0.createTable("stock", columns: columns, keys: ["store", "sku"])
     }
