@@ -55,6 +55,7 @@ extension ImportCommand {
       case .count(let count): .records(count)
       }
     options.durability = try arguments.required(durability)
+    options.joinsBatchesFor = ImportOptions.usualJoining
     options.maxRejects =
       switch try arguments.required(maxRejects) {
       case .unlimited: .unlimited

@@ -73,8 +73,8 @@ package final class SpaceMap {
     birth.reserveCapacity(count)
   }
 
-  /// Rebuilding from a file: counts blocks of the newest version. Their pages are taken from the free ones in the
-  /// end, by `finishCounting`.
+  /// Rebuilding from a file: counts blocks of the newest version. Their pages are taken from the free ones
+  /// in the end, by `finishCounting`.
   package func countLive(_ blocks: [Range<Int>]) {
     extend(to: blocks.reduce(0) { max($0, Self.pages($1).upperBound) })
     let version = version

@@ -58,7 +58,8 @@ extension Database {
   @discardableResult
   public func trim() throws -> Bool { try trimInNesting()?.isDone ?? true }
 
-  /// `trim`, and where the file's bytes are then: `fileUse` without a walk, if this handle knows the file's pages.
+  /// `trim`, and where the file's bytes are then: `fileUse` without a walk, if this handle knows the file's
+  /// pages.
   ///
   /// - Throws: as `trim` and `fileUse`.
   package func trimAndTellUse() throws -> FileUse {

@@ -7,7 +7,8 @@
 /// Thread rule: only the transaction's thread uses it.
 package final class KeyIndex {
   private let runSet: RunSet
-  /// All entries of small runs, and those that are not in a run yet, once more than a few keys were looked up.
+  /// All entries of small runs, and those that are not in a run yet, once more than a few keys were looked
+  /// up.
   private let recent: RecentKeys
   private var recentIsReady = false
 
@@ -171,7 +172,8 @@ package final class KeyIndex {
 
   private static let largeFile = 64 << 20
 
-  /// Reads the small runs into memory, unless they are there, or a few keys cost less if looked up in the file.
+  /// Reads the small runs into memory, unless they are there, or a few keys cost less if looked up in the
+  /// file.
   ///
   /// - Returns: whether they are there.
   private func prepareRecent(lookingUp count: Int, _ readable: IndexBlocks) throws -> Bool {
@@ -302,6 +304,7 @@ package final class KeyIndex {
     }
   }
 
-  /// What the next transaction may reuse: its entries are those of the runs that it names. Nil when it has more.
+  /// What the next transaction may reuse: its entries are those of the runs that it names. Nil when it has
+  /// more.
   package var kept: RecentKeys? { runSet.pending.isEmpty ? recent : nil }
 }

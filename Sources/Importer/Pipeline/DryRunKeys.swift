@@ -107,7 +107,9 @@ final class NoDestination: Destination {
   func hasConflicts(_ rows: KeyedRows) -> Bool { false }
   func hasLargeIntegers(inColumn identifier: UInt32) -> Bool { false }
 
-  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
+  func append(
+    _ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool, isTentative: Bool
+  ) throws -> KeyedOutcome {
     guard let keys else { return KeyedOutcome(imported: range.count) }
     var outcome = KeyedOutcome()
     for (row, meeting) in zip(range, try keys.meet(rows, range)) {
@@ -129,9 +131,12 @@ final class NoDestination: Destination {
     return outcome
   }
 
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool {
+  func commit(
+    _ types: ColumnTypes, _ checkpoint: Checkpoint, mayJoin: Bool
+  ) throws -> BatchOutcome {
     try keys?.commit()
-    return true
+    return .committed
   }
+  func commitJoined() {}
   func rollBack() { keys?.rollBack() }
 }

@@ -167,13 +167,20 @@ final class ImportTransaction {
 
   /// Commits a batch, unless the transaction goes on.
   ///
-  /// - Parameter isLast: no batch comes after it.
-  /// - Returns: whether it did.
-  func commitBatch(isLast: Bool) throws -> Bool {
-    if try spansInputs || leavesEmpty() { return false }
+  /// - Parameters:
+  ///   - isLast: no batch comes after it.
+  ///   - mayJoin: whether others may come into the same version.
+  func commitBatch(isLast: Bool, mayJoin: Bool) throws -> BatchOutcome {
+    if try spansInputs || leavesEmpty() { return .waits }
+    journal.endBatch()
+    // Nobody waits for a version that others may join before it is on the disk; but for the turn.
+    if mayJoin, durability != .full, !database.othersWait { return .joins }
     try commit(isLast ? .complete : .unfinished)
-    return true
+    return .committed
   }
+
+  /// Commits the batches that others were to join.
+  func commitJoined() throws { try commit(.unfinished) }
 
   /// Commits what is left when all inputs have been read.
   ///
@@ -184,6 +191,7 @@ final class ImportTransaction {
     if try leavesEmpty() {
       throw ImportError.emptyReplacement(table: tableName, database: database.path)
     }
+    journal.endBatch()
     try commit(.complete)
     return true
   }

@@ -91,11 +91,13 @@ final class RunJournal {
     return true
   }
 
+  /// A batch has ended, which is committed next or with the one after it.
+  func endBatch() { batches += 1 }
+
   /// Notes what is going to be committed, if it is time to.
   ///
   /// - Parameter status: how things stand with that.
   func write(_ status: RunEntry.Status, _ transaction: borrowing WriteTransaction) throws {
-    batches += 1
     if status == .unfinished, !isDue,
       System.monotonicNanoseconds &- lastWritten < Self.pauseNanoseconds
     {
