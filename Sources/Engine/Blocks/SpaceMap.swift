@@ -66,14 +66,29 @@ package final class SpaceMap {
     free = PageSet()
   }
 
-  /// Rebuilding from a file: counts a block of the newest version.
-  package func countLive(_ bytes: Range<Int>) {
-    let pages = Self.pages(bytes)
-    extend(to: pages.upperBound)
-    for page in pages {
-      fill(page, bytes)
-      birth[page] = version
-      free.remove(page)
+  /// Makes room for a file's pages in one step, within reason: its length is only said to be filled.
+  package func reserve(pages count: Int) {
+    let count = min(count, 1 << 20)
+    filled.reserveCapacity(count)
+    birth.reserveCapacity(count)
+  }
+
+  /// Rebuilding from a file: counts blocks of the newest version. Their pages are taken from the free ones
+  /// in the end, by `finishCounting`.
+  package func countLive(_ blocks: [Range<Int>]) {
+    extend(to: blocks.reduce(0) { max($0, Self.pages($1).upperBound) })
+    let version = version
+    // Unsafe for speed: a large file has some hundred thousand pages, most of them filled by one block. The
+    // blocks' pages are below the count of pages.
+    filled.withUnsafeMutableBufferPointer { filled in
+      birth.withUnsafeMutableBufferPointer { birth in
+        for bytes in blocks {
+          for page in Self.pages(bytes) {
+            filled[page] = Self.sum(filled[page], Self.share(bytes, of: page))
+            birth[page] = version
+          }
+        }
+      }
     }
   }
 
@@ -88,10 +103,10 @@ package final class SpaceMap {
       min(bytes.upperBound, start + Layout.pageBytes) - max(bytes.lowerBound, start))
   }
 
-  private func fill(_ page: Int, _ bytes: Range<Int>) {
-    // Blocks of a forged file may overlap: their page counts as used all the more.
-    let (sum, overflow) = filled[page].addingReportingOverflow(Self.share(bytes, of: page))
-    filled[page] = overflow ? .max : sum
+  /// Blocks of a forged file may overlap: their page counts as used all the more.
+  private static func sum(_ filled: UInt32, _ share: UInt32) -> UInt32 {
+    let (sum, overflow) = filled.addingReportingOverflow(share)
+    return overflow ? .max : sum
   }
 
   /// Places in the list of versions that count, in ranges that ascend and do not touch.
@@ -137,6 +152,8 @@ package final class SpaceMap {
   ///   somebody holds an older version whose root is unknown, and any page may be in it. All pages then count
   ///   as born before all versions, and those that the newest version does not use die with it.
   package func finishCounting(unknownWithin length: Int? = nil) {
+    let present = filled
+    free.remove(below: pageCount) { present[$0] > 0 }
     if let length {
       isPartlyUnknown = true
       extend(to: length)
@@ -206,13 +223,11 @@ package final class SpaceMap {
   /// How many pages older versions keep from reuse, of which some of the given ones reach each; and how many
   /// of these exactly one of them reaches, by version.
   ///
-  /// To be called while nothing has been reclaimed.
-  ///
   /// - Parameter kept: ascending.
   package func retiredPages(reachedBy kept: [UInt64]) -> (all: Int, alone: [UInt64: Int]) {
     var all = 0
     var alone: [UInt64: Int] = [:]
-    for page in retired {
+    for page in [retired, Array(blocked.values.joined())].joined() {
       let reaching = kept.filter { version in
         (version >= page.birth && version < page.death)
           || page.earlier.contains { $0.contains(version) }
@@ -286,7 +301,7 @@ package final class SpaceMap {
     for bytes in added {
       for page in Self.pages(bytes) {
         if filled[page] == 0 { birth[page] = version }
-        fill(page, bytes)
+        filled[page] = Self.sum(filled[page], Self.share(bytes, of: page))
       }
     }
     for bytes in dropped {

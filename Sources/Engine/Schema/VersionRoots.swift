@@ -61,6 +61,8 @@ package enum BlockKind: String, Sendable {
 }
 
 extension SpaceMap {
+  private static let countedTogether = 4096
+
   /// The map of a file, from what the newest and other versions reach.
   ///
   /// - Parameters:
@@ -73,10 +75,18 @@ extension SpaceMap {
     locked: [ClosedRange<UInt64>] = []
   ) throws -> SpaceMap {
     let space = SpaceMap(version: newest.version)
-    try VersionRoots(newest, blocks).forEachBlock(blocks) { reference, _, _ in
-      if let bytes = reference.bytes(within: newest.end) { space.countLive(bytes) }
-    }
     let length = try blocks.storage.length()
+    space.reserve(pages: Layout.pages(holding: length))
+    var live: [Range<Int>] = []
+    live.reserveCapacity(countedTogether)
+    try VersionRoots(newest, blocks).forEachBlock(blocks) { reference, _, _ in
+      if let bytes = reference.bytes(within: newest.end) { live.append(bytes) }
+      if live.count == countedTogether {
+        space.countLive(live)
+        live.removeAll(keepingCapacity: true)
+      }
+    }
+    space.countLive(live)
     var older: [UInt64: VersionRecord] = [:]
     for version in held where version.version < newest.version {
       older[version.version] = version

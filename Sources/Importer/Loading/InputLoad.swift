@@ -158,8 +158,8 @@ final class InputLoad {
     try Pipeline.run(work) {
       let builder = CopyPieceBuilder(plan)
       return { try builder.build($0) }
-    } writing: { next in
-      while let piece = try next() {
+    } writing: { queue in
+      while let piece = try queue.next() {
         try append(piece, budget)
         if let range, range.isFull(batchRecords: batchRecords) {
           if try !submit(range, team, budget, before) { return }

@@ -53,8 +53,8 @@ extension ServerRun {
     try Pipeline.run(work) {
       let builder = CopyPieceBuilder(plan)
       return { try builder.build($0) }
-    } writing: { next in
-      while let piece = try next() {
+    } writing: { queue in
+      while let piece = try queue.next() {
         try tally.add(piece)
         own.read += piece.recordCount
         own.imported += piece.rowCount

@@ -41,8 +41,8 @@ struct TypeScan {
     try Pipeline.run(work) {
       let builder = ColumnBatchBuilder(plan)
       return { try builder.build($0) }
-    } writing: { next in
-      while let batch = try next() {
+    } writing: { queue in
+      while let batch = try queue.next() {
         types.add(batch.columns)
         if options.shouldStop() { throw ImportError.interrupted }
       }

@@ -123,11 +123,14 @@ final class DatabaseDestination: Destination {
     return try keyed.hasConflicts(rows, editor)
   }
 
-  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
+  func append(
+    _ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool, isTentative: Bool
+  ) throws -> KeyedOutcome {
     guard let editor = table?.editor else { return KeyedOutcome() }
     try addColumns(rows.columnCount, editor)
     if range.lowerBound == 0 { bytesSinceView += rows.chunk.byteCount }
-    return try keyed.append(rows, range, editor, summarizes: summarizes)
+    return try keyed.append(
+      rows, range, editor, summarizes: summarizes, isTentative: isTentative)
   }
 
   /// Where each of the table's columns lies in a row of the input; nil: nowhere.
@@ -153,8 +156,10 @@ final class DatabaseDestination: Destination {
     return try TableContents(table).hasLargeIntegers(inColumn: index)
   }
 
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool {
-    guard let editor = table?.editor else { return false }
+  func commit(
+    _ types: ColumnTypes, _ checkpoint: Checkpoint, mayJoin: Bool
+  ) throws -> BatchOutcome {
+    guard let editor = table?.editor else { return .waits }
     try addColumns(types.states.count, editor)
     let known = editor.schema
     let changes = types.states.enumerated().compactMap { index, state in
@@ -168,12 +173,15 @@ final class DatabaseDestination: Destination {
     try memory?.store(own, replacing: stored, isFirst: isFirst, keepsContents: keepsContents)
     let schema = editor.schema
     transaction.journal.note(own, of: path, isFirst: isFirst)
-    let isCommitted = try transaction.commitBatch(isLast: isLastInput && own.isComplete)
+    let outcome = try transaction.commitBatch(
+      isLast: isLastInput && own.isComplete, mayJoin: mayJoin)
     expected = schema
     stored = own
     isFirst = false
-    return isCommitted
+    return outcome
   }
+
+  func commitJoined() throws { try transaction.commitJoined() }
 
   func rollBack() { transaction.rollBack() }
 }

@@ -65,8 +65,10 @@ final class RunJournal {
     counts.read = checkpoint.records
     (counts.updated, counts.skipped) = (checkpoint.updated, checkpoint.skipped)
     (counts.unchanged, counts.rejected) = (checkpoint.unchanged, checkpoint.rejected)
+    counts.filtered = checkpoint.filtered
     counts.imported =
       counts.read - counts.updated - counts.skipped - counts.unchanged - counts.rejected
+      - counts.filtered
     return RunEntry.Input(
       path: PathText.shown(path), size: checkpoint.input.size, bytes: checkpoint.byteOffset,
       checksum: checkpoint.checksum, isComplete: checkpoint.isComplete, counts: counts)
@@ -91,11 +93,13 @@ final class RunJournal {
     return true
   }
 
+  /// A batch has ended, which is committed next or with the one after it.
+  func endBatch() { batches += 1 }
+
   /// Notes what is going to be committed, if it is time to.
   ///
   /// - Parameter status: how things stand with that.
   func write(_ status: RunEntry.Status, _ transaction: borrowing WriteTransaction) throws {
-    batches += 1
     if status == .unfinished, !isDue,
       System.monotonicNanoseconds &- lastWritten < Self.pauseNanoseconds
     {
@@ -162,7 +166,8 @@ final class RunJournal {
     let known = Set(inputs.map(\.path))
     let listed = earlier?.inputs ?? []
     let before = listed.filter { !known.contains($0.path) }.map { passedOver[$0.path] ?? $0 }
-    own.deleted = deleted
+    // What a file says may be anything.
+    own.deleted = deleted + min(earlier?.deleted ?? 0, .max / 2)
     own.inputCount = paths.count
     own.inputs = Array((before + inputs).prefix(RunEntry.mostInputs))
     own.counts = earlier?.counts ?? RunEntry.Counts()

@@ -18,9 +18,8 @@ extension ImportRun {
   }
 
   private mutating func tidy(_ database: Database) throws {
-    try database.trim()
+    var use = try database.trimAndTellUse()
     report.flusherSeconds = Double(database.flusherNanoseconds) / 1e9
-    var use = try database.fileUse()
     report.bytesWritten = database.bytesWritten
     report.compaction = CompactionResult(
       decision: options.compaction.mode == .never ? .disabled : .notNeeded, before: use.total,
