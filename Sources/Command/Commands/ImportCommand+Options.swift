@@ -29,6 +29,14 @@ extension ImportCommand {
     options.newerThan = try arguments.value(newerThan)
     try readDeletions(arguments, &options)
     options.sameInput = try arguments.required(sameInput)
+    if let milliseconds = try arguments.value(joinBatches) {
+      if options.durability == .full {
+        throw CommandError.usage(
+          "--join-batches is for --durability group and none: full has every batch on the disk before "
+            + "the next begins")
+      }
+      options.joinsBatchesFor = UInt64(milliseconds) * 1_000_000
+    }
     options.keepVersions = try arguments.value(keepVersions)
     options.changes = try arguments.value(changes)
     if let path = options.changes, let report = try arguments.value(CommonOptions.reportFile),
@@ -55,7 +63,6 @@ extension ImportCommand {
       case .count(let count): .records(count)
       }
     options.durability = try arguments.required(durability)
-    options.joinsBatchesFor = ImportOptions.usualJoining
     options.maxRejects =
       switch try arguments.required(maxRejects) {
       case .unlimited: .unlimited

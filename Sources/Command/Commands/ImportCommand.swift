@@ -75,6 +75,13 @@ enum ImportCommand {
       + "together, in order, and the command ends only when all are; none: nothing is flushed "
       + "until the end. A command that is killed loses the batches that were not flushed: some "
       + "milliseconds' with group, all with none")
+  static let joinBatches = Option<Int>(
+    "join-batches", ValueKind.positiveCount(upTo: 1000).shown(as: "MS"), group: databaseGroup,
+    help:
+      "With group or none: batches that follow each other within so many milliseconds are one "
+      + "transaction, as long as nobody else waits to write. Other processes could not tell them apart "
+      + "in any case. Faster for short rows and small batches; how many there are depends on the time, "
+      + "and with it the file's size")
   static let resume = Flag(
     "resume", group: databaseGroup,
     help:
@@ -299,7 +306,7 @@ enum ImportCommand {
     options: [
       into, table, key, onConflict, ignoreBlanks, newerThan, deleteMissing,
       maxDeletes, minRecords, truncate, allowEmpty, batchSize,
-      durability, resume, sameInput,
+      durability, joinBatches, resume, sameInput,
       CommonOptions.wait,
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,

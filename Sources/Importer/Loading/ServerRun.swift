@@ -94,6 +94,7 @@ struct ServerRun {
       (options.deletesMissing, "--delete-missing"), (options.filter != nil, "--where"),
       (options.schemaPolicy != .add, "--schema"),
       (options.newColumns, "--new-columns: add them on the server first"),
+      (options.joinsBatchesFor > 0, "--join-batches"),
       (options.sameInput == .contents, "--same-input contents"),
       (options.compaction.mode == .always, "--compact always"),
     ]

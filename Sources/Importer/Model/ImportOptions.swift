@@ -325,12 +325,10 @@ public struct ImportOptions: Sendable {
   /// Whether parsers look their rows up in the table, as they do; tests compare it with a writer
   /// that does so alone.
   package var looksAhead = true
-  /// For how many nanoseconds batches may join a version, where nobody asks for each of them on the disk:
-  /// other processes see them together in any case. For a program that does not look at the table meanwhile,
-  /// and does not write in `progress`. 0: each batch is a version.
+  /// For how many nanoseconds batches may join a version, with `group` or `none`: other processes see them
+  /// together in any case. For a program that does not look at the table meanwhile, and does not write in
+  /// `progress`. 0: each batch is a version.
   package var joinsBatchesFor: UInt64 = 0
-  /// Half of the time between two rounds of the flusher.
-  package static let usualJoining: UInt64 = 5_000_000
   /// Asked after every batch, and between inputs: true ends the import there, committed. Also asked
   /// while a pipe has nothing to read.
   public var shouldStop: @Sendable () -> Bool = { false }
