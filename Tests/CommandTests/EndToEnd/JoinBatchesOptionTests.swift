@@ -14,7 +14,10 @@ import Testing
     for row in 1...batches * 10 { csv += "\(row),name \(row % 7)\n" }
     try bench.write("in.csv", csv)
     let report = try bench.report(
-      ["import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--batch-size", "10"] + more)
+      [
+        "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--batch-size",
+        "10",
+      ] + more)
     #expect(report["batches"].int == batches && report["imported"].int == batches * 10)
     let info = try bench.report(["info", bench.database])
     return (try #require(info["version"].int), try bench.export())
@@ -26,7 +29,8 @@ import Testing
     #expect(version > Self.batches)
   }
 
-  @Test("Batches that follow each other are one, with the same objects", arguments: ["group", "none"])
+  @Test(
+    "Batches that follow each other are one, with the same objects", arguments: ["group", "none"])
   func joined(durability: String) throws {
     let (version, text) = try Self.imported(["--durability", durability, "--join-batches", "1000"])
     #expect(version < Self.batches)

@@ -296,7 +296,10 @@ import Testing
       (["--types", "nope:int"], "the input has no column 'nope'; it has: id, name, score"),
       (["--delimiter", ";", "--quote", ";"], "the delimiter and the quote are the same"),
       (["--rejects", bench.path("in.csv")], "is an input or the database"),
-      (["--join-batches", "5", "--durability", "full"], "--join-batches is for --durability group and none"),
+      (
+        ["--join-batches", "5", "--durability", "full"],
+        "--join-batches is for --durability group and none"
+      ),
     ] {
       let result = try bench.run(words + more, status: .usage)
       #expect(result.errorText.contains(message), "\(result.errorText)")
