@@ -19,6 +19,9 @@ struct InputClaim: Sendable {
   /// What the server has of it, in the order of the input.
   let ranges: [StoredRange]
 
+  /// What these come to.
+  var counts: RowCounts { ranges.reduce(into: RowCounts()) { $0 += $1.counts } }
+
   /// How many ranges follow each other from the first record on.
   var prefixCount: Int {
     var next = 1
@@ -172,7 +175,7 @@ struct InputClaims {
 
   /// Forgets an input that is known, in an open transaction, where nothing of it can be imported twice by
   /// that: it is done, or nothing of it is committed and nobody is at work on it.
-  private func beginAnew(_ input: ServerInput, _ connection: ServerConnection) throws {
+  private func beginAnew(_ input: ServerInput, _ connection: any ServerLink) throws {
     let question =
       "SELECT done, owner, EXISTS (SELECT 1 FROM \(tables.range) WHERE input = "
       + "\(key(input))), EXISTS "
@@ -209,7 +212,7 @@ struct InputClaims {
     }
   }
 
-  private func commit(_ connection: ServerConnection) throws {
+  private func commit(_ connection: any ServerLink) throws {
     guard try connection.run("COMMIT").last?.tag == "COMMIT" else {
       throw ServerError(.inputOutput, "\(session.target.shown): the server rolled back; try again")
     }
@@ -277,7 +280,7 @@ struct InputClaims {
     }
   }
 
-  private func refusal(_ input: ServerInput, _ connection: ServerConnection) throws -> Answer {
+  private func refusal(_ input: ServerInput, _ connection: any ServerLink) throws -> Answer {
     if case .done(let counts) = try standing(input, connection) { return .done(counts) }
     let row = try connection.run(
       "SELECT owner FROM \(tables.lease) WHERE input = \(key(input))"
@@ -285,8 +288,10 @@ struct InputClaims {
     return .leased(owner: row?[0] ?? "another process")
   }
 
-  private func ended(_ input: ServerInput, _ connection: ServerConnection) throws -> Answer {
-    try connection.run(release(input))
+  private func ended(_ input: ServerInput, _ connection: any ServerLink) throws -> Answer {
+    // The claim has made a row that nobody needs.
+    try connection.run(
+      "DELETE FROM \(tables.lease) WHERE input = \(key(input)) AND owner = \(SQLText.literal(owner))")
     guard case .done(let counts) = try standing(input, connection) else {
       // Forgotten by hand between two statements.
       return .leased(owner: "somebody who has removed it")
@@ -313,7 +318,7 @@ struct InputClaims {
     }
   }
 
-  private func ranges(_ input: ServerInput, _ connection: ServerConnection) throws -> [StoredRange]
+  private func ranges(_ input: ServerInput, _ connection: any ServerLink) throws -> [StoredRange]
   {
     let rows =
       try connection.run(
@@ -368,7 +373,7 @@ struct InputClaims {
     try session.use { try standing(input, $0) }
   }
 
-  private func standing(_ input: ServerInput, _ connection: ServerConnection) throws -> Standing {
+  private func standing(_ input: ServerInput, _ connection: any ServerLink) throws -> Standing {
     let row = try connection.run(
       "SELECT done, \(RowCounts.columns) FROM \(tables.input) WHERE input = \(key(input))"
     ).last?.rows.first

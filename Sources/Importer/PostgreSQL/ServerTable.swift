@@ -38,7 +38,7 @@ struct ServerTable: Sendable {
   ///   - given: a name, or a schema and a name with a point between them: the whole is a name first.
   ///   - connection: to the database.
   /// - Throws: `ServerError`, also for what is there and cannot be loaded exactly once.
-  static func find(_ given: String, _ connection: ServerConnection) throws -> ServerTable? {
+  static func find(_ given: String, _ connection: any ServerLink) throws -> ServerTable? {
     for (schema, name) in candidates(given) {
       let place =
         schema.map { "n.nspname = \(SQLText.literal($0))" }
@@ -70,12 +70,12 @@ struct ServerTable: Sendable {
     return [(nil, given)] + (name.isEmpty ? [] : [(String(given[..<point]), name)])
   }
 
-  private func refusal(_ reason: String, _ connection: ServerConnection) -> ServerError {
+  private func refusal(_ reason: String, _ connection: any ServerLink) -> ServerError {
     ServerError(.usage, "\(connection.name): \(shown) \(reason)")
   }
 
   private func check(
-    kind: String, persistence: String, _ oid: Int, _ connection: ServerConnection
+    kind: String, persistence: String, _ oid: Int, _ connection: any ServerLink
   ) throws {
     if CheckpointTables.names.contains(name) {
       throw refusal(
@@ -102,7 +102,7 @@ struct ServerTable: Sendable {
     }
   }
 
-  private static func columns(_ oid: Int, _ connection: ServerConnection) throws -> [ServerColumn] {
+  private static func columns(_ oid: Int, _ connection: any ServerLink) throws -> [ServerColumn] {
     let generated =
       connection.serverVersion >= 120_000 ? "a.attgenerated <> ''" : "false"
     let rows =
