@@ -62,7 +62,8 @@ enum ModelStatement {
   case set(String, ModelValue)
   case insert(table: String, columns: [String], Source, skipsConflicts: Bool)
   case update(
-    table: String, [(column: String, ModelExpression)], ModelExpression?, returning: [ModelExpression]
+    table: String, [(column: String, ModelExpression)], ModelExpression?,
+    returning: [ModelExpression]
   )
   case delete(table: String, ModelExpression?)
   case select(ModelSelect)
@@ -361,7 +362,9 @@ struct ModelSQL {
           return try $0.select()
         })
     }
-    if takeWord("INTERVAL"), case .text(let text)? = next, let seconds = Int(text.prefix { $0 != " " }) {
+    if takeWord("INTERVAL"), case .text(let text)? = next,
+      let seconds = Int(text.prefix { $0 != " " })
+    {
       place += 1
       return .value(.int(seconds * 1_000_000))
     }
@@ -383,7 +386,8 @@ struct ModelSQL {
 
   /// `(*)`.
   private mutating func takeCountSign() -> Bool {
-    guard place + 2 < tokens.count, tokens[place...place + 2] == [.sign("("), .sign("*"), .sign(")")]
+    guard place + 2 < tokens.count,
+      tokens[place...place + 2] == [.sign("("), .sign("*"), .sign(")")]
     else { return false }
     place += 3
     return true

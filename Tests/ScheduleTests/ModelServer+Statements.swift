@@ -134,7 +134,8 @@ extension ModelServer {
     return ServerResult(tag: "INSERT 0 \(count)", count: count, rows: [])
   }
 
-  private func rows(_ select: ModelSelect, _ session: Session) throws(ServerError) -> [[ModelValue]] {
+  private func rows(_ select: ModelSelect, _ session: Session) throws(ServerError) -> [[ModelValue]]
+  {
     var found: [Row] = [[:]]
     if select.table == "pg_stat_activity" {
       found = []
@@ -151,7 +152,9 @@ extension ModelServer {
         }.map(\.row)
       }
     }
-    if let order = select.order { found.sort { Self.isLess($0[order] ?? .null, $1[order] ?? .null) } }
+    if let order = select.order {
+      found.sort { Self.isLess($0[order] ?? .null, $1[order] ?? .null) }
+    }
     if select.items.contains(where: \.isAggregate) {
       var row: [ModelValue] = []
       for item in select.items { row.append(try total(item, found, session)) }

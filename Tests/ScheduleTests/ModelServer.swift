@@ -200,7 +200,8 @@ final class ModelServer: @unchecked Sendable {
   }
 
   /// What a client sends, and the answer, if it comes.
-  func answer(_ query: String, _ session: Session, copies lines: [String]? = nil) throws(ServerError)
+  func answer(_ query: String, _ session: Session, copies lines: [String]? = nil)
+    throws(ServerError)
     -> [ServerResult]
   {
     let (results, changes) = try lock.withLock { () throws(ServerError) in
@@ -342,7 +343,9 @@ final class ModelServer: @unchecked Sendable {
   func commit(_ session: Session) {
     guard let transaction = session.transaction else { return }
     watch(transaction, session)
-    for (place, row) in transaction.changes { committed.tables[place.table, default: [:]][place.id] = row }
+    for (place, row) in transaction.changes {
+      committed.tables[place.table, default: [:]][place.id] = row
+    }
     if transaction.isSynchronous, !transaction.changes.isEmpty { flushed = committed }
     undo(session)
     if let problem = disagreement { note(problem) }

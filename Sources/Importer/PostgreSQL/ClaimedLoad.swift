@@ -1,5 +1,5 @@
-/// The ranges of a claimed input on their way onto the server: those that it has are passed over, lanes commit
-/// the others, and signs of life keep the claim meanwhile.
+/// The ranges of a claimed input on their way onto the server: those that it has are passed over, lanes
+/// commit the others, and signs of life keep the claim meanwhile.
 ///
 /// Thread rule: used by one thread, which hands over ranges in the order of the input.
 final class ClaimedLoad {

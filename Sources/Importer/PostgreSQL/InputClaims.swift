@@ -46,7 +46,7 @@ struct InputClaims {
   let owner: String
   let batchRecords: Int
   let leaseSeconds: Int
-  private let session: ServerSession
+  let session: ServerSession
 
   init(
     _ tables: CheckpointTables, _ engine: ServerEngine, target: String, owner: String,
@@ -76,7 +76,7 @@ struct InputClaims {
     case leased(owner: String)
   }
 
-  private func key(_ input: ServerInput) -> String { SQLText.literal(input.key) }
+  func key(_ input: ServerInput) -> String { SQLText.literal(input.key) }
 
   private var until: String { "clock_timestamp() + interval '\(leaseSeconds) seconds'" }
 
@@ -94,6 +94,11 @@ struct InputClaims {
   func makeTables() throws {
     do {
       try session.use { connection in
+        // Who finds them needs no right to make any.
+        do {
+          try connection.run(tables.probe)
+          return
+        } catch let error as ServerError where error.sqlState == "42P01" {}
         for statement in tables.creation {
           do {
             try connection.run(statement)
@@ -291,7 +296,8 @@ struct InputClaims {
   private func ended(_ input: ServerInput, _ connection: any ServerLink) throws -> Answer {
     // The claim has made a row that nobody needs.
     try connection.run(
-      "DELETE FROM \(tables.lease) WHERE input = \(key(input)) AND owner = \(SQLText.literal(owner))")
+      "DELETE FROM \(tables.lease) WHERE input = \(key(input)) AND owner = \(SQLText.literal(owner))"
+    )
     guard case .done(let counts) = try standing(input, connection) else {
       // Forgotten by hand between two statements.
       return .leased(owner: "somebody who has removed it")
@@ -318,8 +324,7 @@ struct InputClaims {
     }
   }
 
-  private func ranges(_ input: ServerInput, _ connection: any ServerLink) throws -> [StoredRange]
-  {
+  private func ranges(_ input: ServerInput, _ connection: any ServerLink) throws -> [StoredRange] {
     let rows =
       try connection.run(
         "SELECT \(StoredRange.columns) FROM \(tables.range) WHERE input = \(key(input)) ORDER BY first_record"
@@ -451,46 +456,5 @@ struct InputClaims {
           + "\(tables.lease) WHERE input = \(key(input))")
       try commit(connection)
     }
-  }
-
-  /// Calls `body` with the rejects of an input, in the order of its records, some at a time.
-  func forRejects(_ input: ServerInput, _ body: ([Reject]) throws -> Void) throws {
-    var last = 0
-    while true {
-      let rows = try session.use { connection in
-        try connection.run(
-          "SELECT record, line, position, byte_offset, \"column\", value, reason, "
-            + "encode(original, 'hex') FROM \(tables.reject) WHERE input = \(key(input)) AND record > "
-            + "\(last) ORDER BY record LIMIT 200"
-        ).last?.rows ?? []
-      }
-      let rejects = rows.compactMap { Reject($0, file: input.name) }
-      guard let end = rejects.last else { return }
-      try body(rejects)
-      last = end.record
-    }
-  }
-}
-
-extension Reject {
-  /// From a row of `sheaf_reject`; nil when it is none.
-  fileprivate init?(_ row: ServerRow, file: String) {
-    guard let record = row.int(0),
-      let line = row.int(1),
-      let column = row.int(2), let offset = row.int(3),
-      let reason = row[6], let hex = row[7]
-    else { return nil }
-    var original: [UInt8] = []
-    var digits = hex.utf8.makeIterator()
-    while let high = digits.next(), let low = digits.next() {
-      guard let byte = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16) else {
-        return nil
-      }
-      original.append(byte)
-    }
-    self.init(
-      record: record,
-      position: SourcePosition(file: file, line: line, column: column, byteOffset: offset),
-      column: row[4], value: row[5], reason: reason, original: original)
   }
 }

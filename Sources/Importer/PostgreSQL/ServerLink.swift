@@ -1,5 +1,5 @@
-/// A connection to a server, as far as claims, lanes and leases know it: `ServerConnection` is the real one, and
-/// tests have one to a model of a server.
+/// A connection to a server, as far as claims, lanes and leases know it: `ServerConnection` is the real one,
+/// and tests have one to a model of a server.
 ///
 /// Thread rule: one thread at a time.
 protocol ServerLink: AnyObject {

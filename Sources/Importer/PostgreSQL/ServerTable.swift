@@ -15,6 +15,23 @@ struct ServerTable: Sendable {
     let isGenerated: Bool
     let isIdentity: Bool
 
+    init(
+      name: String, type: ColumnType?, typeName: String, isNullable: Bool, hasDefault: Bool,
+      isGenerated: Bool, isIdentity: Bool
+    ) {
+      (self.name, self.type, self.typeName) = (name, type, typeName)
+      (self.isNullable, self.hasDefault) = (isNullable, hasDefault)
+      (self.isGenerated, self.isIdentity) = (isGenerated, isIdentity)
+    }
+
+    /// As one is that Sheaf makes.
+    init(making name: String, _ type: ColumnType, isNumeric: Bool, isNullable: Bool) {
+      self.init(
+        name: name, type: type == .data ? nil : type,
+        typeName: ServerTable.typeName(type, isNumeric: isNumeric), isNullable: isNullable,
+        hasDefault: false, isGenerated: false, isIdentity: false)
+    }
+
     /// Whether it keeps every digit.
     var isNumeric: Bool { typeName.hasPrefix("numeric") }
   }
@@ -180,6 +197,22 @@ struct ServerTable: Sendable {
     let list = columns.map { "\(SQLText.name($0.name)) \(typeName($0.type, isNumeric: isNumeric))" }
     let constraint = key.map { ", PRIMARY KEY (\(SQLText.name($0)))" } ?? ""
     return "CREATE TABLE \(qualified(given)) (\(list.joined(separator: ", "))\(constraint))"
+  }
+
+  /// A statement that adds a column, unless it is there.
+  ///
+  /// - Throws: `ServerError` for a name that PostgreSQL does not take.
+  func addition(
+    of column: String, _ type: ColumnType, isNumeric: Bool, server: String
+  ) throws(ServerError) -> String {
+    if let problem = SQLText.problem(withName: column) {
+      throw ServerError(
+        .usage,
+        "\(server): a column cannot be called '\(column)': \(problem); --rename gives it another name"
+      )
+    }
+    return "ALTER TABLE \(qualified) ADD COLUMN IF NOT EXISTS \(SQLText.name(column)) "
+      + Self.typeName(type, isNumeric: isNumeric)
   }
 
   /// The name of a table that is to be made, quoted.
