@@ -87,7 +87,8 @@ struct ServerRun {
       (options.durability == .none, "--durability none: full and group are"),
       (options.keepVersions != nil, "--keep-versions"), (options.changes != nil, "--changes"),
       (options.ignoresBlanks, "--ignore-blanks"), (options.newerThan != nil, "--newer-than"),
-      (options.deletesMissing, "--delete-missing"),
+      (options.deletesMissing, "--delete-missing"), (options.filter != nil, "--where"),
+      (options.schemaPolicy != .add, "--schema"),
       (options.sameInput == .contents, "--same-input contents"),
       (options.compaction.mode == .always, "--compact always"),
     ]
