@@ -4,7 +4,7 @@ import Base
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct LoadPlan: Sendable {
-  let target: ServerTarget
+  let target: any ServerAccess
   let engine: ServerEngine
   let tables: CheckpointTables
   /// The table, qualified and quoted.

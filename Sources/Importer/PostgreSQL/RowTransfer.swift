@@ -6,9 +6,9 @@ import Base
 struct RowTransfer {
   private let plan: LoadPlan
   private let range: CopyRange
-  private let connection: ServerConnection
+  private let connection: any ServerLink
 
-  init(_ plan: LoadPlan, _ range: CopyRange, _ connection: ServerConnection) {
+  init(_ plan: LoadPlan, _ range: CopyRange, _ connection: any ServerLink) {
     self.plan = plan
     self.range = range
     self.connection = connection

@@ -24,7 +24,7 @@ struct ServerRow: Sendable {
 /// A connection to a PostgreSQL server that never waits without looking whether it is still to.
 ///
 /// Thread rule: one thread at a time.
-final class ServerConnection {
+final class ServerConnection: ServerLink {
   let library: LibPQ
   let handle: LibPQ.Handle
   /// Asked while the server is silent: true gives the connection up.

@@ -10,7 +10,7 @@ extension ServerTable {
     let method: String
 
     /// Nil where the table is not distributed.
-    init?(_ oid: Int, _ connection: ServerConnection) throws {
+    init?(_ oid: Int, _ connection: any ServerLink) throws {
       let isThere = try connection.run(
         "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
       ).last?.rows.first?[0]

@@ -147,4 +147,29 @@ import Testing
     let address = bench.server.address(database: "l" + bench.database)
     Self.expect(try Self.run(["--into", address, "--table", "t", "--create"]), 64, "LATIN1")
   }
+
+  @Test("Who finds the checkpoint tables needs no right to make any")
+  func grantedTables() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id\n1\n2\n")
+    _ = try bench.query("CREATE TABLE t (id int)")
+    try bench.run(["a.csv"], ["--table", "t"])
+    let role = "r" + bench.database
+    _ = try bench.query(
+      "CREATE ROLE \(role) LOGIN PASSWORD 'sheaf'; REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT INSERT ON t TO "
+        + "\(role)")
+    let words = [
+      "import", bench.bench.path("a.csv"), "--into",
+      bench.server.address(user: role, database: bench.database),
+      "--table", "t",
+    ]
+    // What is missing is told.
+    let refused = try bench.bench.run(words, status: .inputMissing)
+    #expect(refused.errorText.contains("[42501]"), "\(refused.errorText)")
+    _ = try bench.query(
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON sheaf_input, sheaf_lease, sheaf_range, sheaf_reject TO \(role)"
+    )
+    try bench.bench.run(words)
+    #expect(try bench.value("SELECT count(*) FROM t") == "4")
+  }
 }
