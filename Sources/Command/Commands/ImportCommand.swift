@@ -82,6 +82,19 @@ enum ImportCommand {
       + "nothing to do when all are complete; standard input and pipes have to be sent again from "
       + "their start")
 
+  static let publish = Option<ImportOptions.Publication>(
+    "publish", .choice, default: "batches", group: databaseGroup,
+    help:
+      "When readers see what is imported: batches: each batch as it is committed; end: all of it at once, when "
+      + "the import has come to its end. Until then batches are committed to a pending table beside the "
+      + "visible one, which sheaf info names: --resume goes on with it, and another import with --publish end "
+      + "drops it. Refused with status 75 when somebody else changes the table meanwhile")
+  static let abandon = Flag(
+    "abandon", group: databaseGroup,
+    help:
+      "Drop what an import with --publish end has left pending, for the table of --table or the only one; "
+      + "takes no CSV, and nothing else is done")
+
   static let sameInput = Option<ImportOptions.SameInput>(
     "same-input", .choice, default: "path", group: databaseGroup,
     help:
@@ -277,13 +290,13 @@ enum ImportCommand {
         name: "CSV",
         help: "A CSV file, - for standard input, or a pattern such as 'logs/**/*.csv'; .gz, .zst, "
           + ".bz2 and .xz are decompressed by the system's own programs. Or a query of a PostgreSQL "
-          + "server, 'postgresql://user@host/database?query=SELECT ...'", isRepeatable: true,
-        completion: .files)
+          + "server, 'postgresql://user@host/database?query=SELECT ...'", isRequired: false,
+        isRepeatable: true, completion: .files)
     ],
     options: [
       into, table, key, onConflict, ignoreBlanks, newerThan, deleteMissing,
       maxDeletes, minRecords, truncate, allowEmpty, batchSize,
-      durability, resume, sameInput,
+      durability, publish, resume, abandon, sameInput,
       CommonOptions.wait,
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,
@@ -310,6 +323,9 @@ enum ImportCommand {
         command: "sheaf import apps.csv --into apps.sheaf --key App --on-conflict update",
         meaning: "Change what differs from the last import; add what is new."),
       .init(
+        command: "sheaf import 'day/*.csv' --into apps.sheaf --table apps --publish end",
+        meaning: "Show readers all of the files at once, when they are complete."),
+      .init(
         command: "sheaf import apps.csv --into apps.sheaf --resume",
         meaning: "Go on after an interruption: nothing is lost, nothing imported twice."),
       .init(
@@ -331,6 +347,10 @@ enum ImportCommand {
   ) throws -> ExitStatus {
     let (inputs, database) = (arguments.positionals, try arguments.required(into))
     let isServer = ServerAddress.isServer(database)
+    if arguments.isSet(abandon) { return try runAbandoning(arguments, output) }
+    guard !inputs.isEmpty else {
+      throw CommandError.usage("CSV is missing; usage: sheaf import \(definition.usage)")
+    }
     return try RunLog.keep(
       arguments, output, command: "import",
       files: inputs.filter { !ServerAddress.isURL($0) } + (isServer ? [] : [database])

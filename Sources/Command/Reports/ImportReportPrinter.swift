@@ -59,6 +59,9 @@ struct ImportReportPrinter {
       "fileBefore": .int(report.fileBefore), "dryRun": .bool(report.isDryRun),
       "interrupted": .bool(report.isInterrupted),
       "resume": report.isInterrupted && !hasQuery ? .string(resumeCommand) : .null,
+      "publish": report.isOfServer ? .null : .string(report.publication.rawValue),
+      "published": .bool(report.isPublished),
+      "pending": .optional(report.pending) { $0.json },
       "notes": .array(report.notes.map { .string($0) }),
     ]
   }
@@ -161,6 +164,7 @@ struct ImportReportPrinter {
       lines.append("  file        " + fileText(file))
       lines.append("  compaction  " + compactionText)
     }
+    if let pending = report.pending { lines.append("  pending     " + pending.text) }
     if report.isInterrupted { lines.append(interruption) }
     // Names come from files and their first lines: they must not command the terminal.
     return lines.map { StandardError.escaped($0) + "\n" }.joined()
