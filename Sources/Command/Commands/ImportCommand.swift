@@ -21,7 +21,8 @@ enum ImportCommand {
     help:
       "Empty the table first, in the same transaction; with --resume, unless this input's import "
       + "has begun. Without --batch-size all inputs are one transaction: readers see the old table or "
-      + "the new one, and whatever goes wrong leaves the old one. Into a server it needs "
+      + "the new one, and whatever goes wrong leaves the old one; so they do with --publish end, in batches that "
+      + "--resume goes on with. Into a server it needs "
       + "--batch-size: readers see the table fill up")
   static let allowEmpty = Flag(
     "allow-empty", group: databaseGroup,

@@ -177,7 +177,7 @@ struct ImportReportPrinter {
       "\(inputs.joined(separator: ", ")) into table \"\(report.table)\" of \(report.database)"
     ]
     if report.isDryRun { parts.append("dry run, nothing was written") }
-    if report.resumedAt?.isComplete == true, report.read == 0 {
+    if report.resumedAt?.isComplete == true, report.read == 0, !report.isPublished {
       parts.append("nothing to do, it was imported completely before")
     } else {
       parts.append(
@@ -209,6 +209,7 @@ struct ImportReportPrinter {
       parts.append(
         count == 1 ? "note: \(note)" : "\(HumanFormat.count(count)) notes, the first: \(note)")
     }
+    if let pending = report.pending { parts.append("pending: \(pending.text)") }
     if report.isInterrupted { parts.append(interruption) }
     let text = StandardError.escaped(parts.joined(separator: "; "))
     return "\(Timestamp.now) sheaf \(command): \(text)\n"

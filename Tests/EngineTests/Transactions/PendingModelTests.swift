@@ -24,19 +24,19 @@ struct PendingModelTests {
     var kept: [UInt64: Model] = [:]
   }
 
-  @Test("On a file", arguments: Effort.seeds(1..<9))
+  @Test("On a file", arguments: Effort.seeds(1..<5))
   func onFile(seed: UInt64) throws {
     let folder = TemporaryFolder()
-    try run(seed, steps: Effort.rounds(70, long: 400), isFile: true) {
+    try run(seed, steps: Effort.rounds(40, long: 400), isFile: true) {
       try Database.open(folder.path("a.sheaf"), options: .tiny)
     }
     #expect(folder.names() == ["a.sheaf"])
   }
 
-  @Test("In memory", arguments: Effort.seeds(20..<24))
+  @Test("In memory", arguments: Effort.seeds(20..<23))
   func inMemory(seed: UInt64) throws {
     let storage = RecordingStorage(isRecording: false)
-    try run(seed, steps: Effort.rounds(70, long: 400), isFile: false) {
+    try run(seed, steps: Effort.rounds(40, long: 400), isFile: false) {
       try Database.open(storage: storage, options: .tiny)
     }
     #expect(storage.viewsOutside == [])
@@ -314,7 +314,8 @@ struct PendingModelTests {
       // What was frozen on the way is found to be free by a walk, and never the other way round.
       try expect(!isFree || isWalkedFree || !twin.pending.isEmpty, "page \(page), only walked")
       if held.isEmpty {
-        try expect(isWalkedFree != reached.contains(page), "page \(page), walked, is kept for nobody")
+        try expect(
+          isWalkedFree != reached.contains(page), "page \(page), walked, is kept for nobody")
       }
     }
   }
