@@ -13,7 +13,8 @@ extension ImportCommand {
     }
     guard arguments.positionals.isEmpty else {
       throw CommandError.usage(
-        "--abandon takes no CSV: it drops what is pending, and imports nothing; name the table with --table")
+        "--abandon takes no CSV: it drops what is pending, and imports nothing; name the table with --table"
+      )
     }
     for option in definition.options
     where !allowedWithAbandon.contains(option.name) && arguments.isGiven(option) {
@@ -21,7 +22,9 @@ extension ImportCommand {
     }
     return try RunLog.keep(
       arguments, output, command: "import", files: [path],
-      subject: [.init(key: "inputs", value: .array([])), .init(key: "database", value: .string(path))]
+      subject: [
+        .init(key: "inputs", value: .array([])), .init(key: "database", value: .string(path)),
+      ]
     ) { try abandon(path, arguments, output, $0) }
   }
 
@@ -37,7 +40,7 @@ extension ImportCommand {
     let dropped = try DatabaseFile.change("import", path, arguments) { database in
       let pending = try database.snapshot().pendingTables
       guard let found = try choose(pending, wanted, path) else { return PendingTable?.none }
-      try database.write { transaction in _ = try transaction.abandonPending(found.name) }
+      try database.abandonPending(found.name)
       return found
     }
     let json: JSONValue = [

@@ -21,8 +21,8 @@ enum ImportCommand {
     help:
       "Empty the table first, in the same transaction; with --resume, unless this input's import "
       + "has begun. Without --batch-size all inputs are one transaction: readers see the old table or "
-      + "the new one, and whatever goes wrong leaves the old one; so they do with --publish end, in batches that "
-      + "--resume goes on with. Into a server it needs "
+      + "the new one, and whatever goes wrong leaves the old one; so they do with --publish end, in batches "
+      + "that --resume goes on with. Into a server it needs "
       + "--batch-size: readers see the table fill up")
   static let allowEmpty = Flag(
     "allow-empty", group: databaseGroup,
@@ -86,10 +86,11 @@ enum ImportCommand {
   static let publish = Option<ImportOptions.Publication>(
     "publish", .choice, default: "batches", group: databaseGroup,
     help:
-      "When readers see what is imported: batches: each batch as it is committed; end: all of it at once, when "
-      + "the import has come to its end. Until then batches are committed to a pending table beside the "
-      + "visible one, which sheaf info names: --resume goes on with it, and another import with --publish end "
-      + "drops it. Refused with status 75 when somebody else changes the table meanwhile")
+      "When readers see what is imported: batches: each batch as it is committed; end: all of it at once, "
+      + "when the import has come to its end. Until then batches are committed to a pending table beside the "
+      + "visible one, which sheaf info names: --resume goes on with it, and another import with "
+      + "--publish end drops it. Refused with status 75 when somebody else changes the table meanwhile"
+  )
   static let abandon = Flag(
     "abandon", group: databaseGroup,
     help:
@@ -291,8 +292,8 @@ enum ImportCommand {
         name: "CSV",
         help: "A CSV file, - for standard input, or a pattern such as 'logs/**/*.csv'; .gz, .zst, "
           + ".bz2 and .xz are decompressed by the system's own programs. Or a query of a PostgreSQL "
-          + "server, 'postgresql://user@host/database?query=SELECT ...'", isRequired: false,
-        isRepeatable: true, completion: .files)
+          + "server, 'postgresql://user@host/database?query=SELECT ...'",
+        isReplacedBy: abandon.name, isRepeatable: true, completion: .files)
     ],
     options: [
       into, table, key, onConflict, ignoreBlanks, newerThan, deleteMissing,
@@ -349,9 +350,6 @@ enum ImportCommand {
     let (inputs, database) = (arguments.positionals, try arguments.required(into))
     let isServer = ServerAddress.isServer(database)
     if arguments.isSet(abandon) { return try runAbandoning(arguments, output) }
-    guard !inputs.isEmpty else {
-      throw CommandError.usage("CSV is missing; usage: sheaf import \(definition.usage)")
-    }
     return try RunLog.keep(
       arguments, output, command: "import",
       files: inputs.filter { !ServerAddress.isURL($0) } + (isServer ? [] : [database])

@@ -106,8 +106,8 @@ struct InfoPrinter {
     let begun = pending.begun.map { ", begun at \($0)" } ?? ""
     return sentence(
       "Table \(name) is being made anew, and nobody sees it yet: "
-        + "\(HumanFormat.count(pending.objects, "object", "objects")) so far\(begun)\(by). The import goes on "
-        + "with --resume; sheaf import --abandon drops it.")
+        + "\(HumanFormat.count(pending.objects, "object", "objects")) so far\(begun)\(by). The import "
+        + "goes on with --resume; sheaf import --abandon drops it.")
   }
 
   // MARK: Tables

@@ -11,7 +11,7 @@ extension PendingTable {
 
   /// What a person should know of it.
   var text: String {
-    "\(HumanFormat.count(objects, "object", "objects")) that readers do not see yet: --resume goes on with them, "
-      + "sheaf import --abandon drops them"
+    "\(HumanFormat.count(objects, "object", "objects")) that readers do not see yet: --resume goes on with "
+      + "them, sheaf import --abandon drops them"
   }
 }

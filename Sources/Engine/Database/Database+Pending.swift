@@ -1,9 +1,18 @@
 import Base
 
-/// Reading what is pending.
+/// What is pending: reading it, and dropping it.
 extension Database {
-  /// The table that is pending beside the newest version's, with its companions, as a version of its own: its only
-  /// table of programs. Held until the snapshot is released.
+  /// Drops what an import has left pending beside a table; see `Snapshot.pendingTables`.
+  ///
+  /// - Returns: false when nothing was pending under that name.
+  /// - Throws: as `write`.
+  @discardableResult
+  public func abandonPending(_ name: String) throws -> Bool {
+    try write { try $0.abandonPending(name) }
+  }
+
+  /// The table that is pending beside the newest version's, with its companions, as a version of its own:
+  /// its only table of programs. Held until the snapshot is released.
   ///
   /// - Returns: nil when nothing is pending under that name.
   /// - Throws: as `snapshot()`.
@@ -46,8 +55,8 @@ extension Database {
 
   private struct Gone: Error {}
 
-  /// Publishes what is pending as a version that is held, and then looks whether it is what the newest version has
-  /// still, as readers of versions do (`versionsToKeep`).
+  /// Publishes what is pending as a version that is held, and then looks whether it is what the newest
+  /// version has still, as readers of versions do (`versionsToKeep`).
   ///
   /// - Returns: nil when the newest version has something else by now.
   private func hold(

@@ -36,7 +36,8 @@ extension Database {
     return KeptVersions(records: pipeline + kept + held, locked: locked)
   }
 
-  /// The versions that are named by the histories of others, and what is pending beside these. Only for whoever has the writers' turn.
+  /// The versions that are named by the histories of others, and what is pending beside these. Only for
+  /// whoever has the writers' turn.
   private func keptByHistory(of records: [VersionRecord], _ parts: FileParts) throws
     -> [VersionRecord]
   {
@@ -53,7 +54,8 @@ extension Database {
     guard history.pending.isEmpty != record.hasPending else {
       throw EngineError.damaged(
         path: path, where: "the commit slots",
-        reason: "version \(record.version) has \(record.hasPending ? "no" : "a") pending table, and its slot "
+        reason:
+          "version \(record.version) has \(record.hasPending ? "no" : "a") pending table, and its slot "
           + "says otherwise")
     }
     return history.records(in: record)

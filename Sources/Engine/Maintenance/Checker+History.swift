@@ -24,7 +24,8 @@ extension Checker {
     }
     if record.hasPending == history.pending.isEmpty {
       report.problems.append(
-        "the history: it has \(record.hasPending ? "no" : "a") pending table, and the slot says otherwise")
+        "the history: it has \(record.hasPending ? "no" : "a") pending table, and the slot says otherwise"
+      )
     }
     var all = BlockPlaces(extents)
     if withPending {

@@ -30,7 +30,8 @@ package struct Checker {
   ///
   /// - Parameters:
   ///   - gone: kept versions that were let go meanwhile, and are not looked at.
-  ///   - withPending: false when what is pending beside the version was changed meanwhile, and is not looked at.
+  ///   - withPending: false when what is pending beside the version was changed meanwhile, and is not looked
+  ///     at.
   ///   - held: the versions that somebody holds just now; has everything compared that is
   ///     said twice, in older versions that can be read too. Without it they are left alone.
   /// - Complexity: O(file).

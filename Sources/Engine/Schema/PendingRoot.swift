@@ -115,7 +115,8 @@ extension VersionRoots {
       })
     else {
       throw DecodingFailure(
-        what: "the catalogue of the pending table '\(pending.name)' is of something else", offset: 0)
+        what: "the catalogue of the pending table '\(pending.name)' is of something else", offset: 0
+      )
     }
     return roots
   }

@@ -2,9 +2,9 @@ import Base
 
 /// Tables that are made beside the visible ones, over several transactions, and then take their places.
 ///
-/// The pending table begins as the visible one: its catalogue refers to the same blocks. Their pages are frozen
-/// (`SpaceMap.freeze`): what one of the two tables drops there the other may still have. Once the pending table
-/// is put in place or dropped, the map of pages is given up, and the next transaction walks.
+/// The pending table begins as the visible one: its catalogue refers to the same blocks. Their pages are
+/// frozen (`SpaceMap.freeze`): what one of the two tables drops there the other may still have. Once the
+/// pending table is put in place or dropped, the map of pages is given up, and the next transaction walks.
 extension TransactionState {
   /// What is pending under a name; nil when nothing is.
   ///
@@ -20,7 +20,8 @@ extension TransactionState {
     }
   }
 
-  /// Begins a table beside the visible one, as which it begins; or beside nothing, for a table that is to come.
+  /// Begins a table beside the visible one, as which it begins; or beside nothing, for a table that is to
+  /// come.
   ///
   /// - Parameters:
   ///   - columns: of a table that is not there; nil: it is.
@@ -90,7 +91,8 @@ extension TransactionState {
     try use {
       if let editor = pending.editors[name] { return editor }
       guard let table = pending.catalogue.table(named: name) else {
-        throw EngineError.noSuchTable(name: name, known: pending.catalogue.programTables.map(\.name))
+        throw EngineError.noSuchTable(
+          name: name, known: pending.catalogue.programTables.map(\.name))
       }
       let editor = try open(table)
       pending.editors[name] = editor
@@ -135,7 +137,8 @@ extension TransactionState {
 
   // MARK: Ending
 
-  /// What somebody else has done to a table since something became pending beside it; nil when it is as it was.
+  /// What somebody else has done to a table since something became pending beside it; nil when it is as it
+  /// was.
   func change(of root: PendingRoot) throws -> String? {
     try use {
       let old = try VersionRoots.pending(root, in: base, parts.blocks, isBase: true)?.catalogue
@@ -155,13 +158,13 @@ extension TransactionState {
     }
   }
 
-  /// Puts a pending table in the place of the visible one. Its trees are taken as they are, so that it costs a
-  /// block or two.
+  /// Puts a pending table in the place of the visible one. Its trees are taken as they are, so that it costs
+  /// a block or two.
   ///
   /// To be called before anything else is changed but what is kept for the file.
   ///
-  /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when the table has changed since that
-  ///   was begun, `.damaged`, `.transactionEnded`.
+  /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when the table has changed since
+  ///   that was begun, `.damaged`, `.transactionEnded`.
   func publishPending(_ name: String) throws {
     guard let pending = try pending(name) else {
       throw EngineError.noSuchTable(name: name, known: try history().pending.map(\.name))
@@ -169,7 +172,8 @@ extension TransactionState {
     if let change = try change(of: pending.root) {
       throw EngineError.busy(
         path: host.path,
-        reason: "\(change) by somebody else since version \(pending.root.since), from which the pending "
+        reason:
+          "\(change) by somebody else since version \(pending.root.since), from which the pending "
           + "table was made")
     }
     try use {

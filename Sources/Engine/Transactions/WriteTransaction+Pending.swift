@@ -1,5 +1,5 @@
-/// Making a table beside the visible one, over several transactions. Readers see nothing of it before it is put
-/// in place, all of it at once.
+/// Making a table beside the visible one, over several transactions. Readers see nothing of it before it is
+/// put in place, all of it at once.
 extension WriteTransaction {
   /// What is pending, in the order in which it was begun, without the transaction's own changes.
   ///
@@ -8,8 +8,8 @@ extension WriteTransaction {
     get throws { try state.history().pending.map(PendingTable.init) }
   }
 
-  /// Begins a table beside the visible one, whose objects, columns and companions it has at first; or one that
-  /// is to come.
+  /// Begins a table beside the visible one, whose objects, columns and companions it has at first; or one
+  /// that is to come.
   ///
   /// - Parameters:
   ///   - columns: what to make a table of that is not there; nil: it is.
@@ -18,7 +18,8 @@ extension WriteTransaction {
   /// - Throws: `EngineError.busy` when something is pending under that name, `.tableExists`, `.noSuchTable`,
   ///   `.invalidSchema`, `.tooLarge`, `.transactionEnded`, `.damaged`.
   package func beginPending(
-    _ name: String, creating columns: [Column]? = nil, key: String? = nil, describedAs what: String = ""
+    _ name: String, creating columns: [Column]? = nil, key: String? = nil,
+    describedAs what: String = ""
   ) throws -> WritableTable {
     let pending = try state.beginPending(name, columns: columns, key: key, what: what)
     return WritableTable(try state.editor(of: pending))
@@ -39,11 +40,12 @@ extension WriteTransaction {
     try state.pending(name).flatMap { try state.change(of: $0.root) }
   }
 
-  /// Puts the pending table in the place of the visible one. The trees are taken as they are, so that this costs
-  /// a block or two, whatever was changed; the next transaction of the handle finds the free pages anew.
+  /// Puts the pending table in the place of the visible one. The trees are taken as they are, so that this
+  /// costs a block or two, whatever was changed; the next transaction of the handle finds the free pages
+  /// anew.
   ///
-  /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when somebody has changed the table since
-  ///   that was begun, `.transactionEnded`, `.damaged`.
+  /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when somebody has changed the
+  ///   table since that was begun, `.transactionEnded`, `.damaged`.
   package func publishPending(_ name: String) throws { try state.publishPending(name) }
 
   /// Drops what is pending under a name.

@@ -291,11 +291,11 @@ public struct ImportOptions: Sendable {
     /// All of it at once, when the import has come to its end.
     case end
   }
-  /// When readers see what is imported. With `end` batches are committed to a pending table beside the visible
-  /// one, and the last commit puts that in its place: whatever happens before leaves the visible table as it
-  /// was. An import that was interrupted is gone on with by `resume`; else the next one with `end` drops what
-  /// it had, and so does `Importer.abandon`. If somebody else changes the table meanwhile, it cannot be put in
-  /// place, and `EngineError.busy` is thrown.
+  /// When readers see what is imported. With `end` batches are committed to a pending table beside the
+  /// visible one, and the last commit puts that in its place: whatever happens before leaves the visible
+  /// table as it was. An import that was interrupted is gone on with by `resume`; else the next one with
+  /// `end` drops what it had, and so does `Database.abandonPending`. If somebody else changes the table
+  /// meanwhile, it cannot be put in place, and `EngineError.busy` is thrown.
   public var publication = Publication.batches
   /// Let `truncate` or `deletesMissing` leave a table empty that had objects.
   public var allowsEmpty = false

@@ -2,8 +2,8 @@ import Base
 import Engine
 
 /// The transaction that an import writes in: one for each batch, or, when the old table is to stay
-/// until the new one is whole, one for all inputs; or one for each batch of a table that is pending beside the
-/// visible one (`ImportTransaction+Pending.swift`).
+/// until the new one is whole, one for all inputs; or one for each batch of a table that is pending beside
+/// the visible one (`ImportTransaction+Pending.swift`).
 ///
 /// Thread rule: belongs to the writer's thread.
 final class ImportTransaction {

@@ -15,13 +15,15 @@ extension ImportRun {
     guard let transaction, let old = try pending(database) else { return }
     let what =
       "\(old.objects) object\(old.objects == 1 ? "" : "s") of an import with --publish end "
-      + (old.begun.map { "that was begun at \($0) " } ?? "") + "are pending for table '\(tableName)'"
+      + (old.begun.map { "that was begun at \($0) " } ?? "")
+      + "are pending for table '\(tableName)'"
     guard options.publishesAtEnd else {
       if options.resume {
         throw ImportError.cannotResume(
           path: options.database,
           reason:
-            "\(what): give --publish end to go on with that, or drop it with sheaf import --abandon")
+            "\(what): give --publish end to go on with that, or drop it with sheaf import --abandon"
+        )
       }
       report.notes.append(
         "\(what), and cannot take its place once this import has changed it: sheaf import --abandon drops "

@@ -57,7 +57,8 @@ struct ImportRun {
     try Self.checkDeletions(options)
     if options.publication == .end, options.deletesMissing {
       throw ImportError.invalidOption(
-        "--delete-missing shows all of its changes at once, in one transaction: leave --publish out")
+        "--delete-missing shows all of its changes at once, in one transaction: leave --publish out"
+      )
     }
     origin = try DatabaseOrigin(at: options.database)
     if let kept = options.keepVersions, !(0...1000).contains(kept) {

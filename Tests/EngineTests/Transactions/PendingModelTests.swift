@@ -5,9 +5,9 @@ import Testing
 @testable import Engine
 
 /// Random histories of tables that are made beside visible ones, put in place, dropped, or given up because
-/// somebody else has changed the table, beside a twin that has whole copies. After each step the visible tables,
-/// the pending ones and all versions that are held or kept are what they were, and no page that any of them
-/// reaches is free.
+/// somebody else has changed the table, beside a twin that has whole copies. After each step the visible
+/// tables, the pending ones and all versions that are held or kept are what they were, and no page that any
+/// of them reaches is free.
 @Suite("Pending tables against a model")
 struct PendingModelTests {
   private struct Pending {
@@ -287,8 +287,8 @@ struct PendingModelTests {
     }
   }
 
-  /// No page is free that the newest version, kept ones, or what is pending reaches; and without anything pending
-  /// all others are.
+  /// No page is free that the newest version, kept ones, or what is pending reaches; and without anything
+  /// pending all others are.
   private func checkSpace(_ database: Database, _ twin: Twin) throws {
     let transaction = try database.beginWrite()
     let space = try #require(database.memory.space)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// A pending table is seen by nobody, costs what is changed in it, and takes the visible one's place in one commit;
-/// what is wrong with it is found, and keeps nobody from the visible one.
+/// A pending table is seen by nobody, costs what is changed in it, and takes the visible one's place in one
+/// commit; what is wrong with it is found, and keeps nobody from the visible one.
 @Suite("Pending tables")
 struct PendingTableTests {
   private static let columns = [Column("name", .text), Column("stars", .int)]
