@@ -37,6 +37,7 @@ extension ImportCommand {
       }
       options.joinsBatchesFor = UInt64(milliseconds) * 1_000_000
     }
+    options.publication = try arguments.required(publish)
     options.keepVersions = try arguments.value(keepVersions)
     options.changes = try arguments.value(changes)
     if let path = options.changes, let report = try arguments.value(CommonOptions.reportFile),

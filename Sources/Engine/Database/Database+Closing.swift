@@ -118,15 +118,20 @@ extension Database {
       if !isFresh, let space = memory.space, space.version == base.version {
         let kept = try versionsToKeep(parts)
         space.reclaim(kept.versions)
-        let end = space.trim(notBelow: Self.pages(upToEndOf: kept)) * Layout.pageBytes
+        // The map may end before a version does.
+        let least = Self.pages(upToEndOf: kept)
+        let end = max(space.trim(notBelow: least), least) * Layout.pageBytes
         var length = try parts.storage.length()
         if length > end {
           try parts.storage.resize(to: end)
           length = end
         }
-        // What the newest version keeps was found for `versionsToKeep`.
-        let named = memory.keptRoots[base.root] ?? []
-        use = FileUse(space, total: length, kept: named.map(\.version).sorted())
+        // What the newest version keeps was found for `versionsToKeep`. What is pending beside a table, only
+        // a walk can tell.
+        if space.frozen.count == 0 {
+          let named = memory.keptRoots[base.root] ?? []
+          use = FileUse(space, total: length, kept: named.map(\.version).sorted())
+        }
       } else {
         memory.space = nil
       }
