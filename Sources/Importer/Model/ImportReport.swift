@@ -1,7 +1,8 @@
 import Engine
 
 /// What an import did. `read == imported + updated + skipped + unchanged + rejected + filtered`, always, and
-/// `objects == objectsBefore + imported - deleted` where nobody else has written, and nothing is pending or was.
+/// `objects == objectsBefore + imported - deleted` where nobody else has written, and nothing is pending or
+/// was.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {

@@ -53,11 +53,6 @@ struct ImportRun {
       throw ImportError.invalidOption("the batch size must be at least 1")
     }
     try Self.checkDeletions(options)
-    if options.publication == .end, options.deletesMissing {
-      throw ImportError.invalidOption(
-        "--delete-missing shows all of its changes at once, in one transaction: leave --publish out"
-      )
-    }
     if options.schemaPolicy == .freeze, options.ragged == .extend || options.newColumns {
       throw ImportError.invalidOption(
         "--schema freeze lets no column be added: leave "
