@@ -4,7 +4,7 @@ import Testing
 
 @testable import Engine
 
-/// The bytes of a rehearsal are those of the file and what was written since, in any piece, and the file has none of
+/// The bytes of a rehearsal are those of the file and what was written since, in any piece; the file has none of
 /// the latter.
 @Suite struct RehearsalStorageTests {
   @Test(arguments: Effort.seeds(1..<20))
