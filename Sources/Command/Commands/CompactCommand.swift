@@ -27,7 +27,7 @@ enum CompactCommand {
     positionals: [CommonOptions.database],
     options: [
       ifAbove, ifUsedBelow, into, dropVersions, force, CommonOptions.wait, CommonOptions.jobReport,
-      CommonOptions.reportFile, CommonOptions.quiet,
+      CommonOptions.reportFile, CommonOptions.metricsFile, CommonOptions.quiet,
     ],
     examples: [
       .init(
