@@ -329,13 +329,6 @@ package enum System {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Processor time of this process in nanoseconds: independent of how busy the machine is.
-  package static var processorNanoseconds: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-  }
-
   /// Processor time of the calling thread in nanoseconds. The system call takes about half a microsecond.
   package static var threadNanoseconds: UInt64 {
     var time = timespec()

@@ -109,12 +109,6 @@ package final class TreeEditor {
   package enum LeafPlace {
     case stored(NodeEntry, position: UInt64)
     case open(OpenLeaf, position: UInt64)
-
-    package var position: UInt64 {
-      switch self {
-      case .stored(_, let position), .open(_, let position): position
-      }
-    }
   }
 
   /// The cluster that may hold a key.

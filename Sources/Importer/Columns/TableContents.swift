@@ -32,7 +32,6 @@ struct TableContents {
     self.seen = seen
   }
 
-  var columns: [Column] { schema.columns }
   /// The name of the primary key's column; nil when there is none.
   var keyColumn: String? { schema.keyColumn.map { schema.columns[$0].name } }
 

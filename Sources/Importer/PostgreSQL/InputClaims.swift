@@ -374,10 +374,6 @@ struct InputClaims {
   }
 
   /// How an input is known.
-  func standing(_ input: ServerInput) throws -> Standing {
-    try session.use { try standing(input, $0) }
-  }
-
   private func standing(_ input: ServerInput, _ connection: any ServerLink) throws -> Standing {
     let row = try connection.run(
       "SELECT done, \(RowCounts.columns) FROM \(tables.input) WHERE input = \(key(input))"

@@ -94,15 +94,6 @@ final class ServerConnection: ServerLink {
     library.parameter(handle, name).map { String(cString: $0) }
   }
 
-  /// `host:port`, as far as it is known.
-  var place: String {
-    let host = library.host(handle).map { String(cString: $0) } ?? ""
-    let port = library.port(handle).map { String(cString: $0) } ?? ""
-    return host + ":" + port
-  }
-
-  var databaseName: String { library.database(handle).map { String(cString: $0) } ?? "" }
-
   private func connect(seconds: Double, _ isStopping: () -> Bool) throws(ServerError) {
     let patience = SilenceLimit(seconds)
     if library.status(handle) == 1 { throw refused() }

@@ -13,8 +13,6 @@ struct ServerEngine: Sendable, Equatable {
 
   let kind: Kind
 
-  static let postgreSQL = ServerEngine(kind: .postgreSQL)
-
   /// What is said by those on which nothing can be promised.
   private static let unsupported = ["Redshift", "Materialize", "QuestDB"]
 
