@@ -11,7 +11,7 @@ final class TransactionState {
   let parts: FileParts
   private let turn: WriterQueue.Turn
   let writer: BlockWriter
-  private let space: SpaceMap
+  let space: SpaceMap
   var editors: [String: TableEditor] = [:]
   /// Of tables that the transaction has deleted.
   var deletedEditors: [TableEditor] = []
@@ -23,6 +23,8 @@ final class TransactionState {
   var restoredEnd: UInt64?
   /// What the version that it makes says of itself.
   var madeBy = ""
+  /// The version that it makes says the same as the one before, of which it is.
+  var keepsOrigin = false
   private(set) var isEnded = false
   /// Tables of the file have lesser numbers, those that this transaction has made have not.
   private let firstNewTable: UInt32
