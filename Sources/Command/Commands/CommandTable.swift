@@ -15,6 +15,8 @@ enum CommandTable {
     KeepCommand.definition,
     TagCommand.definition,
     UndoCommand.definition,
+    BackupCommand.definition,
+    RestoreCommand.definition,
     TuneCommand.definition,
     TortureCommand.definition,
     SampleCommand.definition,

@@ -25,6 +25,8 @@ final class TransactionState {
   var madeBy = ""
   /// The version that it makes says the same as the one before, of which it is.
   var keepsOrigin = false
+  /// The number of the version that it makes; nil: the next one.
+  var number: UInt64?
   private(set) var isEnded = false
   /// Tables of the file have lesser numbers, those that this transaction has made have not.
   private let firstNewTable: UInt32
@@ -359,7 +361,7 @@ final class TransactionState {
     let root = try writer.append(node: catalogue.encode())
     try writer.drop(base.root)
     try writer.writeOut()
-    let version = try base.nextVersion
+    let version = try number ?? base.nextVersion
     try writer.commit(version: version)
     parts.blocks.recent.replace(with: writer.recent)
     for editor in editors.values where editor.isChanged {
