@@ -10,8 +10,8 @@ enum BackupCommand {
   static let force = Flag(
     "force",
     help:
-      "Write a whole new copy in place of a Sheaf database that is there, whatever it is, unless somebody has "
-      + "it open")
+      "Write a whole new copy in place of a Sheaf database that is there, whatever it is, unless somebody "
+      + "has it open")
 
   static let definition = CommandDefinition(
     name: "backup",
@@ -135,8 +135,8 @@ private enum BackupReport {
       } catch EngineError.otherDatabase(let path, let reason) {
         throw CommandError(
           .cannotCreate,
-          "\(path): \(reason); nothing was written: see that it is the right file, and say --force to replace it"
-        )
+          "\(path): \(reason); nothing was written: see that it is the right file, and say --force to "
+            + "replace it")
       } catch EngineError.system(let error) where error.isExisting {
         throw CommandError(
           .cannotCreate,
@@ -178,7 +178,8 @@ private enum BackupReport {
       switch result.decision {
       case .copied: "\(HumanFormat.size(result.bytesCopied)) copied"
       case .updated:
-        "\(HumanFormat.size(result.bytesCopied)) copied, \(HumanFormat.size(result.bytesSkipped)) there already"
+        "\(HumanFormat.size(result.bytesCopied)) copied, "
+          + "\(HumanFormat.size(result.bytesSkipped)) there already"
       case .unchanged: "nothing has changed"
       }
     return StandardError.escaped(

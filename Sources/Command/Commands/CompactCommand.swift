@@ -130,6 +130,14 @@ enum CompactCommand {
         "\(path): interrupted; the file is as it was, run the command again to compact it")
     }
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9
+    return try report(result, path, seconds, copy: copy, arguments, output, log)
+  }
+
+  /// What the command says, and its status.
+  private static func report(
+    _ result: CompactionResult, _ path: String, _ seconds: Double, copy: String?,
+    _ arguments: ParsedArguments, _ output: BufferedOutput, _ log: RunLog
+  ) throws -> ExitStatus {
     log.report = { json(result, path, seconds) }
     if result.decision == .compacted {
       log.done = copy == nil ? "the file is compacted" : "the copy is complete"

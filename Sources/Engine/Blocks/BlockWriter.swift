@@ -116,8 +116,8 @@ package final class BlockWriter {
     return copy
   }
 
-  /// True when a block that is likely to stay would be placed so that it ends before a page, in pages that are
-  /// free already.
+  /// True when a block that is likely to stay would be placed so that it ends before a page, in pages that
+  /// are free already.
   func hasRoom(for count: Int, below page: Int) -> Bool {
     if clusters.room >= count { return clusters.cursor + count <= page * Layout.pageBytes }
     let missing = Layout.pages(holding: count - clusters.room)

@@ -5,6 +5,12 @@ extension SpaceMap {
     pages.allSatisfy { $0 >= pageCount || use(of: $0).isFree }
   }
 
+  /// True when an eighth of pages of the newest version is left empty, or more.
+  func isLoose(_ pages: Range<Int>) -> Bool {
+    let sum = pages.reduce(0) { $0 + ($1 < pageCount ? Int(filled[$1]) : Layout.pageBytes) }
+    return sum * 8 <= pages.count * Layout.pageBytes * 7
+  }
+
   /// True when one of some older versions reaches a block of the newest that lies in these pages: moving the
   /// block would not free them.
   ///

@@ -29,8 +29,8 @@ extension Database {
   ///
   /// The copy is a database of its own, with the same versions under the same numbers: the newest, and those
   /// that are kept, with their tags. Whoever reads it sees its former version until the new one is complete,
-  /// flushed, and read back; a kill or a power cut at any moment leaves one of the two. It must not be written
-  /// to by others: what they had written would be lost, so it is refused.
+  /// flushed, and read back; a kill or a power cut at any moment leaves one of the two. It must not be
+  /// written to by others: what they had written would be lost, so it is refused.
   ///
   /// Thread rule: any thread, outside of transactions.
   ///
@@ -255,8 +255,8 @@ extension Database {
       throw EngineError.otherDatabase(
         path: path,
         reason:
-          "it was written to since the last backup: that was of version \(memory.version), and it has version "
-          + "\(base)")
+          "it was written to since the last backup: that was of version \(memory.version), and it has "
+          + "version \(base)")
     }
     guard record.version > base || (record.version == base && record.root.checksum == memory.root)
     else {

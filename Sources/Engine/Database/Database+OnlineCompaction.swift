@@ -21,7 +21,7 @@ extension Database {
   ///   - shouldStop: asked now and then, on the caller's thread; true ends it after the present transaction,
   ///     and `isStopped` says so.
   /// - Returns: what it has gained, and what readers hold. The decision is `skippedInUse` when readers have
-  ///   kept it from everything, and `skippedNoSpace` when the disk has no room even for its first transaction.
+  ///   kept it from everything, and `skippedNoSpace` when the disk has no room for its first transaction.
   /// - Complexity: O(bytes that are encoded or moved), some 40 bytes of memory for each block that may be
   ///   moved, 8 for each page, and that of a few clusters.
   /// - Throws: as `write`, `EngineError.damaged` when a block cannot be read; what was done before stays.
@@ -192,15 +192,22 @@ private final class OnlineCompaction {
   }
 
   private func move() throws {
+    var pages = Int.max
+    while true {
+      let (moved, _) = try transact { try $0.moveBlocks(.sparse, limits) }
+      // The catalogue and the nodes above are written each time: there is an end to what this gains.
+      if !moved.isWorthIt || moved.bytes == 0 || moved.pages >= pages { break }
+      pages = moved.pages
+    }
     var asides = 0
     var kind = TransactionState.MoveKind.fromTheEnd
     while bytesLeft > 0 {
       let present = kind
       let (moved, _) = try transact { try $0.moveBlocks(present, limits) }
       if !moved.isWorthIt { return }
-      bytesLeft -= moved.bytes + 1
+      bytesLeft -= max(moved.bytes, Layout.pageBytes)
       switch kind {
-      case .fromTheEnd, .together:
+      case .sparse, .fromTheEnd, .together:
         if moved.gained > 0 { continue }
         kind = kind == .fromTheEnd ? .together : .aside
       case .aside:
@@ -226,7 +233,7 @@ private final class OnlineCompaction {
       if older.isEmpty { return }
       do {
         try waitForReaders(older)
-      } catch is End {
+      } catch End.held {
         return
       }
     }

@@ -1,7 +1,7 @@
 import Base
 
-/// What a block is the copy of, wherever it lies: its checksum, with what its parent says of it. Equal checksums
-/// of nodes mean equal subtrees, since a node has the checksums of what it refers to.
+/// What a block is the copy of, wherever it lies: its checksum, with what its parent says of it. Equal
+/// checksums of nodes mean equal subtrees, since a node has the checksums of what it refers to.
 struct BlockContent: Hashable {
   enum Kind: Hashable {
     case catalogue, schema, node(level: Int), cluster, overlay, indexLeaf

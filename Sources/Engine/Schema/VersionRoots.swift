@@ -77,12 +77,13 @@ extension SpaceMap {
       if let bytes = reference.bytes(within: newest.end) { space.countLive(bytes) }
     }
     let length = try blocks.storage.length()
-    var older: [UInt64: VersionRecord] = [:]
-    for version in held where version.version < newest.version {
-      older[version.version] = version
-    }
+    // In a backup a version that somebody holds may have the number of one that is kept, whose catalogue says
+    // less: both count.
+    let older = Set(held.filter { $0.version < newest.version })
     if !older.isEmpty {
-      let versions = older.values.sorted { $0.version < $1.version }
+      let versions = older.sorted {
+        ($0.version, $0.root.offset) < ($1.version, $1.root.offset)
+      }
       space.beginCountingHeld(versions.map(\.version))
       var walk = SharedWalk(versions, blocks, length: length)
       try walk.run { reference, places in
@@ -93,7 +94,8 @@ extension SpaceMap {
     }
     let isUnknown = locked.contains { range in
       range.lowerBound < newest.version
-        && !(range.lowerBound == range.upperBound && older[range.lowerBound] != nil)
+        && !(range.lowerBound == range.upperBound
+          && older.contains { $0.version == range.lowerBound })
     }
     space.finishCounting(unknownWithin: isUnknown ? length / Layout.pageBytes : nil)
     return space

@@ -2,8 +2,8 @@ import Base
 
 /// What a compaction in use does in its transactions. None of it changes what the version says.
 extension TransactionState {
-  /// The versions that are kept, ascending. What one of them reaches stays where it is: the kept version would
-  /// go on needing it there, and a copy would take room besides.
+  /// The versions that are kept, ascending. What one of them reaches stays where it is: the kept version
+  /// would go on needing it there, and a copy would take room besides.
   private func keptNumbers() throws -> [UInt64] { try history().kept.map(\.record.version) }
 
   /// Bytes that readers of older versions keep from reuse; nil when it is not known which are free.
@@ -91,6 +91,8 @@ extension TransactionState {
 
   /// How blocks are chosen that are to be moved.
   enum MoveKind {
+    /// Small ones in pages that are not full: together they need fewer.
+    case sparse
     /// Those behind the end that the file could have.
     case fromTheEnd
     /// All that find room further in front, from the front on: holes become larger on the way.
@@ -103,6 +105,8 @@ extension TransactionState {
   struct Moved {
     /// Whether something is left to gain.
     var isWorthIt: Bool
+    /// Pages that the version uses.
+    var pages = 0
     /// Bytes that were written.
     var bytes = 0
     /// Bytes that lie further in front now.
@@ -120,18 +124,22 @@ extension TransactionState {
       let kept = history.kept.map(\.record.version)
       let least = history.kept.map { Int(clamping: $0.record.end) / Layout.pageBytes }.max() ?? 0
       let live = space.pageCount - space.freePageCount - space.pinnedPageCount
-      let end = space.endWithoutHoles(notBelow: least, slack: max(4, live / 32)) {
+      let end = space.endWithoutHoles(notBelow: least, slack: max(2, live / 32)) {
         self.space.isShared($0..<$0 + 1, with: kept)
       }
-      guard space.liveEnd > end + max(4, end / 32) else { return Moved(isWorthIt: false) }
+      let full = Layout.pages(holding: space.filledBytes)
+      let isWorthIt =
+        kind == .sparse
+        ? live > full + max(1, full / 16) : space.liveEnd > end + max(1, end / 32)
+      guard isWorthIt else { return Moved(isWorthIt: false) }
       let wanted = try choose(kind, behind: end, kept, limits)
-      if wanted.isEmpty { return Moved(isWorthIt: true) }
+      if wanted.isEmpty { return Moved(isWorthIt: true, pages: live) }
       var mover = BlockMover(wanted, parts.blocks, writer, end: base.end) { reference in
         let own = Int(clamping: reference.offset) / Layout.pageBytes
         return switch kind {
         case .fromTheEnd: min(own, end)
         case .together: own
-        case .aside: nil
+        case .aside, .sparse: nil
         }
       }
       var isChanged = false
@@ -151,10 +159,13 @@ extension TransactionState {
         keepsOrigin = true
       }
       return Moved(
-        isWorthIt: true, bytes: mover.moved,
+        isWorthIt: true, pages: live, bytes: mover.moved,
         gained: mover.gained + (wanted.contains(base.root.offset) ? Int(base.root.length) : 0))
     }
   }
+
+  /// They have up to two pages each.
+  private static let mostSparse = 1024
 
   /// The blocks that are to be moved, by their offsets.
   private func choose(
@@ -165,6 +176,8 @@ extension TransactionState {
     try roots.forEachBlock(parts.blocks) { reference, _, _ in
       guard let pages = reference.pages(within: base.end) else { return }
       switch kind {
+      case .sparse:
+        if pages.count > 2 || !space.isLoose(pages) { return }
       case .fromTheEnd: if pages.upperBound <= end { return }
       case .together, .aside: if (space.firstFree(1) ?? .max) >= pages.lowerBound { return }
       }
@@ -172,18 +185,16 @@ extension TransactionState {
     }
     switch kind {
     case .fromTheEnd: found.sort { $0.offset > $1.offset }
-    case .together, .aside: found.sort { $0.offset < $1.offset }
+    case .together, .aside, .sparse: found.sort { $0.offset < $1.offset }
     }
     if kind == .aside { return Set(found.prefix(1).map(\.offset)) }
+    if kind == .sparse { return Set(found.prefix(Self.mostSparse).map(\.offset)) }
     var bytes = 0
     var chosen: Set<UInt64> = []
     for reference in found {
       let pages = Int(clamping: reference.offset) / Layout.pageBytes
       let most = kind == .fromTheEnd ? min(pages, end) : pages
-      // The catalogue is written in any case.
-      guard reference == base.root || writer.hasRoom(for: Int(reference.length), below: most) else {
-        continue
-      }
+      guard writer.hasRoom(for: Int(reference.length), below: most) else { continue }
       chosen.insert(reference.offset)
       bytes += Int(reference.length)
       if bytes >= limits.transactionBytes { break }
