@@ -49,6 +49,14 @@ enum CommonOptions {
     help: "Append the JSON report to this file, one line a run, also when the command fails: with "
       + "its time, exitStatus and error")
 
+  static let metricsFile = Option<String>(
+    "metrics-file", .path,
+    help:
+      "Write what a monitor needs of the run to this file, FILE.prom, as node_exporter's textfile collector "
+      + "reads it, also when the command fails: when it ran, when it last succeeded, its exit status and "
+      + "counts; "
+      + "it is renamed into place")
+
   /// The table that was asked for, or the only one.
   static func tableName(_ arguments: ParsedArguments, _ snapshot: Snapshot) throws -> String {
     if let name = try arguments.value(table) { return name }

@@ -67,6 +67,26 @@ extension ValueKind where Value == AddedColumn {
   }
 }
 
+/// A column and a value for it.
+struct ColumnValue: Sendable, Equatable {
+  let column: String
+  let text: String
+}
+
+extension ValueKind where Value == ColumnValue {
+  /// A name, `=` and a value, to the letter.
+  static var columnValue: ValueKind {
+    ValueKind(
+      placeholder: "NAME=VALUE", allowed: "a column's name, = and a value, such as region=eu"
+    ) { text in
+      let scalars = text.unicodeScalars
+      guard let mark = scalars.firstIndex(of: "="), mark > text.startIndex else { return nil }
+      return ColumnValue(
+        column: String(scalars[..<mark]), text: String(scalars[scalars.index(after: mark)...]))
+    }
+  }
+}
+
 extension ValueKind where Value == UInt8? {
   /// A separator of thousands.
   static var thousands: ValueKind {

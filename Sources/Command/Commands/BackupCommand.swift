@@ -20,7 +20,7 @@ enum BackupCommand {
     positionals: [CommonOptions.database],
     options: [
       destination, force, CommonOptions.wait, CommonOptions.jobReport, CommonOptions.reportFile,
-      CommonOptions.quiet,
+      CommonOptions.metricsFile, CommonOptions.quiet,
     ],
     examples: [
       .init(
@@ -78,7 +78,7 @@ enum RestoreCommand {
     positionals: [CommonOptions.database],
     options: [
       destination, force, CommonOptions.wait, CommonOptions.jobReport, CommonOptions.reportFile,
-      CommonOptions.quiet,
+      CommonOptions.metricsFile, CommonOptions.quiet,
     ],
     examples: [
       .init(

@@ -32,8 +32,8 @@ enum CompactCommand {
     positionals: [CommonOptions.database],
     options: [
       ifAbove, ifUsedBelow, online, into, dropVersions, force, CommonOptions.wait,
-      CommonOptions.jobReport,
-      CommonOptions.reportFile, CommonOptions.quiet,
+      CommonOptions.jobReport, CommonOptions.reportFile, CommonOptions.metricsFile,
+      CommonOptions.quiet,
     ],
     examples: [
       .init(

@@ -48,6 +48,9 @@ enum DatabaseFile {
     } catch EngineError.cancelled {
       throw CommandError(
         Interrupt.status ?? .interrupted, "\(path): interrupted; the file is as it was")
+    } catch {
+      // What cannot be opened to be written is an output that cannot be made.
+      throw CommandError(writing: error)
     }
   }
 

@@ -156,6 +156,17 @@ extension ImportCommand {
         throw CommandError(.usage, "--check: \(error)")
       }
     }
+    if let expression = try arguments.value(filter) {
+      guard expression.contains(where: { !$0.isWhitespace }) else {
+        throw CommandError.usage("--where needs an expression, such as 'region == \"eu\"'")
+      }
+      do {
+        options.filter = try RecordRule(expression)
+      } catch {
+        throw CommandError(.usage, "--where: \(error)")
+      }
+    }
+    options.schemaPolicy = try arguments.required(schema)
     if let name = try arguments.value(filename) {
       options.addedColumns.append(try AddedColumn(name, "{path}"))
     }

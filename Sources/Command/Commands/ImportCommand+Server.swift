@@ -49,7 +49,7 @@ extension ImportCommand {
       }
       return nil
     }
-    for option in [ignoreBlanks, newerThan, deleteMissing] as [any OptionEntry]
+    for option in [ignoreBlanks, newerThan, deleteMissing, filter, schema] as [any OptionEntry]
     where arguments.isGiven(option) {
       throw CommandError.usage(
         "--\(option.name) is for an import into a file: load into a table of its own, and merge it there"

@@ -181,6 +181,20 @@ enum ImportCommand {
       "Reject records of which this is false, as queries have it: 'price >= 0 and price < 1000'; a column "
       + "that is compared keeps the type of its first values"
   )
+  static let filter = Option<String>(
+    "where", .text.shown(as: "EXPRESSION"), group: inputGroup,
+    help:
+      "Import only records of which this is true, as queries have it: 'region == \"eu\"'; the others are "
+      + "counted "
+      + "as filtered. A column that is compared keeps the type of its first values"
+  )
+  static let schema = Option<ImportOptions.SchemaPolicy>(
+    "schema", .choice, default: "add", group: inputGroup,
+    help:
+      "When an input's columns are not the table's: add adds new ones with a note, and widens inferred types "
+      + "where a value does not fit; evolve also widens types that --types names; freeze refuses the "
+      + "input, with "
+      + "all differences, and rejects values that are none of their column's type")
   static let trim = Flag(
     "trim", group: inputGroup,
     help:
@@ -219,7 +233,9 @@ enum ImportCommand {
     help: "More than this ends the import")
   static let dryRun = Flag(
     "dry-run", group: rejectsGroup,
-    help: "Read everything, report types and every reject, write nothing")
+    help:
+      "Do all of it in a copy that takes what is written, in TMPDIR, and ends with the command: report "
+      + "types, every reject, and with a key what would change; the database stays as it is")
 
   // MARK: Compaction
 
@@ -288,13 +304,14 @@ enum ImportCommand {
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,
       dateFormat, decimal, thousands, null, trim, columns, rename, newColumns, requireFinalNewline,
-      filename, recordNumber, set, hive, notNull, check, limit,
+      filename, recordNumber, set, hive, notNull, check, filter, schema, limit,
       ragged, rejects, maxRejects, dryRun,
       keepVersions, changes,
       compact, compactAbove, compactUsedBelow,
     ] + serverOptions + [
       parsers, queue,
-      progress, CommonOptions.jobReport, CommonOptions.reportFile, CommonOptions.quiet,
+      progress, CommonOptions.jobReport, CommonOptions.reportFile, CommonOptions.metricsFile,
+      CommonOptions.quiet,
     ],
     examples: [
       .init(

@@ -20,7 +20,8 @@ enum LogCommand {
         command: "sheaf log apps.sheaf",
         meaning:
           "When each import began, what became of it, how many records were new, changed and rejected, "
-          + "which version it made, and its inputs; the newest last. What was undone is listed too."
+          + "which version it made, and its inputs; the newest last. What was undone is listed too, and "
+          + "said to be."
       ),
       .init(
         command: "sheaf log apps.sheaf --limit 1 --report json",
@@ -41,14 +42,16 @@ enum LogCommand {
       let snapshot = try database.snapshot()
       let all = try ImportRuns.list(snapshot, table: arguments.value(table))
       if let table = try arguments.value(table), all.isEmpty { _ = try snapshot.table(table) }
+      let undone = try UndoneRuns.find(all, in: snapshot)
       let runs = Array(all.suffix(try arguments.value(limit) ?? all.count))
       if try arguments.required(CommonOptions.report) == .json {
         let json: JSONValue = [
-          "command": "log", "database": .string(path), "runs": .array(runs.map(json)),
+          "command": "log", "database": .string(path),
+          "runs": .array(runs.map { Self.json($0, isUndone: undone.contains($0.number)) }),
         ]
         try output.write(json.line)
       } else {
-        try print(runs, output)
+        try print(runs, undone, output)
         try output.write("\n\(HumanFormat.count(runs.count, "import", "imports"))\n")
       }
       return .done
@@ -57,7 +60,7 @@ enum LogCommand {
 
   // MARK: Reports
 
-  private static func json(_ run: RunEntry) -> JSONValue {
+  private static func json(_ run: RunEntry, isUndone: Bool) -> JSONValue {
     .object(
       [
         .init(key: "run", value: .int(Int(run.number))),
@@ -65,6 +68,7 @@ enum LogCommand {
         .init(key: "noted", value: .string("\(run.noted)")),
         .init(key: "table", value: .string(run.table)),
         .init(key: "status", value: .string(run.status.rawValue)),
+        .init(key: "undone", value: .bool(isUndone)),
         .init(key: "before", value: .int(Int(clamping: run.base))),
         .init(key: "version", value: .int(Int(clamping: run.version))),
         .init(key: "batches", value: .int(run.batches)),
@@ -94,6 +98,7 @@ enum LogCommand {
       .init(key: "skipped", value: .int(counts.skipped)),
       .init(key: "unchanged", value: .int(counts.unchanged)),
       .init(key: "rejected", value: .int(counts.rejected)),
+      .init(key: "filtered", value: .int(counts.filtered)),
     ]
   }
 
@@ -102,7 +107,9 @@ enum LogCommand {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  private static func print(_ runs: [RunEntry], _ output: BufferedOutput) throws {
+  private static func print(
+    _ runs: [RunEntry], _ undone: Set<Int64>, _ output: BufferedOutput
+  ) throws {
     let numbers = ["read", "imported", "updated", "deleted", "rejected", "version"].map {
       Column($0, .int)
     }
@@ -116,7 +123,9 @@ enum LogCommand {
       let inputs = run.inputs.prefix(10).map(\.path).joined(separator: " ") + more
       let counts = run.counts
       try table.add([
-        "\(run.number)", "\(run.begun)", run.status.rawValue, StandardError.escaped(run.table),
+        "\(run.number)", "\(run.begun)",
+        run.status.rawValue + (undone.contains(run.number) ? ", undone" : ""),
+        StandardError.escaped(run.table),
         "\(counts.read)", "\(counts.imported)", "\(counts.updated)", "\(run.deleted)",
         "\(counts.rejected)", "\(run.version)", StandardError.escaped(inputs),
       ])

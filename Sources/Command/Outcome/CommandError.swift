@@ -145,6 +145,7 @@ extension CommandError {
     case .unreadableInput, .missingProgram: .inputMissing
     case .queryFailed(let error): status(error)
     case .tableFailed(let error): status(error)
+    case .nothingCommitted(let error): status(error)
     case .cannotCreate, .changesNotWritten: .cannotCreate
     case .busy: .busy
     case .notTidied(let cause):

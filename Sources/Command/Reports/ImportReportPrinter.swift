@@ -31,6 +31,7 @@ struct ImportReportPrinter {
       "updated": .int(report.updated), "deleted": .int(report.deleted),
       "skipped": .int(report.skipped),
       "unchanged": .int(report.unchanged), "rejected": .int(report.rejected),
+      "filtered": .int(report.filtered),
       "batchSize": batchSize, "batches": .int(report.batches),
       "seconds": .double(report.seconds), "bytesRead": .int(report.bytesRead),
       "readerSeconds": .double(report.readerSeconds),
@@ -48,7 +49,8 @@ struct ImportReportPrinter {
       "rejects": .optional(report.rejects, rejectFiles),
       "changes": .optional(report.changes) {
         [
-          "file": .string($0.path), "inserted": .int($0.inserted), "deleted": .int($0.deleted),
+          "file": .optional($0.path) { .string($0) }, "inserted": .int($0.inserted),
+          "deleted": .int($0.deleted),
           "changed": .int($0.changed),
         ]
       },
@@ -86,6 +88,7 @@ struct ImportReportPrinter {
       "path": .string(file.path), "read": .int(file.read), "imported": .int(file.imported),
       "updated": .int(file.updated), "skipped": .int(file.skipped),
       "unchanged": .int(file.unchanged), "rejected": .int(file.rejected),
+      "filtered": .int(file.filtered),
       "bytesRead": .int(file.bytesRead), "resumedAt": .optional(file.resumedAt, resumePoint),
       "rejects": .optional(file.rejects, rejectFiles),
       "columns": .array(file.columns.map(column)),
@@ -138,10 +141,19 @@ struct ImportReportPrinter {
     if report.deleted > 0 {
       lines.append(
         "  deleted     " + HumanFormat.count(report.deleted, "object", "objects")
-          + " that \(report.inputs.count == 1 ? "the input does" : "the inputs do") not have")
+          + (options.truncate
+            ? " that were there before"
+            : " that \(report.inputs.count == 1 ? "the input does" : "the inputs do") not have"))
+    }
+    if report.filtered > 0 {
+      lines.append(
+        "  filtered    " + HumanFormat.count(report.filtered, "record", "records")
+          + " that --where leaves out")
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
-    if let changes = report.changes { lines.append("  changes     " + text(changes)) }
+    if let changes = report.changes {
+      lines.append((report.isDryRun ? "  would be    " : "  changes     ") + text(changes))
+    }
     lines += inputLines
     if let dialect = report.dialect { lines.append("  dialect     " + dialect.text) }
     if !report.columns.isEmpty {
@@ -182,6 +194,7 @@ struct ImportReportPrinter {
           ("skipped", report.skipped), ("unchanged", report.unchanged),
           ("rejected", report.rejected),
         ].map { "\($0.0) \(HumanFormat.count($0.1))" }.joined(separator: ", "))
+      if report.filtered > 0 { parts.append("filtered \(HumanFormat.count(report.filtered))") }
       if report.deleted > 0 { parts.append("deleted \(HumanFormat.count(report.deleted))") }
     }
     if let rejects = report.rejects {
@@ -190,7 +203,9 @@ struct ImportReportPrinter {
         "rejected records in \(rejects.path)"
           + (others > 0 ? " and \(HumanFormat.count(others, "other", "others"))" : ""))
     }
-    if let changes = report.changes { parts.append("changes in \(changes.path)") }
+    if let changes = report.changes {
+      parts.append(changes.path.map { "changes in \($0)" } ?? "would be \(text(changes))")
+    }
     if let file = report.file {
       parts.append(
         HumanFormat.count(report.objects, "object", "objects") + " in "
@@ -292,7 +307,7 @@ struct ImportReportPrinter {
 
   private func text(_ changes: ImportReport.Changes) -> String {
     "\(HumanFormat.count(changes.inserted)) inserted, \(HumanFormat.count(changes.changed)) changed, "
-      + "\(HumanFormat.count(changes.deleted)) deleted: \(changes.path)"
+      + "\(HumanFormat.count(changes.deleted)) deleted\(changes.path.map { ": \($0)" } ?? "")"
   }
 
   private var rejectedText: String {
@@ -340,7 +355,7 @@ struct ImportReportPrinter {
     var parts = ["\(HumanFormat.count(file.imported)) imported"]
     for (count, what) in [
       (file.updated, "updated"), (file.skipped, "skipped"), (file.unchanged, "unchanged"),
-      (file.rejected, "rejected"),
+      (file.rejected, "rejected"), (file.filtered, "filtered"),
     ] where count > 0 { parts.append("\(HumanFormat.count(count)) \(what)") }
     if let point = file.resumedAt {
       parts.append("resumed after record \(HumanFormat.count(point.record))")

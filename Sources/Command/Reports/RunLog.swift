@@ -34,8 +34,18 @@ final class RunLog {
     _ arguments: ParsedArguments, _ output: BufferedOutput, command: String, files: [String],
     subject: [JSONValue.Member], _ body: (RunLog) throws -> ExitStatus
   ) throws -> ExitStatus {
-    let log = try RunLog(
-      command, try arguments.value(CommonOptions.reportFile), files: files, subject)
+    let report = try arguments.value(CommonOptions.reportFile)
+    let metrics = try arguments.value(CommonOptions.metricsFile).map {
+      try MetricsFile(
+        $0, command, database: database(subject), others: files + (report.map { [$0] } ?? []))
+    }
+    let log: RunLog
+    do {
+      log = try RunLog(command, report, files: files, subject)
+    } catch {
+      try? metrics?.write(CommandError(unexpected: error).status, nil, seconds: 0)
+      throw error
+    }
     let status: ExitStatus
     do {
       status = try body(log)
@@ -45,9 +55,11 @@ final class RunLog {
       let failure = log.told(CommandError(unexpected: error))
       // What ended the run is worse than that it cannot be told of.
       try? log.append(failure.status, failure.status == .done ? nil : failure.message)
+      try? metrics?.write(failure.status, log.report?(), seconds: log.seconds)
       throw failure
     }
     do {
+      try metrics?.write(status, log.report?(), seconds: log.seconds)
       try log.append(status, log.problem)
     } catch {
       throw log.told(CommandError(unexpected: error))
@@ -70,6 +82,7 @@ final class RunLog {
   static func noteWrongUsage(
     _ failure: CommandError, _ command: String, of definition: CommandDefinition?, words: [String]
   ) {
+    MetricsFile.noteWrongUsage(command, of: definition, words: words)
     let name = "--" + CommonOptions.reportFile.name
     let options = words.prefix { $0 != "--" }
     guard definition.map({ $0.option(named: CommonOptions.reportFile.name) != nil }) ?? true,
@@ -135,13 +148,22 @@ final class RunLog {
     if let file { System.close(file.descriptor) }
   }
 
+  private var seconds: Double { Double(System.monotonicNanoseconds &- started) / 1e9 }
+
+  /// What the command is about, as its report says.
+  private static func database(_ subject: [JSONValue.Member]) -> String? {
+    subject.lazy.compactMap { member -> String? in
+      guard member.key == "database", case .string(let text) = member.value else { return nil }
+      return text
+    }.first
+  }
+
   private func append(_ status: ExitStatus, _ error: String?) throws {
     guard let file else { return }
     var members: [JSONValue.Member]
     if case .object(let own)? = report?() {
       members = own
     } else {
-      let seconds = Double(System.monotonicNanoseconds - started) / 1e9
       members =
         [.init(key: "command", value: .string(command))] + subject
         + [.init(key: "seconds", value: .double(seconds))]

@@ -56,6 +56,7 @@ extension Database {
       tables = try state.checkRestoring(version, scope)
       try transaction.describe(what)
       try state.keepBase(isAutomatic: true)
+      try RestoreNote.add(tables.map(\.name), restored: version, transaction)
       switch scope {
       case .all: try state.restore(version, tables: nil)
       case .table(let name): try state.restore(version, tables: [name])

@@ -32,6 +32,8 @@ package enum ObjectDifference: Sendable, Equatable {
   /// Compares two versions of an object.
   ///
   /// - Parameters:
+  ///   - key: the object's number in the other version.
+  ///   - earlier: its number in the version that has it, where that is another one.
   ///   - old: the table in a version that has the object.
   ///   - new: the same table in another version; nil when it does not exist there.
   ///   - columns: the identifiers of the columns that count; nil for all.
@@ -39,7 +41,8 @@ package enum ObjectDifference: Sendable, Equatable {
   /// - Throws: `EngineError.noSuchObject` when the old version does not have the object, `.invalidArgument`
   ///   for two different tables, `.damaged`.
   package init(
-    ofKey key: Int64, from old: Table, to new: Table?, columns: Set<UInt32>? = nil
+    ofKey key: Int64, was earlier: Int64? = nil, from old: Table, to new: Table?,
+    columns: Set<UInt32>? = nil
   ) throws {
     guard let new else {
       self = .deleted
@@ -50,11 +53,11 @@ package enum ObjectDifference: Sendable, Equatable {
         "'\(old.name)' and '\(new.name)' are two tables, not two versions of one")
     }
     self = try translatingErrors(new.tree.blocks.storage.path) {
-      guard let before = try ObjectPlace(key, in: old) else {
-        throw EngineError.noSuchObject(table: old.name, key: key)
+      guard let before = try ObjectPlace(earlier ?? key, in: old) else {
+        throw EngineError.noSuchObject(table: old.name, key: earlier ?? key)
       }
       guard let after = try ObjectPlace(key, in: new) else { return .deleted }
-      if before.isSame(as: after) { return .unchanged }
+      if earlier == nil || earlier == key, before.isSame(as: after) { return .unchanged }
       let changes = try Self.columns(old.schema, new.schema).compactMap { id in
         try Self.change(of: id, before, after, columns)
       }

@@ -12,28 +12,50 @@ indirect enum CompiledPredicate: Sendable {
 
   /// - Throws: `QueryError` for unknown columns, and for literals that cannot be compared with their column.
   init(_ predicate: Predicate, _ schema: TableSchema) throws(QueryError) {
-    self = try Self.compile(predicate, schema, isNegated: false, depth: 0)
+    self = try Self.compile(predicate, isNegated: false, depth: 0) {
+      test, isNegated throws(QueryError) in
+      try TestCompiler(test, schema, isNegated: isNegated).compiled()
+    }
+  }
+
+  /// For one of two versions of a table, so that a filter means the same in both: its columns are those of
+  /// the later version, and those that only the earlier one has; where one version does not have a column, it
+  /// is null there. Where a column was widened in between, earlier values are read as the later type.
+  ///
+  /// - Parameters:
+  ///   - own: the columns of the version that is asked.
+  ///   - other: those of the other one.
+  ///   - isNewer: whether `own` is the later one.
+  /// - Throws: `QueryError` when the filter fits neither.
+  init(
+    _ predicate: Predicate, of own: TableSchema, besides other: TableSchema, isNewer: Bool
+  ) throws(QueryError) {
+    let columns = VersionColumns(own: own, other: other, isNewer: isNewer)
+    self = try Self.compile(predicate, isNegated: false, depth: 0) {
+      test, isNegated throws(QueryError) in
+      try columns.compile(test, isNegated: isNegated)
+    }
   }
 
   /// Deeper than any written expression; bounds the recursion for predicates built in code.
   private static let maximumDepth = 1000
 
   private static func compile(
-    _ predicate: Predicate, _ schema: TableSchema, isNegated: Bool, depth: Int
+    _ predicate: Predicate, isNegated: Bool, depth: Int,
+    _ test: (ColumnTest, _ isNegated: Bool) throws(QueryError) -> CompiledPredicate
   ) throws(QueryError) -> CompiledPredicate {
     guard depth < maximumDepth else {
       throw QueryError(
         position: nil, reason: "the predicate is nested more than \(maximumDepth) deep")
     }
     switch predicate {
-    case .test(let test):
-      return try TestCompiler(test, schema, isNegated: isNegated).compiled()
+    case .test(let column): return try test(column, isNegated)
     case .not(let part):
-      return try compile(part, schema, isNegated: !isNegated, depth: depth + 1)
+      return try compile(part, isNegated: !isNegated, depth: depth + 1, test)
     case .all(let parts), .any(let parts):
       var compiled: [CompiledPredicate] = []
       for part in parts {
-        compiled.append(try compile(part, schema, isNegated: isNegated, depth: depth + 1))
+        compiled.append(try compile(part, isNegated: isNegated, depth: depth + 1, test))
       }
       // Cheap tests first: the others need not test the rows that these exclude.
       let ordered = compiled.enumerated().map { ($0.element.cost, $0.offset) }.sorted { $0 < $1 }

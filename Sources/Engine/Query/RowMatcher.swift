@@ -11,10 +11,16 @@ package final class RowMatcher {
   /// When at least one row in this many is asked about, all rows of a leaf are tested column by column.
   private static let sparse = 8
 
+  /// - Parameter other: another version of the table, whose columns the filter may name too; see
+  ///   `CompiledPredicate.init(_:of:besides:)`.
   /// - Throws: `QueryError` when the filter does not fit the table's columns.
-  package init(_ filter: Predicate, _ table: Table) throws {
+  package init(_ filter: Predicate, _ table: Table, besides other: Table? = nil) throws {
     self.table = table
-    self.filter = try CompiledPredicate(filter, table.schema)
+    self.filter =
+      try other.map {
+        try CompiledPredicate(
+          filter, of: table.schema, besides: $0.schema, isNewer: table.version >= $0.version)
+      } ?? CompiledPredicate(filter, table.schema)
   }
 
   /// Which of some objects match.

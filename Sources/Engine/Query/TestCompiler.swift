@@ -12,9 +12,14 @@ struct TestCompiler {
         position: test.columnPosition,
         reason: ColumnNames.unknown(test.column, among: schema.columns.map(\.name)))
     }
+    self.init(test, schema.columns[index], schema.columnIDs[index], isNegated: isNegated)
+  }
+
+  /// For a column that is found already.
+  init(_ test: ColumnTest, _ column: Column, _ id: UInt32, isNegated: Bool) {
     self.test = test
-    column = schema.columns[index]
-    columnID = schema.columnIDs[index]
+    self.column = column
+    columnID = id
     self.isNegated = isNegated
   }
 

@@ -214,6 +214,29 @@ extension TableEditor {
     }
   }
 
+  /// Calls `body` with a column's value in every object, nil for null, until it returns false.
+  package func forEachSpelling(
+    ofColumn index: Int,
+    _ body: (_ key: Int64, _ row: Int, UnsafeRawBufferPointer?) throws -> Bool
+  ) throws {
+    try use {
+      try tree.closeAll()
+      let id = schema.columnIDs[index]
+      let decoded = DecodedColumn()
+      var position: UInt64 = 0
+      while case .stored(let entry, _)? = try tree.place(ofPosition: position) {
+        let leaf = try store.leaf(entry)
+        let keys = try leaf.keys()
+        try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
+        for row in 0..<leaf.rowCount
+        where try !body(keys.key(row), Int(clamping: position) + row, decoded[row]) {
+          return
+        }
+        position += entry.count
+      }
+    }
+  }
+
   private func forEachSpelling(
     _ leaf: Leaf, _ id: UInt32, _ body: (Int64, UnsafeRawBufferPointer?) throws -> Void
   ) throws {

@@ -110,7 +110,8 @@ extension TransactionState {
   /// Has tables be what they were in a kept version, with their companions. The trees are taken as they are,
   /// so that it costs a block or two; keys and columns' numbers that were given since are not given again.
   ///
-  /// To be called before anything else is changed; nothing else may be changed afterwards.
+  /// To be called before anything else is changed, but what the file has of its own, which stays; nothing
+  /// else may be changed afterwards.
   ///
   /// - Parameter names: of the tables; nil: all, and the schema's version.
   /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`, `.tableExists`, `.damaged`.
@@ -118,7 +119,7 @@ extension TransactionState {
     let (record, old) = try catalogue(of: version)
     try use {
       // What they have open is of the trees that go.
-      editors = [:]
+      editors = editors.filter { Catalogue.isOwn($0.key) }
       if let names {
         for name in names { try restore(table: name, from: old, end: record.end) }
       } else {

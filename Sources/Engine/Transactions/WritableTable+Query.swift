@@ -1,3 +1,35 @@
+extension WritableTable {
+  /// Removes all objects that a filter selects.
+  ///
+  /// - Parameters:
+  ///   - filter: which ones; a null that leaves it unknown selects nothing.
+  ///   - most: more than so many are not removed at all; nil: any number is.
+  ///   - shouldStop: asked now and then.
+  /// - Returns: how many there were, also when they were more than `most`.
+  /// - Complexity: as the query, and O(log n) for each; O(tree nodes) when all are removed. Memory is that of
+  ///   their keys, and of what the transaction has changed.
+  /// - Throws: `QueryError`; `EngineError.transactionEnded`, `.noSuchColumn`, `.damaged`, `.system`;
+  ///   `.cancelled` when `shouldStop` said so: roll the transaction back then.
+  @discardableResult
+  public func deleteAll(
+    where filter: Predicate, most: Int? = nil, shouldStop: () -> Bool = { false }
+  ) throws -> Int {
+    var query = Query()
+    query.filter = filter
+    let keys = try query.keys(in: self)
+    if let most, keys.count > most { return keys.count }
+    if try keys.count == count {
+      try deleteAll()
+      return keys.count
+    }
+    for (index, key) in keys.enumerated() {
+      if index % 4096 == 0, shouldStop() { throw EngineError.cancelled }
+      try delete(key)
+    }
+    return keys.count
+  }
+}
+
 /// Queries inside a transaction. They see its changes; the table must not be changed while one runs:
 /// collect keys first, and change their objects then.
 extension Query {

@@ -50,6 +50,75 @@ extension WritableTable {
     try editor.checkAndWiden(column: index(of: name), to: type)
   }
 
+  /// The values of a column that are none of another type, by their spellings.
+  ///
+  /// - Parameters:
+  ///   - most: so many are listed, all are counted.
+  /// - Complexity: O(objects).
+  /// - Throws: `EngineError.noSuchColumn`, `.damaged`, `.transactionEnded`.
+  public func misfits(
+    _ name: String, as type: ColumnType, most: Int = 1000
+  ) throws -> (count: Int, first: [Misfit]) {
+    try misfits(name, as: Reading(type), most: most)
+  }
+
+  package func misfits(
+    _ name: String, as reading: Reading, most: Int,
+    isFit: (UnsafeRawBufferPointer) -> Bool = { _ in true }
+  ) throws -> (count: Int, first: [Misfit]) {
+    var count = 0
+    var first: [Misfit] = []
+    try editor.forEachSpelling(ofColumn: index(of: name)) { key, row, spelling in
+      guard let spelling, Value(spelling: spelling, as: reading) == nil || !isFit(spelling) else {
+        return true
+      }
+      count += 1
+      if first.count < most {
+        first.append(
+          Misfit(key: key, row: row, value: String(decoding: spelling, as: UTF8.self)))
+      }
+      return true
+    }
+    return (count, first)
+  }
+
+  /// Gives a column any type that all of its values have, by their spellings, which stay: a column of texts
+  /// becomes one of dates when every text is a date. Only the schema is written.
+  ///
+  /// - Complexity: O(objects); an index of the column is made anew.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` naming an object whose value is none, or when the
+  ///   default is none: nothing has changed then.
+  public func setType(_ name: String, to type: ColumnType) throws {
+    try setReading(name, to: Reading(type))
+  }
+
+  /// - Parameter isFit: what else values have to be.
+  package func setReading(
+    _ name: String, to reading: Reading, isFit: (UnsafeRawBufferPointer) -> Bool = { _ in true }
+  ) throws {
+    let place = try index(of: name)
+    let column = columns[place]
+    if column.reading == reading { return }
+    let misfits = try misfits(name, as: reading, most: 1, isFit: isFit)
+    if let first = misfits.first.first {
+      throw EngineError.invalidSchema(
+        table: self.name,
+        reason: "column '\(name)' has \(misfits.count) value\(misfits.count == 1 ? "" : "s") that "
+          + "\(misfits.count == 1 ? "is" : "are") not \(reading.type.article), the first in object "
+          + "\(first.key): '\(first.value.prefix(100))'")
+    }
+    if let value = column.default {
+      let spelling = column.stored(value).spelling
+      guard spelling.withUnsafeBytes({ Value(spelling: $0, as: reading) }) != nil else {
+        throw EngineError.invalidSchema(
+          table: self.name,
+          reason:
+            "column '\(name)' has a default that is not \(reading.type.article); change it first")
+      }
+    }
+    try editor.widen([(place, reading)])
+  }
+
   /// Allows null in a column, or forbids it.
   ///
   /// - Complexity: O(1) to allow, O(clusters) to forbid.

@@ -79,6 +79,8 @@ struct ColumnBatch: Sendable {
   /// One for each of the plan's columns, then one for each extra column.
   let columns: [ColumnSummary]
   let rejects: [Reject]
+  /// The records that were not asked for, ascending, counted from the chunk's first.
+  let filtered: [Int]
   let tolerances: Tolerances
   /// Ascending; the last one is the chunk's end.
   let boundaries: [Boundary]
@@ -97,4 +99,6 @@ struct SpelledRows: Sendable {
   let columnCount: Int
   /// Which record of the chunk each row comes from.
   let records: [Int]
+  /// The number of the chunk's first record, from 1.
+  var firstRecord = 1
 }

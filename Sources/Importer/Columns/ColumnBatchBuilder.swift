@@ -32,6 +32,7 @@ final class ColumnBatchBuilder {
     defer { parsed.release() }
     var rejects = parsed.malformed.map { plan.reject($0, parsed) }
     var matrix = RowMatrix(plan, parsed, chunk)
+    let filtered = removeFiltered(from: &matrix, parsed, chunk)
     var encoded = try encode(matrix, parsed, chunk)
     if hasRules, let cluster = encoded,
       breaksRules(cluster) || breaksNotation(matrix, parsed, chunk)
@@ -44,7 +45,7 @@ final class ColumnBatchBuilder {
     return ColumnBatch(
       firstRecord: chunk.firstRecord, recordCount: parsed.recordCount,
       rows: try rows(encoded, matrix, parsed, chunk), rowCount: matrix.rowCount,
-      columns: summaries(encoded, matrix, parsed, chunk), rejects: rejects,
+      columns: summaries(encoded, matrix, parsed, chunk), rejects: rejects, filtered: filtered,
       tolerances: parsed.tolerances,
       boundaries: boundaries(parsed, chunk), byteCount: chunk.byteCount, isLast: chunk.isLast,
       unfinished: plan.unfinished(parsed, chunk))
@@ -103,7 +104,7 @@ final class ColumnBatchBuilder {
         arena: arena, spans: spans, columnCount: matrix.columnCount,
         records: (0..<matrix.rowCount).map {
           matrix.recordIndex($0)
-        }))
+        }, firstRecord: chunk.firstRecord))
   }
 
   private func keyedRows(
@@ -244,7 +245,7 @@ final class ColumnBatchBuilder {
           guard !span.isNull, span.length > 0 else { return false }
           let start = Int(span.offset)
           let field = UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
-          return plan.isUnfitKey(field, plan.columns[key].strictType)
+          return ImportPlan.isUnfitKey(field, plan.columns[key].strictType)
         }
       }
     }
@@ -267,6 +268,43 @@ final class ColumnBatchBuilder {
     chunk.withMemory { memory in
       memory.baseAddress.flatMap { plan.rule(refusing: row, $0, room: &room) }
     }
+  }
+
+  /// Removes the rows that were not asked for, but those that cannot be judged, since a field that the filter
+  /// compares does not fit: they are going to be rejected.
+  ///
+  /// - Returns: their records, counted from the chunk's first.
+  private func removeFiltered(
+    from matrix: inout RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
+  ) -> [Int] {
+    guard let filter = plan.filter else { return [] }
+    let (spans, width) = (matrix.spans, matrix.columnCount)
+    var records: [Int] = []
+    var kept: [TextSpan] = []
+    var rows: [Int] = []
+    for row in 0..<matrix.rowCount {
+      let fields = row * width..<(row + 1) * width
+      let isWanted =
+        spans[fields].withUnsafeBufferPointer { row -> Bool in
+          guard let row = row.baseAddress else { return true }
+          return filter.columns.contains { plan.isMisread(row[$0], $0, parsed) }
+            || chunk.withMemory { memory in
+              memory.baseAddress.map { base in
+                filter.test.matches(room: &room) { column in
+                  row[column].isNull ? nil : row[column].bytes(from: base)
+                }
+              } ?? true
+            }
+        }
+      if isWanted {
+        kept += spans[fields]
+        rows.append(matrix.parsedRow(row))
+      } else {
+        records.append(matrix.recordIndex(row))
+      }
+    }
+    if !records.isEmpty { matrix.keep(kept, parsedRows: rows) }
+    return records
   }
 
   /// Removes the rows whose values do not fit, and gives the reason for each.

@@ -296,6 +296,35 @@ extension ColumnTypes.State {
   }
 }
 
+extension ColumnTypes.State {
+  /// Has a type that the user gave be what the column begins with, rather than what all values have to be.
+  ///
+  /// - Returns: that type; nil: it stays as it is.
+  mutating func beginWidening(_ notation: ColumnNotation) -> Reading? {
+    guard let told = strictType, notation.isTypeTold, told != .text, told != .data else {
+      return nil
+    }
+    let reading = Reading(told, strictNotation)
+    (strictType, strictNotation) = (nil, nil)
+    return reading
+  }
+
+  /// The same when the column was compared with the table's.
+  mutating func goOnWidening(from told: Reading) {
+    guard strictType == nil else { return }
+    let isText = isKnown && type == .text && candidates.isEmpty
+    if isText { return }
+    if told.notation == nil, told.type.hasClasses {
+      classes.formUnion(Column("", told.type).class)
+      sampled = classes
+    } else if candidates.isEmpty || !isKnown {
+      begin([ReadingCandidate(told)])
+    }
+    knownType = knownType ?? told.type
+    isKnown = true
+  }
+}
+
 extension Column {
   /// What its values look like, by its type.
   var `class`: TypeSet {

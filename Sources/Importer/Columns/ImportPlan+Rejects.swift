@@ -12,7 +12,7 @@ extension ImportPlan {
   }
 
   /// Whether a key has blanks around it, or is not the canonical spelling of its decimal or UUID.
-  func isUnfitKey(_ field: UnsafeRawBufferPointer, _ type: ColumnType?) -> Bool {
+  static func isUnfitKey(_ field: UnsafeRawBufferPointer, _ type: ColumnType?) -> Bool {
     if field.hasBlanksAround { return true }
     guard let type, type.isWide, let value = Value(spelling: field, as: Reading(type)) else {
       return false
@@ -45,6 +45,13 @@ extension ImportPlan {
       "the record does not pass --check '\(rule.expression)'")
   }
 
+  /// Whether a field is neither null nor of its column's type.
+  func isMisread(_ span: TextSpan, _ index: Int, _ parsed: ParsedChunk) -> Bool {
+    guard let type = columns[index].strictType, let bytes = parsed.text(span) else { return false }
+    let reading = Reading(type, columns[index].strictNotation)
+    return bytes.withUnsafeBytes { Value(spelling: $0, as: reading) } == nil
+  }
+
   /// What is wrong with a field of a column; nil when nothing is.
   func misfit(_ span: TextSpan, _ index: Int, _ parsed: ParsedChunk)
     -> (value: String?, reason: String)?
@@ -58,7 +65,7 @@ extension ImportPlan {
     }
     let text = String(decoding: bytes.prefix(200), as: UTF8.self)
     if index == keyColumn, hasTypedKey,
-      bytes.withUnsafeBytes({ isUnfitKey($0, column.strictType) })
+      bytes.withUnsafeBytes({ Self.isUnfitKey($0, column.strictType) })
     {
       let reason =
         bytes.withUnsafeBytes(\.hasBlanksAround)

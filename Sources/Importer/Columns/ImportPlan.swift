@@ -39,6 +39,13 @@ struct ImportPlan: Sendable {
     let refusal: RecordTest
   }
 
+  /// What records have to be to be imported at all.
+  struct PlannedFilter: Sendable {
+    let test: RecordTest
+    /// The columns that it compares, by their places.
+    let columns: [Int]
+  }
+
   let file: String
   let dialect: Dialect
   let ragged: ImportOptions.Ragged
@@ -59,6 +66,8 @@ struct ImportPlan: Sendable {
   var added: AddedValues? = nil
   /// What every record has to be.
   var rules: [PlannedRule] = []
+  /// Which records are asked for; nil: all.
+  var filter: PlannedFilter? = nil
   /// The index of the table's primary key; nil: it has none.
   let keyColumn: Int?
   /// The columns for surplus fields, numbered as they are needed.

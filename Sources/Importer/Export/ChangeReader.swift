@@ -92,26 +92,28 @@ package struct ChangeReader {
     while true {
       let next = keys.next(Self.windowObjects)
       if next.isEmpty { return }
-      var before = try Self.read(next.filter { $0.kind != .inserted }, sweeps.0, old)[...]
-      var after = try Self.read(next.filter { $0.kind != .deleted }, sweeps.1, new)[...]
-      for (kind, key) in next {
-        let left = kind == .inserted ? nil : before.popFirst()
-        let right = kind == .deleted ? nil : after.popFirst()
-        try body(object(kind, key, left, right))
+      let before = try Self.read(
+        next.filter { $0.kind != .inserted }.map(\.before), sweeps.0, old)
+      let after = try Self.read(next.filter { $0.kind != .deleted }.map(\.key), sweeps.1, new)
+      for entry in next {
+        let left = entry.kind == .inserted ? nil : before[entry.before]
+        let right = entry.kind == .deleted ? nil : after[entry.key]
+        try body(object(entry.kind, entry.key, left, right))
       }
     }
   }
 
   private static func read(
-    _ objects: [(kind: ObjectStep.Kind, key: Int64)], _ sweep: ObjectSweep, _ table: Table
-  ) throws -> [[[UInt8]?]] {
-    var rows: [[[UInt8]?]] = []
+    _ objects: [Int64], _ sweep: ObjectSweep, _ table: Table
+  ) throws -> [Int64: [[UInt8]?]] {
+    let objects = objects.sorted()
+    var rows: [Int64: [[UInt8]?]] = [:]
     rows.reserveCapacity(objects.count)
-    try sweep.run(objects.map(\.key)) { place, fields in
+    try sweep.run(objects) { place, fields in
       guard let fields else {
-        throw EngineError.noSuchObject(table: table.name, key: objects[place].key)
+        throw EngineError.noSuchObject(table: table.name, key: objects[place])
       }
-      rows.append(table.columns.indices.map { fields.field($0).map { Array($0) } })
+      rows[objects[place]] = table.columns.indices.map { fields.field($0).map { Array($0) } }
       return true
     }
     return rows

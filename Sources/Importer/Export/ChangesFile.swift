@@ -19,8 +19,10 @@ final class ChangesFile {
   init(_ path: String, like database: String) throws {
     self.path = path
     try Self.check(path)
-    let model = try System.open(database, .readOnly)
-    defer { System.close(model) }
+    // Of a dry run there may be none yet.
+    let isThere = try System.statusIfPresent(path: database) != nil
+    let model = isThere ? try System.open(database, .readOnly) : nil
+    defer { model.map { System.close($0) } }
     file = try ReplacementFile(for: path, like: model)
   }
 

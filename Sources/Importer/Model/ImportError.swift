@@ -101,6 +101,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case notTidied(cause: EngineError)
   /// Everything was committed and is durable, and the file of changes could not be written.
   case changesNotWritten(path: String, cause: String)
+  /// What ended an import that is one transaction, of which nothing is committed.
+  indirect case nothingCommitted(ImportError)
   /// `shouldStop` said so while a pipe had nothing to read.
   case interrupted
 
@@ -112,6 +114,20 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
 
   private static func text(_ seconds: Double) -> String {
     Int(exactly: seconds).map(String.init) ?? "\(seconds)"
+  }
+
+  private static let goesOn = "; what was committed stays, --resume goes on from there"
+
+  private static func withoutAdvice(_ text: String) -> String {
+    text.hasSuffix(goesOn) ? String(text.dropLast(goesOn.count)) : text
+  }
+
+  /// The same, of an import that is one transaction.
+  var ofOneTransaction: ImportError {
+    switch self {
+    case .damagedArchive, .unfinished, .readFailed: .nothingCommitted(self)
+    default: self
+    }
   }
 
   /// What, where and what to do, in one line for people.
@@ -151,7 +167,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
         + "; get the right file, or name one of its columns so with --rename"
     case .unfinished(let position):
       "\(position): the last record has no line end, so the input may have been cut off; get it again, or "
-        + "leave --require-final-newline out; what was committed stays, --resume goes on from there"
+        + "leave --require-final-newline out" + Self.goesOn
     case .otherFormat(let path, let format, let advice):
       "\(path): the input is no CSV but \(format): \(advice)"
     case .unlikeTable(let path, let table, let reason):
@@ -165,13 +181,15 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .changesNotWritten(let path, let cause):
       "\(path): everything is committed, but what has changed could not be written: \(cause); do not run the "
         + "import again, or only with --resume; sheaf diff prints the same while the version before is kept"
+    case .nothingCommitted(let cause):
+      Self.withoutAdvice(cause.description) + "; nothing was changed, run the import again then"
     case .interrupted: "interrupted before the first record"
     case .missingProgram(let path, let program, let advice):
       "\(path): the input is compressed and needs the program \(program), which is not installed: "
         + advice
     case .damagedArchive(let path, let offset, let reason):
       "\(path): the archive is damaged or cut off behind byte \(offset) of its contents: \(reason); "
-        + "get the file again; what was committed stays, --resume goes on from there"
+        + "get the file again" + Self.goesOn
     case .inputChanged(let path, let reason): "\(path): cannot resume: \(reason)"
     case .cannotCreate(let path, let reason): "\(path): \(reason); name another file"
     case .busy(let database, let seconds):
@@ -182,8 +200,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .unreadableInput(let path, let reason):
       "\(path): cannot read the input: \(reason); check the path and its permissions"
     case .readFailed(let path, let offset, let reason):
-      "\(path): reading failed at byte \(offset): \(reason); "
-        + "what was committed stays, --resume goes on from there"
+      "\(path): reading failed at byte \(offset): \(reason)" + Self.goesOn
     case .tableFailed(let error): error.description
     case .queryFailed(let error): error.description
     case .notSeekable(let path):

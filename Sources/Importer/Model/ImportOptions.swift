@@ -40,6 +40,18 @@ public struct ImportOptions: Sendable {
     case named([String: ColumnType])
   }
 
+  /// What becomes of an input whose columns are not those of the table.
+  public enum SchemaPolicy: String, Sendable, CaseIterable {
+    /// Types that `types` names widen too, as inferred ones do: they are what a column begins with.
+    case evolve
+    /// New columns are added, which a note says, and inferred types widen where a value does not fit; types
+    /// that are named are strict.
+    case add
+    /// A table that is there keeps its columns and their types: an input with other columns, or without some,
+    /// is refused with a list of all differences, a value that is none of its column's type is rejected.
+    case freeze
+  }
+
   /// What stands between the whole part of a number and its fraction.
   public enum DecimalMark: String, Sendable, CaseIterable {
     /// `4.5`
@@ -109,7 +121,7 @@ public struct ImportOptions: Sendable {
     }
 
     /// How many that is, rounded down; a little is added, so that 10% of 30 are 3.
-    func atMost(of total: Int) -> Int {
+    package func atMost(of total: Int) -> Int {
       switch self {
       case .count(let count): count
       case .share(let share): Int(min(share * Double(total) + 1e-6, Double(total)))
@@ -245,6 +257,13 @@ public struct ImportOptions: Sendable {
   /// A column that a rule compares keeps the type that its first values have, or that the table has: a later
   /// value of another type is rejected, since it cannot be compared.
   public var rules: [RecordRule] = []
+  /// Only records of which this is true are imported; the others are counted as filtered, and looked at no
+  /// further: what is wrong with their other fields does not matter. A record is rejected where a field that
+  /// it compares is not of its column's type. Its columns keep their types, as those of `rules` do. Nil: all
+  /// records are.
+  public var filter: RecordRule?
+  /// What becomes of differences between an input's columns and the table's.
+  public var schemaPolicy = SchemaPolicy.add
   /// What becomes of records with fewer or more fields than there are columns.
   public var ragged = Ragged.reject
   /// Where rejected records go; nil: beside the database, named after the input.
@@ -267,7 +286,7 @@ public struct ImportOptions: Sendable {
   /// is new, was changed or is gone, in the order of keys. It is there when the import is durable and the
   /// file complete, and replaces a file of that name. An import that was interrupted and is gone on with
   /// writes what all of it did. The version before the import is kept for it, whatever `keepVersions` says.
-  /// Nil: none.
+  /// A dry run writes what would change. Nil: none.
   public var changes: String?
   /// How many seconds to wait while another import or compaction has the database, or another
   /// process is in a write transaction when this one begins; 0: not at all. Once a batch is
@@ -286,12 +305,15 @@ public struct ImportOptions: Sendable {
   public var truncate = false
   /// Let `truncate` or `deletesMissing` leave a table empty that had objects.
   public var allowsEmpty = false
-  /// Read everything, write nothing.
+  /// Read everything, write nothing: the import is done in a copy that takes what is written, in `TMPDIR`,
+  /// and ends with the process; the report says what it would have done.
   public var dryRun = false
   /// When the file is compacted afterwards.
   public var compaction = CompactionPolicy()
   /// When the import began, as a date-time is spelled.
   package var begun = ""
+  /// What records are looked up in, instead of being imported.
+  package var verifier: VerifierBox?
   /// Whether only the beginning is looked at, to say how it would be read.
   package var isSniffing = false
   /// Threads that read files ahead of the one that cuts them into chunks; nil: as many as the parsers need.
@@ -343,6 +365,16 @@ public struct ImportOptions: Sendable {
   var waiting: Waiting {
     Waiting(seconds: wait, notice: onWaiting, shouldStop: shouldStop)
   }
+}
+
+/// What looks records up, kept by the writer's thread.
+///
+/// Thread rule: `Sendable` for the way to that thread only.
+package struct VerifierBox: @unchecked Sendable {
+  // @unchecked: the object is used by the import's writer thread, which `run` waits for.
+  let verifier: AnyObject
+
+  init(_ verifier: AnyObject) { self.verifier = verifier }
 }
 
 /// When a file is compacted after an import.

@@ -1,7 +1,7 @@
 import Engine
 
-/// What an import did. `read == imported + updated + skipped + unchanged + rejected`, always, and
-/// `objects == objectsBefore + imported - deleted` where nobody else has written and nothing was truncated.
+/// What an import did. `read == imported + updated + skipped + unchanged + rejected + filtered`, always, and
+/// `objects == objectsBefore + imported - deleted` where nobody else has written.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {
@@ -78,6 +78,8 @@ public struct ImportReport: Sendable {
     public var unchanged = 0
     /// Records that went to the rejects file.
     public var rejected = 0
+    /// Records that `ImportOptions.filter` left out.
+    public var filtered = 0
     /// Bytes read by this run; of a compressed input, those that it holds.
     public var bytesRead = 0
     /// Where this run went on in it; nil when it began at the start.
@@ -105,6 +107,7 @@ public struct ImportReport: Sendable {
       skipped = report.skipped
       unchanged = report.unchanged
       rejected = report.rejected
+      filtered = report.filtered
       self.bytesRead = bytesRead
     }
   }
@@ -127,10 +130,10 @@ public struct ImportReport: Sendable {
     public let reasonsPath: String
   }
 
-  /// What the import has changed, as `ImportOptions.changes` has written it.
+  /// What the import has changed, as `ImportOptions.changes` has written it, or what a dry run would.
   public struct Changes: Sendable, Equatable {
-    /// The file.
-    public let path: String
+    /// The file; nil for a dry run that writes none.
+    public let path: String?
     /// Objects that are new.
     public var inserted = 0
     /// Objects that are gone.
@@ -139,7 +142,8 @@ public struct ImportReport: Sendable {
     public var changed = 0
   }
 
-  /// What was written of its changes; nil when that was not asked for, or the import was interrupted.
+  /// What was written of its changes; nil when that was not asked for, or the import was interrupted. Of a
+  /// dry run into a table with a key, what would change.
   public var changes: Changes?
   /// The inputs, as they were given.
   public var inputs: [String] = []
@@ -159,7 +163,9 @@ public struct ImportReport: Sendable {
   public var unchanged = 0
   /// Records that went to the rejects file.
   public var rejected = 0
-  /// Objects that were deleted, since no input has their keys.
+  /// Records that `ImportOptions.filter` left out.
+  public var filtered = 0
+  /// Objects that were deleted: those of a table that was emptied, or whose keys no input has.
   public var deleted = 0
   /// How many records made a transaction.
   public var batchSize = ImportOptions.BatchSize.records(1000)
@@ -196,7 +202,7 @@ public struct ImportReport: Sendable {
   public var isOfServer = false
   /// True when nothing was written, as was asked.
   public var isDryRun = false
-  /// Objects in the table at the end.
+  /// Objects in the table at the end; after a dry run, those that there would be.
   public var objects = 0
   /// Objects in the table before.
   public var objectsBefore = 0

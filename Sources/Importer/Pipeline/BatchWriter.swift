@@ -25,6 +25,7 @@ final class BatchWriter {
   private var pendingRecords = 0
   private var pending = KeyedOutcome()
   private var pendingRejects: [Reject] = []
+  private var pendingFiltered = 0
   private var firstReject: Reject?
   /// The number of the record that was rejected last.
   private var lastReject = 0
@@ -95,7 +96,7 @@ final class BatchWriter {
     if !summarizes { types.add(batch.columns) }
     var done = 0
     var row = 0
-    var reject = 0
+    var (reject, filtered) = (0, 0)
     for boundary in batch.boundaries {
       let refused = try append(batch, &row, upToRecord: boundary.records, summarizes: summarizes)
       let first = reject
@@ -103,6 +104,12 @@ final class BatchWriter {
         batch.rejects[reject].record - batch.firstRecord < boundary.records
       { reject += 1 }
       try note(refused, batch.rejects[first..<reject])
+      let known = filtered
+      while filtered < batch.filtered.count, batch.filtered[filtered] < boundary.records {
+        filtered += 1
+      }
+      pendingFiltered += filtered - known
+      (options.verifier?.verifier as? RecordVerifier)?.leaveOut(filtered - known)
       pendingRecords += boundary.records - done
       done = boundary.records
       checkpoint.byteOffset = boundary.byteOffset
@@ -256,6 +263,7 @@ final class BatchWriter {
     checkpoint.updated += pending.updated
     checkpoint.skipped += pending.skipped
     checkpoint.unchanged += pending.unchanged
+    checkpoint.filtered += pendingFiltered
     checkpoint.isComplete = lastIsComplete
     checkpoint.endsWithReject = lastReject > 0 && lastReject == checkpoint.records
     checkpoint.classes = types.states.map(\.classes)
@@ -274,7 +282,8 @@ final class BatchWriter {
     report.skipped += pending.skipped
     report.unchanged += pending.unchanged
     report.rejected += rejects
-    pendingRecords = 0
+    report.filtered += pendingFiltered
+    (pendingRecords, pendingFiltered) = (0, 0)
     pending = KeyedOutcome()
     pendingRejects = []
     tellProgress()

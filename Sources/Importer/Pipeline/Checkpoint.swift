@@ -29,6 +29,8 @@ struct Checkpoint: Sendable, Equatable {
   var updated = 0
   var skipped = 0
   var unchanged = 0
+  /// Records that were not asked for.
+  var filtered = 0
   /// Where its rejects end.
   var rejects = RejectPlace()
   var isComplete = false
@@ -64,6 +66,8 @@ extension Checkpoint {
   /// The same for imports that have: a note of its own, which batches need not write.
   static let completeNote = "imported"
   private static let version: UInt8 = 4
+  /// The same with the filtered records, behind the path: written only where there are any.
+  private static let filteredVersion: UInt8 = 5
   /// The same without the paths and without the checksums of rejects files.
   private static let earlierVersion: UInt8 = 3
 
@@ -72,10 +76,11 @@ extension Checkpoint {
   ///   the highest bit set in all bytes but the last: size + 1 or 0 · byte offset · line · records
   ///   · rejected · updated · skipped · unchanged · number of the rejects file · its length ·
   ///   length of the reasons · number of columns · then the checksum of both files 8 · a byte of
-  ///   classes for each column · the path's number of bytes, and they
+  ///   classes for each column · the path's number of bytes, and they · in version 5: filtered
   static func encode(_ checkpoints: [Checkpoint]) -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
-    writer.append(version)
+    let hasFiltered = checkpoints.contains { $0.filtered > 0 }
+    writer.append(hasFiltered ? filteredVersion : version)
     writer.append(UInt32(checkpoints.count))
     for checkpoint in checkpoints {
       writer.append(checkpoint.input.name)
@@ -93,6 +98,7 @@ extension Checkpoint {
       for classes in checkpoint.classes { writer.append(classes.rawValue) }
       writer.append(number: checkpoint.input.path.utf8.count)
       writer.append(Array(checkpoint.input.path.utf8))
+      if hasFiltered { writer.append(number: checkpoint.filtered) }
     }
     return writer.bytes
   }
@@ -102,11 +108,13 @@ extension Checkpoint {
       do {
         var reader = ByteReader(buffer)
         let found = try reader.read(UInt8.self, "version")
-        guard found == version || found == earlierVersion else { return nil }
+        guard (earlierVersion...filteredVersion).contains(found) else { return nil }
         // No room is made for what a number says: each one has to be there.
         var checkpoints: [Checkpoint] = []
         for _ in 0..<(try reader.read(UInt32.self, "number")) {
-          checkpoints.append(try Checkpoint(&reader, isEarlier: found == earlierVersion))
+          checkpoints.append(
+            try Checkpoint(
+              &reader, isEarlier: found == earlierVersion, hasFiltered: found == filteredVersion))
         }
         return reader.remaining == 0 ? checkpoints : nil
       } catch {
@@ -115,7 +123,9 @@ extension Checkpoint {
     }
   }
 
-  private init(_ reader: inout ByteReader, isEarlier: Bool) throws(DecodingFailure) {
+  private init(
+    _ reader: inout ByteReader, isEarlier: Bool, hasFiltered: Bool
+  ) throws(DecodingFailure) {
     input = Origin(name: try reader.read(UInt64.self, "name"))
     checksum = try reader.read(UInt64.self, "checksum")
     options = try reader.read(UInt64.self, "options")
@@ -142,12 +152,14 @@ extension Checkpoint {
       rejects.checksum = try reader.read(UInt64.self, "checksum of the rejects")
     }
     classes = try reader.readBytes(columns, "classes").map { TypeSet(rawValue: $0) }
-    guard rejected + updated + skipped + unchanged <= records else {
+    if !isEarlier {
+      let length = try reader.readNumber()
+      input.path = String(decoding: try reader.readBytes(length, "path"), as: UTF8.self)
+    }
+    if hasFiltered { filtered = try reader.readNumber() }
+    guard rejected + updated + skipped + unchanged + filtered <= records else {
       throw DecodingFailure(what: "counts that contradict each other", offset: reader.offset)
     }
-    if isEarlier { return }
-    let length = try reader.readNumber()
-    input.path = String(decoding: try reader.readBytes(length, "path"), as: UTF8.self)
   }
 }
 

@@ -29,6 +29,9 @@ final class ImportTransaction {
   private(set) var table: WritableTable?
   /// Whether it has emptied a table that had objects.
   private var replacesObjects = false
+  /// Objects that the import has deleted, and that what is not committed yet has.
+  private(set) var deleted = 0
+  private var pendingDeleted = 0
   /// Whether it has emptied the table.
   private(set) var isEmptied = false
   /// The version that the import has looked at or made last.
@@ -141,7 +144,8 @@ final class ImportTransaction {
   /// Empties the table.
   func truncate() throws {
     guard let table else { return }
-    if try table.count > 0 { replacesObjects = true }
+    pendingDeleted += try table.count
+    if pendingDeleted > 0 { replacesObjects = true }
     isEmptied = true
     changes.end()
     try table.deleteAll()
@@ -152,17 +156,13 @@ final class ImportTransaction {
   /// Deletes the objects of the table, as the transaction has found it, that the inputs do not have.
   ///
   /// - Parameter before: the table as it was.
-  /// - Returns: how many.
-  func deleteMissing(of before: Table) throws -> Int {
-    guard let table, let seen else { return 0 }
+  func deleteMissing(of before: Table) throws {
+    guard let table, let seen else { return }
     changes.end()
     replacesObjects = true
-    var deleted = 0
     try before.forEachKey { object in
-      if !seen.contains(object), try table.delete(object) { deleted += 1 }
+      if !seen.contains(object), try table.delete(object) { pendingDeleted += 1 }
     }
-    journal.deleted = deleted
-    return deleted
   }
 
   /// Commits a batch, unless the transaction goes on.
@@ -199,8 +199,10 @@ final class ImportTransaction {
   }
 
   private func commit(_ status: RunEntry.Status) throws {
+    let deleting = pendingDeleted
     end()
     if let open = transaction.take() {
+      journal.deleted = deleted + deleting
       do {
         try journal.write(status, open)
       } catch {
@@ -208,6 +210,7 @@ final class ImportTransaction {
         throw error
       }
       version = try open.commit(durability: durability)
+      deleted += deleting
     }
     if let version { changes.committed(version) }
     // From now on ending would leave a part of the inputs: what the others do is waited for.
@@ -221,6 +224,6 @@ final class ImportTransaction {
 
   private func end() {
     table = nil
-    (replacesObjects, isEmptied) = (false, false)
+    (replacesObjects, isEmptied, pendingDeleted) = (false, false, 0)
   }
 }

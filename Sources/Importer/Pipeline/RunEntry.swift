@@ -23,6 +23,7 @@ package struct RunEntry: Sendable, Equatable {
     package var skipped = 0
     package var unchanged = 0
     package var rejected = 0
+    package var filtered = 0
 
     private mutating func change(_ other: Counts, _ change: (inout Int, Int) -> Void) {
       change(&read, other.read)
@@ -31,6 +32,15 @@ package struct RunEntry: Sendable, Equatable {
       change(&skipped, other.skipped)
       change(&unchanged, other.unchanged)
       change(&rejected, other.rejected)
+      change(&filtered, other.filtered)
+    }
+
+    /// The rest of the records were filtered: their number is not stored.
+    mutating func findFiltered() {
+      filtered = max(0, read)
+      for count in [imported, updated, skipped, unchanged, rejected] {
+        filtered = max(0, filtered - max(0, count))
+      }
     }
 
     /// No count becomes more than a number has room for.
@@ -119,6 +129,7 @@ extension RunEntry {
     counts = Counts(
       read: numbers[3], imported: numbers[4], updated: numbers[5], skipped: numbers[6],
       unchanged: numbers[7], rejected: numbers[8])
+    counts.findFiltered()
     (deleted, inputCount, self.inputs) = (numbers[9], numbers[10], inputs)
   }
 
@@ -172,6 +183,7 @@ extension RunEntry.Input {
     counts.skipped = Int(clamping: try reader.read(UInt64.self, "count"))
     counts.unchanged = Int(clamping: try reader.read(UInt64.self, "count"))
     counts.rejected = Int(clamping: try reader.read(UInt64.self, "count"))
+    counts.findFiltered()
     path = try reader.readText("path")
   }
 }

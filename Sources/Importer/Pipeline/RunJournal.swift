@@ -65,8 +65,10 @@ final class RunJournal {
     counts.read = checkpoint.records
     (counts.updated, counts.skipped) = (checkpoint.updated, checkpoint.skipped)
     (counts.unchanged, counts.rejected) = (checkpoint.unchanged, checkpoint.rejected)
+    counts.filtered = checkpoint.filtered
     counts.imported =
       counts.read - counts.updated - counts.skipped - counts.unchanged - counts.rejected
+      - counts.filtered
     return RunEntry.Input(
       path: PathText.shown(path), size: checkpoint.input.size, bytes: checkpoint.byteOffset,
       checksum: checkpoint.checksum, isComplete: checkpoint.isComplete, counts: counts)
@@ -162,7 +164,8 @@ final class RunJournal {
     let known = Set(inputs.map(\.path))
     let listed = earlier?.inputs ?? []
     let before = listed.filter { !known.contains($0.path) }.map { passedOver[$0.path] ?? $0 }
-    own.deleted = deleted
+    // What a file says may be anything.
+    own.deleted = deleted + min(earlier?.deleted ?? 0, .max / 2)
     own.inputCount = paths.count
     own.inputs = Array((before + inputs).prefix(RunEntry.mostInputs))
     own.counts = earlier?.counts ?? RunEntry.Counts()

@@ -20,6 +20,7 @@ extension ImportPlan {
       fieldCount: opened.header.names.count,
       fields: match.fields, columns: columns ?? match.plannedColumns,
       added: opened.added.columns.isEmpty ? nil : opened.added, rules: match.rules,
+      filter: match.filter,
       keyColumn: match.keyColumn, extras: match.extras,
       // A small input's rows fill up shared clusters, as those of small batches do.
       encodes: encodes

@@ -9,9 +9,6 @@ extension ImportRun {
     if path == "-" {
       throw ImportError.invalidOption("--changes names a file; sheaf diff prints what has changed")
     }
-    if options.dryRun {
-      throw ImportError.invalidOption("--changes: a dry run changes nothing")
-    }
     let rejects = options.rejects.map { [$0, RejectName.reasonsPath($0)] } ?? []
     for other in [options.database] + files.map(\.path) + rejects
     where other == path || System.areTheSame(other, path) {
@@ -45,7 +42,7 @@ extension ImportRun {
         )
       }
       if let run, run.base != newest.version {
-        try write(from: database.snapshot(at: .number(run.base)), to: newest, file, &counts)
+        try tell(from: database.snapshot(at: .number(run.base)), to: newest, file, &counts)
       }
       try file.putInPlace()
       report.changes = counts
@@ -62,8 +59,9 @@ extension ImportRun {
     }
   }
 
-  private func write(
-    from before: Snapshot, to after: Snapshot, _ file: ChangesFile,
+  /// Counts what differs, and writes it.
+  func tell(
+    from before: Snapshot, to after: Snapshot, _ file: ChangesFile?,
     _ counts: inout ImportReport.Changes
   ) throws {
     let new = try after.table(tableName)
@@ -75,7 +73,7 @@ extension ImportRun {
       case .deleted: counts.deleted += 1
       case .changed: counts.changed += 1
       }
-      try file.append(formatter.bytes(of: object))
+      try file?.append(formatter.bytes(of: object))
     }
   }
 }

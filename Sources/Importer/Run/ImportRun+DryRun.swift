@@ -1,44 +1,90 @@
 import Base
 import Engine
 
+/// Dry runs: the import itself, into a database that takes what is written and ends with the process.
 extension ImportRun {
-  /// The database whose keys a dry run compares those of the input with; nil when there is none.
-  mutating func openForDryRun() throws -> Database? {
-    var database: Database?
+  /// Does everything that the import would, and compares the table before and after.
+  mutating func rehearse() throws {
+    if options.isSniffing || verifier != nil { return try importAll(nil) }
+    guard let rehearsal = try openRehearsal() else { return try importAll(nil) }
+    defer {
+      transaction = nil
+      rehearsal.close()
+    }
+    let database = rehearsal.database
+    let before = try database.snapshot()
+    let transaction = ImportTransaction(
+      database, options, inputs: files.map(\.path), table: tableName)
+    self.transaction = transaction
+    do {
+      report.objectsBefore = try existingTable(database)?.count ?? 0
+      let changes = try options.changes.map { try ChangesFile($0, like: options.database) }
+      try importAll(database)
+      report.objects = try existingTable(database)?.count ?? 0
+      try tellChanges(since: before, try database.snapshot(), changes)
+    } catch {
+      transaction.rollBack()
+      throw error
+    }
+  }
+
+  /// A database to write in.
+  private final class Rehearsal {
+    let database: Database
+    /// The file; nil: there is none.
+    private let file: Database?
+    /// What is rehearsed with, held until then.
+    private var version: Snapshot?
+
+    init(_ database: Database, _ file: Database?, _ version: Snapshot?) {
+      (self.database, self.file, self.version) = (database, file, version)
+    }
+
+    func close() {
+      try? database.close()
+      // The lock file goes with the last who holds anything.
+      version = nil
+      try? file?.close()
+    }
+  }
+
+  /// Nil where nothing is known of a table, and nothing asked that one would tell.
+  private func openRehearsal() throws -> Rehearsal? {
+    var file: Database?
     if try System.statusIfPresent(path: options.database) != nil {
       var settings = Database.Options(access: .readOnly)
       settings.waiting = options.waiting
       do {
-        database = try Database.open(options.database, options: settings)
+        file = try Database.open(options.database, options: settings)
       } catch EngineError.cancelled {
         throw ImportError.interrupted
       }
+    } else if options.key == nil, options.changes == nil {
+      return nil
     }
+    let folder = System.environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
     do {
-      if try lookUp(existingTable(database)) { return database }
+      let (database, version) = try Database.rehearsal(
+        of: file, path: options.database, options: options.engine, folder: folder)
+      return Rehearsal(database, file, version)
     } catch {
       // What is thrown is what is told; the lock file must not stay behind.
-      try? database?.close()
+      try? file?.close()
       throw error
     }
-    try database?.close()
-    return nil
   }
 
-  /// Whether a dry run is to compare keys.
-  private mutating func lookUp(_ table: Table?) throws -> Bool {
-    report.objectsBefore = table?.count ?? 0
-    tableSchema = table?.schema
-    options.key = try key(of: table.map { TableContents($0) })
-    guard options.key != nil else { return false }
-    if let table, table.keyColumn == nil, !options.truncate {
-      report.notes.append(
-        "table '\(tableName)' has no key yet: a dry run does not tell whether its objects allow one"
-      )
-    }
-    dryRunKeys = try DryRunKeys(
-      present: options.truncate || table?.keyColumn == nil ? nil : table,
-      notesSeen: options.deletesMissing)
-    return true
+  /// Counts what would change, where objects are known by their keys, and writes it where that is asked for.
+  private mutating func tellChanges(
+    since before: Snapshot, _ after: Snapshot, _ file: ChangesFile?
+  ) throws {
+    if report.isInterrupted { return }
+    guard after.tableNames.contains(tableName) else { return }
+    let table = try after.table(tableName)
+    guard table.keyColumn != nil || file != nil else { return }
+    var counts = ImportReport.Changes(path: file?.path)
+    if before.version != after.version { try tell(from: before, to: after, file, &counts) }
+    try file?.putInPlace()
+    report.changes = counts
   }
 }

@@ -29,14 +29,14 @@ extension ImportRun {
   /// - Throws: `ImportError.tooManyDeletions`, `.tooFewRecords`, `.rejectedBeforeDeletion`.
   mutating func deleteMissing(_ database: Database?) throws {
     guard options.deletesMissing, !report.isInterrupted, !report.isNothingToDo else { return }
-    let before = try transaction == nil ? dryRunKeys?.present : existingTable(database)
+    let before = try existingTable(database)
     let total = before?.count ?? 0
     let wanted = options.minRecords.atLeast(of: total)
     guard report.read >= wanted else {
       throw ImportError.tooFewRecords(
         read: report.read, wanted: wanted, table: tableName, objects: total)
     }
-    guard let before, let seen = transaction?.seen ?? dryRunKeys?.seen else { return }
+    guard let before, let transaction, let seen = transaction.seen else { return }
     var missing = 0
     try before.forEachKey { if !seen.contains($0) { missing += 1 } }
     let most =
@@ -50,7 +50,6 @@ extension ImportRun {
       throw ImportError.rejectedBeforeDeletion(
         count: report.rejected, path: report.rejects?.path ?? "")
     }
-    report.deleted = missing
-    if let transaction, missing > 0 { report.deleted = try transaction.deleteMissing(of: before) }
+    if missing > 0 { try transaction.deleteMissing(of: before) }
   }
 }

@@ -45,7 +45,8 @@ extension ImportRun {
         path: file.name,
         reason: "the import was begun with other options for --types, --date-format, --decimal, "
           + "--thousands, --columns, --rename, --header, --delimiter, --quote, --escape, --comment, "
-          + "--encoding, --null, --ragged, --key, --on-conflict, --newer-than or --ignore-blanks; use the "
+          + "--encoding, --null, --ragged, --key, --on-conflict, --newer-than, --ignore-blanks, --where or "
+          + "--schema; use the "
           + "same ones")
     }
     let match = try TableMatch(

@@ -19,7 +19,7 @@ struct ImportRun {
   var startsOver = false
   /// True until `truncate` has been done, or an input has been found that goes on from an earlier run.
   var truncationIsDue: Bool
-  /// What the inputs are written in; nil for a dry run.
+  /// What the inputs are written in; nil for a dry run without a table.
   var transaction: ImportTransaction?
   /// Whether the version that `resume` asks is durable.
   var isConfirmed = false
@@ -28,8 +28,6 @@ struct ImportRun {
   /// What the values of the columns look like, by the columns' numbers, as far as this run knows it.
   private var seen: [UInt32: TypeSet] = [:]
   var rejectFiles: RejectNamer
-  /// Of a dry run with a primary key.
-  var dryRunKeys: DryRunKeys?
   /// Of the table that the next input goes into, which a dry run only looks at; nil: there is none.
   var tableSchema: TableSchema?
   /// Those that read and parse; this one writes.
@@ -55,6 +53,11 @@ struct ImportRun {
       throw ImportError.invalidOption("the batch size must be at least 1")
     }
     try Self.checkDeletions(options)
+    if options.schemaPolicy == .freeze, options.ragged == .extend || options.newColumns {
+      throw ImportError.invalidOption(
+        "--schema freeze lets no column be added: leave "
+          + "\(options.newColumns ? "--new-columns" : "--ragged extend") out")
+    }
     origin = try DatabaseOrigin(at: options.database)
     if let kept = options.keepVersions, !(0...1000).contains(kept) {
       throw ImportError.invalidOption("versions to be kept must be from 0 to 1000")
@@ -121,14 +124,19 @@ struct ImportRun {
       report.readerSeconds = Double(times.reader) / 1e9
       report.writerSeconds = Double(times.writer) / 1e9
     }
+    do {
+      try runAll()
+    } catch let error as ImportError
+      where report.batches == 0 && (options.isOneTransaction || options.dryRun)
+    {
+      throw error.ofOneTransaction
+    }
+    return report
+  }
+
+  private mutating func runAll() throws {
     if options.dryRun {
-      let database = try openForDryRun()
-      defer {
-        // The table that it holds keeps the database from being let go of.
-        dryRunKeys = nil
-        try? database?.close()
-      }
-      try importAll(nil)
+      try rehearse()
     } else {
       // Before the database is opened: whoever waits must not keep a compaction from it.
       var patience = Patience(options.waiting)
@@ -157,6 +165,7 @@ struct ImportRun {
         try finish(database)
       } catch {
         transaction.rollBack()
+        report.deleted = transaction.deleted
         report.bytesWritten = database.bytesWritten
         // What was committed is made durable. When that fails too, both have to be told.
         do {
@@ -174,10 +183,9 @@ struct ImportRun {
       }
       try database.close()
     }
-    return report
   }
 
-  private mutating func importAll(_ database: Database?) throws {
+  mutating func importAll(_ database: Database?) throws {
     startsOver = try startsOver(state(database).memory)
     for index in files.indices {
       if report.batches > 0 || index > 0, options.shouldStop() { report.isInterrupted = true }
@@ -195,11 +203,7 @@ struct ImportRun {
     } else if try transaction?.finish() == true {
       report.batches += 1
     }
-    if options.dryRun, options.truncate, !options.allowsEmpty, report.objectsBefore > 0,
-      report.imported == 0
-    {
-      throw ImportError.emptyReplacement(table: tableName, database: options.database)
-    }
+    report.deleted = transaction?.deleted ?? 0
     try transaction?.close(isInterrupted: report.isInterrupted)
     try database?.flush()
   }
@@ -211,7 +215,8 @@ struct ImportRun {
       report.files[index] = .init(path: report.files[index].path)
     }
     (report.read, report.imported, report.updated, report.skipped) = (0, 0, 0, 0)
-    (report.unchanged, report.rejected, report.bytesRead, report.batches) = (0, 0, 0, 0)
+    (report.unchanged, report.rejected, report.filtered) = (0, 0, 0)
+    (report.bytesRead, report.batches) = (0, 0)
   }
 
   /// The table as the next input finds it, and what it remembers.
@@ -220,7 +225,11 @@ struct ImportRun {
     var memory: InputMemory?
   }
 
+  /// What records are looked up in, where they are not imported.
+  var verifier: RecordVerifier? { options.verifier?.verifier as? RecordVerifier }
+
   private mutating func state(_ database: Database?) throws -> TableState {
+    if let verifier { return TableState(contents: TableContents(verifier.table)) }
     if let transaction, transaction.isOpen, let table = transaction.table {
       let contents = try TableContents(table, seen: seen)
       // An emptied table remembers nothing.
@@ -297,7 +306,9 @@ struct ImportRun {
     _ rejects: RejectNamer.Choice,
     isLast: Bool
   ) throws {
-    let plan = ImportPlan(file, opened, start.match, options)
+    let plan = ImportPlan(
+      file, opened, start.match, options, encodes: verifier == nil ? nil : false)
+    try verifier?.begin(file.path, plan)
     if let known = start.known { try noteShortage(file, known.rejects) }
     let log = try rejectFiles.log(
       rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
@@ -312,7 +323,8 @@ struct ImportRun {
     (before.files, before.notes, before.inputs) = ([], [], [])
     let writer = BatchWriter(
       options: options, plan: plan,
-      destination: written ?? NoDestination(dryRunKeys, options.conflictPolicy), log: log,
+      destination: written ?? verifier.map { VerifyDestination($0, plan) } ?? NoDestination(),
+      log: log,
       types: start.types, checkpoint: start.checkpoint, bytesTotal: bytesTotal, before: before,
       isLastInput: isLast)
     do {
@@ -382,8 +394,8 @@ struct ImportRun {
         "table '\(tableName)' has the key '\(own)', not '\(key)': leave --key out, or name another "
           + "table with --table")
     }
-    // A dry run does not look at the table.
-    if key == nil, options.conflictPolicy != .error, !options.dryRun {
+    // Who only looks at the input has no table.
+    if key == nil, options.conflictPolicy != .error, !options.isSniffing {
       throw ImportError.invalidOption(
         "--on-conflict \(options.conflictPolicy.rawValue) needs a key, and table '\(tableName)' has "
           + "none: name the column with --key")
@@ -434,6 +446,7 @@ struct ImportRun {
     report.skipped += writer.report.skipped
     report.unchanged += writer.report.unchanged
     report.rejected += writer.report.rejected
+    report.filtered += writer.report.filtered
     report.batches += writer.report.batches
     report.isInterrupted = writer.report.isInterrupted
     report.bytesRead += bytesRead
@@ -469,6 +482,7 @@ extension ImportOptions {
     if case .named = types { return true }
     return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil
       || thousandsSeparator != nil || key != nil || !rules.isEmpty || !requiredColumns.isEmpty
+      || filter != nil
   }
 
   var withoutTruncation: ImportOptions {

@@ -330,14 +330,7 @@ struct InputPlanner {
       writer.append("column")
       writer.append(name)
     }
-    for name in options.requiredColumns {
-      writer.append("not-null")
-      writer.append(name)
-    }
-    for rule in options.rules {
-      writer.append("check")
-      writer.append(rule.expression)
-    }
+    appendRules(to: &writer)
     for column in options.addedColumns {
       writer.append("added")
       writer.append(column.name)
@@ -352,6 +345,25 @@ struct InputPlanner {
     }
     if let key { appendConflicts(key, to: &writer) }
     return Checksum.of(writer.bytes)
+  }
+
+  private func appendRules(to writer: inout ByteWriter) {
+    for name in options.requiredColumns {
+      writer.append("not-null")
+      writer.append(name)
+    }
+    for rule in options.rules {
+      writer.append("check")
+      writer.append(rule.expression)
+    }
+    if let filter = options.filter {
+      writer.append("where")
+      writer.append(filter.expression)
+    }
+    if options.schemaPolicy != .add {
+      writer.append("schema")
+      writer.append(options.schemaPolicy.rawValue)
+    }
   }
 
   private func appendConflicts(_ key: String, to writer: inout ByteWriter) {

@@ -86,6 +86,12 @@ struct RejectNamer {
       isGiven: false)
   }
 
+  /// The names of all inputs' rejects, each once.
+  var names: [RejectName] {
+    var known: Set<RejectName> = []
+    return inputs.map(name).filter { known.insert($0).inserted }
+  }
+
   /// Whether the rejects of another input may go to the same file.
   func isShared(_ input: String) -> Bool { shared.contains(name(input).base) }
 

@@ -22,6 +22,9 @@ struct TableDrift {
       if added.count == chosen.count { throw unlike.error(hasHeader: opened.hasHeader) }
       try Self.checkWidth(opened, options, schema, unlike)
     }
+    if options.schemaPolicy == .freeze {
+      try Self.refuseDifferences(opened, options, schema, added: added, similar, unlike)
+    }
     var notes: [String] = []
     let plain =
       added.filter { similar[$0] == nil }.map { options.renames[$0] ?? $0 }
@@ -51,6 +54,33 @@ struct TableDrift {
               ? "the default there" : "the default there, or null"))
     }
     self.notes = notes
+  }
+
+  /// - Throws: `ImportError.unlikeTable` with all differences, where there are any.
+  private static func refuseDifferences(
+    _ opened: InputPlanner.Opened, _ options: ImportOptions, _ schema: TableSchema, added: [String],
+    _ similar: [String: String], _ unlike: Unlike
+  ) throws(ImportError) {
+    let names = Set(schema.columns.map(\.name))
+    let more =
+      added.map { options.renames[$0] ?? $0 } + opened.added.names.filter { !names.contains($0) }
+    // Who names columns leaves others out on purpose.
+    let own = Set(opened.header.names.map { options.renames[$0] ?? $0 } + opened.added.names)
+    let missing =
+      options.columns == nil ? schema.columns.map(\.name).filter { !own.contains($0) } : []
+    if more.isEmpty, missing.isEmpty { return }
+    func list(_ names: [String]) -> String {
+      (names.count == 1 ? "column " : "columns ") + names.map { "'\($0)'" }.joined(separator: ", ")
+    }
+    var differences: [String] = []
+    if !more.isEmpty { differences.append("the table does not have the \(list(more))") }
+    if !missing.isEmpty { differences.append("the input does not have the \(list(missing))") }
+    let pairs = added.compactMap { name in similar[name].map { (name, $0) } }
+    throw .unlikeTable(
+      path: unlike.path, table: unlike.table,
+      reason: "--schema freeze lets nothing differ, and " + differences.joined(separator: "; ")
+        + (pairs.isEmpty ? "" : "; if they are the same: \(rename(pairs))")
+        + "; nothing of this input was imported")
   }
 
   /// Names may stay away from the records of a table without names, if that is wanted; other widths are

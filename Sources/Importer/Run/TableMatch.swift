@@ -13,6 +13,8 @@ struct TableMatch {
   let notes: [String]
   /// What every record has to be.
   let rules: [ImportPlan.PlannedRule]
+  /// Which records are asked for.
+  let filter: ImportPlan.PlannedFilter?
 
   /// - Parameters:
   ///   - table: the table as it is; nil when it is to be created.
@@ -27,12 +29,8 @@ struct TableMatch {
     let choice = try Self.choice(opened, options, table)
     let names = choice.names + opened.added.names
     let (options, schema) = (Self.typed(options, opened, choice, table?.schema), table?.schema)
-    var named = options.dateFormats.compactMap(\.column)
-    if case .named(let types) = options.types { named += types.keys.sorted() }
-    if let key = options.key { named.append(key) }
     let compared = options.comparedColumns
-    named += options.requiredColumns + compared.sorted()
-    for name in named where !names.contains(name) {
+    for name in options.namedColumns where !names.contains(name) {
       throw Self.missing(name, names, opened, table)
     }
     keyColumn = (options.key ?? table?.keyColumn).flatMap { names.firstIndex(of: $0) }
@@ -40,18 +38,15 @@ struct TableMatch {
       throw Self.missing(key, names, opened, table)
     }
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
-    var columns: [ImportPlan.PlannedColumn] = []
-    var states: [ColumnTypes.State] = []
+    var (columns, states): ([ImportPlan.PlannedColumn], [ColumnTypes.State]) = ([], [])
     var notes: [String] = []
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
     let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
     let declared = try Self.declared(table, options)
     for (position, name) in names.enumerated() {
       let index = schema?.index(of: name)
-      var own = options
-      if let schema, let index, declared.contains(schema.columnIDs[index]) {
-        try own.keepType(of: schema.columns[index])
-      }
+      let isDeclared = index.flatMap { schema?.columnIDs[$0] }.map(declared.contains) ?? false
+      let own = try options.keeping(index.flatMap { schema?.columns[$0] }, isDeclared: isDeclared)
       let isGuessed = Self.isGuessed(index, schema, guessed)
       let stored = try keepsValues ? Self.stored(index, table) : nil
       let reader = try ColumnNotation(
@@ -61,6 +56,8 @@ struct TableMatch {
           stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
         }, isCompared: compared.contains(name))
       var state = ColumnTypes.State(reader)
+      let evolves = options.schemaPolicy == .evolve && !isDeclared && !compared.contains(name)
+      let begun = evolves ? state.beginWidening(reader) : nil
       if let table, let index {
         let column = table.schema.columns[index]
         try state.fit(
@@ -68,6 +65,11 @@ struct TableMatch {
           .init(
             isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming,
             isKey: position == keyColumn))
+      }
+      if let begun { state.goOnWidening(from: begun) }
+      if options.schemaPolicy == .freeze, let index, let notation = schema?.columns[index].notation
+      {
+        state.strictNotation = notation
       }
       if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }
       columns.append(
@@ -82,6 +84,7 @@ struct TableMatch {
     fields = choice.fields
     plannedColumns = columns
     rules = try Self.rules(options.rules, columns)
+    filter = try Self.filter(options.filter, columns)
     self.notes = notes
     extras = Self.extras(names, schema, nextIdentifier)
     if let table, keepsValues, options.ragged == .extend {
@@ -164,6 +167,22 @@ struct TableMatch {
       }
     }
     return planned
+  }
+
+  /// - Throws: `ImportError.invalidOption` for a filter that the columns' types do not allow.
+  private static func filter(
+    _ filter: RecordRule?, _ columns: [ImportPlan.PlannedColumn]
+  ) throws(ImportError) -> ImportPlan.PlannedFilter? {
+    guard let filter else { return nil }
+    do {
+      let test = try RecordTest(filter.predicate, columns.map(\.definition))
+      let names = filter.predicate.columnNames
+      return .init(test: test, columns: columns.indices.filter { names.contains(columns[$0].name) })
+    } catch {
+      throw .invalidOption(
+        "--where '\(filter.expression)': \(error); columns have the types of their first values, or of "
+          + "--types NAME:TYPE")
+    }
   }
 
   /// - Throws: `ImportError.missingColumn` for a column that every object needs and the input does not have.
@@ -255,7 +274,39 @@ struct TableMatch {
 extension ImportOptions {
   /// The columns whose values are compared, by their names in the table: they keep their types.
   fileprivate var comparedColumns: Set<String> {
-    Set(rules.flatMap(\.predicate.columnNames) + [newerThan].compactMap(\.self))
+    Set(
+      (rules + [filter].compactMap(\.self)).flatMap(\.predicate.columnNames)
+        + [newerThan].compactMap(\.self))
+  }
+
+  /// The columns that the options name, by their names in the table.
+  fileprivate var namedColumns: [String] {
+    var named = dateFormats.compactMap(\.column)
+    if case .named(let types) = types { named += types.keys.sorted() }
+    if let key { named.append(key) }
+    return named + requiredColumns + comparedColumns.sorted()
+  }
+
+  /// The same for a column, whose type stays where a program has declared it, or the schema is frozen.
+  fileprivate func keeping(_ column: Column?, isDeclared: Bool) throws -> ImportOptions {
+    var own = self
+    if let column {
+      if isDeclared { try own.keepType(of: column) }
+      if schemaPolicy == .freeze { try own.freezeType(of: column) }
+    }
+    return own
+  }
+
+  /// Has a column keep the type that it has.
+  fileprivate mutating func freezeType(of column: Column) throws {
+    if case .named(let types) = types, let told = types[column.name], told != column.type {
+      throw ImportError.invalidOption(
+        "column '\(column.name)' of the table is \(column.type.name), not \(told.name), and --schema "
+          + "freeze keeps "
+          + "it: leave it out of --types")
+    }
+    types = .named([column.name: column.type])
+    dateFormats.removeAll { $0.column == column.name }
   }
 
   /// Has a column that a program has declared keep its type: the program would not open the file

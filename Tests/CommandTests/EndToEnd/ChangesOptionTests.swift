@@ -67,7 +67,13 @@ import Testing
       ])
     #expect(created["changes"]["inserted"].int == 1)
     let emptied = try bench.report(words(bench, "--truncate"))
-    #expect(emptied["changes"]["deleted"].int == 140 && emptied["changes"]["inserted"].int == 1)
+    // The object of the key that came back is the one that it was, with another name.
+    #expect(emptied["changes"]["deleted"].int == 139 && emptied["changes"]["inserted"].int == 0)
+    #expect(emptied["changes"]["changed"].int == 1 && emptied["deleted"].int == 140)
+    #expect(
+      try changes(bench).hasSuffix(
+        #"{"table":"users","change":"changed","key":1,"columns":{"name":{"old":"name 1 a","new":"x"}}}"#
+          + "\n"))
     #expect(try bench.run(words(bench)).outputText.contains("0 changed, 0 deleted: "))
     // As many versions as were asked for are kept, and one at least.
     #expect(try bench.report(["versions", bench.database])["versions"].count == 2)
@@ -99,6 +105,77 @@ import Testing
     let kept = try bench.report(["versions", bench.database])["versions"].count
     try load("g", "--changes", bench.path("g.jsonl"))
     #expect(try bench.report(["versions", bench.database])["versions"].count == kept)
+  }
+
+  /// A table that is emptied and filled again has changed where it differs: by primary keys, in any order,
+  /// also when columns came and went; without a key all objects are others.
+  @Test func emptiedAndFilled() throws {
+    let bench = try filled()
+    let rows = (1...100).shuffled().map {
+      "\($0),name \($0) \($0 % 10 == 0 ? "b" : "a")\n"
+    }
+    try bench.write("in.csv", "id,name\n" + rows.dropLast(3).joined() + "200,new\n")
+    let gone = Set(rows.suffix(3))
+    let report = try bench.report(words(bench, "--truncate"))
+    let said = report["changes"]
+    let changed = rows.dropLast(3).count { $0.hasSuffix("b\n") }
+    #expect(said["inserted"].int == 1 && said["deleted"].int == gone.count)
+    #expect(said["changed"].int == changed)
+    let lines = try changes(bench).split(separator: "\n")
+    #expect(lines.count == changed + 4)
+    #expect(lines.count { $0.contains("\"old\":\"name ") } == changed)
+    let summary = try bench.run(["diff", bench.database, "--summary", "--format", "csv"])
+    #expect(summary.outputText.hasSuffix("\nusers,1,\(gone.count),\(changed)\n"))
+    let some = try bench.run(
+      ["diff", bench.database, "--format", "csv", "--where", "name ends with 'b'"]
+    ).outputText
+    #expect(some.split(separator: "\n").count == 1 + changed)
+    // A column more: null before.
+    try bench.write("in.csv", "id,name,more\n200,new,\n1,name 1 a,x\n")
+    let wider = try bench.report(words(bench, "--truncate"))["changes"]
+    #expect(wider["changed"].int == 1 && wider["inserted"].int == 0)
+    // Without a key.
+    for _ in 0..<2 {
+      try bench.write("in.csv", "a\n1\n2\n")
+      let report = try bench.report([
+        "import", bench.path("in.csv"), "--into", bench.path("plain.sheaf"), "--table", "t",
+        "--truncate", "--changes", bench.path("p.jsonl"),
+      ])
+      #expect(report["changes"]["inserted"].int == 2)
+    }
+  }
+
+  /// A dry run writes what an import would change, and nothing else.
+  @Test func dryRun() throws {
+    let bench = try filled()
+    let before = try bench.read("t.sheaf")
+    let report = try bench.report(words(bench, "--dry-run", "--batch-size", "7"))
+    #expect(try changes(bench) == expected)
+    #expect(report["changes"]["inserted"].int == 40 && report["changes"]["changed"].int == 10)
+    #expect(report["objects"].int == 140 && report["objectsBefore"].int == 100)
+    #expect(try bench.read("t.sheaf") == before)
+    let plain = Array(
+      words(bench, "--dry-run").filter { !$0.hasSuffix("c.jsonl") && $0 != "--changes" })
+    let same = try bench.report(plain)
+    #expect(same["changes"]["file"].isNull && same["changes"]["inserted"].int == 40)
+    #expect(
+      try bench.run(plain).outputText.contains(
+        "  would be    40 inserted, 10 changed, 0 deleted\n"))
+    #expect(
+      try bench.run(plain + ["--report", "line"]).outputText.contains(
+        "would be 40 inserted, 10 changed, 0 deleted"))
+    // Into a file that is not there yet.
+    let new = try bench.report([
+      "import", bench.path("in.csv"), "--into", bench.path("new.sheaf"), "--key", "id",
+      "--dry-run", "--changes", bench.path("n.jsonl"),
+    ])
+    #expect(new["changes"]["inserted"].int == 50)
+    #expect(!bench.names().contains("new.sheaf"))
+    // What it counts is what the import counts then.
+    let real = try bench.report(words(bench, "--batch-size", "7"))
+    for name in ["read", "imported", "updated", "unchanged", "rejected", "batches", "objects"] {
+      #expect(real[name].int == report[name].int, "\(name)")
+    }
   }
 
   /// Files that hold something else are not replaced.
@@ -133,7 +210,6 @@ import Testing
     try refuse("-", .usage)
     try refuse(bench.database, .usage)
     try refuse(bench.path("in.csv"), .usage)
-    try refuse(bench.path("c.jsonl"), .usage, "--dry-run")
     try refuse(bench.path("link"), .cannotCreate)
     try refuse(bench.path("."), .cannotCreate)
     try refuse(CompanionFile.lockPath(bench.database), .cannotCreate)
@@ -174,7 +250,8 @@ import Testing
       }
     }
 
-    /// What was begun without keeping the version before cannot be told: everything is committed all the same.
+    /// What was begun without keeping the version before cannot be told: everything is committed all the
+    /// same.
     @Test func nothingWasKept() throws {
       let bench = try filled()
       let run = words(bench, "--batch-size", "20", "--durability", "full", "--resume")

@@ -18,10 +18,12 @@ import Testing
     return [
       ["import", bench.path("in.csv"), "--into", file, "--resume"], ["compact", file],
       ["sniff", bench.path("in.csv")], ["info", file], ["check", file], ["export", file],
+      ["verify", file, bench.path("in.csv")],
       ["query", file], ["versions", file], ["diff", file], ["log", file],
       ["watch", file, "--since", "first", "--idle", "0"],
       ["keep", file, "--versions", "5"],
       ["tag", file, "first", "--at", "first"], ["undo", file],
+      ["delete", file, "id < 3"], ["alter", file, "--index", "n"],
       ["sample", "--rows", "2000"], ["completions", "bash"], ["help"], ["help", "--man"],
       ["help", "import"],
     ]
@@ -57,7 +59,8 @@ import Testing
         let line = words.map { ShellWord.quoted($0) }.joined(separator: " ")
         let result = try Shelled.run("\(line) > /dev/full")
         // What is committed must not be done again for the sake of its report.
-        let isDone = ["import", "compact", "keep", "tag", "undo"].contains(words[0])
+        let isDone = ["import", "compact", "keep", "tag", "undo", "delete", "alter"].contains(
+          words[0])
         #expect(result.status == (isDone ? 73 : 74), "\(words)")
         #expect(result.errorText.hasPrefix("sheaf \(words[0]): standard output: write: "))
         #expect(result.errorText.split(separator: "\n").count == 1)
@@ -70,7 +73,9 @@ import Testing
     let bench = try Workbench()
     for words in try commands(bench) where words != ["help"] {
       try bench.run(words + ["--nonsense"], status: .usage)
-      if words[0] != "import" { try bench.run(words + ["x", "y"], status: .usage) }
+      if !["import", "verify"].contains(words[0]) {
+        try bench.run(words + ["x", "y"], status: .usage)
+      }
     }
   }
 

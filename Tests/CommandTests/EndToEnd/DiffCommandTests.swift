@@ -86,6 +86,53 @@ import Testing
     try plain.run(["diff", plain.database], status: .usage)
   }
 
+  /// A filter knows the columns and types of both versions, whichever is the later one.
+  @Test func columnsOfBothVersions() throws {
+    let bench = try Workbench()
+    func load(_ text: String, _ more: String...) throws {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "users", "--key", "id",
+          "--on-conflict",
+          "update", "--quiet", "--keep-versions", "5",
+        ] + more, input: text)
+    }
+    try load("id,n,gone\n1,5,a\n2,6,b\n3,7,c\n")
+    // The first widens n to text; the second adds a column.
+    try load("id,n,extra\n1,x,9\n2,6,8\n4,5,7\n")
+    func diff(_ filter: String, _ more: String...) throws -> [Substring] {
+      try bench.run(
+        ["diff", bench.database, "--format", "csv", "--where", filter] + more
+      ).outputText.split(separator: "\n").dropFirst().map { $0 }
+    }
+    #expect(try diff("n == 'x'") == ["users,changed,1,n,5,x", "users,changed,1,extra,,9"])
+    // As text, in both.
+    #expect(try diff("n == '5'").count == 2 + 3)
+    // What only the earlier type can be compared with.
+    #expect(try diff("n < 6") == ["users,changed,1,n,5,x", "users,changed,1,extra,,9"])
+    #expect(try diff("extra == 8") == ["users,changed,2,extra,,8"])
+    #expect(try diff("extra is null").count == 3)
+    #expect(
+      try diff("not extra > 7") == [
+        "users,inserted,4,id,,4", "users,inserted,4,n,,5", "users,inserted,4,extra,,7",
+      ])
+    let kept = try bench.report(["versions", bench.database])["versions"]
+    let (from, to) = (kept[kept.count - 1], kept[kept.count - 2])
+    let back = ["\(from["version"].int ?? 0)", "\(to["version"].int ?? 0)"]
+    #expect(
+      try diff("extra == 8", "--from", back[0], "--to", back[1]) == ["users,changed,2,extra,8,"])
+    let unknown = try bench.run(
+      ["diff", bench.database, "--where", "none == 1"], status: .usage)
+    #expect(unknown.errorText.contains("gone"))
+    try bench.run(["diff", bench.database, "--where", "extra == 'x'"], status: .usage)
+    // The same while it is watched.
+    let watched = try bench.run([
+      "watch", bench.database, "--since", back[1], "--idle", "0", "--table", "users", "--where",
+      "n == 'x' or extra == 8",
+    ]).outputText
+    #expect(watched.split(separator: "\n").count == 4)
+  }
+
   /// Every type, as an export has it: to the letter in CSV and tables, as numbers where JSON has them.
   @Test func everyType() throws {
     let bench = try Workbench()

@@ -24,7 +24,9 @@ import Testing
 
   /// The sum rule, and what each run's own report said.
   private func expectSame(_ run: Report, _ report: Report) {
-    for name in ["read", "imported", "updated", "skipped", "unchanged", "rejected", "batches"] {
+    for name in [
+      "read", "imported", "updated", "skipped", "unchanged", "rejected", "filtered", "batches",
+    ] {
       #expect(run[name].int == report[name].int, "\(name)")
     }
   }
@@ -78,21 +80,50 @@ import Testing
       try bench.write(name, text)
       _ = try bench.report(words(bench, name))
     }
+    func undone() throws -> [Bool?] { try runs(bench).map { $0["undone"].bool } }
     let before = try runs(bench)
     #expect(before.count == 3)
+    #expect(try undone() == [false, false, false])
     try bench.run(["undo", bench.database])
     #expect(try runs(bench).map { $0["version"].int } == before.map { $0["version"].int })
+    #expect(try undone() == [false, false, true])
+    #expect(try bench.run(["log", bench.database]).outputText.contains("complete, undone"))
+    // The undoing is undone, and that again.
+    try bench.run(["undo", bench.database])
+    #expect(try undone() == [false, false, false])
+    try bench.run(["undo", bench.database])
+    #expect(try undone() == [false, false, true])
     // A version from before the file had a second table: all tables go back, what the file knows does not.
     let first = try bench.report(["versions", bench.database])["versions"][0]["version"].int ?? 0
     try bench.run(["undo", bench.database, "--to", "\(first)", "--all"])
     #expect(try runs(bench).count == 3)
+    #expect(try undone() == [false, true, true])
     _ = try bench.report(words(bench, "b.csv"))
+    #expect(try undone() == [false, true, true, false])
     #expect(try runs(bench).map { $0["run"].int } == [1, 2, 3, 4])
     try bench.run(["compact", bench.database, "--quiet"])
     #expect(try runs(bench).count == 4)
     try bench.run(["compact", bench.database, "--drop-versions", "--quiet"])
     #expect(try runs(bench).count == 4)
+    #expect(try undone() == [false, true, true, false])
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
+  }
+
+  /// What a run has deleted, also by emptying the table, and one that was taken back has not.
+  @Test func deletions() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", users("a"))
+    _ = try bench.report(words(bench, "a.csv"))
+    for more in [["--truncate"], ["--truncate", "--batch-size", "7"]] {
+      let report = try bench.report(words(bench, "a.csv") + more)
+      #expect(report["deleted"].int == 50 && report["objects"].int == 50)
+      #expect(
+        try bench.run(words(bench, "a.csv") + more).outputText.contains(
+          "  deleted     50 objects that were there before\n"))
+    }
+    try bench.write("bad.csv", users("b") + "x,y,z\n")
+    try bench.run(words(bench, "bad.csv") + ["--truncate"], status: .dataRefused)
+    #expect(try runs(bench).map { $0["deleted"].int } == [0, 50, 50, 50, 50])
   }
 
   #if DEBUG

@@ -184,6 +184,108 @@ import Testing
     #expect(try shell(script, bench).errorText == "sheaf-healthy: no run for 26 hours\n")
   }
 
+  /// The commands of the page's sections, in the order of the page, as one installation would run them.
+  @Test func theSections() throws {
+    let bench = try Workbench()
+    let commands = try blocks("night")
+    #expect(commands.count == 10)
+    func run(_ index: Int, status: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation)
+      throws
+      -> String
+    {
+      let text = commands[index].replacingOccurrences(
+        of: "(?m)^sheaf ", with: Self.program + " ", options: .regularExpression)
+      let result = try shell("set -e\n" + placed(text, bench), bench)
+      #expect(
+        result.status == status, "\(commands[index]): \(result.errorText)",
+        sourceLocation: sourceLocation)
+      return result.outputText + result.errorText
+    }
+    func users(_ ids: some Sequence<Int>, _ name: String, at: String) -> String {
+      "id,name,region,joined,updated_at\n"
+        + ids.map {
+          "\($0),\(name) \($0),\($0 % 2 == 0 ? "eu" : "us"),2026-01-0\($0 % 9 + 1),\(at)\n"
+        }.joined()
+    }
+    try FileManager.default.createDirectory(
+      atPath: bench.path("log"), withIntermediateDirectories: false)
+    // A full extract, twice; one that has lost half, and one with another column.
+    try bench.write("users.csv", users(1...200, "a", at: "2026-11-20"))
+    _ = try run(0)
+    try bench.write("users.csv", users(5...200, "a", at: "2026-11-20"))
+    _ = try run(0)
+    #expect(try userCount(bench) == 196)
+    #expect(try bench.text("users.prom").contains("sheaf_last_run_deleted{command=\"import\""))
+    try bench.write("users.csv", users(5...90, "a", at: "2026-11-20"))
+    #expect(try run(0, status: 65).contains("--min-records"))
+    try bench.write(
+      "users.csv",
+      users(5...200, "a", at: "2026-11-20").replacingOccurrences(of: "name,", with: "Name,"))
+    #expect(try run(0, status: 65).contains("'Name'"))
+    #expect(try bench.text("users.prom").contains("users.sheaf\"} 65\n"))
+    try bench.write("users.csv", users(5...200, "a", at: "2026-11-20"))
+    _ = try run(0)
+    // A delta: newer, older, blank, of another region; the same again.
+    try bench.write(
+      "delta.csv",
+      "id,name,region,joined,updated_at\n6,new 6,eu,,2026-11-21\n8,old 8,eu,,2026-11-19\n"
+        + "7,new 7,us,,2026-11-21\n300,new 300,eu,2026-11-21,2026-11-21\n")
+    _ = try run(1)
+    #expect(try run(1).contains("nothing to do"))
+    let names = try bench.run([
+      "query", database(bench), "id in (6, 7, 8, 300)", "--columns", "name,joined", "--format",
+      "csv",
+    ])
+    #expect(
+      names.outputText
+        == "name,joined\nnew 6,2026-01-07\na 7,2026-01-08\na 8,2026-01-09\nnew 300,2026-11-21\n")
+    // A log: files that come once, also under another name.
+    try bench.write(
+      "log/1.csv", "day,what\n2026-08-01,a\n" + (1...9).map { "2026-11-0\($0),b\n" }.joined())
+    _ = try run(2)
+    try bench.write("log/2.csv", try bench.text("log/1.csv"))
+    try bench.write("log/3.csv", "day,what\n2026-11-10,c\n")
+    _ = try run(2)
+    #expect(try bench.run(["query", bench.path("log.sheaf"), "--count"]).outputText == "11\n")
+    // Verified: not after the delta, but once the extract is there again.
+    #expect(try run(3, status: 65).contains("key '6'"))
+    try bench.write("users.csv", users(5...200, "b", at: "2026-11-22"))
+    _ = try run(0)
+    #expect(try run(3).contains("all there: 196 records"))
+    #expect(try bench.text("receipt.json").contains("\"sha256\":\""))
+    // Retention, and a type that is decided later.
+    #expect(try run(4).contains("deleted 1 object from"))
+    _ = try run(5)
+    let joined = try bench.run(["query", database(bench), "joined > 2026-01-08", "--count"])
+      .outputText
+    #expect(joined == "22\n")
+    // A bad night, and its undo.
+    _ = try run(6)
+    try bench.write("users.csv", users(5...200, "wrong", at: "2026-11-23"))
+    _ = try run(0)
+    let told = try run(7)
+    #expect(
+      told.contains("196") && told.contains("\"new\":\"wrong 6\"")
+        && told.contains("back at version"))
+    #expect(try bench.run(["log", database(bench)]).outputText.contains("complete, undone"))
+    try bench.write(
+      "users.csv", users(5...200, "b", at: "2026-11-22") + "201,c,eu,2026-02-01,2026-11-23\n")
+    #expect(try run(8).contains("\"version\":"))
+    #expect(try bench.text("changes.jsonl").split(separator: "\n").count == 1)
+    _ = try run(9)
+    _ = try run(9)
+    #expect(try bench.run(["check", bench.path("backup.sheaf")]).status == 0)
+    #expect(
+      try bench.run(["export", bench.path("backup.sheaf")]).outputText
+        == bench.run(["export", database(bench)]).outputText)
+  }
+
+  private func database(_ bench: Workbench) -> String { bench.path("users.sheaf") }
+
+  private func userCount(_ bench: Workbench) throws -> Int? {
+    Int(try bench.run(["query", database(bench), "--count"]).outputText.dropLast())
+  }
+
   /// The page's table of statuses is the program's.
   @Test func theStatuses() throws {
     let page = String(decoding: try Repository.read("docs/nightly.md"), as: UTF8.self)

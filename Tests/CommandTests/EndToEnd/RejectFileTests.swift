@@ -276,7 +276,7 @@ import Testing
     #expect(report["imported"].int == 3 && report["rejected"].int == 5 && report["read"].int == 8)
     let lines = result.errorText.split(separator: "\n")
     #expect(lines.count == 5)
-    #expect(lines[0].contains("in.csv:4:1") && lines[0].contains("occurs in the input before"))
+    #expect(lines[0].contains("in.csv:4:1") && lines[0].contains("exists already"))
     #expect(lines[1].contains("in.csv:5:1") && lines[1].contains("'5' exists already: object"))
     #expect(lines[4].contains("in.csv:9:1"))
     for (policy, skipped, updated) in [("skip", 4, 0), ("update", 0, 4)] {

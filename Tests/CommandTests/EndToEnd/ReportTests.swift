@@ -27,8 +27,8 @@ import Testing
     #expect(report["inputs"][0].text == input && report["inputs"].count == 1)
     #expect(report["database"].text == bench.database)
     #expect(report["table"].text == "in")
-    let counts = ["read", "imported", "updated", "skipped", "unchanged", "rejected"]
-    #expect(counts.map { report[$0].int } == [5, 4, 0, 0, 0, 1])
+    let counts = ["read", "imported", "updated", "skipped", "unchanged", "rejected", "filtered"]
+    #expect(counts.map { report[$0].int } == [5, 4, 0, 0, 0, 1, 0])
     #expect(report["batchSize"].int == 2 && report["batches"].int == 3)
     #expect(report["bytesRead"].int == Self.csv.utf8.count)
     #expect((report["bytesWritten"].int ?? 0) > 0)

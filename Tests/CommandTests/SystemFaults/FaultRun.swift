@@ -192,6 +192,7 @@ final class FaultStage {
     // The report is an output too.
     for done in [
       "everything is committed", "the version is the newest", "the file is compacted",
+      "the objects are deleted", "the table is changed",
       "the copy is complete",
     ]
     where line.contains(done) {
@@ -234,7 +235,7 @@ final class FaultStage {
       if (try? bench.read(name).count) != file.count { problems.append("another copy") }
     case .batches, .replacements, .whole:
       let (one, other) = (try Report(result.output), try Report(Array(output.utf8)))
-      for key in ["read", "imported", "updated", "skipped", "unchanged", "rejected"]
+      for key in ["read", "imported", "updated", "skipped", "unchanged", "rejected", "filtered"]
       where one[key].int != other[key].int {
         problems.append("\(key): \(one[key].int ?? -1), not \(other[key].int ?? -1)")
       }

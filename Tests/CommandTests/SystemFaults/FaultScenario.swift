@@ -106,6 +106,10 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     FaultScenario(name: "import that tells its changes", purpose: .batches, prepare: earlier) {
       words($0.path("in.csv"), $1, "--changes", $1.path("changes.jsonl"))
     },
+    FaultScenario(name: "import of some, with metrics", purpose: .batches, prepare: earlier) {
+      words(
+        $0.path("in.csv"), $1, "--where", "number > 100", "--metrics-file", $1.path("m.prom"))
+    },
     FaultScenario(name: "import with a key", purpose: .replacements) { source, start in
       try source.write("old.csv", header + (0..<400).map { "\($0),old,\($0)\n" }.joined())
       try start.run([
@@ -177,6 +181,9 @@ struct FaultScenario: Sendable, CustomStringConvertible {
       ["versions", $1.database]
     },
     FaultScenario(name: "log", purpose: .answer, prepare: kept) { ["log", $1.database] },
+    FaultScenario(name: "verify", purpose: .answer, prepare: filled) {
+      ["verify", $1.database, $0.path("in.csv"), "--rejects", $1.path("r.csv")]
+    },
     FaultScenario(name: "diff", purpose: .answer, prepare: kept) {
       ["diff", $1.database, "--format", "csv"]
     },
@@ -191,6 +198,15 @@ struct FaultScenario: Sendable, CustomStringConvertible {
       ["keep", $1.database, "--versions", "5"]
     },
     FaultScenario(name: "undo", purpose: .exchange, prepare: kept) { ["undo", $1.database] },
+    FaultScenario(name: "delete", purpose: .exchange, prepare: kept) {
+      ["delete", $1.database, "id < 10100 and id > 300"]
+    },
+    FaultScenario(name: "delete that says how many", purpose: .answer, prepare: kept) {
+      ["delete", $1.database, "id < 10100 and id > 300", "--dry-run"]
+    },
+    FaultScenario(name: "alter", purpose: .same, prepare: kept) {
+      ["alter", $1.database, "--type", "number:double,text:text", "--index", "number"]
+    },
     FaultScenario(name: "compact into a copy", purpose: .copy("copy.sheaf"), prepare: filled) {
       ["compact", $1.database, "--into", $1.path("copy.sheaf"), "--force"]
     },

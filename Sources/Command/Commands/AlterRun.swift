@@ -1,0 +1,209 @@
+import Engine
+import Importer
+
+extension AlterCommand {
+  /// What is to be changed, as it was asked for.
+  struct Wish {
+    let renames: [RenamedColumn]
+    let types: [(column: String, type: ColumnType)]
+    let defaults: [ColumnValue]
+    let drops: [String]
+    let key: String?
+    let dropsKey: Bool
+    let indexes: [String]
+    let droppedIndexes: [String]
+    /// How values are spelled.
+    let options: ImportOptions
+    /// The same for those who list versions.
+    let words: String
+
+    init(_ arguments: ParsedArguments) throws {
+      renames = try arguments.values(AlterCommand.rename).flatMap { $0 }
+      var types: [(String, ColumnType)] = []
+      for choice in try arguments.values(AlterCommand.type) {
+        guard case .named(let named) = choice else {
+          throw CommandError.usage("--type takes columns and their types, such as price:decimal")
+        }
+        types += named.map { ($0.column, $0.type) }
+      }
+      self.types = types
+      defaults = try arguments.values(AlterCommand.defaultValue)
+      drops = try arguments.value(AlterCommand.drop) ?? []
+      key = try arguments.value(AlterCommand.key)
+      dropsKey = arguments.isSet(AlterCommand.noKey)
+      indexes = try arguments.value(AlterCommand.index) ?? []
+      droppedIndexes = try arguments.value(AlterCommand.noIndex) ?? []
+      var options = ImportOptions(inputs: [], database: "")
+      options.dateFormats = try arguments.values(ImportCommand.dateFormat)
+      options.decimalMark = try arguments.value(ImportCommand.decimal)
+      options.thousandsSeparator = try arguments.value(ImportCommand.thousands) ?? nil
+      self.options = options
+      if key != nil, dropsKey { throw CommandError.usage("--key and --no-key exclude each other") }
+      for (names, option) in [
+        (renames.map(\.old), "rename"), (types.map(\.0), "type"),
+        (defaults.map(\.column), "default"),
+      ] where Set(names).count < names.count {
+        throw CommandError.usage("--\(option) names a column twice")
+      }
+      let given: [(any OptionEntry, Bool)] = [
+        (AlterCommand.rename, !renames.isEmpty), (AlterCommand.type, !types.isEmpty),
+        (AlterCommand.defaultValue, !defaults.isEmpty), (AlterCommand.drop, !drops.isEmpty),
+        (AlterCommand.key, key != nil), (AlterCommand.noKey, dropsKey),
+        (AlterCommand.index, !indexes.isEmpty), (AlterCommand.noIndex, !droppedIndexes.isEmpty),
+      ]
+      words = given.filter(\.1).map { option, _ in
+        (["--\(option.name)"] + arguments.texts(option)).joined(separator: " ")
+      }.joined(separator: " ")
+      if words.isEmpty {
+        throw CommandError.usage(
+          "say what is to be changed: --type, --rename, --default, --drop, --key or --index")
+      }
+    }
+  }
+}
+
+/// Changes the columns of a table inside a transaction.
+struct AlterRun {
+  /// A value that is none of the type its column was to have.
+  struct Misfit {
+    let column: String
+    let type: String
+    /// The object's primary key, or its number.
+    let key: String
+    let row: Int
+    let value: String
+  }
+
+  struct Outcome {
+    let table: String
+    /// What was done, for people.
+    let changes: [String]
+    let misfitCount: Int
+    let misfits: [Misfit]
+    let version: UInt64
+  }
+
+  private let wish: AlterCommand.Wish
+  private let mostMisfits: Int
+
+  init(_ wish: AlterCommand.Wish, mostMisfits: Int) {
+    self.wish = wish
+    self.mostMisfits = mostMisfits
+  }
+
+  /// Does all of it. Where values do not fit, all of them are looked for, and the transaction has to be
+  /// rolled back.
+  func run(_ table: WritableTable, version: UInt64) throws -> Outcome {
+    var changes: [String] = []
+    try refuseDeclared(table)
+    for pair in wish.renames where pair.old != pair.new {
+      try table.renameColumn(pair.old, to: pair.new)
+      changes.append("column '\(pair.old)' is called '\(pair.new)'")
+    }
+    var misfits: [Misfit] = []
+    var count = 0
+    for (column, type) in wish.types {
+      let decision = try TypeDecision(column, type, table, wish.options)
+      let found = try decision.misfits(table, most: mostMisfits - misfits.count)
+      count += found.count
+      misfits += try found.first.map { try misfit($0, column, type, table) }
+      if found.count > 0 { continue }
+      let before = table.columns.first { $0.name == column }?.type
+      try decision.apply(table)
+      if before != type { changes.append("column '\(column)' is \(type.name)") }
+    }
+    if count == 0 { try change(table, &changes) }
+    return Outcome(
+      table: table.name, changes: changes, misfitCount: count, misfits: misfits, version: version)
+  }
+
+  private func misfit(
+    _ misfit: Engine.Misfit, _ column: String, _ type: ColumnType, _ table: WritableTable
+  ) throws -> Misfit {
+    var key = "\(misfit.key)"
+    if let name = table.keyColumn, let value = try table.row(forKey: misfit.key)?[name] {
+      key = String(decoding: value.spelling, as: UTF8.self)
+    }
+    return Misfit(
+      column: column, type: type.name, key: key, row: misfit.row, value: misfit.value)
+  }
+
+  /// What does not depend on values.
+  private func change(_ table: WritableTable, _ changes: inout [String]) throws {
+    for given in wish.defaults {
+      let (name, text) = (given.column, given.text)
+      let value = try value(text, of: name, table)
+      try table.setDefault(name, value)
+      changes.append(
+        value == nil
+          ? "column '\(name)' has no default" : "column '\(name)' has the default '\(text)'")
+    }
+    for name in wish.droppedIndexes where table.indexedColumns.contains(name) {
+      try table.removeIndex(name)
+      changes.append("column '\(name)' has no index")
+    }
+    if wish.dropsKey, let key = table.keyColumn {
+      try table.removeKey()
+      changes.append("'\(key)' is not the key any more")
+    }
+    if let key = wish.key, key != table.keyColumn {
+      do {
+        try table.setKey(key)
+      } catch EngineError.invalidKey(let table, let column, let reason) {
+        throw CommandError(
+          .dataRefused,
+          "\(EngineError.invalidKey(table: table, column: column, reason: reason)); nothing was changed"
+        )
+      }
+      changes.append("'\(key)' is the key")
+    }
+    for name in wish.drops {
+      try table.removeColumn(name)
+      changes.append("column '\(name)' is dropped")
+    }
+    for name in wish.indexes where !table.indexedColumns.contains(name) {
+      try table.addIndex(name)
+      changes.append("column '\(name)' has an index")
+    }
+    for name in wish.indexes + wish.droppedIndexes
+    where !table.columns.contains(where: { $0.name == name }) {
+      throw EngineError.noSuchColumn(
+        table: table.name, column: name, known: table.columns.map(\.name))
+    }
+  }
+
+  private func value(_ text: String, of name: String, _ table: WritableTable) throws -> Value? {
+    guard let column = table.columns.first(where: { $0.name == name }) else {
+      throw EngineError.noSuchColumn(
+        table: table.name, column: name, known: table.columns.map(\.name))
+    }
+    if text.isEmpty { return nil }
+    guard let value = Array(text.utf8).withUnsafeBytes({ Value(spelling: $0, as: column.reading) })
+    else {
+      throw CommandError.usage(
+        "--default: '\(text)' is not \(column.type.article), as column '\(name)' is")
+    }
+    return value
+  }
+
+  /// A program that has declared a column would not open the file with another.
+  private func refuseDeclared(_ table: WritableTable) throws {
+    let declared = DeclaredTable.columns(table)
+    if declared.isEmpty { return }
+    let named =
+      wish.renames.map(\.old) + wish.types.map(\.column) + wish.defaults.map(\.column) + wish.drops
+      + wish.indexes + wish.droppedIndexes
+    if let name = named.first(where: declared.contains) {
+      throw CommandError.usage(
+        "a program has declared column '\(name)' of table '\(table.name)', and would not open the file "
+          + "when it "
+          + "is another: change the program's schema")
+    }
+    if wish.key.map({ $0 != table.keyColumn }) ?? false || wish.dropsKey {
+      throw CommandError.usage(
+        "a program has declared table '\(table.name)', and would not open the file with another key: "
+          + "change the "
+          + "program's schema")
+    }
+  }
+}

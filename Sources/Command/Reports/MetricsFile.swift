@@ -1,0 +1,215 @@
+import Base
+import Engine
+import Importer
+
+/// The file of `--metrics-file`: the last run of a command, as node_exporter's textfile collector reads it.
+///
+/// It is replaced as a whole, by renaming, so that nobody reads half of it; a run that is killed leaves the
+/// one before. Of the earlier file stays when the command last succeeded with this database, and what other
+/// commands and databases have written there.
+///
+/// Thread rule: one thread at a time.
+final class MetricsFile {
+  private let path: String
+  private let command: String
+  private let database: String?
+  private let file: ReplacementFile
+  private let earlier: [String]
+  private let started: Int
+
+  static let suffix = ".prom"
+  private static let mark = "# HELP sheaf_"
+  private static let lastSuccess = "sheaf_last_success_timestamp_seconds"
+
+  /// Creates what becomes the file, so that it is found out before the work that nobody can write there.
+  ///
+  /// - Parameters:
+  ///   - database: the file or server that the command is about; nil: it is not known.
+  ///   - others: what the command reads and writes, none of which the file may be.
+  /// - Throws: `CommandError`.
+  init(_ path: String, _ command: String, database: String?, others: [String]) throws {
+    guard path.hasSuffix(Self.suffix), System.name(of: path) != Self.suffix else {
+      throw CommandError.usage(
+        "--metrics-file \(path): node_exporter reads files whose names end with \(Self.suffix)")
+    }
+    for other in others where other == path || System.areTheSame(other, path) {
+      throw CommandError.usage(
+        "--metrics-file \(path) is a file that the command reads or writes; choose another")
+    }
+    try CommandError.refuseCompanion(path)
+    (self.path, self.command, self.database) = (path, command, database)
+    started = Int(clamping: System.secondsSince1970)
+    do throws(SystemError) {
+      earlier = try Self.lines(path)
+      file = try ReplacementFile(for: path, like: nil)
+    } catch {
+      throw CommandError.creation(error)
+    }
+    if let first = earlier.first, !first.hasPrefix(Self.mark) {
+      throw CommandError.usage(
+        "--metrics-file \(path) is there already and holds something else; choose another")
+    }
+  }
+
+  /// The lines of the file as it is; none when it is not there.
+  private static func lines(_ path: String) throws(SystemError) -> [String] {
+    guard let status = try System.linkStatus(path: path), status.size > 0 else { return [] }
+    let descriptor = try System.openRegular(path, writable: true)
+    defer { System.close(descriptor) }
+    // More is none of ours.
+    let bytes = try System.beginning(descriptor, count: min(status.size, 1 << 20), path: path)
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  /// Notes a run whose arguments were wrong, if a file can be made out among them.
+  static func noteWrongUsage(_ command: String, of definition: CommandDefinition?, words: [String])
+  {
+    func value(_ name: String) -> String? {
+      let options = words.prefix { $0 != "--" }
+      if let attached = options.first(where: { $0.hasPrefix("--\(name)=") }) {
+        return String(attached.dropFirst(name.utf8.count + 3))
+      }
+      guard let index = options.firstIndex(of: "--\(name)") else { return nil }
+      return options[(index + 1)...].first
+    }
+    guard definition?.option(named: CommonOptions.metricsFile.name) != nil,
+      let path = value(CommonOptions.metricsFile.name), !path.hasPrefix("-")
+    else { return }
+    let database = value("into") ?? words.first { !$0.hasPrefix("-") }
+    let shown = database.map { ServerAddress.isServer($0) ? ServerAddress.shown($0) : $0 }
+    let file = try? MetricsFile(path, command, database: shown, others: [])
+    try? file?.write(.usage, nil, seconds: 0)
+  }
+
+  // MARK: Writing
+
+  /// - Parameters:
+  ///   - report: of the run, as far as it went; nil: there is none.
+  ///   - seconds: how long it took.
+  /// - Throws: `CommandError`.
+  func write(_ status: ExitStatus, _ report: JSONValue?, seconds: Double) throws {
+    var text = ""
+    let all = merged(samples(status, report, seconds: seconds))
+    var last: String?
+    for (name, labels, value) in all {
+      if name != last {
+        text += "\(Self.mark)\(name.dropFirst(6)) \(Self.help(name))\n# TYPE \(name) gauge\n"
+      }
+      last = name
+      text += "\(name)\(labels) \(value)\n"
+    }
+    do {
+      var text = text
+      try text.withUTF8 { bytes in
+        try System.write(file.descriptor, at: 0, UnsafeRawBufferPointer(bytes), path: file.path)
+      }
+      try file.putInPlace(replacing: true)
+    } catch let error as SystemError {
+      throw CommandError.creation(error)
+    }
+  }
+
+  private typealias Sample = (name: String, labels: String, value: String)
+
+  private func samples(_ status: ExitStatus, _ report: JSONValue?, seconds: Double) -> [Sample] {
+    let labels = labels
+    let now = Int(clamping: System.secondsSince1970)
+    var samples: [Sample] = [
+      ("sheaf_last_run_start_timestamp_seconds", labels, "\(started)"),
+      ("sheaf_last_run_end_timestamp_seconds", labels, "\(now)"),
+      ("sheaf_last_run_exit_status", labels, "\(status.rawValue)"),
+      ("sheaf_last_run_seconds", labels, "\(seconds)"),
+    ]
+    if status == .done { samples.append((Self.lastSuccess, labels, "\(now)")) }
+    if case .object(let members)? = report {
+      for (name, value) in Self.numbers(members, "") where name != "seconds" {
+        samples.append(("sheaf_last_run_\(name)", labels, value))
+      }
+    }
+    return samples
+  }
+
+  private var labels: String {
+    func label(_ name: String, _ value: String) -> String {
+      var escaped = ""
+      for scalar in value.unicodeScalars {
+        switch scalar {
+        case "\\": escaped += "\\\\"
+        case "\"": escaped += "\\\""
+        case "\n": escaped += "\\n"
+        default: escaped.unicodeScalars.append(scalar)
+        }
+      }
+      return "\(name)=\"\(escaped)\""
+    }
+    let all = [label("command", command)] + (database.map { [label("database", $0)] } ?? [])
+    return "{\(all.joined(separator: ","))}"
+  }
+
+  /// The numbers of a report, with their names as metrics have them; those of lists are left out.
+  private static func numbers(_ members: [JSONValue.Member], _ prefix: String) -> [(String, String)]
+  {
+    var found: [(String, String)] = []
+    for member in members {
+      let name = prefix + snake(member.key)
+      switch member.value {
+      case .int(let number): found.append((name, "\(number)"))
+      case .double(let number): found.append((name, "\(number)"))
+      case .bool(let isTrue): found.append((name, isTrue ? "1" : "0"))
+      case .object(let members) where prefix.isEmpty: found += numbers(members, name + "_")
+      default: break
+      }
+    }
+    return found
+  }
+
+  /// `bytesRead` as `bytes_read`.
+  private static func snake(_ name: String) -> String {
+    var snake = ""
+    for character in name {
+      if character.isUppercase { snake += "_" }
+      snake += character.lowercased()
+    }
+    return snake
+  }
+
+  private static func help(_ name: String) -> String {
+    switch name {
+    case "sheaf_last_run_start_timestamp_seconds": "When the command began its last run."
+    case "sheaf_last_run_end_timestamp_seconds": "When that run ended."
+    case "sheaf_last_run_exit_status": "Its exit status; 0: done."
+    case "sheaf_last_run_seconds": "How long it took."
+    case lastSuccess: "When the command last ended with status 0."
+    default: "What the report of the last run says."
+    }
+  }
+
+  // MARK: The earlier file
+
+  /// The samples, and of the earlier file those of others, with the moment of the last success; by names, as
+  /// the format wants them.
+  private func merged(_ own: [Sample]) -> [Sample] {
+    let labels = labels
+    let names = Set(own.map(\.name))
+    let kept = earlier.compactMap(Self.sample).filter { sample in
+      sample.labels != labels || sample.name == Self.lastSuccess && !names.contains(sample.name)
+    }
+    var order: [String] = []
+    var byName: [String: [Sample]] = [:]
+    for sample in own + kept {
+      if byName[sample.name] == nil { order.append(sample.name) }
+      byName[sample.name, default: []].append(sample)
+    }
+    return order.flatMap { byName[$0] ?? [] }
+  }
+
+  /// Reads a line that `write` has written; nil for all others.
+  private static func sample(_ line: String) -> Sample? {
+    guard line.hasPrefix("sheaf_"), let open = line.firstIndex(of: "{"),
+      let close = line.lastIndex(of: "}"), open < close
+    else { return nil }
+    let value = line[line.index(after: close)...].drop { $0 == " " }
+    guard Double(value) != nil else { return nil }
+    return (String(line[..<open]), String(line[open...close]), String(value))
+  }
+}

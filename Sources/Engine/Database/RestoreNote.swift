@@ -1,0 +1,60 @@
+import Base
+
+/// What a database keeps of a table's going back to a kept version, in a table that is the file's own and
+/// that no restoring takes back: whoever lists what has been done to the table can tell what of it was
+/// undone.
+///
+/// Thread rule: a plain value, `Sendable`.
+package struct RestoreNote: Sendable, Equatable {
+  /// As it was called then.
+  package let table: String
+  /// The kept version that it went back to.
+  package let restored: UInt64
+  /// The version in which it is so.
+  package let version: UInt64
+
+  package init(table: String, restored: UInt64, version: UInt64) {
+    (self.table, self.restored, self.version) = (table, restored, version)
+  }
+
+  private static let purpose = "restores"
+  private static let columns = [
+    Column("table", .text, nullable: false), Column("restored", .int, nullable: false),
+    Column("version", .int, nullable: false),
+  ]
+  /// More are not kept.
+  private static let most = 1000
+
+  /// Those that are known, oldest first.
+  ///
+  /// - Complexity: O(restores), of which there are at most 1,000.
+  /// - Throws: `EngineError.damaged`.
+  package static func list(_ snapshot: Snapshot) throws -> [RestoreNote] {
+    var notes: [RestoreNote] = []
+    try snapshot.ownTable(purpose)?.forEachRow { row in
+      guard case .text(let table)? = row["table"], case .int(let restored)? = row["restored"],
+        case .int(let version)? = row["version"]
+      else { return }
+      notes.append(
+        RestoreNote(
+          table: table, restored: UInt64(clamping: restored), version: UInt64(clamping: version)))
+    }
+    return notes
+  }
+
+  /// Notes that tables go back in a transaction.
+  static func add(
+    _ tables: [String], restored: UInt64, _ transaction: borrowing WriteTransaction
+  ) throws {
+    guard !tables.isEmpty, let notes = try transaction.ownTable(purpose, columns: columns) else {
+      return
+    }
+    let version = Int64(clamping: transaction.baseVersion + 1)
+    for table in tables.suffix(most) {
+      try notes.insert([.text(table), .int(Int64(clamping: restored)), .int(version)])
+    }
+    while try notes.count > most, let oldest = try notes.row(at: 0) {
+      guard try notes.delete(oldest.key) else { return }
+    }
+  }
+}

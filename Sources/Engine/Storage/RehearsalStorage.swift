@@ -1,0 +1,145 @@
+import Base
+
+/// A version of a database as one to write in, while the file stays as it is: what is written goes to a
+/// scratch file without a name, at the same places, and the rest is read from the file.
+///
+/// The version is held by whoever makes this, so that nobody writes over its blocks.
+///
+/// Thread rule: as `Storage`.
+package final class RehearsalStorage: Storage, @unchecked Sendable {
+  // @unchecked: `written` is guarded by `lock`, the other properties never change.
+  package let path: String
+  /// What is rehearsed for; nil: there is no file yet.
+  private let base: (any Storage)?
+  /// How much of it belongs to the version.
+  private let baseEnd: Int
+  private let scratch: FileStorage
+  private let lock = Lock()
+  /// The pages that the scratch file has, by 64.
+  private var written: [UInt64] = []
+
+  private static let pageBytes = 4096
+
+  /// - Parameters:
+  ///   - base: where the version's blocks are; nil: there is none.
+  ///   - end: no block of the version lies at or beyond it.
+  ///   - slots: the first pages, which name the version: those of the file go on to newer ones meanwhile.
+  ///   - path: of the file that is rehearsed for.
+  ///   - folder: where the scratch file is.
+  /// - Throws: `SystemError` about the scratch file.
+  package init(
+    _ base: (any Storage)?, end: Int, slots: UnsafeRawBufferPointer, path: String, folder: String
+  ) throws(SystemError) {
+    self.path = path
+    self.base = base
+    baseEnd = end
+    let name = "sheaf-rehearsal-\(System.processIdentifier)-\(System.monotonicNanoseconds)"
+    scratch = try FileStorage(path: "\(folder)/\(name)", mode: .createNew, isScratch: true)
+    try scratch.resize(to: end)
+    try scratch.write(slots, at: 0)
+    note(0..<slots.count)
+  }
+
+  // MARK: Pages
+
+  private func pages(_ range: Range<Int>) -> Range<Int> {
+    if range.isEmpty { return 0..<0 }
+    return range.lowerBound / Self.pageBytes..<(range.upperBound - 1) / Self.pageBytes + 1
+  }
+
+  /// Call with the lock held, or before anybody else knows this.
+  private func note(_ range: Range<Int>) {
+    for page in pages(range) {
+      if page / 64 >= written.count {
+        written += [UInt64](repeating: 0, count: page / 64 + 1 - written.count)
+      }
+      written[page / 64] |= 1 << UInt64(page % 64)
+    }
+  }
+
+  /// Call with the lock held.
+  private func has(_ page: Int) -> Bool {
+    page / 64 < written.count && written[page / 64] & 1 << UInt64(page % 64) != 0
+  }
+
+  /// Copies the pages of a range that the scratch file does not have. Call with the lock held.
+  private func bring(_ range: Range<Int>) throws(SystemError) {
+    guard let base else { return note(range) }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pageBytes, alignment: 8)
+    defer { buffer.deallocate() }
+    for page in pages(range) where !has(page) {
+      let start = page * Self.pageBytes
+      if start < baseEnd {
+        let count = try base.read(into: buffer, at: start)
+        try scratch.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: start)
+      }
+      note(start..<start + Self.pageBytes)
+    }
+  }
+
+  /// Whether the scratch file has all pages of a range, or none. Call with the lock held.
+  private func isUniform(_ range: Range<Int>) -> Bool {
+    let pages = pages(range)
+    guard let first = pages.first.map(has) else { return true }
+    return pages.allSatisfy { has($0) == first }
+  }
+
+  // MARK: Storage
+
+  package func length() throws(SystemError) -> Int { try scratch.length() }
+
+  package func resize(to length: Int) throws(SystemError) {
+    lock.lock()
+    defer { lock.unlock() }
+    try scratch.resize(to: length)
+    // What is cut off and grows again is zeros, not the file's.
+    if length < baseEnd { note(length..<baseEnd) }
+  }
+
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+    let range = offset..<offset + bytes.count
+    lock.lock()
+    defer { lock.unlock() }
+    // Pages at its ends may be written in part.
+    for edge in [range.lowerBound, range.upperBound] where edge % Self.pageBytes != 0 {
+      try bring(edge..<edge + 1)
+    }
+    try scratch.write(bytes, at: offset)
+    note(range)
+  }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int)
+    throws(SystemError) -> Int
+  {
+    let end = min(offset + buffer.count, try length())
+    guard offset < end else { return 0 }
+    return try lockedSource(offset..<end).read(
+      into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<(end - offset)]), at: offset)
+  }
+
+  private func lockedSource(_ range: Range<Int>) throws(SystemError) -> any Storage {
+    lock.lock()
+    defer { lock.unlock() }
+    return try source(range)
+  }
+
+  /// Where a range can be read as a whole. Call with the lock held.
+  private func source(_ range: Range<Int>) throws(SystemError) -> any Storage {
+    if !isUniform(range) { try bring(range) }
+    guard let base, let first = pages(range).first, !has(first), range.upperBound <= baseEnd else {
+      return scratch
+    }
+    return base
+  }
+
+  package func flush() throws(SystemError) {}
+
+  package func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
+    let (end, overflow) = offset.addingReportingOverflow(count)
+    guard offset >= 0, count >= 0, !overflow else { return nil }
+    return (try? lockedSource(offset..<end))?.view(at: offset, count: count)
+  }
+
+  package var viewFailure: SystemError { base?.viewFailure ?? scratch.viewFailure }
+  package func forget(_ bytes: UnsafeRawBufferPointer) { scratch.forget(bytes) }
+}

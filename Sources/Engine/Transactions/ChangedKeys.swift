@@ -1,0 +1,165 @@
+import Base
+
+/// The objects that differ from one version of a table to another, in the order of their keys.
+///
+/// In a table with a primary key, an object that was deleted and came back under another number is the one
+/// that has its primary key: emptying a table and filling it again is told as what it has changed.
+///
+/// Thread rule: confined.
+package struct ChangedKeys {
+  /// An object that differs.
+  package struct Entry {
+    package let kind: ObjectStep.Kind
+    /// Its number in the later version; of one that was deleted, in the earlier one.
+    package let key: Int64
+    /// Its number in the earlier version; for one that was inserted, the same as `key`.
+    package let before: Int64
+  }
+
+  private var keys: [ObjectStep.Kind: [Int64]]
+  /// Objects that came back with other values: their numbers in the later version, ascending, and before.
+  private var moved: [(key: Int64, before: Int64)] = []
+  private var given: [ObjectStep.Kind: Int] = [:]
+  private var movedGiven = 0
+
+  /// - Parameter filter: only objects that match it in one of the versions; nil: all.
+  /// - Complexity: as `TableDifference.init`; with a filter also O(log n) for each object found, and for each
+  ///   one that was deleted where others were inserted.
+  /// - Throws: as `Table.forEachChange`.
+  package init(from old: Table, to new: Table, where filter: Predicate? = nil) throws {
+    let difference = try TableDifference(from: old, to: new)
+    var deleted = difference.deleted.map(\.key)
+    var inserted = difference.inserted.map(\.key)
+    if let match = try ReturnedObjects(old, new) { moved = try match.find(&deleted, &inserted) }
+    keys = [.inserted: inserted, .deleted: deleted, .changed: difference.modified.map(\.key)]
+    if let filter { try keepMatches(filter, old, new) }
+  }
+
+  /// How many differ.
+  package var counts: [ObjectStep.Kind: Int] {
+    var counts = keys.mapValues(\.count)
+    counts[.changed, default: 0] += moved.count
+    return counts
+  }
+
+  /// Leaves out what matches a filter in neither version.
+  private mutating func keepMatches(_ filter: Predicate, _ old: Table, _ new: Table) throws {
+    let before = try RowMatcher(filter, old, besides: new)
+    let after = try RowMatcher(filter, new, besides: old)
+    for (kind, list) in keys {
+      let then = kind == .inserted ? list.map { _ in false } : try before.matches(list)
+      let now = kind == .deleted ? list.map { _ in false } : try after.matches(list)
+      keys[kind] = list.indices.filter { then[$0] || now[$0] }.map { list[$0] }
+    }
+    let earlier = moved.map(\.before).sorted()
+    let then = Set(zip(earlier, try before.matches(earlier)).filter(\.1).map(\.0))
+    let now = try after.matches(moved.map(\.key))
+    moved = moved.indices.filter { now[$0] || then.contains(moved[$0].before) }.map { moved[$0] }
+  }
+
+  /// The objects with the lowest keys that are left; none when all have been given.
+  package mutating func next(_ most: Int) -> [Entry] {
+    var result: [Entry] = []
+    while result.count < most, let least = next() { result.append(least) }
+    return result
+  }
+
+  private mutating func next() -> Entry? {
+    var least: (kind: ObjectStep.Kind, key: Int64)?
+    for kind in ObjectStep.Kind.allCases {
+      guard let list = keys[kind], list.indices.contains(given[kind] ?? 0) else { continue }
+      let key = list[given[kind] ?? 0]
+      if least.map({ key < $0.key }) ?? true { least = (kind, key) }
+    }
+    if movedGiven < moved.count, least.map({ moved[movedGiven].key < $0.key }) ?? true {
+      movedGiven += 1
+      let (key, before) = moved[movedGiven - 1]
+      return Entry(kind: .changed, key: key, before: before)
+    }
+    guard let least else { return nil }
+    given[least.kind, default: 0] += 1
+    return Entry(kind: least.kind, key: least.key, before: least.key)
+  }
+}
+
+/// Finds the objects of a table with a primary key that were deleted and are there again under another
+/// number.
+private struct ReturnedObjects {
+  private let old: Table
+  private let new: Table
+  private let keyPlace: Int
+  /// Where each column is in the two versions.
+  private let columns: [(old: Int?, new: Int?)]
+
+  /// So many objects are compared at a time.
+  private static let windowObjects = 4096
+
+  /// Nil where no primary key tells which object is which.
+  init?(_ old: Table, _ new: Table) throws {
+    guard let name = old.keyColumn, let place = old.schema.index(of: name),
+      let other = new.keyColumn, let otherPlace = new.schema.index(of: other),
+      old.schema.columnIDs[place] == new.schema.columnIDs[otherPlace]
+    else { return nil }
+    (self.old, self.new, keyPlace) = (old, new, place)
+    var places: [UInt32: Int] = [:]
+    for (place, id) in old.schema.columnIDs.enumerated() { places[id] = place }
+    var columns: [(old: Int?, new: Int?)] = new.schema.columnIDs.enumerated().map {
+      (places.removeValue(forKey: $0.element), $0.offset)
+    }
+    columns += places.values.sorted().map { ($0, nil) }
+    self.columns = columns
+  }
+
+  /// Takes objects that came back out of both lists.
+  ///
+  /// - Parameters:
+  ///   - deleted: ascending.
+  ///   - inserted: ascending.
+  /// - Returns: those with other values.
+  func find(_ deleted: inout [Int64], _ inserted: inout [Int64]) throws
+    -> [(key: Int64, before: Int64)]
+  {
+    if deleted.isEmpty || inserted.isEmpty { return [] }
+    var moved: [(key: Int64, before: Int64)] = []
+    var stays = [Bool](repeating: true, count: deleted.count)
+    var isNew = [Bool](repeating: true, count: inserted.count)
+    let before = ObjectSweep(old, columns: Array(old.columns.indices))
+    let after = ObjectSweep(new, columns: Array(new.columns.indices))
+    for start in stride(from: 0, to: deleted.count, by: Self.windowObjects) {
+      let window = Array(deleted[start..<min(deleted.count, start + Self.windowObjects)])
+      var pairs: [(key: Int64, place: Int, fields: [[UInt8]?])] = []
+      try before.run(window) { place, fields in
+        guard let fields, let spelling = fields.field(keyPlace).map({ Array($0) }),
+          let key = try new.object(forKeySpelling: spelling)
+        else { return true }
+        let index = partitionPoint(inserted.indices) { inserted[$0] >= key }
+        guard index < inserted.count, inserted[index] == key else { return true }
+        (stays[start + place], isNew[index]) = (false, false)
+        pairs.append((key, place, old.columns.indices.map { fields.field($0).map { Array($0) } }))
+        return true
+      }
+      pairs.sort { $0.key < $1.key }
+      try after.run(pairs.map(\.key)) { place, fields in
+        guard let fields else {
+          throw EngineError.noSuchObject(table: new.name, key: pairs[place].key)
+        }
+        if differs(pairs[place].fields, fields) {
+          moved.append((pairs[place].key, window[pairs[place].place]))
+        }
+        return true
+      }
+    }
+    deleted = deleted.indices.filter { stays[$0] }.map { deleted[$0] }
+    inserted = inserted.indices.filter { isNew[$0] }.map { inserted[$0] }
+    return moved.sorted { $0.key < $1.key }
+  }
+
+  private func differs(_ before: [[UInt8]?], _ after: ObjectFields) -> Bool {
+    columns.contains { column in
+      let then = column.old.flatMap { before[$0] }
+      let now = column.new.flatMap { after.field($0) }
+      guard let then, let now else { return then != nil || now != nil }
+      return !then.elementsEqual(now)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Engine
+
+/// Gives a column of a table a type after its values were imported, as an import with `--types` would have:
+/// spellings are stored, so what is to be done is to look whether each of them is a value of the type.
+///
+/// Thread rule: that of the transaction.
+package struct TypeDecision {
+  /// What the column is called.
+  package let column: String
+  /// How its values are to be read.
+  package let reading: Reading
+  private let isKey: Bool
+
+  private static let sampleValues = 1000
+
+  /// Finds out how the values are spelled: as canonical ones, as the options say, or as the first ones show.
+  ///
+  /// - Parameter options: `dateFormats`, `decimalMark` and `thousandsSeparator` count.
+  /// - Throws: `EngineError.noSuchColumn`, `.damaged`; `ImportError.invalidOption` for formats that make no
+  ///   sense.
+  package init(
+    _ column: String, _ type: ColumnType, _ table: WritableTable, _ options: ImportOptions
+  ) throws {
+    self.column = column
+    isKey = table.keyColumn == column
+    guard let index = table.editor.schema.index(of: column) else {
+      throw EngineError.noSuchColumn(
+        table: table.name, column: column, known: table.columns.map(\.name))
+    }
+    var sample: [[UInt8]] = []
+    try table.editor.forEachSpelling(ofColumn: index) { _, _, spelling in
+      if let spelling { sample.append(Array(spelling)) }
+      return sample.count < Self.sampleValues
+    }
+    var options = options
+    options.types = .named([column: type])
+    let notation = try ColumnNotation(
+      column, options, delimiter: 0x2C, isKey: isKey, sample: .init(fields: sample))
+    reading = Reading(type, notation.strictNotation)
+  }
+
+  /// The values that are none of the type.
+  ///
+  /// - Parameter most: so many are listed, all are counted.
+  package func misfits(_ table: WritableTable, most: Int) throws -> (count: Int, first: [Misfit]) {
+    try table.misfits(column, as: reading, most: most, isFit: isFit)
+  }
+
+  /// Has the column be of the type, and imports keep it.
+  ///
+  /// - Throws: `EngineError.invalidSchema`.
+  package func apply(_ table: WritableTable) throws {
+    try table.setReading(column, to: reading, isFit: isFit)
+    let editor = table.editor
+    guard let index = editor.schema.index(of: column),
+      var guessed = editor.note(GuessedColumns.note).map(ColumnNumbers.decode)
+    else { return }
+    guard guessed.remove(editor.schema.columnIDs[index]) != nil else { return }
+    try editor.setNote(GuessedColumns.note, ColumnNumbers.encode(guessed))
+  }
+
+  private func isFit(_ spelling: UnsafeRawBufferPointer) -> Bool {
+    let isTyped = reading.type != .text && reading.type != .data
+    return !(isKey && isTyped && ImportPlan.isUnfitKey(spelling, reading.type))
+  }
+}
+
+/// What programs have declared of a table, which is not to be changed behind their backs.
+package enum DeclaredTable {
+  /// The columns that a program has declared.
+  package static func columns(_ table: WritableTable) -> Set<String> {
+    guard let note = table.editor.note(DeclaredColumns.note) else { return [] }
+    let numbers = ColumnNumbers.decode(note)
+    let schema = table.editor.schema
+    return Set(
+      zip(schema.columnIDs, schema.columns).filter { numbers.contains($0.0) }.map(\.1.name))
+  }
+}

@@ -1,0 +1,16 @@
+/// Where a dry run's batches go where there is neither a file nor a key: nowhere.
+final class NoDestination: Destination {
+  let bytesWritten = 0
+
+  func begin() throws {}
+  func append(_ rows: BatchRows) {}
+  func hasConflicts(_ rows: KeyedRows) -> Bool { false }
+  func hasLargeIntegers(inColumn identifier: UInt32) -> Bool { false }
+
+  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
+    KeyedOutcome(imported: range.count)
+  }
+
+  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool { true }
+  func rollBack() {}
+}

@@ -1,0 +1,311 @@
+import Base
+import Engine
+
+/// Looks the records of inputs up in a table, to the letter.
+///
+/// With a primary key each record is compared with its object. Without one the objects are a heap, of which
+/// each record takes one with the same values: their hashes, of 128 bits, are counted.
+///
+/// Memory: with a key, that of the records which are not found; without, 50 bytes for each record.
+///
+/// Thread rule: belongs to the writer's thread.
+final class RecordVerifier: @unchecked Sendable {
+  // @unchecked: used by the import's writer thread, which `run` waits for, and then by its caller.
+  let table: Table
+  private(set) var report = VerifyReport()
+  private let rejects: RejectedRecords
+  private let isCancelled: @Sendable () -> Bool
+  /// The objects that a record was found in.
+  private let matched = SeenObjects()
+  /// Records whose object has other values.
+  private var differing: [(place: Place, object: Int64, key: String)] = []
+  /// Without a key: of each kind of record how many there are, and the first.
+  private var kinds: [RowHash: (count: Int, first: Place)] = [:]
+  private var bytes: [UInt8] = []
+
+  /// Where a record is.
+  private struct Place {
+    let input: Int
+    let record: Int
+    let line: Int
+    let byteOffset: Int
+  }
+
+  private struct RowHash: Hashable {
+    let low: UInt64
+    let high: UInt64
+  }
+
+  private static let windowObjects = 4096
+
+  init(_ table: Table, _ rejects: RejectedRecords, isCancelled: @escaping @Sendable () -> Bool) {
+    self.table = table
+    self.rejects = rejects
+    self.isCancelled = isCancelled
+    report.table = table.name
+    report.version = table.version
+    report.objects = table.count
+  }
+
+  /// The records that come now are of this input.
+  ///
+  /// - Throws: `ImportError.unlikeTable` when it has columns that the table does not have.
+  func begin(_ path: String, _ plan: ImportPlan) throws(ImportError) {
+    report.inputs.append(VerifyReport.Input(path: path))
+    let unknown = plan.columns.filter(\.isNew).map(\.name)
+    guard unknown.isEmpty else {
+      throw .unlikeTable(
+        path: path, table: table.name,
+        reason: "the table does not have the column\(unknown.count == 1 ? "" : "s") "
+          + unknown.map { "'\($0)'" }.joined(separator: ", ")
+          + ": nothing of it can be there to the letter; give the options of the import")
+    }
+  }
+
+  private func count(_ change: (inout VerifyReport.Counts) -> Void) {
+    count(in: report.inputs.count - 1, change)
+  }
+
+  private func count(in input: Int, _ change: (inout VerifyReport.Counts) -> Void) {
+    guard report.inputs.indices.contains(input) else { return }
+    change(&report.inputs[input].counts)
+  }
+
+  private func note(_ place: Place, key: String?, _ reason: String) {
+    guard report.problems.count < VerifyReport.mostProblems,
+      report.inputs.indices.contains(place.input)
+    else { return }
+    report.problems.append(
+      .init(
+        position: SourcePosition(
+          file: report.inputs[place.input].path, line: place.line, column: 1,
+          byteOffset: place.byteOffset), record: place.record, key: key, reason: reason))
+  }
+
+  /// A record that an import would reject.
+  func refuse(_ reject: Reject) {
+    count { $0.read += 1 }
+    if rejects.take(reject.original) { return count { $0.rejected += 1 } }
+    count { $0.missing += 1 }
+    note(
+      Place(
+        input: report.inputs.count - 1, record: reject.record, line: reject.position.line,
+        byteOffset: reject.position.byteOffset), key: nil,
+      "it would be rejected, and is in no rejects file: \(reject.reason)")
+  }
+
+  func leaveOut(_ records: Int) {
+    count {
+      $0.read += records
+      $0.filtered += records
+    }
+  }
+
+  // MARK: With a key
+
+  func check(_ rows: KeyedRows, _ range: Range<Int>, _ plan: ImportPlan) throws {
+    let rule = ReplacementRule(
+      table.schema, plan, columnCount: rows.columnCount, ConflictRule(policy: .update))
+    var known: [(object: Int64, row: Int)] = []
+    for row in range {
+      count { $0.read += 1 }
+      if let object = try table.object(forKeySpelling: rows.text(rows.key(row))) {
+        known.append((object, row))
+      } else {
+        miss(row, rows, plan, "no object has its key")
+      }
+    }
+    known.sort { ($0.object, $0.row) < ($1.object, $1.row) }
+    let columns = Array(table.columns.indices)
+    try rows.withBase { memory, _ in
+      try ObjectSweep(table, columns: columns).run(known.map(\.object)) { place, present in
+        let (object, row) = known[place]
+        let fields = rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount]
+        guard let present else {
+          throw EngineError.noSuchObject(table: table.name, key: object)
+        }
+        let isSame =
+          !hasUnknown(fields, plan)
+          && !columns.contains { rule.changes(present.field($0), $0, fields, memory) }
+        if isSame {
+          matched.insert(object)
+          count { $0.found += 1 }
+        } else {
+          differ(row, object, rows, plan)
+        }
+        return true
+      }
+    }
+  }
+
+  /// Whether a row has a value that no column of the table is for.
+  private func hasUnknown(_ fields: ArraySlice<TextSpan>, _ plan: ImportPlan) -> Bool {
+    fields.enumerated().contains { index, span in
+      index >= plan.columns.count && !span.isNull
+        && !table.schema.columnIDs.contains(plan.identifier(index))
+    }
+  }
+
+  private func place(_ row: Int, _ rows: KeyedRows) -> Place {
+    let extent = rows.places[row]
+    return Place(
+      input: report.inputs.count - 1, record: rows.chunk.firstRecord + extent.record,
+      line: extent.line, byteOffset: rows.chunk.inputOffset(extent.bytes.lowerBound))
+  }
+
+  private func isRejected(_ row: Int, _ rows: KeyedRows, _ plan: ImportPlan) -> Bool {
+    rejects.take(rows.reject(row, file: plan.file, column: "") { _ in "" }.original)
+  }
+
+  private func key(_ row: Int, _ rows: KeyedRows) -> String {
+    String(decoding: rows.text(rows.key(row)).prefix(200), as: UTF8.self)
+  }
+
+  private func miss(_ row: Int, _ rows: KeyedRows, _ plan: ImportPlan, _ reason: String) {
+    if isRejected(row, rows, plan) { return count { $0.rejected += 1 } }
+    count { $0.missing += 1 }
+    note(place(row, rows), key: key(row, rows), "\(reason), and it is in no rejects file")
+  }
+
+  private func differ(_ row: Int, _ object: Int64, _ rows: KeyedRows, _ plan: ImportPlan) {
+    if isRejected(row, rows, plan) { return count { $0.rejected += 1 } }
+    // Another record with its key may come.
+    differing.append((place(row, rows), object, key(row, rows)))
+  }
+
+  // MARK: Without a key
+
+  func check(_ rows: SpelledRows, _ range: Range<Int>, _ plan: ImportPlan, firstRecord: Int) {
+    var positions: [UInt32: Int] = [:]
+    for index in 0..<rows.columnCount { positions[plan.identifier(index)] = index }
+    let columns = table.schema.columnIDs.map { positions[$0] }
+    let unknown = (0..<rows.columnCount).filter {
+      !table.schema.columnIDs.contains(plan.identifier($0))
+    }
+    rows.arena.withUnsafeBytes { arena in
+      for row in range {
+        count { $0.read += 1 }
+        let fields = rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount]
+        let place = Place(
+          input: report.inputs.count - 1, record: firstRecord + rows.records[row], line: 0,
+          byteOffset: 0)
+        if unknown.contains(where: { !fields[fields.startIndex + $0].isNull }) {
+          count { $0.missing += 1 }
+          note(place, key: nil, "the table has no column for a field of it")
+          continue
+        }
+        let hash = hash(columns.indices) { index in
+          guard let position = columns[index] else {
+            return table.schema.defaults[index].map { Array($0) }
+          }
+          let span = fields[fields.startIndex + position]
+          if span.isNull { return nil }
+          let start = Int(span.offset)
+          return Array(arena[start..<start + Int(span.length)])
+        }
+        kinds[hash, default: (0, place)].count += 1
+      }
+    }
+  }
+
+  private func hash(_ columns: Range<Int>, _ field: (Int) -> [UInt8]?) -> RowHash {
+    bytes.removeAll(keepingCapacity: true)
+    for column in columns {
+      guard let field = field(column) else {
+        bytes.append(0)
+        continue
+      }
+      bytes.append(1)
+      withUnsafeBytes(of: UInt64(field.count).littleEndian) { bytes.append(contentsOf: $0) }
+      bytes.append(contentsOf: field)
+    }
+    return bytes.withUnsafeBytes {
+      RowHash(low: Checksum.of($0), high: Checksum.of($0, seed: 0x9E37_79B9_7F4A_7C15))
+    }
+  }
+
+  private func takeObjects() throws {
+    if kinds.isEmpty { return }
+    let columns = table.columns.indices
+    let sweep = ObjectSweep(table, columns: Array(columns))
+    var window: [Int64] = []
+    func take() throws {
+      if isCancelled() { throw ImportError.interrupted }
+      try sweep.run(window) { _, fields in
+        guard let fields else { return true }
+        let hash = hash(columns) { fields.field($0).map { Array($0) } }
+        if let known = kinds[hash] {
+          kinds[hash] = known.count > 1 ? (count: known.count - 1, first: known.first) : nil
+          found[known.first.input, default: 0] += 1
+        }
+        return true
+      }
+      window.removeAll(keepingCapacity: true)
+    }
+    try table.forEachKey { key in
+      window.append(key)
+      if window.count == Self.windowObjects { try take() }
+    }
+    try take()
+  }
+
+  /// Without a key: records that were found, by the inputs of the first ones like them.
+  private var found: [Int: Int] = [:]
+
+  // MARK: The end
+
+  /// What is known when all inputs have been read.
+  func finish() throws {
+    for (place, object, key) in differing {
+      if matched.contains(object) {
+        count(in: place.input) { $0.repeated += 1 }
+        continue
+      }
+      count(in: place.input) { $0.differing += 1 }
+      note(
+        place, key: key, "the object with its key has other values, and it is in no rejects file")
+    }
+    try takeObjects()
+    for (input, count) in found { self.count(in: input) { $0.found += count } }
+    let left = kinds.values.sorted {
+      ($0.first.input, $0.first.record) < ($1.first.input, $1.first.record)
+    }
+    for (count, first) in left {
+      self.count(in: first.input) { $0.missing += count }
+      note(
+        first, key: nil,
+        count == 1
+          ? "no object has its values" : "\(count) records like it have no object with their values"
+      )
+    }
+    for input in report.inputs { report.counts.add(input.counts) }
+  }
+}
+
+/// Where the records go that are only looked up.
+final class VerifyDestination: Destination {
+  let bytesWritten = 0
+  private let verifier: RecordVerifier
+  private let plan: ImportPlan
+
+  init(_ verifier: RecordVerifier, _ plan: ImportPlan) {
+    self.verifier = verifier
+    self.plan = plan
+  }
+
+  func begin() throws {}
+  func append(_ rows: BatchRows) {
+    guard case .spelled(let rows, let range) = rows else { return }
+    verifier.check(rows, range, plan, firstRecord: rows.firstRecord)
+  }
+  func hasConflicts(_ rows: KeyedRows) -> Bool { false }
+  func hasLargeIntegers(inColumn identifier: UInt32) -> Bool { false }
+
+  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
+    try verifier.check(rows, range, plan)
+    return KeyedOutcome(imported: range.count)
+  }
+
+  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool { true }
+  func rollBack() {}
+}

@@ -1,0 +1,74 @@
+import Base
+import Engine
+
+/// The records of rejects files, to be found by their bytes, each once.
+///
+/// Memory: that of the files.
+///
+/// Thread rule: one thread at a time.
+final class RejectedRecords {
+  private struct Place: Hashable {
+    let file: Int
+    let offset: Int
+  }
+
+  private var files: [[UInt8]] = []
+  /// Where lines begin, by their contents.
+  private var lines: [UInt64: [Place]] = [:]
+  private var taken: Set<Place> = []
+
+  /// - Throws: `SystemError` when a file cannot be read.
+  func add(_ path: String) throws(SystemError) {
+    let descriptor = try System.openRegular(path, writable: false)
+    defer { System.close(descriptor) }
+    let size = try System.status(descriptor, path: path).size
+    let bytes = try System.beginning(descriptor, count: size, path: path)
+    let file = files.count
+    files.append(bytes)
+    var start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+      note(Place(file: file, offset: start), bytes[start..<end])
+      // In UTF-16 the line end may have a second byte.
+      if bytes[start] == 0, start + 1 < end {
+        note(Place(file: file, offset: start + 1), bytes[(start + 1)..<end])
+      }
+      start = end + 1
+    }
+  }
+
+  private func note(_ place: Place, _ line: ArraySlice<UInt8>) {
+    lines[Self.code(line), default: []].append(place)
+  }
+
+  /// Of a line without what may stand at its end.
+  private static func code(_ line: ArraySlice<UInt8>) -> UInt64 {
+    var line = line
+    while let last = line.last, last == 0x0D || last == 0 { line.removeLast() }
+    return line.withUnsafeBytes { Checksum.of($0) }
+  }
+
+  /// Whether the files have a record that was not asked for yet; it counts as asked for then.
+  ///
+  /// - Parameter record: as it stands in the input, without its end.
+  func take(_ record: [UInt8]) -> Bool {
+    if record.isEmpty { return false }
+    let end = record.firstIndex(of: 0x0A) ?? record.count
+    for place in lines[Self.code(record[..<end])] ?? []
+    where !taken.contains(place) && has(record, at: place) {
+      taken.insert(place)
+      return true
+    }
+    return false
+  }
+
+  private func has(_ record: [UInt8], at place: Place) -> Bool {
+    let rest = files[place.file][place.offset...]
+    guard rest.starts(with: record) else { return false }
+    // Nothing but the end of the record may follow.
+    let next = rest.dropFirst(record.count).prefix(2)
+    return next.isEmpty || next.first == 0x0A || next.first == 0x0D
+      || next.elementsEqual([0, 0x0A])
+      || next.elementsEqual([0, 0x0D])
+  }
+}

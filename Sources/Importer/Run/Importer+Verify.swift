@@ -1,0 +1,73 @@
+import Base
+import Engine
+
+extension Importer {
+  /// Looks every record of inputs up in a table: it has to be there to the letter, or in a rejects file.
+  ///
+  /// With a primary key, of several records with one key the object may have the values of any; without one,
+  /// as many objects have to have a record's values as there are records like it.
+  ///
+  /// - Parameters:
+  ///   - options: the inputs and how they are read, as the import had them; `database`, `rejects`, `filter`
+  ///     and `shouldStop` count too. Nothing is written.
+  ///   - table: of a snapshot.
+  /// - Complexity: reads the inputs and the table once. Memory: with a key that of the records which are not
+  ///   found; without one 50 bytes for each record; and the rejects files.
+  /// - Throws: as `run`, for the inputs and the options; `EngineError.damaged`.
+  public static func verify(_ options: ImportOptions, against table: Table) throws -> VerifyReport {
+    var options = options
+    options.dryRun = true
+    options.table = table.name
+    options.maxRejects = .unlimited
+    options.resume = false
+    options.truncate = false
+    options.deletesMissing = false
+    options.conflictPolicy = .error
+    if let column = options.addedColumns.first(where: { $0.template.contains("{now}") }) {
+      throw ImportError.invalidOption(
+        "column '\(column.name)' has the moment of the import, which is not in the inputs: leave it out of "
+          + "--set "
+          + "and name the others with --columns")
+    }
+    let files = try InputFile.list(options.inputs)
+    let paths = try RejectNamer(options, files).present()
+    let rejects = RejectedRecords()
+    for path in paths { try rejects.add(path) }
+    let verifier = RecordVerifier(table, rejects, isCancelled: options.shouldStop)
+    options.onReject = { [onReject = options.onReject] reject in
+      verifier.refuse(reject)
+      onReject(reject)
+    }
+    options.verifier = VerifierBox(verifier)
+    let report = try run(options)
+    if !report.isInterrupted { try verifier.finish() }
+    var result = verifier.report
+    result.rejectFiles = paths
+    result.notes = report.notes
+    result.isInterrupted = report.isInterrupted
+    return result
+  }
+}
+
+extension RejectNamer {
+  /// The rejects files that are there, of all inputs.
+  func present() throws(SystemError) -> [String] {
+    var paths: [String] = []
+    for name in names {
+      var gap = 0
+      var number = 1
+      // Some may have been taken away.
+      while gap < 10 {
+        let path = name.path(number)
+        if let status = try System.linkStatus(path: path), status.isRegular {
+          if !paths.contains(path) { paths.append(path) }
+          gap = 0
+        } else {
+          gap += 1
+        }
+        number += 1
+      }
+    }
+    return paths
+  }
+}

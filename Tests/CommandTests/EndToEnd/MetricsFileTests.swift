@@ -1,0 +1,132 @@
+import Base
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// `--metrics-file`: what an alert needs, in place when it is whole, also of runs that failed.
+@Suite struct MetricsFileTests {
+  private func words(_ bench: Workbench, _ more: String...) -> [String] {
+    [
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--key", "id",
+      "--on-conflict", "update", "--quiet", "--metrics-file", bench.path("sheaf.prom"),
+    ] + more
+  }
+
+  /// The samples, by name and command; each name once with its help and type before it.
+  private func samples(_ bench: Workbench, _ database: String? = nil) throws -> [String: Double] {
+    let text = try bench.text("sheaf.prom")
+    #expect(text.hasSuffix("\n"))
+    var samples: [String: Double] = [:]
+    var described: Set<String> = []
+    var current = ""
+    for line in text.split(separator: "\n") {
+      if line.hasPrefix("# ") {
+        let parts = line.split(separator: " ")
+        if parts[1] == "HELP" {
+          #expect(described.insert(String(parts[2])).inserted, "\(line)")
+          current = String(parts[2])
+        } else {
+          #expect(parts[1] == "TYPE" && parts[2] == current && parts[3] == "gauge")
+        }
+        continue
+      }
+      #expect(line.hasPrefix(current + "{"))
+      let close = try #require(line.lastIndex(of: "}"))
+      let labels = line[..<close]
+      guard labels.contains(database ?? bench.database) else { continue }
+      let command = try #require(labels.split(separator: "\"").dropFirst().first)
+      let value = try #require(Double(line[line.index(after: close)...].drop { $0 == " " }))
+      #expect(samples.updateValue(value, forKey: "\(command) \(current)") == nil)
+    }
+    return samples
+  }
+
+  @Test func runs() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,v\n1,a\n2,b\n")
+    let start = Double(time(nil))
+    try bench.run(words(bench))
+    let first = try samples(bench)
+    func value(_ samples: [String: Double], _ name: String, _ command: String = "import") -> Double?
+    {
+      samples["\(command) sheaf_last_\(name)"]
+    }
+    #expect(value(first, "run_exit_status") == 0 && value(first, "run_imported") == 2)
+    #expect(value(first, "run_file_total") == Double(try bench.read("t.sheaf").count))
+    #expect(value(first, "run_filtered") == 0 && value(first, "run_bytes_read") == 13)
+    let success = try #require(value(first, "success_timestamp_seconds"))
+    #expect(success >= start && success <= Double(time(nil)))
+    // A failed run leaves when the last one succeeded; other commands and files have lines of their own.
+    try bench.write("in.csv", "id,v\n1,a\n2,b,c\n3,d\n")
+    try bench.run(words(bench), status: .dataRefused)
+    let failed = try samples(bench)
+    #expect(
+      value(failed, "run_exit_status") == 65
+        && value(failed, "success_timestamp_seconds") == success)
+    #expect(value(failed, "run_objects") == nil)
+    try bench.run(words(bench, "--no-such-option"), status: .usage)
+    #expect(value(try samples(bench), "run_exit_status") == 64)
+    #expect(value(try samples(bench), "success_timestamp_seconds") == success)
+    try bench.run([
+      "compact", bench.database, "--quiet", "--metrics-file", bench.path("sheaf.prom"),
+    ])
+    try bench.run(["delete", bench.database, "id == 1", "--metrics-file", bench.path("sheaf.prom")])
+    let both = try samples(bench)
+    #expect(value(both, "run_exit_status") == 64 && value(both, "run_exit_status", "compact") == 0)
+    #expect(value(both, "run_deleted", "delete") == 1)
+    try bench.write("in.csv", "id,v\n1,a\n")
+    try bench.run(words(bench))
+    #expect(value(try samples(bench), "run_exit_status") == 0)
+    try bench.run(
+      ["import", bench.path("in.csv"), "--into", bench.path("missing/x.sheaf")] + [
+        "--metrics-file", bench.path("sheaf.prom"),
+      ], status: .cannotCreate)
+    #expect(
+      value(try samples(bench, bench.path("missing/x.sheaf")), "run_exit_status") == 73)
+    // An input that is not there, before anything was opened.
+    try bench.run(
+      [
+        "import", bench.path("none.csv"), "--into", bench.database, "--metrics-file",
+        bench.path("sheaf.prom"),
+      ],
+      status: .inputMissing)
+    #expect(value(try samples(bench), "run_exit_status") == 66)
+    #expect(!bench.names().contains { $0.hasPrefix(".sheaf-output") })
+  }
+
+  /// Quotes, backslashes and line ends in a path.
+  @Test func oddNames() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,v\n1,a\n")
+    let odd = bench.path("a \"b\\c}.sheaf")
+    for _ in 0..<2 {
+      try bench.run(
+        ["import", bench.path("in.csv"), "--into", odd, "--table", "t", "--quiet"] + [
+          "--metrics-file", bench.path("sheaf.prom"),
+        ])
+    }
+    let text = try bench.text("sheaf.prom")
+    #expect(text.contains(#"a \"b\\c}.sheaf"} 0"#))
+    #expect(text.split(separator: "\n").count { $0.hasPrefix("sheaf_last_run_exit_status") } == 1)
+  }
+
+  @Test func whatIsRefused() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,v\n1,a\n")
+    try bench.write("other.prom", "node_load1 0.5\n")
+    let file = ["import", bench.path("in.csv"), "--into", bench.database]
+    for (path, status) in [
+      (bench.path("sheaf.txt"), Command.ExitStatus.usage), (bench.path("other.prom"), .usage),
+      (bench.path("no/x.prom"), .cannotCreate),
+    ] {
+      try bench.run(file + ["--metrics-file", path], status: status)
+    }
+    #expect(try bench.text("other.prom") == "node_load1 0.5\n")
+    #expect(!bench.names().contains("t.sheaf"))
+    try bench.run(
+      file + ["--metrics-file", bench.path("x.prom"), "--report-file", bench.path("x.prom")],
+      status: .usage)
+  }
+}

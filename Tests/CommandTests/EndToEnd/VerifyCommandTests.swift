@@ -1,0 +1,144 @@
+import Base
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// `sheaf verify`: every record is in the table to the letter, or in the rejects.
+@Suite struct VerifyCommandTests {
+  private let rows =
+    "id,name,n\n1,\"a,b\",1.50\n2,\"two\nlines\",2\n3,,\n4,\"\",4\n5,x,5,more\n6,y\n7,z,7\n"
+
+  private func imported(_ text: String, _ more: String...) throws -> Workbench {
+    let bench = try Workbench()
+    try bench.write("in.csv", text)
+    try bench.run(
+      [
+        "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--quiet",
+        "--max-rejects", "unlimited",
+      ] + more)
+    return bench
+  }
+
+  private func verify(
+    _ bench: Workbench, _ more: String..., isGood: Bool = true,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> Report {
+    let result = try SheafProcess.run(
+      ["verify", bench.database, bench.path("in.csv"), "--report", "json"] + more)
+    #expect(
+      result.status == (isGood ? 0 : 65), "\(result.errorText)\(result.outputText)",
+      sourceLocation: sourceLocation)
+    let report = try Report(result.output)
+    let counts = ["found", "repeated", "rejected", "filtered", "missing", "differing"].map {
+      report[$0].int ?? -1
+    }
+    #expect(report["read"].int == counts.reduce(0, +), sourceLocation: sourceLocation)
+    #expect(report["ok"].bool == isGood, sourceLocation: sourceLocation)
+    bench.expectNothingLeft()
+    return report
+  }
+
+  @Test(arguments: [true, false])
+  func everyRecord(hasKey: Bool) throws {
+    let bench = try hasKey ? imported(rows, "--key", "id") : imported(rows)
+    let good = try verify(bench)
+    #expect(good["read"].int == 7 && good["found"].int == 5 && good["rejected"].int == 2)
+    // One character, one record more, one reject that is lost.
+    for (old, new, missing, differing) in [
+      ("1.50", "1.5", hasKey ? 0 : 1, hasKey ? 1 : 0), ("7,z,7\n", "7,z,7\n8,v,8\n", 1, 0),
+      ("6,y\n", "6,Y\n", 1, 0), ("6,y\n", "6,y\n6,y\n", 1, 0),
+      ("4,\"\",4", "4,,4", hasKey ? 0 : 1, hasKey ? 1 : 0),
+    ] {
+      try bench.write("in.csv", rows.replacingOccurrences(of: old, with: new))
+      let bad = try verify(bench, isGood: false)
+      #expect(bad["missing"].int == missing && bad["differing"].int == differing, "\(old)")
+      #expect(bad["problems"].count == 1)
+    }
+    try bench.write("in.csv", rows)
+    #expect(try verify(bench)["found"].int == 5)
+    try bench.run(["delete", bench.database, "id == 7"])
+    let gone = try verify(bench, isGood: false)
+    #expect(gone["missing"].int == 1 && gone["problems"][0]["record"].int == 7)
+    #expect(hasKey == (gone["problems"][0]["key"].text == "7"))
+    try bench.write("in.rejects.csv", "id,name,n\n5,x,5,more\n")
+    #expect(try verify(bench, isGood: false)["missing"].int == 2)
+    // An input with other columns can be nowhere to the letter.
+    try bench.write("in.csv", "id,name,n,new\n1,\"a,b\",1.50,x\n")
+    try bench.run(["verify", bench.database, bench.path("in.csv")], status: .dataRefused)
+  }
+
+  @Test func repeatedKeysAndPolicies() throws {
+    let text = "id,v\n1,a\n2,b\n1,c\n3,d\n1,e\n"
+    for (policy, rejected, repeated) in [("error", 2, 0), ("skip", 0, 2), ("update", 0, 2)] {
+      let bench = try imported(text, "--key", "id", "--on-conflict", policy)
+      let report = try verify(bench)
+      #expect(report["rejected"].int == rejected && report["repeated"].int == repeated, "\(policy)")
+    }
+    // Without a key each record has an object of its own.
+    let heap = try imported("a,b\n1,x\n1,x\n2,y\n")
+    #expect(try verify(heap)["found"].int == 3)
+    try heap.write("in.csv", "a,b\n1,x\n1,x\n1,x\n2,y\n")
+    #expect(try verify(heap, isGood: false)["missing"].int == 1)
+  }
+
+  /// Read as the import reads it: filters, rules, names, added columns, other inputs.
+  @Test func theOptionsOfTheImport() throws {
+    let text = "Id;Name;N\n1; a ;1\n2;b;-1\n3;NULL;3\n4;d;9\n"
+    let bench = try Workbench()
+    try bench.write("in.csv", text)
+    let reading = [
+      "--rename", "Id:id,Name:name", "--trim", "--null", "NULL", "--where", "N < 9", "--check",
+      "N > 0",
+      "--filename=source", "--rejects", bench.path("r.csv"),
+    ]
+    try bench.run(
+      [
+        "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--key", "id",
+        "--quiet",
+        "--max-rejects", "9",
+      ] + reading)
+    let words = ["verify", bench.database, bench.path("in.csv")] + reading
+    let report = try bench.report(words)
+    #expect(report["found"].int == 2 && report["rejected"].int == 1 && report["filtered"].int == 1)
+    // Without them it is another import.
+    let other = try SheafProcess.run(["verify", bench.database, bench.path("in.csv")])
+    #expect(other.status == 65)
+    try bench.run(words + ["--set", "at={now}"], status: .usage)
+    try bench.run(["verify", bench.database, "-"], status: .usage)
+    try bench.run(["verify", bench.database], status: .usage)
+    try bench.run(["verify", bench.database, bench.path("none.csv")], status: .inputMissing)
+    try bench.run(
+      ["verify", bench.path("none.sheaf"), bench.path("in.csv")], status: .inputMissing)
+  }
+
+  @Test func theReceipt() throws {
+    let bench = try imported(rows, "--key", "id", "--keep-versions", "2")
+    let path = bench.path("out.json")
+    _ = try verify(bench, "--receipt", path)
+    let receipt = try Report(bench.read("out.json"))
+    #expect(receipt["found"].int == 5 && receipt["inputs"][0]["size"].int == rows.utf8.count)
+    let said = try SheafProcess.run([bench.path("in.csv")], program: "/usr/bin/sha256sum")
+    #expect(receipt["inputs"][0]["sha256"].text == String(said.outputText.prefix(64)))
+    #expect(receipt["rejects"][0]["sha256"].text?.utf8.count == 64)
+    // A version that is kept; a failure replaces the receipt of before; other files stay.
+    try bench.run(["tag", bench.database, "then"])
+    try bench.run(["delete", bench.database, "id == 1"])
+    _ = try verify(bench, "--receipt", path, isGood: false)
+    #expect(try Report(bench.read("out.json"))["ok"].bool == false)
+    _ = try verify(bench, "--receipt", path, "--at", "then")
+    #expect(try Report(bench.read("out.json"))["ok"].bool == true)
+    for other in ["in.csv", "t.sheaf", "no/out.json"] {
+      let before = try? bench.read(other)
+      let result = try SheafProcess.run(
+        ["verify", bench.database, bench.path("in.csv"), "--receipt", bench.path(other)])
+      #expect([64, 73].contains(result.status), "\(other)")
+      #expect((try? bench.read(other)) == before)
+    }
+    try bench.write("other.txt", "something\n")
+    try bench.run(
+      ["verify", bench.database, bench.path("in.csv"), "--receipt", bench.path("other.txt")],
+      status: .usage)
+  }
+}
