@@ -18,9 +18,12 @@ extension SpaceMap {
   ///
   /// - Parameter versions: older than the newest.
   package func isShared(_ pages: Range<Int>, with versions: [UInt64]) -> Bool {
-    guard let last = versions.max() else { return false }
+    let last = versions.max()
     return pages.contains { page in
       guard page < pageCount else { return false }
+      // A table that is pending beside another has blocks of it.
+      if frozen.contains(page) { return true }
+      guard let last else { return false }
       return birth[page] <= last
         || earlierLives[page]?.contains { life in versions.contains(where: life.contains) } ?? false
     }

@@ -155,6 +155,8 @@ struct BlockTransfer {
   /// - Parameter old: what the copy has kept so far: versions that it has already stay where they are.
   mutating func copyKept(_ history: History, known old: History) throws -> History {
     var history = history
+    // What is pending is no version yet.
+    history.pending = []
     for place in history.kept.indices {
       let record = history.kept[place].record
       let content = BlockContent(catalogue: record.root)

@@ -59,7 +59,6 @@ extension TransactionState {
   }
 
   private func isShared(leaf entry: NodeEntry, with kept: [UInt64]) throws -> Bool {
-    if kept.isEmpty { return false }
     if isShared(entry.reference, with: kept) { return true }
     guard entry.reference.isOverlay else { return false }
     let overlay = try parts.blocks.overlay(entry, end: base.end)

@@ -47,6 +47,7 @@ extension ImportRun {
     }
     report.file = use
     report.objects = try existingTable(database)?.count ?? 0
+    report.pending = try pending(database)
   }
 
   /// In place of the file where nobody else has it open, or else beside those who have.
