@@ -124,7 +124,7 @@ struct ImportReportPrinter {
     return [
       "decision": .string(result.decision.rawValue), "before": .int(result.before),
       "after": .int(result.after), "seconds": .double(report.compactionSeconds),
-      "reason": .optional(result.reason) { .string($0) },
+      "reason": .optional(result.reason) { .string($0) }, "online": .bool(result.isInUse),
     ]
   }
 
@@ -346,6 +346,7 @@ struct ImportReportPrinter {
       return
         "\(HumanFormat.size(result.before)) before it, \(HumanFormat.size(result.after)) after, in "
         + HumanFormat.duration(seconds: report.compactionSeconds)
+        + (result.isInUse ? ", beside others" : "") + (result.reason.map { "; \($0)" } ?? "")
     case .notNeeded: return "not needed"
     case .disabled: return result.reason.map { "left out: \($0)" } ?? "turned off"
     case .skippedInUse, .skippedNoSpace, .skippedNotOwner, .skippedOtherNames:

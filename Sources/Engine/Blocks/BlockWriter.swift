@@ -121,6 +121,17 @@ package final class BlockWriter {
     return copy
   }
 
+  /// True when a block that is likely to stay would be placed so that it ends before a page, in pages that
+  /// are free already.
+  func hasRoom(for count: Int, below page: Int) -> Bool {
+    if clusters.room >= count { return clusters.cursor + count <= page * Layout.pageBytes }
+    let missing = Layout.pages(holding: count - clusters.room)
+    let end = clusters.limit / Layout.pageBytes
+    if clusters.limit > 0, space.isFree(end..<end + missing) { return end + missing <= page }
+    let pages = Layout.pages(holding: count)
+    return space.firstFree(pages).map { $0 + pages <= page } ?? false
+  }
+
   /// Hands everything buffered to the storage; nothing is durable before a flush.
   package func writeOut() throws {
     try write(&clusters)

@@ -280,6 +280,9 @@ package final class SpaceMap {
     return take(at: start, count)
   }
 
+  /// The first of `count` adjacent free pages, the lowest that there are.
+  func firstFree(_ count: Int) -> Int? { free.firstRun(of: count) }
+
   /// Takes the `count` pages from `start` on if all of them are free or lie beyond the end.
   package func takeIfFree(at start: Int, _ count: Int) -> Bool {
     for page in start..<start + count where page < pageCount && !free.contains(page) {
@@ -404,7 +407,8 @@ package final class SpaceMap {
     }
     filled.removeLast(pageCount - end)
     birth.removeLast(birth.count - end)
-    return end
+    // A map that was made by a walk ends with the last block, which may lie before a version's end.
+    return max(end, least)
   }
 
   private func extend(to count: Int) {

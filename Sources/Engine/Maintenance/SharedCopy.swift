@@ -178,11 +178,9 @@ struct SharedCopy {
         below = known
         continue
       }
-      var bytes = try source.withCopy(of: reference, end: end) { Array($0) }
-      var writer = ByteWriter(capacity: BlockReference.encodedBytes)
-      below.encode(into: &writer)
-      let place = OverlayBlock.headerBytes - BlockReference.encodedBytes
-      bytes.replaceSubrange(place..<OverlayBlock.headerBytes, with: writer.bytes)
+      let bytes = try source.withCopy(of: reference, end: end) {
+        OverlayBlock.copy(of: $0, over: below)
+      }
       below = try put(cluster: bytes, checksum: Checksum.of(bytes))
       below.isOverlay = true
       places[reference.offset] = below

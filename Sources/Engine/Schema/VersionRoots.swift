@@ -122,7 +122,8 @@ extension SpaceMap {
     let length = try blocks.storage.length()
     space.reserve(pages: Layout.pages(holding: length))
     try space.countNewest(newest, blocks)
-    // What is pending beside a version has its number, too.
+    // What is pending beside a version has its number, too; and in a backup a version that somebody holds may
+    // have the number of one that is kept, whose catalogue says less: all count.
     var older: [UInt64: [BlockReference: VersionRecord]] = [:]
     for version in held where version.version < newest.version {
       older[version.version, default: [:]][version.root] = version
@@ -141,7 +142,8 @@ extension SpaceMap {
     }
     let isUnknown = locked.contains { range in
       range.lowerBound < newest.version
-        && !(range.lowerBound == range.upperBound && older[range.lowerBound] != nil)
+        && !(range.lowerBound == range.upperBound
+          && older[range.lowerBound] != nil)
     }
     space.finishCounting(unknownWithin: isUnknown ? length / Layout.pageBytes : nil)
     return space

@@ -54,7 +54,7 @@ extension TransactionState {
     }
     if catalogue.history == nil {
       catalogue.origin = VersionOrigin()
-    } else if catalogueIsChanged || editors.values.contains(where: \.isChanged) {
+    } else if !keepsOrigin, catalogueIsChanged || editors.values.contains(where: \.isChanged) {
       // A version that keeps others, and has the same tables, is of the time of the one before.
       catalogue.origin = VersionOrigin(
         secondsSince1970: Int64(System.secondsSince1970), what: madeBy)

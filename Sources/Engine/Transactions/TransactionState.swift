@@ -11,7 +11,7 @@ final class TransactionState {
   let parts: FileParts
   private let turn: WriterQueue.Turn
   let writer: BlockWriter
-  private let space: SpaceMap
+  let space: SpaceMap
   var editors: [String: TableEditor] = [:]
   /// Of tables that the transaction has deleted.
   var deletedEditors: [TableEditor] = []
@@ -27,6 +27,10 @@ final class TransactionState {
   var losesMap = false
   /// What the version that it makes says of itself.
   var madeBy = ""
+  /// The version that it makes says the same as the one before, of which it is.
+  var keepsOrigin = false
+  /// The number of the version that it makes; nil: the next one.
+  var number: UInt64?
   private(set) var isEnded = false
   /// Tables of the file have lesser numbers, those that this transaction has made have not.
   private let firstNewTable: UInt32
@@ -379,7 +383,7 @@ final class TransactionState {
     let root = try writer.append(node: catalogue.encode())
     try writer.drop(base.root)
     try writer.writeOut()
-    let version = try base.nextVersion
+    let version = try number ?? base.nextVersion
     try writer.commit(version: version)
     parts.blocks.recent.replace(with: writer.recent)
     for editor in editors.values where editor.isChanged {

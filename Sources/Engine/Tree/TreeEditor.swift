@@ -94,7 +94,7 @@ package final class TreeEditor {
     return nil
   }
 
-  private func path(toKey key: Int64) throws -> Path? {
+  func path(toKey key: Int64) throws -> Path? {
     try path { node in
       let behind = partitionPoint(node.children.indices) { node.children[$0].firstKey > key }
       return behind == 0 ? nil : behind - 1
