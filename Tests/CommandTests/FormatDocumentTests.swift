@@ -143,6 +143,48 @@ struct FormatDocumentTests {
     try database.close()
   }
 
+  @Test(
+    "A pending table, beside one that was changed since, and one that is to come; compacted, too")
+  func pendingTables() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("pending.sheaf")
+    let database = try Database.open(path)
+    let columns = [Column("id", .int), Column("text", .text)]
+    try database.write { transaction in
+      try transaction.createTable("a", columns: columns, key: "id", indexes: ["text"])
+      for row in 0..<3000 {
+        try transaction.table("a").insert([.int(Int64(row)), .text("text \(row * 31 % 700)")])
+      }
+    }
+    try database.write { transaction in
+      let table = try transaction.beginPending("a", describedAs: "a test")
+      for key in stride(from: 1, to: 3000, by: 301) {
+        try table.update(Int64(key), ["text": .text("changed")])
+      }
+      try table.insert(["id": .int(10_000)])
+      let new = try transaction.beginPending("b", creating: columns, key: "id")
+      try new.insert(["id": .int(1)])
+    }
+    try database.write { try $0.table("a").update(5, ["text": .text("by somebody else")]) }
+    func text() throws -> String {
+      var bytes: [UInt8] = []
+      let snapshot = try #require(try database.pendingSnapshot(of: "a"))
+      try TableExporter().run(snapshot.table("a")) { bytes.append(contentsOf: $0) }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    let before = try text()
+    for isCompacted in [false, true] {
+      if isCompacted { #expect(try database.compact().decision == .compacted) }
+      #expect(try text() == before)
+      let walk = try Python.dump([path], in: folder)
+      #expect(walk.status == 0, "\(walk.error)")
+      #expect(walk.output.contains("3001 objects, made by 'a test'"))
+      #expect(walk.output.split(separator: "\n").count { $0.hasPrefix("pending table ") } == 2)
+      #expect(try Python.dump([path, "--pending", "a"], in: folder).output == before)
+    }
+    try database.close()
+  }
+
   private func makeIndexes(at path: String) throws {
     var random = SplitMix64(seed: 9)
     var options = Database.Options()

@@ -29,6 +29,7 @@ extension ImportCommand {
     options.newerThan = try arguments.value(newerThan)
     try readDeletions(arguments, &options)
     options.sameInput = try arguments.required(sameInput)
+    options.publication = try arguments.required(publish)
     options.keepVersions = try arguments.value(keepVersions)
     options.changes = try arguments.value(changes)
     if let path = options.changes, let report = try arguments.value(CommonOptions.reportFile),

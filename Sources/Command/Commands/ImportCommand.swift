@@ -21,7 +21,8 @@ enum ImportCommand {
     help:
       "Empty the table first, in the same transaction; with --resume, unless this input's import "
       + "has begun. Without --batch-size all inputs are one transaction: readers see the old table or "
-      + "the new one, and whatever goes wrong leaves the old one. Into a server it needs "
+      + "the new one, and whatever goes wrong leaves the old one; so they do with --publish end, in batches "
+      + "that --resume goes on with. Into a server it needs "
       + "--batch-size: readers see the table fill up")
   static let allowEmpty = Flag(
     "allow-empty", group: databaseGroup,
@@ -81,6 +82,20 @@ enum ImportCommand {
       "Go on after the last committed batch of each input, whose bytes up to there must be the same; "
       + "nothing to do when all are complete; standard input and pipes have to be sent again from "
       + "their start")
+
+  static let publish = Option<ImportOptions.Publication>(
+    "publish", .choice, default: "batches", group: databaseGroup,
+    help:
+      "When readers see what is imported: batches: each batch as it is committed; end: all of it at once, "
+      + "when the import has come to its end. Until then batches are committed to a pending table beside the "
+      + "visible one, which sheaf info names: --resume goes on with it, and another import with "
+      + "--publish end drops it. Refused with status 75 when somebody else changes the table meanwhile"
+  )
+  static let abandon = Flag(
+    "abandon", group: databaseGroup,
+    help:
+      "Drop what an import with --publish end has left pending, for the table of --table or the only one; "
+      + "takes no CSV, and nothing else is done")
 
   static let sameInput = Option<ImportOptions.SameInput>(
     "same-input", .choice, default: "path", group: databaseGroup,
@@ -293,13 +308,13 @@ enum ImportCommand {
         name: "CSV",
         help: "A CSV file, - for standard input, or a pattern such as 'logs/**/*.csv'; .gz, .zst, "
           + ".bz2 and .xz are decompressed by the system's own programs. Or a query of a PostgreSQL "
-          + "server, 'postgresql://user@host/database?query=SELECT ...'", isRepeatable: true,
-        completion: .files)
+          + "server, 'postgresql://user@host/database?query=SELECT ...'",
+        isReplacedBy: abandon.name, isRepeatable: true, completion: .files)
     ],
     options: [
       into, table, key, onConflict, ignoreBlanks, newerThan, deleteMissing,
       maxDeletes, minRecords, truncate, allowEmpty, batchSize,
-      durability, resume, sameInput,
+      durability, publish, resume, abandon, sameInput,
       CommonOptions.wait,
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,
@@ -327,6 +342,9 @@ enum ImportCommand {
         command: "sheaf import apps.csv --into apps.sheaf --key App --on-conflict update",
         meaning: "Change what differs from the last import; add what is new."),
       .init(
+        command: "sheaf import 'day/*.csv' --into apps.sheaf --table apps --publish end",
+        meaning: "Show readers all of the files at once, when they are complete."),
+      .init(
         command: "sheaf import apps.csv --into apps.sheaf --resume",
         meaning: "Go on after an interruption: nothing is lost, nothing imported twice."),
       .init(
@@ -348,6 +366,7 @@ enum ImportCommand {
   ) throws -> ExitStatus {
     let (inputs, database) = (arguments.positionals, try arguments.required(into))
     let isServer = ServerAddress.isServer(database)
+    if arguments.isSet(abandon) { return try runAbandoning(arguments, output) }
     return try RunLog.keep(
       arguments, output, command: "import",
       files: inputs.filter { !ServerAddress.isURL($0) } + (isServer ? [] : [database])

@@ -29,6 +29,8 @@ struct DatabaseInfo {
   let isNewest: Bool
   /// How many versions are kept beside the newest.
   let keptVersions: Int
+  /// What imports have left beside the tables, or are making just now.
+  let pending: [PendingTable]
   let format: Int
   let use: FileUse
   let readers: [Reader]
@@ -47,7 +49,8 @@ struct DatabaseInfo {
     version = snapshot.version
     isNewest = snapshot.version == newest.version
     keptVersions = try newest.keptVersions.count
-    format = newest.record.hasHistory ? 2 : 1
+    pending = try newest.pendingTables
+    format = Int(newest.record.format)
     use = try database.fileUse()
     readers = try database.activeVersions().flatMap { version in
       version.holders.filter { !$0.isThisProcess }.map { Reader(version: version, holder: $0) }
@@ -84,6 +87,7 @@ struct DatabaseInfo {
     return [
       "command": "info", "format": .int(format), "version": .int(Int(clamping: version)),
       "newest": .bool(isNewest), "keptVersions": .int(keptVersions),
+      "pending": .array(pending.map(\.json)),
       "file": [
         "total": .int(use.total), "used": .int(use.used), "free": .int(use.free),
         "kept": .int(use.kept), "pinned": .int(use.pinned), "objects": .int(parts.objects),

@@ -21,6 +21,7 @@ struct InfoPrinter {
     if info.isNewest {
       for reader in info.readers { text += self.text(reader) }
       text += kept
+      for pending in info.pending { text += self.text(pending) }
     }
     for table in info.tables { text += self.text(table) }
     text += legend
@@ -97,6 +98,16 @@ struct InfoPrinter {
       "\(HumanFormat.count(info.keptVersions, "older version is", "older versions are")) kept, and "
         + "\(info.keptVersions == 1 ? "takes" : "take") \(HumanFormat.size(info.parts.kept)) that the newest "
         + "does not have: sheaf versions.")
+  }
+
+  private func text(_ pending: PendingTable) -> String {
+    let name = StandardError.escaped(pending.name)
+    let by = pending.madeBy.isEmpty ? "" : ", by \(StandardError.escaped(pending.madeBy))"
+    let begun = pending.begun.map { ", begun at \($0)" } ?? ""
+    return sentence(
+      "Table \(name) is being made anew, and nobody sees it yet: "
+        + "\(HumanFormat.count(pending.objects, "object", "objects")) so far\(begun)\(by). The import "
+        + "goes on with --resume; sheaf import --abandon drops it.")
   }
 
   // MARK: Tables

@@ -79,6 +79,9 @@ package final class BlockWriter {
     dropped.append(bytes)
   }
 
+  /// Has the pages of blocks of the newest version stay as they are, whoever drops something there.
+  func freeze(_ blocks: [Range<Int>]) { space.freeze(blocks) }
+
   private func surplus(_ offset: UInt64, _ length: UInt32, _ what: String) -> BlockError {
     BlockError(path: storage.path, offset: offset, length: length, what: what)
   }

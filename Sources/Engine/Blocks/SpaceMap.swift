@@ -45,6 +45,11 @@ package final class SpaceMap {
   private var isPartlyUnknown = false
   /// The pages that the open transaction has taken.
   private(set) var taken: [Range<Int>] = []
+  /// Pages of tables that something is pending beside: the pending table shares them with the visible one.
+  /// What either drops of them stays, until the map is made anew: who has them still, only a walk can tell.
+  private(set) var frozen = PageSet()
+  /// Blocks whose pages are frozen with the open transaction.
+  private var freezing: [Range<Int>] = []
 
   /// Pages under management; the two slots' pages are never free.
   package var pageCount: Int { filled.count }
@@ -70,12 +75,22 @@ package final class SpaceMap {
   package func countLive(_ bytes: Range<Int>) {
     let pages = Self.pages(bytes)
     extend(to: pages.upperBound)
-    for page in pages {
+    for page in pages where !frozen.contains(page) {
       fill(page, bytes)
       birth[page] = version
       free.remove(page)
     }
   }
+
+  /// Rebuilding from a file, before all other blocks are counted: those of tables that something is pending
+  /// beside. From now on nothing counts in their pages.
+  package func countFrozen(_ blocks: [Range<Int>]) {
+    for bytes in blocks { countLive(bytes) }
+    for bytes in blocks { frozen.insert(Self.pages(bytes)) }
+  }
+
+  /// Has the open transaction freeze the pages of blocks of the newest version.
+  package func freeze(_ blocks: [Range<Int>]) { freezing += blocks }
 
   private static func pages(_ bytes: Range<Int>) -> Range<Int> {
     bytes.lowerBound / Layout.pageBytes..<Layout.pages(holding: bytes.upperBound)
@@ -283,6 +298,8 @@ package final class SpaceMap {
     version: UInt64, added: [Range<Int>], dropped: [Range<Int>]
   ) throws(Surplus) {
     self.version = version
+    for bytes in freezing { frozen.insert(Self.pages(bytes)) }
+    freezing = []
     for bytes in added {
       for page in Self.pages(bytes) {
         if filled[page] == 0 { birth[page] = version }
@@ -290,7 +307,7 @@ package final class SpaceMap {
       }
     }
     for bytes in dropped {
-      for page in Self.pages(bytes) {
+      for page in Self.pages(bytes) where !frozen.contains(page) {
         let share = Self.share(bytes, of: page)
         guard page < pageCount, filled[page] >= share else {
           throw Surplus(bytes: bytes, page: page)
@@ -311,7 +328,10 @@ package final class SpaceMap {
   }
 
   /// The open transaction was rolled back.
-  package func rollBack() { giveBackTaken() }
+  package func rollBack() {
+    freezing = []
+    giveBackTaken()
+  }
 
   private func giveBackTaken() {
     for pages in taken {
@@ -330,7 +350,7 @@ package final class SpaceMap {
     guard pages.upperBound <= pageCount else { return false }
     var sum = 0
     for page in pages {
-      if filled[page] == 0 { return false }
+      if filled[page] == 0 || frozen.contains(page) { return false }
       sum += Int(filled[page])
     }
     return sum * 2 <= pages.count * Layout.pageBytes
@@ -342,6 +362,9 @@ package final class SpaceMap {
   func use(of page: Int) -> (filled: UInt32, isFree: Bool) {
     (filled[page], free.contains(page))
   }
+
+  /// Whether a page stays as it is, whatever is dropped there: how much of it is filled is not known then.
+  func isFrozen(_ page: Int) -> Bool { frozen.contains(page) }
 
   /// Bytes that the newest version's blocks and the two slots fill.
   var filledBytes: Int { filled.reduce(0) { $0 + min(Int($1), Layout.pageBytes) } }

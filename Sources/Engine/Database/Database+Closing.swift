@@ -106,7 +106,9 @@ extension Database {
       if !isFresh, let space = memory.space, space.version == base.version {
         let kept = try versionsToKeep(parts)
         space.reclaim(kept.versions)
-        let end = space.trim(notBelow: Self.pages(upToEndOf: kept)) * Layout.pageBytes
+        // The map may end before a version does.
+        let least = Self.pages(upToEndOf: kept)
+        let end = max(space.trim(notBelow: least), least) * Layout.pageBytes
         if try parts.storage.length() > end { try parts.storage.resize(to: end) }
       } else {
         memory.space = nil

@@ -95,8 +95,11 @@ extension Database {
       }
       // The version must stay held to the end, not only until its record has been read.
       let (kept, gone) = try holdKept(of: hold.record, blocks)
-      var report = withExtendedLifetime((hold, kept)) {
-        Checker.run(hold.record, blocks, except: gone, held: deep ? heldVersions : nil)
+      let pending = try holdPending(of: hold.record, blocks)
+      var report = withExtendedLifetime((hold, kept, pending)) {
+        Checker.run(
+          hold.record, blocks, except: gone, withPending: pending != nil,
+          held: deep ? heldVersions : nil)
       }
       report.unreadable = storage.failureCount + unanswered
       return report
@@ -181,7 +184,7 @@ extension Database {
   /// - Parameters:
   ///   - keepsVersions: whether the versions that are kept stay. What they share with the newest and with
   ///     each other stays shared, and clusters are not merged then. Without them the file gets as small as it
-  ///     can.
+  ///     can. What is pending beside tables (`Snapshot.pendingTables`) stays in either case, in the same way.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends the compaction.
   /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `.obstructed` when the temporary
   ///   file's name is somebody else's; `EngineError` when reading or writing fails for other
@@ -320,7 +323,7 @@ extension Database {
       if let file = parts.storage as? FileStorage { try Self.keepAccess(of: file, copy) }
       _ = try Compactor.copy(
         record, parts.blocks, to: copy, identity: identity, isMarked: true,
-        keepsVersions: keepsVersions, shouldStop: shouldStop)
+        keepsVersions: keepsVersions, keepsPending: true, shouldStop: shouldStop)
       // A backup that was moved into place meanwhile is not to be overwritten.
       try parts.storage.checkName()
       try System.rename(temporary, to: path)

@@ -19,8 +19,12 @@ final class TransactionState {
   /// What is kept, once it has been asked for; see `TransactionState+History.swift`.
   var knownHistory: History?
   var historyIsChanged = false
+  /// Tables that are being made beside the visible ones, as far as the transaction has opened them.
+  var pendingTables: [PendingTables] = []
   /// Once tables have been restored: the end of the version that they were in.
   var restoredEnd: UInt64?
+  /// Whether the map of pages no longer says who has what: the next transaction makes it anew.
+  var losesMap = false
   /// What the version that it makes says of itself.
   var madeBy = ""
   private(set) var isEnded = false
@@ -142,7 +146,10 @@ final class TransactionState {
     guard catalogue.place(named: name) == nil else {
       throw EngineError.tableExists(name: name)
     }
-    try makeTable(name, columns, key: key, indexes: indexes)
+    let table = try newTable(name, columns, key: key, indexes: indexes)
+    catalogue.add(table.entry)
+    catalogueIsChanged = true
+    editors[name] = try makeEditor(table.entry, table.schema, isNew: true)
   }
 
   /// What a program may call a table.
@@ -156,9 +163,10 @@ final class TransactionState {
     }
   }
 
-  private func makeTable(
-    _ name: String, _ columns: [Column], key: String?, indexes: [String]
-  ) throws {
+  /// A table of the next number, which belongs to no catalogue yet.
+  func newTable(
+    _ name: String, _ columns: [Column], key: String?, indexes: [String] = []
+  ) throws -> (entry: Catalogue.TableEntry, schema: TableSchema) {
     let schema = try TableSchema(
       columns, table: name, key: key, keyCode: host.settings.indexLimits.keyCode)
     let next = catalogue.nextTableNumber &+ 1
@@ -169,9 +177,7 @@ final class TransactionState {
     var table = Catalogue.TableEntry(number: catalogue.nextTableNumber, name: name)
     table.valueIndexes = try newIndexes(indexes, schema, table: name)
     catalogue.nextTableNumber = next
-    catalogue.add(table)
-    catalogueIsChanged = true
-    editors[name] = try makeEditor(table, schema, isNew: true)
+    return (table, schema)
   }
 
   /// Empty indexes of a new table's columns.
@@ -204,8 +210,12 @@ final class TransactionState {
   func companion(
     _ purpose: String, of table: TableEditor, columns: [Column]?
   ) throws -> TableEditor? {
-    try reserved(
-      Catalogue.companionName(purpose, of: table.number), columns, key: columns?.first?.name)
+    let name = Catalogue.companionName(purpose, of: table.number)
+    let key = columns?.first?.name
+    guard let pending = pendingTables.first(where: { $0.has(table) }) else {
+      return try reserved(name, columns, key: key)
+    }
+    return try companion(name, in: pending, columns, key: key)
   }
 
   /// A table that keeps something for the file.
@@ -217,7 +227,10 @@ final class TransactionState {
     try use {
       if catalogue.place(named: name) == nil {
         guard let columns else { return nil }
-        try makeTable(name, columns, key: key, indexes: [])
+        let table = try newTable(name, columns, key: key)
+        catalogue.add(table.entry)
+        catalogueIsChanged = true
+        editors[name] = try makeEditor(table.entry, table.schema, isNew: true)
       }
       return try editor(name)
     }
@@ -226,25 +239,32 @@ final class TransactionState {
   func editor(_ name: String) throws -> TableEditor {
     try use {
       if let editor = editors[name] { return editor }
-      guard var table = catalogue.table(named: name) else {
+      guard let table = catalogue.table(named: name) else {
         throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
       }
-      let known = host.memory.knownTables[table.number]
-      let schema: TableSchema
-      if let known, known.reference == table.schema {
-        schema = known.schema
-      } else {
-        schema = try TableSchema(
-          decoding: try parts.blocks.block(table.schema, end: base.end))
-      }
-      try table.checkIndexes(schema)
-      let editor = try makeEditor(table, schema, isNew: false)
-      if let bounded = known?.bounded {
-        editor.nextKeyIsChecked = bounded == (table.root, editor.table.nextKey)
-      }
+      let editor = try open(table)
       editors[name] = editor
       return editor
     }
+  }
+
+  /// An editor of a table that the transaction has not opened yet.
+  func open(_ table: Catalogue.TableEntry) throws -> TableEditor {
+    var table = table
+    let known = host.memory.knownTables[table.number]
+    let schema: TableSchema
+    if let known, known.reference == table.schema {
+      schema = known.schema
+    } else {
+      schema = try TableSchema(
+        decoding: try parts.blocks.block(table.schema, end: base.end))
+    }
+    try table.checkIndexes(schema)
+    let editor = try makeEditor(table, schema, isNew: false)
+    if let bounded = known?.bounded {
+      editor.nextKeyIsChecked = bounded == (table.root, editor.table.nextKey)
+    }
+    return editor
   }
 
   /// The table with a number, which it keeps whatever it is called; nil when it is gone.
@@ -253,7 +273,7 @@ final class TransactionState {
     return try catalogue.table(number: number).map { try editor($0.name) }
   }
 
-  private func makeEditor(_ table: Catalogue.TableEntry, _ schema: TableSchema, isNew: Bool) throws
+  func makeEditor(_ table: Catalogue.TableEntry, _ schema: TableSchema, isNew: Bool) throws
     -> TableEditor
   {
     let store = ClusterStore(
@@ -343,6 +363,7 @@ final class TransactionState {
   /// True when there is something to commit.
   var isChanged: Bool {
     catalogueIsChanged || historyIsChanged || editors.values.contains(where: \.isChanged)
+      || pendingTables.contains(where: \.isChanged)
   }
 
   /// Phase one: everything but the slot.
@@ -351,9 +372,10 @@ final class TransactionState {
       guard let place = catalogue.place(number: editor.number) else { continue }
       catalogue.tables[place] = try editor.seal()
     }
+    try sealPending()
     try sealHistory()
     // The map of pages knows nothing of trees that were restored.
-    if restoredEnd == nil { try gatherRoots() }
+    if restoredEnd == nil, !losesMap { try gatherRoots() }
     let root = try writer.append(node: catalogue.encode())
     try writer.drop(base.root)
     try writer.writeOut()
@@ -361,22 +383,33 @@ final class TransactionState {
     try writer.commit(version: version)
     parts.blocks.recent.replace(with: writer.recent)
     for editor in editors.values where editor.isChanged {
-      if let tail = editor.tail { host.memory.tails.keep(tail, of: editor.number) }
-      guard let place = catalogue.place(number: editor.number) else { continue }
-      host.memory.knownTables.keep(
-        KnownTable(catalogue.tables[place], editor), of: editor.number)
+      guard let table = catalogue.table(number: editor.number) else { continue }
+      remember(editor, table)
+    }
+    for pending in pendingTables {
+      for editor in pending.editors.values where editor.isChanged {
+        if let table = pending.catalogue.table(number: editor.number) { remember(editor, table) }
+      }
     }
     host.noteWritten(bytes: writer.bytesWritten)
     let record = VersionRecord(
       version: version, root: root,
       end: max(UInt64(space.liveEnd * Layout.pageBytes), restoredEnd ?? 0),
-      hasHistory: catalogue.history != nil)
-    if restoredEnd != nil {
+      hasHistory: catalogue.history != nil,
+      hasPending: catalogue.history != nil
+        && (knownHistory.map { !$0.pending.isEmpty } ?? base.hasPending))
+    if restoredEnd != nil || losesMap {
       host.memory.forget()
       host.memory.hasRestored = true
     }
     noteKept(by: record)
     return record
+  }
+
+  /// Leaves what was learnt of a table to the next transaction.
+  private func remember(_ editor: TableEditor, _ table: Catalogue.TableEntry) {
+    if let tail = editor.tail { host.memory.tails.keep(tail, of: editor.number) }
+    host.memory.knownTables.keep(KnownTable(table, editor), of: editor.number)
   }
 
   /// Moves what the catalogue refers to together, where it is left in sparse pages: tables may be many and
@@ -405,8 +438,10 @@ final class TransactionState {
     isEnded = true
     for editor in editors.values { editor.isEnded = true }
     for editor in deletedEditors { editor.isEnded = true }
+    for pending in pendingTables { pending.end() }
     editors = [:]
     deletedEditors = []
+    pendingTables = []
     defer {
       NestingGuard.leave(nesting)
       host.removeTransaction()
@@ -424,7 +459,8 @@ final class TransactionState {
 
   /// Leaves what is known of an index to the next transaction.
   private func keepKeys(where isTrue: (KeyIndex) -> Bool) {
-    for editor in editors.values where isTrue(editor.index) {
+    let pending = pendingTables.flatMap(\.editors.values)
+    for editor in Array(editors.values) + pending where isTrue(editor.index) {
       if let keys = editor.index.kept { host.memory.recentKeys.keep(keys, of: editor.number) }
     }
   }

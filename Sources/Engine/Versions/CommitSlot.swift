@@ -4,7 +4,7 @@ import Base
 /// hold the durable version; the slot is the commit.
 ///
 ///     0   8  magic "SheafDB\n"
-///     8   4  format: 1, or 2 for a version with a history
+///     8   4  format: 1, 2 for a version with a history, 3 for one whose history has pending tables
 ///     12  4  page size (4096)
 ///     16  8  version, 1 to 2^62
 ///     24  8  end: no block of the version lies at or beyond it
@@ -18,6 +18,9 @@ package struct CommitSlot: Sendable, Equatable {
   /// Of a version with a history: its pages and those of kept versions must not be written by a program that
   /// knows format 1 only.
   package static let formatWithHistory: UInt32 = 2
+  /// Of a version whose history has pending tables: a program that knows format 2 would count the pages that
+  /// these share with the visible ones for one of them alone, and free them.
+  package static let formatWithPending: UInt32 = 3
   package static let encodedBytes = 80
   private static let checkedBytes = 72
 
@@ -33,7 +36,7 @@ package struct CommitSlot: Sendable, Equatable {
   package func page() -> [UInt8] {
     var writer = ByteWriter(capacity: Layout.pageBytes)
     writer.append(Self.magic)
-    writer.append(record.hasHistory ? Self.formatWithHistory : Self.format)
+    writer.append(record.format)
     writer.append(UInt32(Layout.pageBytes))
     writer.append(record.version)
     writer.append(record.end)
@@ -85,7 +88,7 @@ package struct CommitSlot: Sendable, Equatable {
       guard try reader.read(UInt64.self, "checksum") == sum else {
         return .damaged("the checksum does not fit")
       }
-      guard format == Self.format || format == Self.formatWithHistory else {
+      guard (Self.format...Self.formatWithPending).contains(format) else {
         return .otherFormat(format)
       }
       guard version > 0, version <= VersionRecord.lastVersion else {
@@ -97,7 +100,8 @@ package struct CommitSlot: Sendable, Equatable {
       return .valid(
         CommitSlot(
           record: VersionRecord(
-            version: version, root: root, end: end, hasHistory: format == Self.formatWithHistory),
+            version: version, root: root, end: end, hasHistory: format > Self.format,
+            hasPending: format == Self.formatWithPending),
           identity: DatabaseIdentity(high: high, low: low)))
     } catch {
       return .damaged(error.what)
@@ -107,6 +111,15 @@ package struct CommitSlot: Sendable, Equatable {
   /// True when a valid slot's page holds nothing but the slot.
   package static func restIsZero(_ page: UnsafeRawBufferPointer) -> Bool {
     page.dropFirst(encodedBytes).allSatisfy { $0 == 0 }
+  }
+}
+
+extension VersionRecord {
+  /// What a slot with the version says.
+  package var format: UInt32 {
+    hasPending
+      ? CommitSlot.formatWithPending
+      : hasHistory ? CommitSlot.formatWithHistory : CommitSlot.format
   }
 }
 

@@ -10,16 +10,26 @@ package struct VersionRecord: Sendable, Hashable {
   /// Whether its root block has a history: kept versions, or how many are to be kept. A program that knows
   /// nothing of them would write over their pages, so that the file has another format then.
   package var hasHistory: Bool
+  /// Whether the history names pending tables, which gives the file yet another format. Of a version that is
+  /// kept it is false: what was pending then means nothing any more.
+  package var hasPending: Bool
 
-  package init(version: UInt64, root: BlockReference, end: UInt64, hasHistory: Bool = false) {
+  package init(
+    version: UInt64, root: BlockReference, end: UInt64, hasHistory: Bool = false,
+    hasPending: Bool = false
+  ) {
     self.version = version
     self.root = root
     self.end = end
     self.hasHistory = hasHistory
+    self.hasPending = hasPending
   }
 
-  /// The root's length, and in the upper half whether there is a history: a word of shared memory.
-  var lengthWord: UInt64 { UInt64(root.length) | (hasHistory ? 1 << 32 : 0) }
+  /// The root's length, and in the upper half whether there are a history and pending tables: a word of
+  /// shared memory.
+  var lengthWord: UInt64 {
+    UInt64(root.length) | (hasHistory ? 1 << 32 : 0) | (hasPending ? 1 << 33 : 0)
+  }
 
   /// - Parameter length: what `lengthWord` was.
   init(version: UInt64, offset: UInt64, length: UInt64, checksum: UInt64, end: UInt64) {
@@ -27,7 +37,7 @@ package struct VersionRecord: Sendable, Hashable {
       version: version,
       root: BlockReference(
         offset: offset, length: UInt32(truncatingIfNeeded: length), checksum: checksum),
-      end: end, hasHistory: length >> 32 & 1 == 1)
+      end: end, hasHistory: length >> 32 & 1 == 1, hasPending: length >> 33 & 1 == 1)
   }
 
   /// The number of the version that comes after this one.

@@ -303,6 +303,19 @@ public struct ImportOptions: Sendable {
   /// `batchSize` is given, that is the only one, and whatever goes wrong leaves the table as it was. The file
   /// then has both for a while.
   public var truncate = false
+  /// When readers see what is imported.
+  public enum Publication: String, Sendable, CaseIterable {
+    /// Each batch as it is committed.
+    case batches
+    /// All of it at once, when the import has come to its end.
+    case end
+  }
+  /// When readers see what is imported. With `end` batches are committed to a pending table beside the
+  /// visible one, and the last commit puts that in its place: whatever happens before leaves the visible
+  /// table as it was. An import that was interrupted is gone on with by `resume`; else the next one with
+  /// `end` drops what it had, and so does `Database.abandonPending`. If somebody else changes the table
+  /// meanwhile, it cannot be put in place, and `EngineError.busy` is thrown.
+  public var publication = Publication.batches
   /// Let `truncate` or `deletesMissing` leave a table empty that had objects.
   public var allowsEmpty = false
   /// Read everything, write nothing: the import is done in a copy that takes what is written, in `TMPDIR`,
@@ -354,11 +367,16 @@ public struct ImportOptions: Sendable {
   }
 
   /// Whether all inputs are one transaction.
-  var isOneTransaction: Bool { (truncate || deletesMissing) && batchSize == nil }
+  var isOneTransaction: Bool {
+    (truncate || deletesMissing) && batchSize == nil && publication == .batches
+  }
+
+  /// Whether batches go to a pending table.
+  var publishesAtEnd: Bool { publication == .end && !dryRun }
 
   /// `batchSize` as it is meant.
   public var effectiveBatchSize: BatchSize {
-    batchSize ?? (truncate || deletesMissing ? .all : .records(1000))
+    batchSize ?? (isOneTransaction ? .all : .records(1000))
   }
 
   /// For how long to wait for others, in all.

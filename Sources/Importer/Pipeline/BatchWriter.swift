@@ -248,8 +248,8 @@ final class BatchWriter {
   private func tooMany() -> ImportError {
     .tooManyRejects(
       count: rejectedSoFar, first: firstReject, path: log.path,
-      committedBatches: before.batches + report.batches,
-      committedObjects: options.isOneTransaction
+      committedBatches: options.publishesAtEnd ? 0 : before.batches + report.batches,
+      committedObjects: options.isOneTransaction || options.publishesAtEnd
         ? 0 : before.imported + before.updated + report.imported + report.updated)
   }
 

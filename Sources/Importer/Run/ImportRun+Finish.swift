@@ -47,5 +47,6 @@ extension ImportRun {
     }
     report.file = use
     report.objects = try existingTable(database)?.count ?? 0
+    report.pending = try pending(database)
   }
 }

@@ -74,6 +74,7 @@ struct ImportRun {
     report.table = tableName
     report.batchSize = options.effectiveBatchSize
     report.isDryRun = options.dryRun
+    report.publication = options.publication
     try rejectFiles.check()
     try checkChanges()
     // An input without a usable header must not leave an empty database behind either.
@@ -159,6 +160,7 @@ struct ImportRun {
         // Who truncates or deletes forgets with the rows, in one transaction: a run that is killed in between
         // would leave rows that nobody knows of, and the next one with `resume` would import them
         // again.
+        try choosePending(database)
         if !options.resume, !options.truncate, !options.deletesMissing { try forget(database) }
         try importAll(database)
         if let changes { try writeChanges(changes, database) }
@@ -167,6 +169,7 @@ struct ImportRun {
         transaction.rollBack()
         report.deleted = transaction.deleted
         report.bytesWritten = database.bytesWritten
+        report.pending = try? pending(database)
         // What was committed is made durable. When that fails too, both have to be told.
         do {
           try database.close()
@@ -200,6 +203,8 @@ struct ImportRun {
     try deleteMissing(database)
     if report.isInterrupted, options.isOneTransaction {
       takeBack()
+    } else if try !report.isInterrupted && publish() {
+      report.isPublished = true
     } else if try transaction?.finish() == true {
       report.batches += 1
     }
@@ -236,9 +241,9 @@ struct ImportRun {
       let memory = transaction.isEmptied ? nil : remembered?.memory
       return TableState(contents: contents, memory: memory)
     }
-    guard let snapshot = try database?.snapshot(),
-      snapshot.tableNames.contains(tableName)
-    else { return TableState() }
+    guard let snapshot = try shown(database), snapshot.tableNames.contains(tableName) else {
+      return TableState()
+    }
     let table = try snapshot.table(tableName)
     if transaction?.version != snapshot.version || transaction?.isDisturbed == true { seen = [:] }
     transaction?.looks(at: snapshot.version)

@@ -98,6 +98,18 @@ struct RandomChanges {
 
   // MARK: Changes
 
+  /// Tables whose pending ones are changed, in place of the visible.
+  var pending: Set<String> = []
+
+  private func table(
+    _ name: String, _ transaction: borrowing WriteTransaction
+  ) throws -> WritableTable {
+    guard pending.contains(name), let table = try transaction.pendingTable(name) else {
+      return try transaction.table(name)
+    }
+    return table
+  }
+
   mutating func createTable(
     _ name: String, _ columns: [Column], _ transaction: borrowing WriteTransaction,
     _ model: inout Model
@@ -114,7 +126,7 @@ struct RandomChanges {
     _ count: Int, into name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name] else { return }
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     var keys = Set(expected.owners().keys)
     for _ in 0..<count {
       let row = row(expected.columns)
@@ -142,7 +154,7 @@ struct RandomChanges {
     _ count: Int, to name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name] else { return }
-    let editor = try transaction.table(name).editor
+    let editor = try table(name, transaction).editor
     var rows = RowBuffer(columnIDs: editor.schema.columnIDs)
     var keys = Set(expected.owners().keys)
     let before = expected
@@ -173,7 +185,7 @@ struct RandomChanges {
     _ count: Int, in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name], !expected.rows.isEmpty else { return }
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     let keys = expected.rows.keys.sorted()
     for _ in 0..<count {
       guard let key = keys.randomElement(using: &random) else { continue }
@@ -201,7 +213,7 @@ struct RandomChanges {
     _ count: Int, in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name], !expected.rows.isEmpty else { return }
-    let editor = try transaction.table(name).editor
+    let editor = try table(name, transaction).editor
     let keys = expected.rows.keys.sorted()
     for _ in 0..<count {
       guard let key = keys.randomElement(using: &random) else { continue }
@@ -239,7 +251,7 @@ struct RandomChanges {
     _ count: Int, from name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name] else { return }
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     for _ in 0..<count {
       let key = Int64.random(in: 0...expected.nextKey, using: &random)
       let existed = try table.delete(key)
@@ -258,7 +270,7 @@ struct RandomChanges {
     let keys = expected.rows.keys.sorted()
     let start = Int.random(in: 0...keys.count, using: &random)
     let end = Int.random(in: start...keys.count, using: &random)
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     for key in keys[start..<(Bool.random(using: &random) ? keys.count : end)] {
       guard try table.delete(key) else {
         throw EngineError.invalidArgument("key \(key) of \(name) is not there")
@@ -271,7 +283,7 @@ struct RandomChanges {
   mutating func deleteAll(
     in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
-    try transaction.table(name).deleteAll()
+    try table(name, transaction).deleteAll()
     model.tables[name]?.rows = [:]
   }
 
@@ -279,7 +291,7 @@ struct RandomChanges {
     _ name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     let note = Bool.random(using: &random) ? Array(text().utf8) : nil
-    try transaction.table(name).editor.setNote("note", note)
+    try table(name, transaction).editor.setNote("note", note)
     model.tables[name]?.note = note
   }
 
@@ -287,7 +299,7 @@ struct RandomChanges {
   mutating func toggleIndex(
     in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     guard let column = model.tables[name]?.columns.randomElement(using: &random)?.name else {
       return
     }
