@@ -116,8 +116,8 @@ extension ServerRun {
     return try foundTable(session) ?? table
   }
 
-  /// The columns that are to be added: of any name with `newColumns`, else those of surplus fields. None where
-  /// an input has others that the table has not: it is refused then.
+  /// The columns that are to be added: of any name with `newColumns`, else those of surplus fields. None
+  /// where an input has others that the table has not: it is refused then.
   mutating func missingColumns(_ table: ServerTable) throws -> [(name: String, type: ColumnType)] {
     let known = Set(table.columns.map(\.name))
     guard self.table == nil, options.newColumns || options.ragged == .extend else { return [] }

@@ -43,8 +43,8 @@ import Testing
     arguments: [
       ["--truncate"], ["--truncate", "--allow-empty"], ["--allow-empty"],
       ["--dry-run", "--resume"], ["--batch-size", "all"], ["--truncate", "--batch-size", "all"],
-      ["--durability", "none"], ["--ragged", "extend"], ["--new-columns"],
-      ["--same-input", "contents"], ["--join-batches", "5"],
+      ["--durability", "none"], ["--where", "a == 1"],
+      ["--schema", "freeze"], ["--same-input", "contents"], ["--join-batches", "5"],
       ["--compact", "always"], ["--compact-above", "1MB"], ["--on-conflict", "skip"], ["--numeric"],
       ["--connections", "0"], ["--connections", "65"], ["--lease", "0"],
     ])
