@@ -78,7 +78,8 @@ final class ModelImport: Sendable {
       isAbandoned: { false })
     defer { session.close() }
     let claims = InputClaims(
-      CheckpointTables(schema: "public"), .postgreSQL, target: "public.t", owner: client.owner,
+      CheckpointTables(schema: "public"), ServerEngine(kind: .postgreSQL), target: "public.t",
+      owner: client.owner,
       batchRecords: Self.rangeRecords, leaseSeconds: Self.lease, session)
     do {
       while true {
@@ -104,7 +105,8 @@ final class ModelImport: Sendable {
     _ claim: InputClaim, _ claims: InputClaims, _ access: ModelAccess, _ lanes: Int
   ) throws {
     let plan = LoadPlan(
-      target: access, engine: .postgreSQL, tables: claims.tables, table: "t", tableName: "t",
+      target: access, engine: ServerEngine(kind: .postgreSQL), tables: claims.tables, table: "t",
+      tableName: "t",
       columns: ["text"], input: claim.input.key, epoch: claim.epoch, isSynchronous: isSynchronous,
       retrySeconds: retrySeconds, keys: nil)
     try claims.settle(options: "o", claim)
