@@ -57,7 +57,8 @@ package struct DialectSniffer {
     self.given = given
   }
 
-  /// The dialect; keeps the trials. If its comment was found rather than given, `possibleRecordFields` is set.
+  /// The dialect; keeps the trials. If its comment was found rather than given, `possibleRecordFields` is
+  /// set.
   ///
   /// - Throws: `ImportError.invalidDialect` when the given parts are impossible.
   mutating func find() throws(ImportError) -> Dialect {

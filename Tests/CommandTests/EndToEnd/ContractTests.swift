@@ -15,6 +15,7 @@ import Testing
     let file = bench.database
     try bench.run(["tag", file, "first"])
     try bench.run(["import", "-", "--into", file, "--table", "in"], input: "id,n\n0,more\n")
+    try bench.run(["backup", file, "--to", bench.path("copy.sheaf")])
     return [
       ["import", bench.path("in.csv"), "--into", file, "--resume"], ["compact", file],
       ["sniff", bench.path("in.csv")], ["info", file], ["check", file], ["export", file],
@@ -24,6 +25,8 @@ import Testing
       ["keep", file, "--versions", "5"],
       ["tag", file, "first", "--at", "first"], ["undo", file],
       ["delete", file, "id < 3"], ["alter", file, "--index", "n"],
+      ["backup", file, "--to", bench.path("copy.sheaf")],
+      ["restore", bench.path("copy.sheaf"), "--to", bench.path("restored.sheaf"), "--force"],
       ["sample", "--rows", "2000"], ["completions", "bash"], ["help"], ["help", "--man"],
       ["help", "import"],
     ]

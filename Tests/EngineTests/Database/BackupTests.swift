@@ -253,7 +253,7 @@ struct BackupTests {
         "\(state.description): contents \(number ?? -1) instead of \(state.allowed)")
       if count % 5 == 0 { #expect(try found.check(deep: true).problems == []) }
     }
-    #expect(count > 100)
+    #expect(count > 50)
   }
 
   @Test("The copy's disk fails at each operation in turn", arguments: [5, 28] as [Int32])
