@@ -79,6 +79,8 @@ final class ModelServer: @unchecked Sendable {
   private var flushed = State()
   private var sessions: [Session] = []
   private var nextRow = 1
+  /// How many there ever were: no two have the same number.
+  private var sessionCount = 0
   /// Who has locked rows, and whether alone.
   private var holders: [Place: (isExclusive: Bool, sessions: Set<Int>)] = [:]
   /// Keys that are about to be there, or to be gone.
@@ -165,7 +167,8 @@ final class ModelServer: @unchecked Sendable {
   func connect(_ client: ModelClient) throws(ServerError) -> Session {
     try lock.withLock { () throws(ServerError) in
       if client.isDead { throw Self.gone() }
-      let session = Session(sessions.count + 1, client)
+      sessionCount += 1
+      let session = Session(sessionCount, client)
       sessions.append(session)
       return session
     }

@@ -168,6 +168,7 @@ struct InputClaims {
             + "\(other[1] ?? "another"): the table is not emptied meanwhile; on several machines, give "
             + "--resume on each")
       }
+      try endTransactions(connection)
       try connection.run(
         "TRUNCATE \(table); DELETE FROM \(tables.range) WHERE input IN \(ofTable) OR input IN (\(keys)); "
           + "DELETE FROM \(tables.reject) WHERE input IN \(ofTable) OR input IN (\(keys)); DELETE FROM "
@@ -175,6 +176,17 @@ struct InputClaims {
           + SQLText.literal(target))
       for input in inputs { try connection.run(insertion(input)) }
       try commit(connection)
+    }
+  }
+
+  /// Ends what processes have open on the table whose leases are over: it would be waited for, where one was
+  /// stopped in the middle.
+  private func endTransactions(_ connection: any ServerLink) throws {
+    guard engine.endsTransactions else { return }
+    let begun = try connection.run(
+      "SELECT input FROM \(tables.input) WHERE target = \(SQLText.literal(target)) AND NOT done")
+    for input in (begun.last?.rows ?? []).compactMap({ $0[0] }) {
+      try connection.run(LoadPlan.ending(input: input, record: nil))
     }
   }
 
