@@ -89,17 +89,6 @@ struct OnlineCompactionTests {
 
 // MARK: Beside others
 
-extension OnlineLimits {
-  /// Sizes that make many transactions of few rows.
-  static var tiny: OnlineLimits {
-    var limits = OnlineLimits()
-    limits.transactionBytes = 3000
-    limits.clusterRows = 14
-    limits.wellEncodedRows = 5
-    return limits
-  }
-}
-
 @Suite("Compaction in use beside others")
 struct OnlineCompactionCrowdTests {
   private func expect(_ problem: String?, _ what: String) throws {

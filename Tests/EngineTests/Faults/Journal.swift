@@ -170,3 +170,14 @@ extension IndexLimits {
     return limits
   }
 }
+
+extension OnlineLimits {
+  /// Sizes that make many transactions of few rows.
+  static var tiny: OnlineLimits {
+    var limits = OnlineLimits()
+    limits.transactionBytes = 3000
+    limits.clusterRows = 14
+    limits.wellEncodedRows = 5
+    return limits
+  }
+}
