@@ -84,7 +84,7 @@ let programs: [Target] =
       name: "Crowd", dependencies: ["Base", "Engine", "TestSupport"], path: "Tests/Crowd",
       swiftSettings: settings),
     .testTarget(
-      name: "ScheduleTests", dependencies: ["Base", "Engine", "TestSupport"],
+      name: "ScheduleTests", dependencies: ["Base", "Engine", "Importer", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "CommandTests",

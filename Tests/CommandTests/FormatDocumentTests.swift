@@ -71,6 +71,41 @@ struct FormatDocumentTests {
     #expect(before.table == after.table)
   }
 
+  @Test("Keys of several columns, with a version that is kept and something pending; compacted, too")
+  func compoundKeys() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("compound.sheaf")
+    let database = try Database.open(path)
+    let columns = [Column("n", .int), Column("text", .text), Column("x", .double)]
+    func insert(_ range: Range<Int>, _ table: WritableTable) throws {
+      for row in range {
+        try table.insert([.int(Int64(row % 7)), .text("t\(row / 7)"), .double(Double(row))])
+      }
+    }
+    try database.write { transaction in
+      try transaction.createTable("one", columns: columns, key: "x")
+      try transaction.createTable("two", columns: columns, keys: ["text", "n"], indexes: ["x"])
+      try insert(0..<1000, transaction.table("two"))
+      try insert(0..<10, transaction.table("one"))
+    }
+    for (format, change) in [
+      (4, nil), (5, { try $0.tag("kept") }),
+      (6, { try insert(1000..<1300, $0.beginPending("two")) }),
+    ] as [(Int, ((borrowing WriteTransaction) throws -> Void)?)] {
+      if let change { try database.write { try change($0) } }
+      for isCompacted in [false, true] {
+        if isCompacted { #expect(try database.compact().decision == .compacted) }
+        try database.flush()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path))[8] == format)
+        let walk = try Python.dump([path], in: folder)
+        #expect(walk.status == 0, "\(walk.error)")
+        #expect(walk.output.contains("  key text, n, "), "\(walk.output)")
+        #expect(walk.output.contains("  key x, "))
+      }
+    }
+    try database.close()
+  }
+
   @Test("Secondary indexes of columns of all types")
   func indexes() throws {
     let folder = TemporaryFolder()
@@ -139,6 +174,48 @@ struct FormatDocumentTests {
         let dump = try Python.dump([path, "--at", "\(version)"], in: folder)
         #expect(dump.output == text, "version \(version): \(dump.error)")
       }
+    }
+    try database.close()
+  }
+
+  @Test(
+    "A pending table, beside one that was changed since, and one that is to come; compacted, too")
+  func pendingTables() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("pending.sheaf")
+    let database = try Database.open(path)
+    let columns = [Column("id", .int), Column("text", .text)]
+    try database.write { transaction in
+      try transaction.createTable("a", columns: columns, key: "id", indexes: ["text"])
+      for row in 0..<3000 {
+        try transaction.table("a").insert([.int(Int64(row)), .text("text \(row * 31 % 700)")])
+      }
+    }
+    try database.write { transaction in
+      let table = try transaction.beginPending("a", describedAs: "a test")
+      for key in stride(from: 1, to: 3000, by: 301) {
+        try table.update(Int64(key), ["text": .text("changed")])
+      }
+      try table.insert(["id": .int(10_000)])
+      let new = try transaction.beginPending("b", creating: columns, keys: ["id"])
+      try new.insert(["id": .int(1)])
+    }
+    try database.write { try $0.table("a").update(5, ["text": .text("by somebody else")]) }
+    func text() throws -> String {
+      var bytes: [UInt8] = []
+      let snapshot = try #require(try database.pendingSnapshot(of: "a"))
+      try TableExporter().run(snapshot.table("a")) { bytes.append(contentsOf: $0) }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    let before = try text()
+    for isCompacted in [false, true] {
+      if isCompacted { #expect(try database.compact().decision == .compacted) }
+      #expect(try text() == before)
+      let walk = try Python.dump([path], in: folder)
+      #expect(walk.status == 0, "\(walk.error)")
+      #expect(walk.output.contains("3001 objects, made by 'a test'"))
+      #expect(walk.output.split(separator: "\n").count { $0.hasPrefix("pending table ") } == 2)
+      #expect(try Python.dump([path, "--pending", "a"], in: folder).output == before)
     }
     try database.close()
   }

@@ -210,10 +210,8 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     }
   }
 
-  private func isPaused(_ index: Int) -> Bool {
-    if case .paused = members[index].status { return true }
-    return false
-  }
+  /// Whether it has nothing to do but to look again when its time is over.
+  private func isPaused(_ index: Int) -> Bool { end(index) != nil }
 
   private func hand(to next: Int, from own: Int) {
     current = next

@@ -42,8 +42,6 @@
 
     /// The kernel's locks on ranges of files.
     package static let fileLocks: UInt = 1
-    /// The clock.
-    package static let clock: UInt = 2
     /// Nothing shared: a mere pause.
     package static let nothing: UInt = 3
   }

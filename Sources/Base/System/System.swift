@@ -329,18 +329,20 @@ package enum System {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Processor time of this process in nanoseconds: independent of how busy the machine is.
-  package static var processorNanoseconds: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-  }
-
   /// Processor time of the calling thread in nanoseconds. The system call takes about half a microsecond.
   package static var threadNanoseconds: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  /// A random length for a pause, so that those who failed together do not come back together. In a test's
+  /// schedule it is the longest: a schedule that is run again is the same.
+  package static func jitter(_ range: ClosedRange<Int>) -> Int {
+    #if DEBUG
+      if Scheduling.scheduler != nil { return range.upperBound }
+    #endif
+    return Int.random(in: range)
   }
 
   package static func sleep(milliseconds: UInt32) { sleep(microseconds: milliseconds &* 1000) }

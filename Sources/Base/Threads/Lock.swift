@@ -86,6 +86,9 @@ package final class Lock: @unchecked Sendable {
     /// Waits until another thread wakes this one. May return early: callers test their condition in a loop.
     package func wait() { condition.wait(lock.mutex) }
 
+    /// Like `wait`, for at most about `milliseconds`; changes of the wall clock do not matter.
+    package func wait(milliseconds: Int) { condition.wait(lock.mutex, milliseconds: milliseconds) }
+
     /// Wakes one of the waiting threads, perhaps one that returns early by itself: use it where any of them
     /// can go on, and one is enough.
     package func wakeOne() { condition.wakeOne() }

@@ -94,7 +94,9 @@ struct ArgumentParser {
       guard let own = index < expected.count ? expected[index] : expected.last else { break }
       if own.completion != .files { try checkText(text, own.name) }
     }
-    if positionals.count < expected.count, expected[positionals.count].isRequired {
+    if positionals.count < expected.count, expected[positionals.count].isRequired,
+      expected[positionals.count].isReplacedBy.flatMap({ given[$0] }) == nil
+    {
       let missing = expected[positionals.count]
       throw .usage(
         "\(missing.name) is missing; usage: sheaf \(definition.name) \(definition.usage)")

@@ -20,6 +20,16 @@ extension ColumnList {
     }
   }
 
+  /// Names as `names` reads them; one by itself stays as it is.
+  static func shown(_ names: [String]) -> String {
+    if names.count == 1 { return names[0] }
+    return names.map { name in
+      guard name.isEmpty || name.utf8.contains(0x2C) || name.utf8.contains(0x22) else { return name }
+      return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false)
+        .joined(separator: "\"\"") + "\""
+    }.joined(separator: ",")
+  }
+
   /// What commas separate. An entry in double quotes may hold commas, and two quotes for one.
   static func entries(_ text: String) -> [String]? {
     var entries: [String] = []

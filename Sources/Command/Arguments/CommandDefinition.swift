@@ -5,6 +5,8 @@ struct CommandDefinition: Sendable {
     let name: String
     let help: String
     var isRequired = true
+    /// The option with which it may be left out all the same.
+    var isReplacedBy: String?
     /// True when the last argument may come more than once.
     var isRepeatable = false
     /// What a shell can offer for it.

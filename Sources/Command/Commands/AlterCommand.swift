@@ -24,10 +24,12 @@ enum AlterCommand {
   static let drop = Option<[String]>(
     "drop", .nameList,
     help: "Columns that go, with their values; not the primary key, nor the last one")
-  static let key = Option<String>(
-    "key", .name,
-    help: "The column that becomes the primary key, when no two objects have the same value there")
-  static let noKey = Flag("no-key", help: "Give the primary key up; its column stays")
+  static let key = Option<[String]>(
+    "key", .nameList,
+    help:
+      "The column that becomes the primary key, or the columns that become it together, when no two objects "
+      + "have the same values there")
+  static let noKey = Flag("no-key", help: "Give the primary key up; its columns stay")
   static let index = Option<[String]>(
     "index", .nameList,
     help: "Columns that get an index, by which queries find values without reading the table")

@@ -8,7 +8,7 @@ extension AlterCommand {
     let types: [(column: String, type: ColumnType)]
     let defaults: [ColumnValue]
     let drops: [String]
-    let key: String?
+    let keys: [String]
     let dropsKey: Bool
     let indexes: [String]
     let droppedIndexes: [String]
@@ -29,7 +29,7 @@ extension AlterCommand {
       self.types = types
       defaults = try arguments.values(AlterCommand.defaultValue)
       drops = try arguments.value(AlterCommand.drop) ?? []
-      key = try arguments.value(AlterCommand.key)
+      keys = try arguments.value(AlterCommand.key) ?? []
       dropsKey = arguments.isSet(AlterCommand.noKey)
       indexes = try arguments.value(AlterCommand.index) ?? []
       droppedIndexes = try arguments.value(AlterCommand.noIndex) ?? []
@@ -38,17 +38,17 @@ extension AlterCommand {
       options.decimalMark = try arguments.value(ImportCommand.decimal)
       options.thousandsSeparator = try arguments.value(ImportCommand.thousands) ?? nil
       self.options = options
-      if key != nil, dropsKey { throw CommandError.usage("--key and --no-key exclude each other") }
+      if !keys.isEmpty, dropsKey { throw CommandError.usage("--key and --no-key exclude each other") }
       for (names, option) in [
         (renames.map(\.old), "rename"), (types.map(\.0), "type"),
-        (defaults.map(\.column), "default"),
+        (defaults.map(\.column), "default"), (keys, "key"),
       ] where Set(names).count < names.count {
         throw CommandError.usage("--\(option) names a column twice")
       }
       let given: [(any OptionEntry, Bool)] = [
         (AlterCommand.rename, !renames.isEmpty), (AlterCommand.type, !types.isEmpty),
         (AlterCommand.defaultValue, !defaults.isEmpty), (AlterCommand.drop, !drops.isEmpty),
-        (AlterCommand.key, key != nil), (AlterCommand.noKey, dropsKey),
+        (AlterCommand.key, !keys.isEmpty), (AlterCommand.noKey, dropsKey),
         (AlterCommand.index, !indexes.isEmpty), (AlterCommand.noIndex, !droppedIndexes.isEmpty),
       ]
       words = given.filter(\.1).map { option, _ in
@@ -121,8 +121,10 @@ struct AlterRun {
     _ misfit: Engine.Misfit, _ column: String, _ type: ColumnType, _ table: WritableTable
   ) throws -> Misfit {
     var key = "\(misfit.key)"
-    if let name = table.keyColumn, let value = try table.row(forKey: misfit.key)?[name] {
-      key = String(decoding: value.spelling, as: UTF8.self)
+    if !table.keyColumns.isEmpty, let row = try table.row(forKey: misfit.key) {
+      key = table.keyColumns.map { name in
+        String(decoding: row[name].map(\.spelling) ?? [], as: UTF8.self)
+      }.joined(separator: ", ")
     }
     return Misfit(
       column: column, type: type.name, key: key, row: misfit.row, value: misfit.value)
@@ -142,20 +144,24 @@ struct AlterRun {
       try table.removeIndex(name)
       changes.append("column '\(name)' has no index")
     }
-    if wish.dropsKey, let key = table.keyColumn {
+    func shown(_ keys: [String]) -> String { keys.map { "'\($0)'" }.joined(separator: ", ") }
+    let old = table.keyColumns
+    if wish.dropsKey, !old.isEmpty {
       try table.removeKey()
-      changes.append("'\(key)' is not the key any more")
+      changes.append("\(shown(old)) \(old.count == 1 ? "is" : "are") not the key any more")
     }
-    if let key = wish.key, key != table.keyColumn {
+    if !wish.keys.isEmpty, wish.keys != old {
       do {
-        try table.setKey(key)
+        try table.setKey(wish.keys)
       } catch EngineError.invalidKey(let table, let column, let reason) {
         throw CommandError(
           .dataRefused,
           "\(EngineError.invalidKey(table: table, column: column, reason: reason)); nothing was changed"
         )
       }
-      changes.append("'\(key)' is the key")
+      changes.append(
+        wish.keys.count == 1
+          ? "\(shown(wish.keys)) is the key" : "\(shown(wish.keys)) are the key together")
     }
     for name in wish.drops {
       try table.removeColumn(name)
@@ -199,7 +205,7 @@ struct AlterRun {
           + "when it "
           + "is another: change the program's schema")
     }
-    if wish.key.map({ $0 != table.keyColumn }) ?? false || wish.dropsKey {
+    if (!wish.keys.isEmpty && wish.keys != table.keyColumns) || wish.dropsKey {
       throw CommandError.usage(
         "a program has declared table '\(table.name)', and would not open the file with another key: "
           + "change the "

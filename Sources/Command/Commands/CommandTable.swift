@@ -18,6 +18,8 @@ enum CommandTable {
     DeleteCommand.definition,
     AlterCommand.definition,
     VerifyCommand.definition,
+    BackupCommand.definition,
+    RestoreCommand.definition,
     TuneCommand.definition,
     TortureCommand.definition,
     SampleCommand.definition,

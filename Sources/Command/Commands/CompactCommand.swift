@@ -16,6 +16,11 @@ enum CompactCommand {
     help:
       "Leave out the versions that are kept: the smallest file; with --into the copy alone has none"
   )
+  static let online = Flag(
+    "online",
+    help:
+      "While others read and write the file: in small transactions, which they do not see; the file's "
+      + "end is cut off as readers let go of older versions. Kept versions stay where they are")
   static let force = Flag(
     "force",
     help: "Let --into replace a Sheaf database that nobody has open, such as an earlier copy")
@@ -26,8 +31,9 @@ enum CompactCommand {
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
     options: [
-      ifAbove, ifUsedBelow, into, dropVersions, force, CommonOptions.wait, CommonOptions.jobReport,
-      CommonOptions.reportFile, CommonOptions.metricsFile, CommonOptions.quiet,
+      ifAbove, ifUsedBelow, online, into, dropVersions, force, CommonOptions.wait,
+      CommonOptions.jobReport, CommonOptions.reportFile, CommonOptions.metricsFile,
+      CommonOptions.quiet,
     ],
     examples: [
       .init(
@@ -37,6 +43,11 @@ enum CompactCommand {
         command: "sheaf compact apps.sheaf --if-above 70MB --if-used-below 50%",
         meaning: "Compact when it is worth it: both conditions must hold. Without conditions the "
           + "file is always compacted."),
+      .init(
+        command: "sheaf compact apps.sheaf --online",
+        meaning:
+          "While others use the file; what readers of older versions keep from it, the report "
+          + "says. It waits ten seconds for them, or as long as --wait says."),
       .init(
         command: "sheaf compact apps.sheaf --into copy.sheaf",
         meaning: "A compact copy, at any time, while others read and write the file."),
@@ -68,6 +79,13 @@ enum CompactCommand {
     _ path: String, _ arguments: ParsedArguments, _ output: BufferedOutput, _ log: RunLog
   ) throws -> ExitStatus {
     let began = System.monotonicNanoseconds
+    let isOnline = arguments.isSet(online)
+    if isOnline {
+      for option in [into, dropVersions, force] as [any OptionEntry] where arguments.isGiven(option)
+      {
+        throw CommandError.usage("--online and --\(option.name) exclude each other")
+      }
+    }
     var patience = Patience(try waiting(path, arguments))
     var policy = CompactionPolicy()
     policy.mode = .always
@@ -89,7 +107,8 @@ enum CompactCommand {
     do {
       while true {
         // A copy is made beside whatever others do.
-        let job = copy == nil ? try DatabaseFile.lockJob(path, &patience) : nil
+        // What is done in transactions takes turns with others, as they do.
+        let job = copy == nil && !isOnline ? try DatabaseFile.lockJob(path, &patience) : nil
         let rest = patience.rest
         result = try withExtendedLifetime(job) {
           try DatabaseFile.use(path, copy == nil ? .existing : .readOnly, rest) {
@@ -97,7 +116,7 @@ enum CompactCommand {
             return try compact($0, policy, into: copy, arguments)
           }
         }
-        guard result.decision == .skippedInUse, waitsForReaders else { break }
+        guard result.decision == .skippedInUse, waitsForReaders, !isOnline else { break }
         do throws(Patience.Refusal) {
           try patience.pause { "others, who have the file open" }
         } catch {
@@ -111,6 +130,14 @@ enum CompactCommand {
         "\(path): interrupted; the file is as it was, run the command again to compact it")
     }
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9
+    return try report(result, path, seconds, copy: copy, arguments, output, log)
+  }
+
+  /// What the command says, and its status.
+  private static func report(
+    _ result: CompactionResult, _ path: String, _ seconds: Double, copy: String?,
+    _ arguments: ParsedArguments, _ output: BufferedOutput, _ log: RunLog
+  ) throws -> ExitStatus {
     log.report = { json(result, path, seconds) }
     if result.decision == .compacted {
       log.done = copy == nil ? "the file is compacted" : "the copy is complete"
@@ -123,6 +150,11 @@ enum CompactCommand {
       }
     }
     let reason = "\(path): not compacted: \(result.reason ?? "")"
+    if result.isStopped {
+      throw CommandError(
+        Interrupt.status ?? .interrupted,
+        "\(path): interrupted; what was gained stays, run the command again to go on")
+    }
     switch result.decision {
     case .skippedInUse:
       throw CommandError(.busy, reason + "; run the command again when nobody uses the file")
@@ -153,7 +185,15 @@ enum CompactCommand {
         return CompactionResult(decision: .notNeeded, before: use.total, after: use.total)
       }
     }
-    let shouldStop = { Interrupt.signal != nil }
+    let shouldStop: @Sendable () -> Bool = { Interrupt.signal != nil }
+    if arguments.isSet(online) {
+      var waiting = Waiting(shouldStop: shouldStop)
+      waiting.seconds =
+        arguments.isGiven(CommonOptions.wait)
+        ? Double(try arguments.required(CommonOptions.wait)) : 10
+      waiting.notice = DatabaseFile.notice("compact", database.path, arguments)
+      return try database.compactInUse(waiting: waiting, shouldStop: shouldStop)
+    }
     guard let copy else {
       return try database.compact(keepsVersions: keepsVersions, shouldStop: shouldStop)
     }
@@ -186,7 +226,15 @@ enum CompactCommand {
       "command": "compact", "database": .string(path),
       "decision": .string(result.decision.rawValue), "before": .int(result.before),
       "after": .int(result.after), "seconds": .double(seconds),
-      "reason": .optional(result.reason) { .string($0) },
+      "reason": .optional(result.reason) { .string($0) }, "online": .bool(result.isInUse),
+      "interrupted": .bool(result.isStopped), "held": .array(result.held.map(json)),
+    ]
+  }
+
+  private static func json(_ held: ActiveVersion) -> JSONValue {
+    [
+      "version": .int(Int(clamping: held.version)), "bytes": .int(held.pinnedBytes),
+      "readers": .array(held.holders.map { .int(Int($0.process)) }),
     ]
   }
 
@@ -197,7 +245,9 @@ enum CompactCommand {
     let path = StandardError.escaped(path)
     switch result.decision {
     case .compacted:
-      return "\(path): compacted: \(sizes(result)), in \(HumanFormat.duration(seconds: seconds))\n"
+      let what = result.isStopped ? "interrupted" : "compacted"
+      return "\(path): \(what): \(sizes(result)), in \(HumanFormat.duration(seconds: seconds))"
+        + (result.reason.map { "; \(StandardError.escaped($0))" } ?? "") + "\n"
     case .notNeeded, .disabled:
       return "\(path): not needed: \(HumanFormat.size(result.before))\n"
     case .skippedInUse, .skippedNoSpace, .skippedNotOwner, .skippedOtherNames: return ""

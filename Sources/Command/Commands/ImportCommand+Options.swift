@@ -29,6 +29,15 @@ extension ImportCommand {
     options.newerThan = try arguments.value(newerThan)
     try readDeletions(arguments, &options)
     options.sameInput = try arguments.required(sameInput)
+    if let milliseconds = try arguments.value(joinBatches) {
+      if options.durability == .full {
+        throw CommandError.usage(
+          "--join-batches is for --durability group and none: full has every batch on the disk before "
+            + "the next begins")
+      }
+      options.joinsBatchesFor = UInt64(milliseconds) * 1_000_000
+    }
+    options.publication = try arguments.required(publish)
     options.keepVersions = try arguments.value(keepVersions)
     options.changes = try arguments.value(changes)
     if let path = options.changes, let report = try arguments.value(CommonOptions.reportFile),
@@ -46,7 +55,7 @@ extension ImportCommand {
   static func readCommitOptions(
     _ arguments: ParsedArguments, _ options: inout ImportOptions
   ) throws {
-    options.key = try arguments.value(key)
+    options.keys = try keys(arguments)
     options.conflictPolicy = try arguments.required(onConflict)
     options.batchSize =
       switch try arguments.value(batchSize) {
@@ -66,6 +75,15 @@ extension ImportCommand {
     options.truncate = arguments.isSet(truncate)
     options.allowsEmpty = arguments.isSet(allowEmpty)
     options.dryRun = arguments.isSet(dryRun)
+  }
+
+  /// The columns of the key.
+  static func keys(_ arguments: ParsedArguments) throws -> [String] {
+    let names = try arguments.value(key) ?? []
+    if let name = names.enumerated().first(where: { names[..<$0.offset].contains($0.element) }) {
+      throw CommandError.usage("--key names '\(name.element)' twice")
+    }
+    return names
   }
 
   /// What is deleted.

@@ -55,6 +55,9 @@ extension ImportCommand {
         "--\(option.name) is for an import into a file: load into a table of its own, and merge it there"
       )
     }
+    guard !arguments.isGiven(publish) else {
+      throw CommandError.usage("--publish is for an import into a file: a server shows each batch")
+    }
     for option in [compactAbove, compactUsedBelow] as [any OptionEntry]
     where arguments.isGiven(option) {
       throw CommandError.usage(

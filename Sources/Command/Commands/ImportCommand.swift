@@ -21,18 +21,20 @@ enum ImportCommand {
     help:
       "Empty the table first, in the same transaction; with --resume, unless this input's import "
       + "has begun. Without --batch-size all inputs are one transaction: readers see the old table or "
-      + "the new one, and whatever goes wrong leaves the old one. Into a server it needs "
+      + "the new one, and whatever goes wrong leaves the old one; so they do with --publish end, in batches "
+      + "that --resume goes on with. Into a server it needs "
       + "--batch-size: readers see the table fill up")
   static let allowEmpty = Flag(
     "allow-empty", group: databaseGroup,
     help:
       "Let --truncate or --delete-missing leave a table empty that has objects, when the inputs have no "
       + "record for it")
-  static let key = Option<String>(
-    "key", .name, defaultNote: "the key that the table has", group: databaseGroup,
+  static let key = Option<[String]>(
+    "key", .nameList, defaultNote: "the key that the table has", group: databaseGroup,
     help:
-      "The column that is the primary key of the table: a table without one gets it, when no two "
-      + "objects have the same value there; records without a key are rejected")
+      "The column that is the primary key of the table, or the columns that are it together: a table without "
+      + "one gets it, when no two objects have the same values there; records without a value in each are "
+      + "rejected")
   static let onConflict = Option<ConflictPolicy>(
     "on-conflict", .choice, default: "error", group: databaseGroup,
     help: "When the key exists already, in the table or earlier in the input: error rejects the "
@@ -75,12 +77,33 @@ enum ImportCommand {
       + "together, in order, and the command ends only when all are; none: nothing is flushed "
       + "until the end. A command that is killed loses the batches that were not flushed: some "
       + "milliseconds' with group, all with none")
+  static let joinBatches = Option<Int>(
+    "join-batches", ValueKind.positiveCount(upTo: 1000).shown(as: "MS"), group: databaseGroup,
+    help:
+      "With group or none: batches that follow each other within so many milliseconds are one "
+      + "transaction, as long as nobody else waits to write. Other processes could not tell them apart "
+      + "in any case. Faster for short rows and small batches; how many there are depends on the time, "
+      + "and with it the file's size")
   static let resume = Flag(
     "resume", group: databaseGroup,
     help:
       "Go on after the last committed batch of each input, whose bytes up to there must be the same; "
       + "nothing to do when all are complete; standard input and pipes have to be sent again from "
       + "their start")
+
+  static let publish = Option<ImportOptions.Publication>(
+    "publish", .choice, default: "batches", group: databaseGroup,
+    help:
+      "When readers see what is imported: batches: each batch as it is committed; end: all of it at once, "
+      + "when the import has come to its end. Until then batches are committed to a pending table beside the "
+      + "visible one, which sheaf info names: --resume goes on with it, and another import with "
+      + "--publish end drops it. Refused with status 75 when somebody else changes the table meanwhile"
+  )
+  static let abandon = Flag(
+    "abandon", group: databaseGroup,
+    help:
+      "Drop what an import with --publish end has left pending, for the table of --table or the only one; "
+      + "takes no CSV, and nothing else is done")
 
   static let sameInput = Option<ImportOptions.SameInput>(
     "same-input", .choice, default: "path", group: databaseGroup,
@@ -293,13 +316,13 @@ enum ImportCommand {
         name: "CSV",
         help: "A CSV file, - for standard input, or a pattern such as 'logs/**/*.csv'; .gz, .zst, "
           + ".bz2 and .xz are decompressed by the system's own programs. Or a query of a PostgreSQL "
-          + "server, 'postgresql://user@host/database?query=SELECT ...'", isRepeatable: true,
-        completion: .files)
+          + "server, 'postgresql://user@host/database?query=SELECT ...'",
+        isReplacedBy: abandon.name, isRepeatable: true, completion: .files)
     ],
     options: [
       into, table, key, onConflict, ignoreBlanks, newerThan, deleteMissing,
       maxDeletes, minRecords, truncate, allowEmpty, batchSize,
-      durability, resume, sameInput,
+      durability, joinBatches, publish, resume, abandon, sameInput,
       CommonOptions.wait,
       delimiter, quote, quotes, escape, comment, skipLines, skipFooter, header, headerLines,
       encoding, types,
@@ -327,6 +350,9 @@ enum ImportCommand {
         command: "sheaf import apps.csv --into apps.sheaf --key App --on-conflict update",
         meaning: "Change what differs from the last import; add what is new."),
       .init(
+        command: "sheaf import 'day/*.csv' --into apps.sheaf --table apps --publish end",
+        meaning: "Show readers all of the files at once, when they are complete."),
+      .init(
         command: "sheaf import apps.csv --into apps.sheaf --resume",
         meaning: "Go on after an interruption: nothing is lost, nothing imported twice."),
       .init(
@@ -348,6 +374,7 @@ enum ImportCommand {
   ) throws -> ExitStatus {
     let (inputs, database) = (arguments.positionals, try arguments.required(into))
     let isServer = ServerAddress.isServer(database)
+    if arguments.isSet(abandon) { return try runAbandoning(arguments, output) }
     return try RunLog.keep(
       arguments, output, command: "import",
       files: inputs.filter { !ServerAddress.isURL($0) } + (isServer ? [] : [database])

@@ -44,7 +44,7 @@ extension TuneCommand {
     try ImportCommand.readDialect(arguments, &options)
     try ImportCommand.readColumns(arguments, &options)
     options.ragged = try arguments.required(ImportCommand.ragged)
-    options.key = try arguments.value(ImportCommand.key)
+    options.keys = try ImportCommand.keys(arguments)
     options.limit = try arguments.value(limit)
     options.maxRejects = .unlimited
     // Rejects are of no use here, and must not lie about afterwards.

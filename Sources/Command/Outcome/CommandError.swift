@@ -116,7 +116,7 @@ extension CommandError {
       .invalidKey, .schemaMismatch, .newerSchema, .otherChanges, .unchanged:
       .dataRefused
     case .poisoned, .displaced: .inputOutput
-    case .obstructed: .cannotCreate
+    case .obstructed, .otherDatabase: .cannotCreate
     case .busy, .tooManyVersions, .cancelled: .busy
     case .noSuchTable, .noSuchVersion, .noSuchColumn, .tableExists, .invalidSchema,
       .invalidArgument, .readOnly,

@@ -1,5 +1,6 @@
 import Base
 import Engine
+import Importer
 
 /// What `sheaf info` tells of a file: gathered once, printed as text or JSON.
 struct DatabaseInfo {
@@ -29,6 +30,8 @@ struct DatabaseInfo {
   let isNewest: Bool
   /// How many versions are kept beside the newest.
   let keptVersions: Int
+  /// What imports have left beside the tables, or are making just now.
+  let pending: [PendingTable]
   let format: Int
   let use: FileUse
   let readers: [Reader]
@@ -47,6 +50,7 @@ struct DatabaseInfo {
     version = snapshot.version
     isNewest = snapshot.version == newest.version
     keptVersions = try newest.keptVersions.count
+    pending = try newest.pendingTables
     format = Int(newest.record.format)
     use = try database.fileUse()
     readers = try database.activeVersions().flatMap { version in
@@ -84,6 +88,7 @@ struct DatabaseInfo {
     return [
       "command": "info", "format": .int(format), "version": .int(Int(clamping: version)),
       "newest": .bool(isNewest), "keptVersions": .int(keptVersions),
+      "pending": .array(pending.map(\.json)),
       "file": [
         "total": .int(use.total), "used": .int(use.used), "free": .int(use.free),
         "kept": .int(use.kept), "pinned": .int(use.pinned), "objects": .int(parts.objects),
@@ -106,7 +111,9 @@ struct DatabaseInfo {
       "name": .string(table.name), "objects": .int(table.objects),
       "clusters": .int(table.clusters), "bytes": .int(table.clusterBytes),
       "overlayBytes": .int(table.overlayBytes),
-      "key": table.keyColumn.map { .string($0) } ?? .null, "indexBytes": .int(table.indexBytes),
+      // One name as it is, several as --key takes them.
+      "key": table.keyColumns.isEmpty ? .null : .string(ColumnList.shown(table.keyColumns)),
+      "keyColumns": .array(table.keyColumns.map { .string($0) }), "indexBytes": .int(table.indexBytes),
       "indexes": .array(
         table.secondaryIndexes.map {
           ["column": .string($0.column), "bytes": .int($0.bytes), "entries": .int($0.entries)]

@@ -59,7 +59,8 @@ struct DiffPrinter {
       object.kind == .changed
       ? object.fields : object.fields.filter { $0.old != nil || $0.new != nil }
     let start = [
-      StandardError.escaped(name), object.kind.rawValue, Self.cell(object.key, reader.keyColumn),
+      StandardError.escaped(name), object.kind.rawValue,
+      zip(object.key, reader.keyColumns).compactMap { Self.cell($0, $1) }.joined(separator: ", "),
     ]
     // An object of nothing but nulls is one, too.
     if fields.isEmpty { try text?.add(start + ["", nil, nil]) }

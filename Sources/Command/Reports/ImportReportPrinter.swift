@@ -61,6 +61,9 @@ struct ImportReportPrinter {
       "fileBefore": .int(report.fileBefore), "dryRun": .bool(report.isDryRun),
       "interrupted": .bool(report.isInterrupted),
       "resume": report.isInterrupted && !hasQuery ? .string(resumeCommand) : .null,
+      "publish": report.isOfServer ? .null : .string(report.publication.rawValue),
+      "published": .bool(report.isPublished),
+      "pending": .optional(report.pending) { $0.json },
       "notes": .array(report.notes.map { .string($0) }),
     ]
   }
@@ -121,7 +124,7 @@ struct ImportReportPrinter {
     return [
       "decision": .string(result.decision.rawValue), "before": .int(result.before),
       "after": .int(result.after), "seconds": .double(report.compactionSeconds),
-      "reason": .optional(result.reason) { .string($0) },
+      "reason": .optional(result.reason) { .string($0) }, "online": .bool(result.isInUse),
     ]
   }
 
@@ -173,6 +176,7 @@ struct ImportReportPrinter {
       lines.append("  file        " + fileText(file))
       lines.append("  compaction  " + compactionText)
     }
+    if let pending = report.pending { lines.append("  pending     " + pending.text) }
     if report.isInterrupted { lines.append(interruption) }
     // Names come from files and their first lines: they must not command the terminal.
     return lines.map { StandardError.escaped($0) + "\n" }.joined()
@@ -185,7 +189,7 @@ struct ImportReportPrinter {
       "\(inputs.joined(separator: ", ")) into table \"\(report.table)\" of \(report.database)"
     ]
     if report.isDryRun { parts.append("dry run, nothing was written") }
-    if report.resumedAt?.isComplete == true, report.read == 0 {
+    if report.resumedAt?.isComplete == true, report.read == 0, !report.isPublished {
       parts.append("nothing to do, it was imported completely before")
     } else {
       parts.append(
@@ -220,6 +224,7 @@ struct ImportReportPrinter {
       parts.append(
         count == 1 ? "note: \(note)" : "\(HumanFormat.count(count)) notes, the first: \(note)")
     }
+    if let pending = report.pending { parts.append("pending: \(pending.text)") }
     if report.isInterrupted { parts.append(interruption) }
     let text = StandardError.escaped(parts.joined(separator: "; "))
     return "\(Timestamp.now) sheaf \(command): \(text)\n"
@@ -341,6 +346,7 @@ struct ImportReportPrinter {
       return
         "\(HumanFormat.size(result.before)) before it, \(HumanFormat.size(result.after)) after, in "
         + HumanFormat.duration(seconds: report.compactionSeconds)
+        + (result.isInUse ? ", beside others" : "") + (result.reason.map { "; \($0)" } ?? "")
     case .notNeeded: return "not needed"
     case .disabled: return result.reason.map { "left out: \($0)" } ?? "turned off"
     case .skippedInUse, .skippedNoSpace, .skippedNotOwner, .skippedOtherNames:

@@ -21,6 +21,7 @@ struct InfoPrinter {
     if info.isNewest {
       for reader in info.readers { text += self.text(reader) }
       text += kept
+      for pending in info.pending { text += self.text(pending) }
     }
     for table in info.tables { text += self.text(table) }
     text += legend
@@ -99,6 +100,16 @@ struct InfoPrinter {
         + "does not have: sheaf versions.")
   }
 
+  private func text(_ pending: PendingTable) -> String {
+    let name = StandardError.escaped(pending.name)
+    let by = pending.madeBy.isEmpty ? "" : ", by \(StandardError.escaped(pending.madeBy))"
+    let begun = pending.begun.map { ", begun at \($0)" } ?? ""
+    return sentence(
+      "Table \(name) is being made anew, and nobody sees it yet: "
+        + "\(HumanFormat.count(pending.objects, "object", "objects")) so far\(begun)\(by). The import "
+        + "goes on with --resume; sheaf import --abandon drops it.")
+  }
+
   // MARK: Tables
 
   private func text(_ table: TableUse) -> String {
@@ -111,9 +122,10 @@ struct InfoPrinter {
       text += sentence(
         "Changed and deleted objects beside them take \(HumanFormat.size(table.overlayBytes)).")
     }
-    if let key = table.keyColumn {
+    if !table.keyColumns.isEmpty {
+      let key = table.keyColumns.map { StandardError.escaped($0) }.joined(separator: ", ")
       text += sentence(
-        "The primary key is \(StandardError.escaped(key)); its index takes "
+        "The primary key is \(key); its index takes "
           + "\(HumanFormat.size(table.indexBytes)).")
     }
     for index in table.secondaryIndexes {

@@ -21,6 +21,8 @@ package final class BlockWriter {
   }
 
   private static let writeBytes = 1 << 20
+  /// Blocks from here on are written without being copied first.
+  private static let directBytes = 1 << 18
 
   package let storage: any Storage
   private let space: SpaceMap
@@ -54,15 +56,15 @@ package final class BlockWriter {
     -> BlockReference
   {
     try makeRoom(in: &clusters, for: bytes.count)
-    return put(bytes, checksum: checksum, into: &clusters)
+    return try put(bytes, checksum: checksum, into: &clusters)
   }
 
   /// Places a block that the next commits will replace.
   package func append(node bytes: [UInt8]) throws -> BlockReference {
     let checksum = Checksum.of(bytes)
-    if bytes.count <= clusters.room { return put(bytes, checksum: checksum, into: &clusters) }
+    if bytes.count <= clusters.room { return try put(bytes, checksum: checksum, into: &clusters) }
     try makeRoom(in: &nodes, for: bytes.count)
-    return put(bytes, checksum: checksum, into: &nodes)
+    return try put(bytes, checksum: checksum, into: &nodes)
   }
 
   /// Drops a block that the transaction no longer refers to, its own or an older version's.
@@ -78,6 +80,9 @@ package final class BlockWriter {
     }
     dropped.append(bytes)
   }
+
+  /// Has the pages of blocks of the newest version stay as they are, whoever drops something there.
+  func freeze(_ blocks: [Range<Int>]) { space.freeze(blocks) }
 
   private func surplus(_ offset: UInt64, _ length: UInt32, _ what: String) -> BlockError {
     BlockError(path: storage.path, offset: offset, length: length, what: what)
@@ -116,16 +121,34 @@ package final class BlockWriter {
     return copy
   }
 
+  /// True when a block that is likely to stay would be placed so that it ends before a page, in pages that
+  /// are free already.
+  func hasRoom(for count: Int, below page: Int) -> Bool {
+    if clusters.room >= count { return clusters.cursor + count <= page * Layout.pageBytes }
+    let missing = Layout.pages(holding: count - clusters.room)
+    let end = clusters.limit / Layout.pageBytes
+    if clusters.limit > 0, space.isFree(end..<end + missing) { return end + missing <= page }
+    let pages = Layout.pages(holding: count)
+    return space.firstFree(pages).map { $0 + pages <= page } ?? false
+  }
+
   /// Hands everything buffered to the storage; nothing is durable before a flush.
   package func writeOut() throws {
     try write(&clusters)
     try write(&nodes)
   }
 
-  private func put(_ bytes: [UInt8], checksum: UInt64, into run: inout Run) -> BlockReference {
+  private func put(
+    _ bytes: [UInt8], checksum: UInt64, into run: inout Run
+  ) throws -> BlockReference {
     let reference = BlockReference(
       offset: UInt64(run.cursor), length: UInt32(bytes.count), checksum: checksum)
-    run.buffer.append(contentsOf: bytes)
+    if bytes.count >= Self.directBytes {
+      try write(&run)
+      try write(bytes, into: &run)
+    } else {
+      run.buffer.append(contentsOf: bytes)
+    }
     if bytes.count <= RecentBlocks.mostBytes {
       if recent.count == RecentBlocks.most { recent.removeFirst(RecentBlocks.most / 2) }
       recent.append((reference, bytes))
@@ -153,17 +176,20 @@ package final class BlockWriter {
 
   private func write(_ run: inout Run) throws {
     guard !run.buffer.isEmpty else { return }
-    let end = Layout.pages(holding: run.cursor) * Layout.pageBytes
+    try write(run.buffer, into: &run)
+    run.buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes what comes next in a run, whose buffer has no other bytes.
+  private func write(_ bytes: [UInt8], into run: inout Run) throws {
+    let start = run.start
+    let end = Layout.pages(holding: start + bytes.count) * Layout.pageBytes
     try storage.checkLength(length)
     if end > length { try grow(to: end) }
-    let start = run.start
     let storage = storage
-    try run.buffer.withUnsafeBytes { bytes in
-      try storage.write(bytes, at: start)
-    }
-    bytesWritten += run.buffer.count
-    run.start = run.cursor
-    run.buffer.removeAll(keepingCapacity: true)
+    try bytes.withUnsafeBytes { try storage.write($0, at: start) }
+    bytesWritten += bytes.count
+    run.start += bytes.count
   }
 
   /// Grows by at least an eighth, so that the number of growths stays logarithmic; the commit's flush makes

@@ -75,6 +75,19 @@ package struct PageSet {
     }
   }
 
+  /// Removes all pages below a number that a test is true of.
+  ///
+  /// - Complexity: O(pages), once the test is paid for, for a set that was not searched yet.
+  package mutating func remove(below end: Int, where isLeaving: (Int) -> Bool) {
+    for word in words.indices where word << 6 < end && words[word] != 0 {
+      var leaving: UInt64 = 0
+      for page in word << 6..<min(end, (word + 1) << 6) where isLeaving(page) {
+        leaving |= 1 << UInt64(page & 63)
+      }
+      set(word, to: words[word] & ~leaving)
+    }
+  }
+
   /// The bits of a word that stand for some of the pages.
   private static func mask(_ pages: Range<Int>, of word: Int) -> UInt64 {
     let above = UInt64.max << UInt64(max(pages.lowerBound - word << 6, 0))

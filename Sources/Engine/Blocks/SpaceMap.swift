@@ -45,6 +45,11 @@ package final class SpaceMap {
   private var isPartlyUnknown = false
   /// The pages that the open transaction has taken.
   private(set) var taken: [Range<Int>] = []
+  /// Pages of tables that something is pending beside: the pending table shares them with the visible one.
+  /// What either drops of them stays, until the map is made anew: who has them still, only a walk can tell.
+  private(set) var frozen = PageSet()
+  /// Blocks whose pages are frozen with the open transaction.
+  private var freezing: [Range<Int>] = []
 
   /// Pages under management; the two slots' pages are never free.
   package var pageCount: Int { filled.count }
@@ -66,16 +71,43 @@ package final class SpaceMap {
     free = PageSet()
   }
 
-  /// Rebuilding from a file: counts a block of the newest version.
-  package func countLive(_ bytes: Range<Int>) {
-    let pages = Self.pages(bytes)
-    extend(to: pages.upperBound)
-    for page in pages {
-      fill(page, bytes)
-      birth[page] = version
-      free.remove(page)
+  /// Makes room for a file's pages in one step, within reason: its length is only said to be filled.
+  package func reserve(pages count: Int) {
+    let count = min(count, 1 << 20)
+    filled.reserveCapacity(count)
+    birth.reserveCapacity(count)
+  }
+
+  /// Rebuilding from a file: counts blocks of the newest version. Their pages are taken from the free ones
+  /// in the end, by `finishCounting`.
+  package func countLive(_ blocks: [Range<Int>]) {
+    extend(to: blocks.reduce(0) { max($0, Self.pages($1).upperBound) })
+    let version = version
+    let frozen = frozen.count > 0 ? frozen : nil
+    // Unsafe for speed: a large file has some hundred thousand pages, most of them filled by one block. The
+    // blocks' pages are below the count of pages.
+    filled.withUnsafeMutableBufferPointer { filled in
+      birth.withUnsafeMutableBufferPointer { birth in
+        for bytes in blocks {
+          for page in Self.pages(bytes) {
+            if let frozen, frozen.contains(page) { continue }
+            filled[page] = Self.sum(filled[page], Self.share(bytes, of: page))
+            birth[page] = version
+          }
+        }
+      }
     }
   }
+
+  /// Rebuilding from a file, before all other blocks are counted: those of tables that something is pending
+  /// beside. From now on nothing counts in their pages.
+  package func countFrozen(_ blocks: [Range<Int>]) {
+    countLive(blocks)
+    for bytes in blocks { frozen.insert(Self.pages(bytes)) }
+  }
+
+  /// Has the open transaction freeze the pages of blocks of the newest version.
+  package func freeze(_ blocks: [Range<Int>]) { freezing += blocks }
 
   private static func pages(_ bytes: Range<Int>) -> Range<Int> {
     bytes.lowerBound / Layout.pageBytes..<Layout.pages(holding: bytes.upperBound)
@@ -88,10 +120,10 @@ package final class SpaceMap {
       min(bytes.upperBound, start + Layout.pageBytes) - max(bytes.lowerBound, start))
   }
 
-  private func fill(_ page: Int, _ bytes: Range<Int>) {
-    // Blocks of a forged file may overlap: their page counts as used all the more.
-    let (sum, overflow) = filled[page].addingReportingOverflow(Self.share(bytes, of: page))
-    filled[page] = overflow ? .max : sum
+  /// Blocks of a forged file may overlap: their page counts as used all the more.
+  private static func sum(_ filled: UInt32, _ share: UInt32) -> UInt32 {
+    let (sum, overflow) = filled.addingReportingOverflow(share)
+    return overflow ? .max : sum
   }
 
   /// Places in the list of versions that count, in ranges that ascend and do not touch.
@@ -137,6 +169,8 @@ package final class SpaceMap {
   ///   somebody holds an older version whose root is unknown, and any page may be in it. All pages then count
   ///   as born before all versions, and those that the newest version does not use die with it.
   package func finishCounting(unknownWithin length: Int? = nil) {
+    let present = filled
+    free.remove(below: pageCount) { present[$0] > 0 }
     if let length {
       isPartlyUnknown = true
       extend(to: length)
@@ -206,13 +240,11 @@ package final class SpaceMap {
   /// How many pages older versions keep from reuse, of which some of the given ones reach each; and how many
   /// of these exactly one of them reaches, by version.
   ///
-  /// To be called while nothing has been reclaimed.
-  ///
   /// - Parameter kept: ascending.
   package func retiredPages(reachedBy kept: [UInt64]) -> (all: Int, alone: [UInt64: Int]) {
     var all = 0
     var alone: [UInt64: Int] = [:]
-    for page in retired {
+    for page in [retired, Array(blocked.values.joined())].joined() {
       let reaching = kept.filter { version in
         (version >= page.birth && version < page.death)
           || page.earlier.contains { $0.contains(version) }
@@ -247,6 +279,9 @@ package final class SpaceMap {
     while start > 0, free.contains(start - 1) { start -= 1 }
     return take(at: start, count)
   }
+
+  /// The first of `count` adjacent free pages, the lowest that there are.
+  func firstFree(_ count: Int) -> Int? { free.firstRun(of: count) }
 
   /// Takes the `count` pages from `start` on if all of them are free or lie beyond the end.
   package func takeIfFree(at start: Int, _ count: Int) -> Bool {
@@ -283,14 +318,16 @@ package final class SpaceMap {
     version: UInt64, added: [Range<Int>], dropped: [Range<Int>]
   ) throws(Surplus) {
     self.version = version
+    for bytes in freezing { frozen.insert(Self.pages(bytes)) }
+    freezing = []
     for bytes in added {
       for page in Self.pages(bytes) {
         if filled[page] == 0 { birth[page] = version }
-        fill(page, bytes)
+        filled[page] = Self.sum(filled[page], Self.share(bytes, of: page))
       }
     }
     for bytes in dropped {
-      for page in Self.pages(bytes) {
+      for page in Self.pages(bytes) where !frozen.contains(page) {
         let share = Self.share(bytes, of: page)
         guard page < pageCount, filled[page] >= share else {
           throw Surplus(bytes: bytes, page: page)
@@ -311,7 +348,10 @@ package final class SpaceMap {
   }
 
   /// The open transaction was rolled back.
-  package func rollBack() { giveBackTaken() }
+  package func rollBack() {
+    freezing = []
+    giveBackTaken()
+  }
 
   private func giveBackTaken() {
     for pages in taken {
@@ -330,7 +370,7 @@ package final class SpaceMap {
     guard pages.upperBound <= pageCount else { return false }
     var sum = 0
     for page in pages {
-      if filled[page] == 0 { return false }
+      if filled[page] == 0 || frozen.contains(page) { return false }
       sum += Int(filled[page])
     }
     return sum * 2 <= pages.count * Layout.pageBytes
@@ -342,6 +382,9 @@ package final class SpaceMap {
   func use(of page: Int) -> (filled: UInt32, isFree: Bool) {
     (filled[page], free.contains(page))
   }
+
+  /// Whether a page stays as it is, whatever is dropped there: how much of it is filled is not known then.
+  func isFrozen(_ page: Int) -> Bool { frozen.contains(page) }
 
   /// Bytes that the newest version's blocks and the two slots fill.
   var filledBytes: Int { filled.reduce(0) { $0 + min(Int($1), Layout.pageBytes) } }
@@ -364,7 +407,8 @@ package final class SpaceMap {
     }
     filled.removeLast(pageCount - end)
     birth.removeLast(birth.count - end)
-    return end
+    // A map that was made by a walk ends with the last block, which may lie before a version's end.
+    return max(end, least)
   }
 
   private func extend(to count: Int) {

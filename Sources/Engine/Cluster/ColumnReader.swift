@@ -172,17 +172,6 @@ package struct ColumnReader {
     return UnsafeRawBufferPointer(start: room, count: write())
   }
 
-  /// Appends the bytes of a row's spelling.
-  ///
-  /// - Returns: false when the row is null.
-  package func appendSpelling(_ row: Int, to bytes: inout [UInt8]) -> Bool {
-    withSpelling(row) { spelling in
-      guard let spelling else { return false }
-      bytes.append(contentsOf: spelling)
-      return true
-    }
-  }
-
   // MARK: Values
 
   /// The value of a row.
@@ -211,18 +200,6 @@ package struct ColumnReader {
       }
       return value
     }
-  }
-
-  /// The integer of a row; nil when it is null or not an integer. Makes no text when integers are stored.
-  package func int(_ row: Int) -> Int64? {
-    if let int = storedInt(row) { return int }
-    return withSpelling(row) { $0.flatMap { PlainSpelling.int(SpellingView($0)) } }
-  }
-
-  /// The number of a row; nil when it is null or not a number.
-  package func double(_ row: Int) -> Double? {
-    if let double = storedDouble(row) { return double }
-    return withSpelling(row) { $0.flatMap { PlainSpelling.double(SpellingView($0)) } }
   }
 
   @inline(__always)

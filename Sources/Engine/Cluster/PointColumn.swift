@@ -39,7 +39,6 @@ struct PointColumn {
   private let strings: PackedStrings?
 
   static var unopened: PointColumn { PointColumn(form: .unopened) }
-  static var other: PointColumn { PointColumn(form: .other) }
 
   private init(form: Access) {
     self.form = form

@@ -29,13 +29,6 @@ package struct RowBuffer: Sendable {
     return row < keys.count && keys[row] == key ? row : nil
   }
 
-  /// Empties the buffer and keeps its memory.
-  package mutating func removeAll() {
-    keys.removeAll(keepingCapacity: true)
-    arena.removeAll(keepingCapacity: true)
-    spans.removeAll(keepingCapacity: true)
-  }
-
   // MARK: Changing
 
   /// Adds a row.
@@ -72,13 +65,6 @@ package struct RowBuffer: Sendable {
     spans += other.spans.map {
       $0.isNull ? .null : TextSpan(offset: $0.offset &+ shift, length: $0.length)
     }
-  }
-
-  /// Adds a row of spellings, nil for null.
-  ///
-  /// - Throws: `ClusterError.tooLarge`; the buffer is then unchanged.
-  package mutating func append(key: Int64, spellings: [[UInt8]?]) throws(ClusterError) {
-    try append(key: key, values: spellings.map { $0.map { Value.data($0) } ?? .null })
   }
 
   /// Adds a row of spellings, straight from a parser's span matrix.
@@ -185,8 +171,6 @@ package struct RowBuffer: Sendable {
     return row * columnCount + column
   }
 
-  package func isNull(row: Int, column: Int) -> Bool { spans[index(row, column)].isNull }
-
   /// A field's bytes; nil for null.
   package func spelling(row: Int, column: Int) -> [UInt8]? {
     let span = spans[index(row, column)]
@@ -194,42 +178,7 @@ package struct RowBuffer: Sendable {
     return Array(arena[Int(span.offset)..<Int(span.offset) + Int(span.length)])
   }
 
-  /// A checksum of all keys and fields, the same for equal rows however they are stored.
-  package func digest() -> UInt64 {
-    arena.withUnsafeBytes { bytes in
-      var digest = keys.withUnsafeBytes { Checksum.of($0) }
-      for span in spans {
-        let field =
-          span.isNull
-          ? UnsafeRawBufferPointer(rebasing: bytes[0..<0])
-          : UnsafeRawBufferPointer(
-            rebasing: bytes[Int(span.offset)..<Int(span.offset) + Int(span.length)])
-        digest = Checksum.of(field, seed: digest) &+ (span.isNull ? 1 : 0)
-      }
-      return digest
-    }
-  }
-
   // MARK: Clusters
-
-  /// Adds rows of a cluster; columns that it does not have are null.
-  ///
-  /// - Parameters:
-  ///   - firstKey: the key that the cluster's key offsets are relative to.
-  ///   - rows: which rows; nil: all.
-  /// - Throws: `ClusterError` when the cluster is damaged, or the rows are too large; the buffer is
-  ///   then unchanged.
-  package mutating func append(
-    _ cluster: ClusterReader, firstKey: Int64, rows: Range<Int>? = nil
-  ) throws(ClusterError) {
-    let range = (rows ?? 0..<cluster.rowCount).clamped(to: 0..<cluster.rowCount)
-    let keys = try cluster.keys()
-    try append(
-      rowCount: range.count, key: { firstKey &+ keys.offset(range.lowerBound + $0) },
-      decode: { id, decoded throws(ClusterError) in
-        decoded.decode(try cluster.open(id: id), rows: range)
-      })
-  }
 
   /// Adds rows that are decoded column by column.
   ///

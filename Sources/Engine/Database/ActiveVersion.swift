@@ -57,9 +57,10 @@ extension Database {
   ) throws -> [ActiveVersion] {
     let process = System.processIdentifier
     var holders: [UInt64: [Int32: Int]] = [:]
-    var records = [newest.version: newest.record]
+    // What is pending beside a version is held under the version's number.
+    var records: [UInt64: Set<VersionRecord>] = [newest.version: [newest.record]]
     for entry in held {
-      records[entry.record.version] = entry.record
+      records[entry.record.version, default: []].insert(entry.record)
       holders[entry.record.version, default: [:]][entry.process, default: 0] += 1
     }
     // The one that was taken for looking.
@@ -67,21 +68,23 @@ extension Database {
     var seen = PageSet()
     for record in kept { try insertPages(of: record, newest.blocks, into: &seen) }
     var result: [ActiveVersion] = []
-    for record in records.values.sorted(by: { $0.version > $1.version }) {
+    for version in records.keys.sorted(by: >) {
       let before = seen.count
-      try insertPages(of: record, newest.blocks, into: &seen)
-      let list = (holders[record.version] ?? [:]).filter { $0.value > 0 }
+      for record in records[version] ?? [] {
+        try insertPages(of: record, newest.blocks, into: &seen)
+      }
+      let list = (holders[version] ?? [:]).filter { $0.value > 0 }
         .sorted { $0.key < $1.key }
         .map {
           ActiveVersion.Holder(
             process: $0.key, snapshots: $0.value, isThisProcess: $0.key == process)
         }
-      let isNewest = record.version == newest.version
+      let isNewest = version == newest.version
       if list.isEmpty, !isNewest { continue }
       result.append(
         ActiveVersion(
-          version: record.version, isNewest: isNewest, holders: list,
-          pinnedBytes: record.version >= newest.version
+          version: version, isNewest: isNewest, holders: list,
+          pinnedBytes: version >= newest.version
             ? 0 : (seen.count - before) * Layout.pageBytes))
     }
     return result.reversed()

@@ -56,20 +56,30 @@ extension Database {
   /// - Throws: what `flush` throws; `EngineError.nestedTransaction` inside a transaction of the same
   ///   thread.
   @discardableResult
-  public func trim() throws -> Bool {
+  public func trim() throws -> Bool { try trimInNesting()?.isDone ?? true }
+
+  /// `trim`, and where the file's bytes are then: `fileUse` without a walk, if this handle knows the file's
+  /// pages.
+  ///
+  /// - Throws: as `trim` and `fileUse`.
+  package func trimAndTellUse() throws -> FileUse {
+    try trimInNesting()?.use ?? fileUse()
+  }
+
+  /// Nil for a handle that has written nothing.
+  private func trimInNesting() throws -> (isDone: Bool, use: FileUse?)? {
     try translatingErrors(path) {
-      guard lock.withLock({ shared.hasWritten }) else { return true }
+      guard lock.withLock({ shared.hasWritten }) else { return nil }
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
       defer { NestingGuard.leave(nesting) }
       return try tidyUp(parts)
     }
   }
 
-  private func tidyUp(_ parts: FileParts) throws -> Bool {
+  private func tidyUp(_ parts: FileParts) throws -> (isDone: Bool, use: FileUse?) {
     try parts.pipeline.makeDurable()
     do {
-      try tidyUpInTurn(parts)
-      return true
+      return (true, try tidyUpInTurn(parts))
     } catch {
       switch error {
       case CoordinationError.held, EngineError.cancelled: break
@@ -79,7 +89,7 @@ extension Database {
     // Who has waited once in vain need not wait as long again.
     lock.withLock { shared.tidyingWaiting.seconds = 0 }
     try parts.storage.checkName()
-    return false
+    return (false, nil)
   }
 
   /// What the ends of versions span. That of one that was restored is beyond its last page, where the
@@ -90,12 +100,14 @@ extension Database {
     return Int(clamping: pages + (rest > 0 ? 1 : 0))
   }
 
-  private func tidyUpInTurn(_ parts: FileParts) throws {
+  /// - Returns: where the file's bytes are then; nil when another handle may have written.
+  private func tidyUpInTurn(_ parts: FileParts) throws -> FileUse? {
     let turn = try enterQueue(waiting: lock.withLock { shared.tidyingWaiting })
     defer { queue.leave(turn) }
     // A compaction that came first has replaced the parts.
     let parts = try self.parts
     let (base, isFresh) = try parts.pipeline.beginTransaction(waiting: turn.waiting)
+    var use: FileUse?
     do {
       // Before the file is cut: the other slot may name a version that reaches beyond the new end.
       try parts.pipeline.mirrorSlot()
@@ -106,8 +118,20 @@ extension Database {
       if !isFresh, let space = memory.space, space.version == base.version {
         let kept = try versionsToKeep(parts)
         space.reclaim(kept.versions)
-        let end = space.trim(notBelow: Self.pages(upToEndOf: kept)) * Layout.pageBytes
-        if try parts.storage.length() > end { try parts.storage.resize(to: end) }
+        // The map may end before a version does.
+        let least = Self.pages(upToEndOf: kept)
+        let end = max(space.trim(notBelow: least), least) * Layout.pageBytes
+        var length = try parts.storage.length()
+        if length > end {
+          try parts.storage.resize(to: end)
+          length = end
+        }
+        // What the newest version keeps was found for `versionsToKeep`. What is pending beside a table, only
+        // a walk can tell.
+        if space.frozen.count == 0 {
+          let named = memory.keptRoots[base.root] ?? []
+          use = FileUse(space, total: length, kept: named.map(\.version).sorted())
+        }
       } else {
         memory.space = nil
       }
@@ -116,5 +140,6 @@ extension Database {
       throw error
     }
     try parts.pipeline.endTransaction()
+    return use
   }
 }

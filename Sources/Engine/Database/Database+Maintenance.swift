@@ -1,48 +1,5 @@
 import Base
 
-/// What became of a wish to compact.
-///
-/// Thread rule: a plain value, `Sendable`.
-public struct CompactionResult: Sendable, Equatable {
-  /// Whether the file was compacted, or why not.
-  public enum Decision: String, Sendable {
-    /// The file was written anew.
-    case compacted
-    /// The policy said no.
-    case notNeeded
-    /// The caller said no.
-    case disabled
-    /// Another process has the file open, or a snapshot is held.
-    case skippedInUse
-    /// The disk has no room for the copy.
-    case skippedNoSpace
-    /// The file belongs to somebody else: its copy would not.
-    case skippedNotOwner
-    /// The file has other names (hard links), or is mounted by itself: the copy would not be found there.
-    case skippedOtherNames
-  }
-  /// What was decided.
-  public let decision: Decision
-  /// The file's length before and after, in bytes.
-  public let before: Int
-  /// The file's length afterwards, in bytes; equal to `before` when it was skipped.
-  public let after: Int
-  /// Why it was skipped, in words; nil when it was not.
-  public let reason: String?
-
-  /// - Parameters:
-  ///   - decision: what was decided.
-  ///   - before: the file's length before, in bytes.
-  ///   - after: its length afterwards.
-  ///   - reason: why it was skipped, in words.
-  public init(decision: Decision, before: Int, after: Int, reason: String? = nil) {
-    self.decision = decision
-    self.before = before
-    self.after = after
-    self.reason = reason
-  }
-}
-
 extension Database {
   /// Has the process say which file could not be read, and where, when a look at a mapped database ends it: a
   /// bad block of the disk, a file that was cut short from outside, a lock file that the disk has no room
@@ -95,8 +52,11 @@ extension Database {
       }
       // The version must stay held to the end, not only until its record has been read.
       let (kept, gone) = try holdKept(of: hold.record, blocks)
-      var report = withExtendedLifetime((hold, kept)) {
-        Checker.run(hold.record, blocks, except: gone, held: deep ? heldVersions : nil)
+      let pending = try holdPending(of: hold.record, blocks)
+      var report = withExtendedLifetime((hold, kept, pending)) {
+        Checker.run(
+          hold.record, blocks, except: gone, withPending: pending != nil,
+          held: deep ? heldVersions : nil)
       }
       report.unreadable = storage.failureCount + unanswered
       return report
@@ -181,7 +141,7 @@ extension Database {
   /// - Parameters:
   ///   - keepsVersions: whether the versions that are kept stay. What they share with the newest and with
   ///     each other stays shared, and clusters are not merged then. Without them the file gets as small as it
-  ///     can.
+  ///     can. What is pending beside tables (`Snapshot.pendingTables`) stays in either case, in the same way.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends the compaction.
   /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `.obstructed` when the temporary
   ///   file's name is somebody else's; `EngineError` when reading or writing fails for other
@@ -320,7 +280,7 @@ extension Database {
       if let file = parts.storage as? FileStorage { try Self.keepAccess(of: file, copy) }
       _ = try Compactor.copy(
         record, parts.blocks, to: copy, identity: identity, isMarked: true,
-        keepsVersions: keepsVersions, shouldStop: shouldStop)
+        keepsVersions: keepsVersions, keepsPending: true, shouldStop: shouldStop)
       // A backup that was moved into place meanwhile is not to be overwritten.
       try parts.storage.checkName()
       try System.rename(temporary, to: path)

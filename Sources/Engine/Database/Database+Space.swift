@@ -36,18 +36,29 @@ extension Database {
     return KeptVersions(records: pipeline + kept + held, locked: locked)
   }
 
-  /// The versions that are named by the histories of others. Only for whoever has the writers' turn.
+  /// The versions that are named by the histories of others, and what is pending beside these. Only for
+  /// whoever has the writers' turn.
   private func keptByHistory(of records: [VersionRecord], _ parts: FileParts) throws
     -> [VersionRecord]
   {
     var known: [BlockReference: [VersionRecord]] = [:]
     for record in records where record.hasHistory && known[record.root] == nil {
-      known[record.root] =
-        try memory.keptRoots[record.root]
-        ?? VersionRoots(record, parts.blocks).history(parts.blocks).kept.map(\.record)
+      known[record.root] = try memory.keptRoots[record.root] ?? named(by: record, parts.blocks)
     }
     memory.keptRoots = known
     return Array(Set(known.values.joined()))
+  }
+
+  private func named(by record: VersionRecord, _ blocks: BlockReader) throws -> [VersionRecord] {
+    let history = try VersionRoots(record, blocks).history(blocks)
+    guard history.pending.isEmpty != record.hasPending else {
+      throw EngineError.damaged(
+        path: path, where: "the commit slots",
+        reason:
+          "version \(record.version) has \(record.hasPending ? "no" : "a") pending table, and its slot "
+          + "says otherwise")
+    }
+    return history.records(in: record)
   }
 
   /// Calls `body` with a snapshot of the newest version and the versions that it keeps. Nobody holds these:

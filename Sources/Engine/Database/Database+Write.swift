@@ -33,7 +33,8 @@ extension Database: TransactionHost {
 
   var lockFile: FileIdentity { coordination.identity }
   var given: GivenNumbers? { lock.withLock { shared.given } }
-  var othersWait: Bool { queue.othersWait }
+  /// True when a writer of another handle has asked for its turn.
+  package var othersWait: Bool { queue.othersWait }
 
   func takeTurn() throws -> WriterQueue.Turn { try enterQueue() }
   func leave(_ turn: WriterQueue.Turn) { queue.leave(turn) }

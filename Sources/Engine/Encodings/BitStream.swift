@@ -36,7 +36,7 @@ struct BitWriter {
 
 /// Reads bits, the highest first. At the end it stays there: what it then reads is meaningless, and lies
 /// inside the cluster with its padding.
-struct BitCursor {
+struct BitCursor: Equatable {
   private let base: UnsafeRawPointer
   private let limit: Int
   private var position: Int

@@ -53,14 +53,39 @@ struct CodedIndices {
     guard let first = range.first else { return }
     let limits = code.limits()
     table.load(limits)
-    var cursor = rows.cursor(blockOf: first)
-    for _ in 0..<first & BitRows.blockMask {
-      cursor.skip(limits.decode(cursor.window).length)
-    }
-    for row in range {
+    @inline(__always) func next(_ cursor: inout BitCursor, _ row: Int) {
       let (symbol, length) = table.decode(cursor.window, limits)
       cursor.skip(length)
       target[row &- first] = UInt32(truncatingIfNeeded: min(entry(symbol), limit))
+    }
+    var row = first
+    var cursor = rows.cursor(blockOf: row)
+    for _ in 0..<row & BitRows.blockMask {
+      cursor.skip(limits.decode(cursor.window).length)
+    }
+    // Where a code begins is known only after the one before it. So several blocks are decoded at a time,
+    // whose beginnings are known; they must be where the blocks before them end.
+    let block = BitRows.blockMask &+ 1
+    while row & BitRows.blockMask == 0, row &+ 4 &* block <= range.upperBound {
+      let starts = (
+        rows.cursor(blockOf: row &+ block), rows.cursor(blockOf: row &+ 2 &* block),
+        rows.cursor(blockOf: row &+ 3 &* block)
+      )
+      var a = cursor
+      var (b, c, d) = starts
+      for step in row..<row &+ block {
+        next(&a, step)
+        next(&b, step &+ block)
+        next(&c, step &+ 2 &* block)
+        next(&d, step &+ 3 &* block)
+      }
+      guard a == starts.0, b == starts.1, c == starts.2 else { break }
+      cursor = d
+      row &+= 4 &* block
+    }
+    while row < range.upperBound {
+      next(&cursor, row)
+      row &+= 1
     }
   }
 }

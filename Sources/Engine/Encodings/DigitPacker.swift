@@ -133,12 +133,19 @@ struct DigitPacker: ~Copyable {
     _ literals: UnsafeBufferPointer<(place: Int, byte: UInt8)>, _ room: UnsafeMutablePointer<UInt8>
   ) -> Int {
     var (place, count, next) = (0, 0, 0)
-    var all: UInt8 = 0
+    var all: UInt64 = 0
     while true {
       let end = next < literals.count ? min(literals[next].place, text.count) : text.count
+      while end &- place >= 8 {
+        let codes = eightCodes(text.fullWord(at: place), codeOf)
+        all |= codes
+        UnsafeMutableRawPointer(room + count).storeBytes(of: codes.littleEndian, as: UInt64.self)
+        place &+= 8
+        count &+= 8
+      }
       while place < end {
         let code = codeOf[Int(text[place])]
-        all |= code
+        all |= UInt64(code)
         room[count] = code
         place &+= 1
         count &+= 1
@@ -151,7 +158,21 @@ struct DigitPacker: ~Copyable {
       place &+= 1
       next &+= 1
     }
-    return all == none ? 0 : count
+    // Codes are less than 16, only `none` has the highest bit.
+    return all & 0x8080_8080_8080_8080 != 0 ? 0 : count
+  }
+
+  /// The codes of eight bytes, in their order.
+  @inline(__always)
+  private static func eightCodes(_ bytes: UInt64, _ codeOf: UnsafePointer<UInt8>) -> UInt64 {
+    var codes: UInt64 = 0
+    var shift: UInt64 = 0
+    while shift < 64 {
+      let code = codeOf[Int(truncatingIfNeeded: bytes &>> shift & 0xFF)]
+      codes |= UInt64(code) &<< shift
+      shift &+= 8
+    }
+    return codes
   }
 
   @inline(__always)

@@ -35,7 +35,6 @@ package struct IndexEntry: Sendable, Equatable, Comparable, BitwiseCopyable {
 /// nothing outside of them is read.
 package struct IndexLeaf {
   package static let kind: UInt8 = 0x49
-  static let headerBytes = 24
   static let padding = 8
 
   package let rowCount: Int

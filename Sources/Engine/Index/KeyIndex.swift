@@ -7,7 +7,8 @@
 /// Thread rule: only the transaction's thread uses it.
 package final class KeyIndex {
   private let runSet: RunSet
-  /// All entries of small runs, and those that are not in a run yet.
+  /// All entries of small runs, and those that are not in a run yet, once more than a few keys were looked
+  /// up.
   private let recent: RecentKeys
   private var recentIsReady = false
 
@@ -46,7 +47,7 @@ package final class KeyIndex {
   /// Calls `body` with every object that may have one of some keys.
   ///
   /// - Parameters:
-  ///   - codes: the keys' codes, ascending; in any order when all large runs are passed over.
+  ///   - codes: the keys' codes, ascending if `asksInOrder` says so.
   ///   - passedOver: the roots of the large runs in which the keys were looked up already.
   ///   - body: gets a position in `codes`, and an object.
   /// - Throws: `BlockError` when a block of the index is damaged.
@@ -55,10 +56,16 @@ package final class KeyIndex {
     _ body: (_ position: Int, _ object: Int64) throws -> Void
   ) throws {
     let readable = try runSet.readable()
-    try prepareRecent(readable)
-    if recent.count > 0 {
+    if try prepareRecent(lookingUp: codes.count, readable) {
+      if recent.count > 0 {
+        for (position, code) in codes.enumerated() {
+          try recent.find(code) { try body(position, $0) }
+        }
+      }
+    } else {
+      for run in runs where isRecent(run) { recent.touched += try run.find(codes, readable, body) }
       for (position, code) in codes.enumerated() {
-        try recent.find(code) { try body(position, $0) }
+        for entry in runSet.pending where entry.code == code { try body(position, entry.object) }
       }
     }
     for run in runs where !isRecent(run) && !passedOver.contains(run.root.entry.reference) {
@@ -80,7 +87,9 @@ package final class KeyIndex {
   /// Calls `body` with every object that may have a key of a code. Like the other `find`, without buffers for
   /// many keys.
   package func find(_ code: Int64, _ body: (_ object: Int64) throws -> Void) throws {
-    if !recentIsReady { try prepareRecent(try runSet.readable()) }
+    guard try recentIsReady || prepareRecent(lookingUp: 1, try runSet.readable()) else {
+      return try find(CollectionOfOne(code)) { try body($1) }
+    }
     try recent.find(code, body)
     for run in runs where run.reaches(code) && !isRecent(run) {
       let filter = recent.filters[run.root.entry.reference]
@@ -102,6 +111,13 @@ package final class KeyIndex {
   /// Whether there are other large runs than these, in which keys would have to be looked up.
   package func hasLargeRuns(beside known: [BlockReference]) -> Bool {
     runs.contains { !isRecent($0) && !known.contains($0.root.entry.reference) }
+  }
+
+  /// Whether `find` asks for ascending codes: when it looks them up in the file, in other runs than these.
+  ///
+  /// - Parameter count: of the keys.
+  package func asksInOrder(_ count: Int, passingOver known: [BlockReference]) -> Bool {
+    hasLargeRuns(beside: known) || !(recentIsReady || isWorthReading(lookingUp: count))
   }
 
   /// Notes that a number of keys was looked up in some runs outside the transaction: see `filterLater`.
@@ -156,9 +172,16 @@ package final class KeyIndex {
 
   private static let largeFile = 64 << 20
 
-  /// Reads the small runs into memory, if they are not there yet.
-  private func prepareRecent(_ readable: IndexBlocks) throws {
-    if recentIsReady { return }
+  /// Reads the small runs into memory, unless they are there, or a few keys cost less if looked up in the
+  /// file.
+  ///
+  /// - Returns: whether they are there.
+  private func prepareRecent(lookingUp count: Int, _ readable: IndexBlocks) throws -> Bool {
+    if recentIsReady { return true }
+    guard isWorthReading(lookingUp: count) else {
+      recent.lookedUp &+= UInt64(count)
+      return false
+    }
     let small = runs.filter(isRecent)
     let references = small.map(\.root.entry.reference)
     if recent.covered != references {
@@ -175,7 +198,27 @@ package final class KeyIndex {
     }
     for entry in runSet.pending { recent.insert(entry) }
     recentIsReady = true
+    return true
   }
+
+  /// Whether the small runs are to be read before so many keys are looked up. An import of one object into a
+  /// large table would otherwise spend a good part of its time on that.
+  private func isWorthReading(lookingUp count: Int) -> Bool {
+    var entries: UInt64 = 0
+    var references: [BlockReference] = []
+    for run in runs where isRecent(run) {
+      entries &+= run.count
+      references.append(run.root.entry.reference)
+    }
+    if recent.covered == references || runSet.pending.count > Self.mostPending { return true }
+    // Each key is looked up in each of them.
+    let (cost, overflow) = (recent.lookedUp &+ UInt64(count)).multipliedReportingOverflow(
+      by: UInt64(references.count) &* Self.keysPerFilteredEntry)
+    return overflow || cost >= entries
+  }
+
+  /// Added entries that are looked at one after the other.
+  private static let mostPending = 64
 
   // MARK: Changing
 
@@ -213,8 +256,12 @@ package final class KeyIndex {
   }
 
   /// Merges all runs into one.
-  package func mergeAll(_ filter: RunMerger.Filter) throws {
-    if runs.count > 1 || !runSet.pending.isEmpty { try write(from: 0, filtersAll: false, filter) }
+  ///
+  /// - Parameter checkingAll: whether all entries are checked, also those that do not share their code, and
+  ///   those of a single run.
+  package func mergeAll(checkingAll: Bool = false, _ filter: RunMerger.Filter) throws {
+    guard runs.count > 1 || checkingAll || !runSet.pending.isEmpty else { return }
+    try write(from: 0, filtersAll: checkingAll, filter)
   }
 
   /// Writes the added entries, and the runs from a given index on, as one run.
@@ -261,6 +308,7 @@ package final class KeyIndex {
     }
   }
 
-  /// What the next transaction may reuse; nil when it is not complete.
-  package var kept: RecentKeys? { recentIsReady && runSet.pending.isEmpty ? recent : nil }
+  /// What the next transaction may reuse: its entries are those of the runs that it names. Nil when it has
+  /// more.
+  package var kept: RecentKeys? { runSet.pending.isEmpty ? recent : nil }
 }

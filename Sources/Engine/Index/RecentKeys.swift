@@ -12,6 +12,8 @@ package final class RecentKeys {
   package var filters: [BlockReference: KeyFilter] = [:]
   /// How many keys were looked up in large runs that have no filter.
   package var unfiltered: [BlockReference: UInt64] = [:]
+  /// How many keys were looked up in small runs that are not in memory.
+  package var lookedUp: UInt64 = 0
   /// Places of the file that were read since its pages were last released.
   package var touched = 0
   /// Open addressing with linear probing, at most half full. An object's key is never negative: -1
@@ -27,6 +29,7 @@ package final class RecentKeys {
   /// Removes the entries; filters stay.
   package func removeAll() {
     covered = []
+    lookedUp = 0
     used = 0
     // The memory is kept: it will fill up again.
     for index in places.indices { places[index] = Self.free }

@@ -79,8 +79,12 @@ package final class ValueIndex {
   }
 
   /// Merges all runs into one.
-  package func mergeAll(_ filter: RunMerger.Filter) throws {
-    if runs.count > 1 || !runSet.pending.isEmpty { try write(from: 0, filtersAll: false, filter) }
+  ///
+  /// - Parameter checkingAll: whether all entries are checked, also those that do not share their code, and
+  ///   those of a single run.
+  package func mergeAll(checkingAll: Bool = false, _ filter: RunMerger.Filter) throws {
+    guard runs.count > 1 || checkingAll || !runSet.pending.isEmpty else { return }
+    try write(from: 0, filtersAll: checkingAll, filter)
   }
 
   private func write(from first: Int, filtersAll: Bool, _ filter: RunMerger.Filter) throws {

@@ -17,6 +17,8 @@ public struct CheckReport: Sendable {
 
   /// The kept versions that were checked too, the newest first.
   public internal(set) var keptVersions: [UInt64] = []
+  /// The tables beside which something is pending, which was checked too.
+  public internal(set) var pendingTables: [String] = []
 
   /// True when everything was compared that is said twice: see `Database.check(deep:)`. What follows down to
   /// `values` is empty or 0 otherwise.

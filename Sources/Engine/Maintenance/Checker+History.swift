@@ -2,12 +2,14 @@ import Base
 
 /// The versions that are kept beside the newest.
 extension Checker {
-  /// Checks every kept version, the newest first: all of its blocks and values as those of the newest are
-  /// checked, but what it shares with versions that were looked at; and that no byte of one belongs to
-  /// another block of another.
+  /// Checks what is pending beside the newest version, and every kept version, the newest first: all of its
+  /// blocks and values as those of the newest are checked, but what it shares with versions that were looked
+  /// at; and that no byte of one belongs to another block of another.
   ///
-  /// - Parameter gone: versions that were let go meanwhile: their pages may be in use for something else.
-  mutating func checkKeptVersions(except gone: Set<UInt64>) {
+  /// - Parameters:
+  ///   - gone: versions that were let go meanwhile: their pages may be in use for something else.
+  ///   - withPending: false when that has happened to what is pending.
+  mutating func checkNamedVersions(except gone: Set<UInt64>, withPending: Bool) {
     let history: History
     do {
       guard let roots else { return }
@@ -24,7 +26,16 @@ extension Checker {
     } catch {
       return report.problems.append(Self.describe(error, "the history"))
     }
+    if record.hasPending == history.pending.isEmpty {
+      report.problems.append(
+        "the history: it has \(record.hasPending ? "no" : "a") pending table, and the slot says otherwise"
+      )
+    }
     var all = BlockPlaces(extents)
+    if withPending {
+      for root in history.pending { checkPending(root, &all) }
+      pendingBlocks = all.others
+    }
     for root in history.kept.reversed() {
       let number = root.record.version
       if gone.contains(number) {
@@ -36,6 +47,27 @@ extension Checker {
       report.problems += problems.map { "version \(number), which is kept: \($0)" }
     }
     keptBlocks = all.others
+  }
+
+  private mutating func checkPending(_ root: PendingRoot, _ all: inout BlockPlaces) {
+    report.pendingTables.append(root.name)
+    let (own, base) = root.records(in: record)
+    for (version, what) in [(own, "pending"), (base, "what is pending came from")] {
+      guard let version else { continue }
+      var problems = check(version, &all)
+      if problems.isEmpty {
+        do {
+          _ = try VersionRoots.pending(root, in: record, blocks, isBase: version != own)
+        } catch {
+          problems = [Self.describe(error, "its catalogue")]
+        }
+      }
+      report.problems += problems.map { "table '\(root.name)', \(what): \($0)" }
+    }
+    guard let next = roots?.catalogue.nextTableNumber, root.table < next else {
+      return report.problems.append(
+        "table '\(root.name)', pending: its number is not below the next table's")
+    }
   }
 
   private mutating func check(_ kept: VersionRecord, _ all: inout BlockPlaces) -> [String] {
@@ -53,6 +85,9 @@ extension Checker {
     if checker.report.isSound {
       if let roots = checker.roots, kept.hasHistory != (roots.catalogue.history != nil) {
         return ["its catalogue has another form than is said of it"]
+      }
+      if let roots = checker.roots, roots.catalogue.hasCompoundKeys, !record.hasCompoundKeys {
+        return ["a table's key has several columns, and the slot says otherwise"]
       }
       if let problem = all.add(checker.extents) { return [problem] }
     }

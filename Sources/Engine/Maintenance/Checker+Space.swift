@@ -18,7 +18,7 @@ extension Checker {
       let space = try SpaceMap.walking(
         blocks, newest: record, held: kept.filter { !gone.contains($0.version) })
       report.problems += Self.spaceProblems(
-        space, extents.lazy.map { Int(clamping: $0.start)..<Int(clamping: $0.end) },
+        space, extents.map { Int(clamping: $0.start)..<Int(clamping: $0.end) } + pendingBlocks,
         kept: keptBlocks)
     } catch {
       report.problems.append(Self.describe(error, "the map of free pages"))
@@ -28,7 +28,7 @@ extension Checker {
   /// What a map says that is not so.
   ///
   /// - Parameters:
-  ///   - blocks: the bytes of all blocks, ascending, none twice.
+  ///   - blocks: the bytes of all blocks, none twice.
   ///   - kept: of those that kept versions have besides.
   /// - Complexity: O(pages + blocks).
   static func spaceProblems(
@@ -58,7 +58,7 @@ extension Checker {
     for page in filled.indices {
       let use = space.use(of: page)
       let isFree = filled[page] == 0 && !isKept.contains(page)
-      if use.filled == filled[page], use.isFree == isFree { continue }
+      if use.filled == filled[page] || space.isFrozen(page), use.isFree == isFree { continue }
       problems.append(
         "page \(page), at offset \(page * Layout.pageBytes): the map of free pages has it "
           + "\(use.isFree ? "free" : "in use") with \(use.filled) bytes, and blocks fill \(filled[page])"

@@ -23,25 +23,29 @@ package struct Checker {
   private let notesLeaves: Bool
   /// The bytes of blocks that kept versions have, and the newest has not.
   var keptBlocks: [Range<Int>] = []
+  /// The same of what is pending beside the newest, which counts as its own.
+  var pendingBlocks: [Range<Int>] = []
 
   /// Checks a version, those that it keeps, and both commit slots.
   ///
   /// - Parameters:
   ///   - gone: kept versions that were let go meanwhile, and are not looked at.
+  ///   - withPending: false when what is pending beside the version was changed meanwhile, and is not looked
+  ///     at.
   ///   - held: the versions that somebody holds just now; has everything compared that is
   ///     said twice, in older versions that can be read too. Without it they are left alone.
   /// - Complexity: O(file).
   package static func run(
     _ record: VersionRecord, _ blocks: BlockReader, except gone: Set<UInt64> = [],
-    held: (() throws -> [VersionRecord])? = nil
+    withPending: Bool = true, held: (() throws -> [VersionRecord])? = nil
   ) -> CheckReport {
     var checker = Checker(record, blocks, isDeep: held != nil)
     checker.checkSlots()
     checker.checkTables()
     checker.checkExtents()
-    checker.checkKeptVersions(except: gone)
+    checker.checkNamedVersions(except: gone, withPending: withPending)
     if let held {
-      checker.checkSpace(except: gone)
+      if withPending { checker.checkSpace(except: gone) }
       checker.checkOlderVersions(held)
     }
     return checker.report

@@ -35,7 +35,11 @@ final class ClusterMerger {
   func digest(
     column id: UInt32, of entry: NodeEntry, _ blocks: BlockReader, end: UInt64
   ) throws -> Digest {
-    let leaf = try Leaf(entry, blocks, end: end)
+    try digest(column: id, of: Leaf(entry, blocks, end: end))
+  }
+
+  /// The digest of one column of a leaf, wherever it is.
+  func digest(column id: UInt32, of leaf: Leaf) throws -> Digest {
     try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
     guard let spans = decoded.spans.baseAddress else { return 0 }
     return Self.digest(decoded.base, spans, count: decoded.count)
@@ -50,11 +54,16 @@ final class ClusterMerger {
     var offsets: [Int64] = []
     for entry in entries {
       let leaf = try Leaf(entry, blocks, end: end)
-      let keys = try leaf.keys()
-      // Damaged keys may wrap around: the builder refuses those that do not ascend.
-      for row in 0..<leaf.rowCount { offsets.append(keys.key(row) &- entries[0].firstKey) }
+      offsets += try keyOffsets(of: leaf, from: entries[0].firstKey)
     }
     return offsets
+  }
+
+  /// The keys of a leaf, counted from a given one.
+  static func keyOffsets(of leaf: Leaf, from first: Int64) throws -> [Int64] {
+    let keys = try leaf.keys()
+    // Damaged keys may wrap around: the builder refuses those that do not ascend.
+    return (0..<leaf.rowCount).map { keys.key($0) &- first }
   }
 
   static func digest(ofKeys offsets: [Int64]) -> Digest {

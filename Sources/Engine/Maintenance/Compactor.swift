@@ -43,6 +43,7 @@ package struct Compactor {
   ///   - target: an empty storage.
   ///   - keepsVersions: whether the versions that it keeps are copied too. Else the copy has none; how many
   ///     are to be kept it says in both cases.
+  ///   - keepsPending: whether what is pending beside it is copied too. Then clusters are not merged either.
   ///   - isMarked: marks the copy as a temporary, from the first byte that is written. The mark lies where
   ///     the first slot will: only the second is written here.
   ///   - shouldStop: asked between clusters, on the caller's thread.
@@ -53,13 +54,17 @@ package struct Compactor {
   package static func copy(
     _ record: VersionRecord, _ blocks: BlockReader, to target: any Storage,
     identity: DatabaseIdentity, isMarked: Bool = false, keepsVersions: Bool = false,
-    shouldStop: @escaping () -> Bool = { false }
+    keepsPending: Bool = false, shouldStop: @escaping () -> Bool = { false }
   ) throws -> VersionRecord {
     var compactor = try Compactor(record, blocks, target, isMarked, shouldStop)
     if isMarked { try compactor.mark() }
-    if keepsVersions, try !compactor.source.history(blocks).kept.isEmpty {
+    let history = try compactor.source.history(blocks)
+    if (keepsVersions && !history.kept.isEmpty) || (keepsPending && !history.pending.isEmpty) {
       var shared = SharedCopy(blocks, compactor.writer, shouldStop)
-      let copied = try compactor.seal(try shared.copy(compactor.source))
+      let catalogue = try shared.copy(
+        compactor.source, keepsVersions: keepsVersions, keepsPending: keepsPending)
+      let copied = try compactor.seal(
+        catalogue, sharesVersions: true, hasPending: !shared.copied.pending.isEmpty)
       try compactor.commit(copied, identity)
       try shared.verify(compactor.source, copied, compactor.targetBlocks)
       return copied
@@ -104,16 +109,18 @@ package struct Compactor {
   }
 
   /// Writes the catalogue, in which everything lies in the copy.
-  private func seal(_ catalogue: Catalogue) throws -> VersionRecord {
+  private func seal(
+    _ catalogue: Catalogue, sharesVersions: Bool = false, hasPending: Bool = false
+  ) throws -> VersionRecord {
     let root = try writer.append(node: catalogue.encode())
     try writer.writeOut()
     let version = try source.record.nextVersion
     try writer.commit(version: version)
     return VersionRecord(
       version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes),
-      hasHistory: catalogue.history != nil,
-      hasCompoundKeys: catalogue.hasCompoundKeys
-        || catalogue.history != nil && source.record.hasCompoundKeys)
+      hasHistory: catalogue.history != nil, hasPending: hasPending,
+      hasCompoundKeys: sharesVersions
+        ? catalogue.hasCompoundKeys(after: source.record) : catalogue.hasCompoundKeys)
   }
 
   private mutating func copy(_ table: inout Catalogue.TableEntry) throws {

@@ -31,6 +31,8 @@ struct SharedCopy {
   private var end: UInt64 = 0
   /// For catalogues of kept versions that have one: it says nothing, since nobody asks them what was kept.
   private var emptyHistory: BlockReference?
+  /// What the copy's history says.
+  private(set) var copied = History()
 
   init(_ source: BlockReader, _ writer: BlockWriter, _ shouldStop: @escaping () -> Bool) {
     self.source = source
@@ -40,15 +42,25 @@ struct SharedCopy {
 
   // MARK: Versions
 
-  /// Copies a version and those that it keeps.
+  /// Copies a version, and what its history names.
   ///
+  /// - Parameters:
+  ///   - keepsVersions: whether the versions that it keeps are copied.
+  ///   - keepsPending: whether what is pending beside it is.
   /// - Returns: its catalogue, in which everything lies in the new file; the caller writes it.
   /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when something is damaged; `SystemError`;
   ///   `EngineError.cancelled`.
-  mutating func copy(_ roots: VersionRoots) throws -> Catalogue {
+  mutating func copy(
+    _ roots: VersionRoots, keepsVersions: Bool, keepsPending: Bool
+  ) throws -> Catalogue {
     var history = try roots.history(source)
+    if !keepsVersions { history.kept = [] }
+    if !keepsPending { history.pending = [] }
     var newest = roots.catalogue
     try copyTables(&newest, end: roots.record.end)
+    for place in history.pending.indices {
+      history.pending[place] = try copy(history.pending[place], in: roots.record)
+    }
     for place in history.kept.indices.reversed() {
       let old = history.kept[place].record
       var catalogue = try VersionRoots(old, source).catalogue
@@ -61,8 +73,25 @@ struct SharedCopy {
         end: UInt64(Layout.pages(holding: Int(clamping: end)) * Layout.pageBytes),
         hasHistory: catalogue.history != nil)
     }
+    copied = history
     newest.history = try put(node: history.encode())
     return newest
+  }
+
+  private mutating func copy(_ old: PendingRoot, in version: VersionRecord) throws -> PendingRoot {
+    var root = old
+    func roots(isBase: Bool) throws -> Catalogue? {
+      try VersionRoots.pending(old, in: version, source, isBase: isBase)?.catalogue
+    }
+    if var catalogue = try roots(isBase: true) {
+      try copyTables(&catalogue, end: version.end)
+      root.base = try put(node: catalogue.encode())
+    }
+    if var catalogue = try roots(isBase: false) {
+      try copyTables(&catalogue, end: version.end)
+      root.root = try put(node: catalogue.encode())
+    }
+    return root
   }
 
   private mutating func noHistory() throws -> BlockReference {
@@ -149,11 +178,9 @@ struct SharedCopy {
         below = known
         continue
       }
-      var bytes = try source.withCopy(of: reference, end: end) { Array($0) }
-      var writer = ByteWriter(capacity: BlockReference.encodedBytes)
-      below.encode(into: &writer)
-      let place = OverlayBlock.headerBytes - BlockReference.encodedBytes
-      bytes.replaceSubrange(place..<OverlayBlock.headerBytes, with: writer.bytes)
+      let bytes = try source.withCopy(of: reference, end: end) {
+        OverlayBlock.copy(of: $0, over: below)
+      }
       below = try put(cluster: bytes, checksum: Checksum.of(bytes))
       below.isOverlay = true
       places[reference.offset] = below
@@ -219,13 +246,26 @@ struct SharedCopy {
       }
       target.forget(entry, end: end)
     }
-    let copied = try VersionRoots(record, target)
-    let (old, new) = (try roots.history(source), try copied.history(target))
-    guard old.kept.map(\.record.version) == new.kept.map(\.record.version), old.limit == new.limit
-    else { throw differs("the history", target) }
-    try compare(roots, copied, target)
-    for (before, after) in zip(old.kept, new.kept) {
-      try compare(VersionRoots(before.record, source), VersionRoots(after.record, target), target)
+    let newest = try VersionRoots(record, target)
+    let (old, new) = (try roots.history(source), try newest.history(target))
+    guard new == copied, old.limit == new.limit else { throw differs("the history", target) }
+    try compare(roots, newest, target)
+    for after in new.kept {
+      guard let place = old.place(of: after.record.version) else {
+        throw differs("the history", target)
+      }
+      try compare(
+        VersionRoots(old.kept[place].record, source), VersionRoots(after.record, target), target)
+    }
+    for after in new.pending {
+      for before in old.pending where before.table == after.table {
+        for isBase in [false, true] {
+          let old = try VersionRoots.pending(before, in: roots.record, source, isBase: isBase)
+          let new = try VersionRoots.pending(after, in: record, target, isBase: isBase)
+          guard (old == nil) == (new == nil) else { throw differs("what is pending", target) }
+          if let old, let new { try compare(old, new, target) }
+        }
+      }
     }
   }
 

@@ -23,11 +23,21 @@ final class LeafComparison {
     _ old: LeafRows, _ new: LeafRows, into difference: inout TableDifference
   ) throws {
     let base = old.leaf.overlay?.base ?? old.leaf.entry
-    if sharesClusters, base == new.leaf.overlay?.base ?? new.leaf.entry {
+    let newBase = new.leaf.overlay?.base ?? new.leaf.entry
+    if sharesClusters, base == newBase || Self.isMoved(base, newBase) {
       try compareOverlays(old, new, into: &difference)
     } else {
       try compareRows(old, new, into: &difference)
     }
+  }
+
+  /// Whether two are one cluster, which was moved to another place in between: its checksum says so. What
+  /// refers to others has other bytes once they are moved.
+  static func isMoved(_ one: NodeEntry, _ other: NodeEntry) -> Bool {
+    one.firstKey == other.firstKey && one.count == other.count
+      && one.reference.length == other.reference.length
+      && one.reference.checksum == other.reference.checksum
+      && !one.reference.isOverlay && !other.reference.isOverlay
   }
 
   /// Opens the columns in one of the leaves; nil for those that its version does not know.

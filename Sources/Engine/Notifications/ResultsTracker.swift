@@ -51,38 +51,6 @@ package final class ResultsTracker {
   /// How many objects the results have.
   package var count: Int { keys?.count ?? table?.count ?? 0 }
 
-  /// The key of the object at a position; nil outside.
-  ///
-  /// - Complexity: O(1), or O(log n) when the results are the whole table.
-  /// - Throws: `EngineError.damaged`.
-  package func key(at position: Int) throws -> Int64? {
-    guard position >= 0, position < count, let table else { return nil }
-    if let keys { return keys[position] }
-    return try translatingErrors(table.tree.blocks.storage.path) {
-      guard let place = try table.tree.location(ofPosition: UInt64(position)) else { return nil }
-      let leaf = try Leaf(place.entry, table.tree.blocks, end: table.tree.end)
-      let row = position - Int(clamping: place.position)
-      return (0..<leaf.rowCount).contains(row) ? try leaf.keys().key(row) : nil
-    }
-  }
-
-  /// The position of an object; nil when it is not among the results.
-  ///
-  /// - Complexity: O(log n); O(n) with a sort.
-  /// - Throws: `EngineError.damaged`.
-  package func position(ofKey key: Int64) throws -> Int? {
-    if let keys {
-      if !query.sort.isEmpty { return keys.firstIndex(of: key) }
-      return Self.index(of: key, in: keys)
-    }
-    guard let table else { return nil }
-    return try translatingErrors(table.tree.blocks.storage.path) {
-      guard let place = try table.tree.location(ofKey: key) else { return nil }
-      let leaf = try Leaf(place.entry, table.tree.blocks, end: table.tree.end)
-      return try leaf.keys().row(ofKey: key).map { Int(clamping: place.position) &+ $0 }
-    }
-  }
-
   // MARK: Advancing
 
   /// Moves the results to a version, and reports what changed since the last one.

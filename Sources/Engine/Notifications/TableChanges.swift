@@ -24,13 +24,14 @@ public struct TableChanges: Sendable, Equatable {
 
   /// Compares two versions.
   ///
-  /// - Complexity: O(tables); when a compaction lies between the two, a table's objects are compared up to
-  ///   the first that differ.
+  /// - Complexity: O(tables); a table that was written to is compared up to the first objects that differ.
+  ///   That takes more than a few steps only where a compaction lies between the two.
   /// - Throws: `EngineError.damaged`.
   package init(from old: Snapshot, to new: Snapshot) throws {
     let before = Dictionary(
       old.catalogue.tables.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
     let after = Set(new.catalogue.tables.map(\.number))
+    // A compaction of a file in use moves blocks, and changes nothing.
     let isSameFile = old.blocks === new.blocks
     deleted = old.catalogue.programTables.filter { !after.contains($0.number) }.map(\.name)
     created = new.catalogue.programTables.filter { before[$0.number] == nil }.map(\.name)
@@ -39,8 +40,8 @@ public struct TableChanges: Sendable, Equatable {
       let isSame: Bool
       if earlier.name != table.name || earlier.root.count != table.root.count {
         isSame = false
-      } else if isSameFile {
-        isSame = earlier.root == table.root && earlier.schema == table.schema
+      } else if isSameFile, earlier.root == table.root, earlier.schema == table.schema {
+        isSame = true
       } else if let one = try old.table(number: table.number),
         let other = try new.table(number: table.number)
       {

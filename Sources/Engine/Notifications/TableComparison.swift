@@ -67,8 +67,9 @@ struct TableComparison {
     guard let left = old.part, let leftKey = old.firstKey else { return try takeNew() }
     guard let right = new.part, let rightKey = new.firstKey else { return try takeOld() }
     let isShared =
-      sharesBlocks && left.level == right.level && left.entry == right.entry && old.isWhole
-      && new.isWhole
+      sharesBlocks && left.level == right.level && old.isWhole && new.isWhole
+      && (left.entry == right.entry
+        || left.level == 0 && LeafComparison.isMoved(left.entry, right.entry))
     if isShared, !hasHiddenValues {
       old.skip()
       new.skip()

@@ -131,7 +131,4 @@ package final class DifferenceCache {
     known[pair] = difference
     return difference
   }
-
-  /// Forgets everything, once all observers have been told.
-  package func removeAll() { known = [:] }
 }

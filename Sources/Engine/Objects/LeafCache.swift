@@ -8,7 +8,7 @@
 package final class LeafCache {
   /// Open addressing; the number of slots is a power of two and more than twice the readers.
   @exclusivity(unchecked) private var slots: ContiguousArray<LeafReader?>
-  @exclusivity(unchecked) private var count = 0
+  @exclusivity(unchecked) private(set) var count = 0
   /// About how much memory the readers use, except the growth of those in use.
   @exclusivity(unchecked) private var byteCount = 0
   /// The last reader that was asked for: its growth is not counted yet.
@@ -24,8 +24,6 @@ package final class LeafCache {
     self.maximumBytes = maximumBytes
     slots = ContiguousArray(repeating: nil, count: Self.fewestSlots)
   }
-
-  var readerCount: Int { count }
 
   /// A leaf's reader, opened if necessary.
   ///

@@ -60,8 +60,8 @@ package final class DecodedKeys {
     _ body: (UnsafeRawPointer, UnsafeBufferPointer<TextSpan>) throws -> Result
   ) throws -> Result {
     if columns.count == 1 { return try body(columns[0].base, columns[0].spans) }
-    var keys = KeyTuples()
-    for row in 0..<count { try keys.append(columns: columns.count) { columns[$0][row] } }
+    var keys = KeyTuples(columns: columns.count)
+    for row in 0..<count { try keys.append { columns[$0][row] } }
     return try keys.withKeys(body)
   }
 }

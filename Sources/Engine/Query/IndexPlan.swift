@@ -22,7 +22,7 @@ struct IndexPlan {
   private(set) var count: UInt64
 
   /// More ranges are not looked up: each costs a descent in every run.
-  private static let mostRanges = 4096
+  fileprivate static let mostRanges = 4096
   /// A row that an index finds costs about as much as this many rows read in order. Of a million objects, an
   /// index of numbers found 10,000 in 3 ms; comparing all numbers takes 2 ms, and all of an uncompressed text
   /// 20 ms.
@@ -244,15 +244,16 @@ extension CompiledTest {
       case .oneOf(let texts): return Array(texts)
       default: return nil
       }
-    case .integers(let set) where type == .int:
+    case .integers(let set) where type == .int || type == .date:
       var spellings: [[UInt8]] = []
       for range in set.ranges {
         let (width, isWide) = range.upperBound.subtractingReportingOverflow(range.lowerBound)
-        guard !isWide, width < 8, spellings.count < 4096 else { return nil }
+        guard !isWide, width < 8, spellings.count < IndexPlan.mostRanges else { return nil }
         for value in range {
-          let text = Array(String(value).utf8)
+          let day = type == .date ? CalendarDate(daysSince1970: Int(value)) : nil
+          let text = (day.map(Value.date) ?? .int(value)).spelling
           spellings.append(text)
-          if value >= 0 { spellings.append([0x2B] + text) }
+          if type == .int, value >= 0 { spellings.append([0x2B] + text) }
         }
       }
       return spellings

@@ -79,18 +79,6 @@ package struct RowBits: Sendable, Equatable {
     return nil
   }
 
-  /// Calls `body` with every row in the set, in order.
-  @inline(__always)
-  package func forEach(_ body: (Int) throws -> Void) rethrows {
-    for index in words.indices {
-      var word = words[index]
-      while word != 0 {
-        try body(index &<< 6 &+ word.trailingZeroBitCount)
-        word &= word &- 1
-      }
-    }
-  }
-
   /// Removes the first `dropped` rows of the set, and all behind the next `kept`.
   package mutating func slice(dropping dropped: Int, keeping kept: Int) {
     var position = 0

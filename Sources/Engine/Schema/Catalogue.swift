@@ -161,6 +161,14 @@ package struct Catalogue: Sendable, Equatable {
   /// Whether some table has a primary key of several columns.
   package var hasCompoundKeys: Bool { tables.contains(where: \.hasCompoundKey) }
 
+  /// Whether a version with this catalogue is to say so: also where one that it keeps, or what is pending
+  /// beside it, may have one. Their catalogues are not looked at.
+  ///
+  /// - Parameter record: of the version from which it keeps what that has kept.
+  func hasCompoundKeys(after record: VersionRecord) -> Bool {
+    hasCompoundKeys || history != nil && record.hasCompoundKeys
+  }
+
   /// The tables of programs, oldest first.
   package var programTables: [TableEntry] { tables.filter { !$0.isCompanion } }
 

@@ -4,10 +4,12 @@ import Base
 /// newest version refers, so that a commit which keeps nothing new does not write it again.
 ///
 ///     0  1  kind, 'H'
-///     1  3  zero
+///     1  1  form: 0, or 1 with pending tables
+///     2  2  zero
 ///     4  4  how many versions are kept by themselves, before each import; 0: none are
 ///     8  4  number of kept versions
 ///     12    kept versions, ascending (`KeptRoot`)
+///           with form 1: number of pending tables 4, 1 or more · pending tables (`PendingRoot`)
 package struct History: Sendable, Equatable {
   static let kind: UInt8 = 0x48
 
@@ -20,19 +22,26 @@ package struct History: Sendable, Equatable {
   package var limit: UInt32 = 0
   /// Ascending.
   package var kept: [KeptRoot] = []
+  /// Tables that are being made beside the visible ones, in the order in which that was begun.
+  package var pending: [PendingRoot] = []
+
+  /// More tables are never made at a time.
+  package static let mostPending = 100
 
   package init() {}
 
   /// Nothing that a file would have to say.
-  package var isEmpty: Bool { limit == 0 && kept.isEmpty }
+  package var isEmpty: Bool { limit == 0 && kept.isEmpty && pending.isEmpty }
 
   package func encode() -> [UInt8] {
     var writer = ByteWriter(capacity: 12 + kept.count * 96)
     writer.append(Self.kind)
-    writer.append([0, 0, 0])
+    writer.append([pending.isEmpty ? 0 : 1, 0, 0])
     writer.append(limit)
     writer.append(UInt32(kept.count))
     for root in kept { root.encode(into: &writer) }
+    if !pending.isEmpty { writer.append(UInt32(pending.count)) }
+    for root in pending { root.encode(into: &writer) }
     return writer.bytes
   }
 
@@ -41,8 +50,11 @@ package struct History: Sendable, Equatable {
     decoding bytes: UnsafeRawBufferPointer, of newest: UInt64
   ) throws(DecodingFailure) {
     var reader = ByteReader(bytes)
-    guard try reader.read(UInt8.self, "kind") == Self.kind,
-      try reader.readBytes(3, "history").allSatisfy({ $0 == 0 })
+    let (kind, form) = (
+      try reader.read(UInt8.self, "kind"), try reader.read(UInt8.self, "form of the history")
+    )
+    guard kind == Self.kind, form <= 1,
+      try reader.readBytes(2, "history").allSatisfy({ $0 == 0 })
     else { throw DecodingFailure(what: "it is not a history", offset: 0) }
     limit = try reader.read(UInt32.self, "number of versions to be kept")
     guard limit <= Self.mostKept else {
@@ -64,9 +76,29 @@ package struct History: Sendable, Equatable {
       }
       kept.append(root)
     }
+    if form == 1 { pending = try Self.readPending(&reader, of: newest) }
     guard reader.remaining == 0 else {
       throw DecodingFailure(what: "bytes are left over", offset: reader.offset)
     }
+  }
+
+  private static func readPending(
+    _ reader: inout ByteReader, of newest: UInt64
+  ) throws(DecodingFailure) -> [PendingRoot] {
+    let count = try reader.read(UInt32.self, "number of pending tables")
+    guard (1...mostPending).contains(Int(count)) else {
+      throw DecodingFailure(what: "\(count) tables are pending", offset: reader.offset)
+    }
+    var pending: [PendingRoot] = []
+    for _ in 0..<count {
+      let at = reader.offset
+      let root = try PendingRoot(from: &reader, of: newest)
+      guard !pending.contains(where: { $0.name == root.name || $0.table == root.table }) else {
+        throw DecodingFailure(what: "the table '\(root.name)' is pending twice", offset: at)
+      }
+      pending.append(root)
+    }
+    return pending
   }
 
   // MARK: Finding

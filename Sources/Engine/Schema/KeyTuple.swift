@@ -39,9 +39,13 @@ package enum KeyTuple {
   }
 
   /// A key for messages: `a`, or `a, b` of several columns.
-  package static func described(_ bytes: UnsafeRawBufferPointer, columns: Int) -> String {
+  ///
+  /// - Parameter most: so many bytes of each part are shown.
+  package static func described(
+    _ bytes: UnsafeRawBufferPointer, columns: Int, mostBytes most: Int = .max
+  ) -> String {
     let parts = parts(bytes, columns: columns) ?? [Array(bytes)]
-    return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
+    return parts.map { String(decoding: $0.prefix(most), as: UTF8.self) }.joined(separator: ", ")
   }
 }
 
@@ -73,17 +77,17 @@ extension KeyTuple {
 
 /// The keys of many rows, one after the other: tuples of what lies in several columns.
 package struct KeyTuples: Sendable {
+  /// How many columns the key has.
+  package let columns: Int
   package private(set) var bytes: [UInt8] = []
   /// Relative to the start of `bytes`; null for a key with a part that is null.
   package private(set) var spans: [TextSpan] = []
 
-  package init() {}
+  package init(columns: Int) { self.columns = columns }
 
   /// - Parameter part: the row's spelling in a column of the key, counted from 0; nil for null.
   /// - Throws: `EngineError.tooLarge`.
-  package mutating func append(
-    columns: Int, _ part: (Int) throws -> UnsafeRawBufferPointer?
-  ) throws {
+  package mutating func append(_ part: (Int) throws -> UnsafeRawBufferPointer?) throws {
     let start = bytes.count
     for column in 0..<columns {
       guard let part = try part(column) else {
@@ -98,9 +102,17 @@ package struct KeyTuples: Sendable {
     spans.append(TextSpan(offset: offset, length: length))
   }
 
-  package mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
-    spans.removeAll(keepingCapacity: true)
+  /// The bytes of a row's key; empty where a part of it is null.
+  package func bytes(ofRow row: Int) -> [UInt8] {
+    if spans[row].isNull { return [] }
+    return withKeys { base, keys in Array(keys[row].bytes(from: base)) }
+  }
+
+  /// A row's key for messages: see `KeyTuple.described`.
+  package func described(row: Int, mostBytes: Int) -> String {
+    bytes(ofRow: row).withUnsafeBytes {
+      KeyTuple.described($0, columns: columns, mostBytes: mostBytes)
+    }
   }
 
   package func withKeys<Result>(

@@ -14,6 +14,8 @@ public struct TableSchema: Sendable, Equatable {
   /// The columns that together are the primary key, in the key's order; empty when the table has none. They
   /// are never nullable.
   public internal(set) var keyColumns: [Int] = []
+  /// The primary key's only column; nil when the table has none, or one of several columns.
+  public var keyColumn: Int? { keyColumns.count == 1 ? keyColumns[0] : nil }
   /// Makes the codes of primary keys; the table's own for as long as it has one.
   package internal(set) var keyCode = KeyCode.none
 

@@ -5,6 +5,12 @@ package struct VersionRoots {
   package let record: VersionRecord
   package let catalogue: Catalogue
 
+  /// What a transaction is about to write.
+  init(_ record: VersionRecord, _ catalogue: Catalogue) {
+    self.record = record
+    self.catalogue = catalogue
+  }
+
   /// - Throws: `BlockError` or `DecodingFailure` when the root block is damaged.
   package init(_ record: VersionRecord, _ blocks: BlockReader) throws {
     self.record = record
@@ -61,6 +67,46 @@ package enum BlockKind: String, Sendable {
 }
 
 extension SpaceMap {
+  private static let countedTogether = 4096
+
+  /// Counts the blocks of the newest version, and of what is pending beside it.
+  private func countNewest(_ newest: VersionRecord, _ blocks: BlockReader) throws {
+    let roots = try VersionRoots(newest, blocks)
+    let pending = try roots.history(blocks).pending
+    var frozen: [Range<Int>] = []
+    var own: [Range<Int>] = []
+    for root in pending {
+      try VersionRoots.pending(root, in: newest, blocks, isBase: true)?.forEachBlock(blocks) {
+        reference, kind, _ in
+        guard let bytes = reference.bytes(within: newest.end) else { return }
+        // The catalogue is a block like others: the table that it is of has not got it.
+        if kind == .catalogue { own.append(bytes) } else { frozen.append(bytes) }
+      }
+    }
+    countFrozen(frozen)
+    countLive(own)
+    for root in pending {
+      if let roots = try VersionRoots.pending(root, in: newest, blocks) {
+        try countLive(roots, within: newest.end, blocks)
+      }
+    }
+    try countLive(roots, within: newest.end, blocks)
+  }
+
+  /// Counts all blocks that are reached, some thousand at a time.
+  private func countLive(_ roots: VersionRoots, within end: UInt64, _ blocks: BlockReader) throws {
+    var live: [Range<Int>] = []
+    live.reserveCapacity(Self.countedTogether)
+    try roots.forEachBlock(blocks) { reference, _, _ in
+      if let bytes = reference.bytes(within: end) { live.append(bytes) }
+      if live.count == Self.countedTogether {
+        countLive(live)
+        live.removeAll(keepingCapacity: true)
+      }
+    }
+    countLive(live)
+  }
+
   /// The map of a file, from what the newest and other versions reach.
   ///
   /// - Parameters:
@@ -73,16 +119,19 @@ extension SpaceMap {
     locked: [ClosedRange<UInt64>] = []
   ) throws -> SpaceMap {
     let space = SpaceMap(version: newest.version)
-    try VersionRoots(newest, blocks).forEachBlock(blocks) { reference, _, _ in
-      if let bytes = reference.bytes(within: newest.end) { space.countLive(bytes) }
-    }
     let length = try blocks.storage.length()
-    var older: [UInt64: VersionRecord] = [:]
+    space.reserve(pages: Layout.pages(holding: length))
+    try space.countNewest(newest, blocks)
+    // What is pending beside a version has its number, too; and in a backup a version that somebody holds may
+    // have the number of one that is kept, whose catalogue says less: all count.
+    var older: [UInt64: [BlockReference: VersionRecord]] = [:]
     for version in held where version.version < newest.version {
-      older[version.version] = version
+      older[version.version, default: [:]][version.root] = version
     }
     if !older.isEmpty {
-      let versions = older.values.sorted { $0.version < $1.version }
+      let versions = older.values.joined().map(\.value).sorted {
+        ($0.version, $0.root.offset) < ($1.version, $1.root.offset)
+      }
       space.beginCountingHeld(versions.map(\.version))
       var walk = SharedWalk(versions, blocks, length: length)
       try walk.run { reference, places in
@@ -93,7 +142,8 @@ extension SpaceMap {
     }
     let isUnknown = locked.contains { range in
       range.lowerBound < newest.version
-        && !(range.lowerBound == range.upperBound && older[range.lowerBound] != nil)
+        && !(range.lowerBound == range.upperBound
+          && older[range.lowerBound] != nil)
     }
     space.finishCounting(unknownWithin: isUnknown ? length / Layout.pageBytes : nil)
     return space

@@ -91,6 +91,7 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
   package func resize(to length: Int) throws(SystemError) {
     lock.lock()
     defer { lock.unlock() }
+    if length < baseEnd, length % Self.pageBytes != 0 { try bring(length..<length + 1) }
     try scratch.resize(to: length)
     // What is cut off and grows again is zeros, not the file's.
     if length < baseEnd { note(length..<baseEnd) }
@@ -125,7 +126,8 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
 
   /// Where a range can be read as a whole. Call with the lock held.
   private func source(_ range: Range<Int>) throws(SystemError) -> any Storage {
-    if !isUniform(range) { try bring(range) }
+    // What lies behind the version's end is in the scratch file, written or not.
+    if !isUniform(range) || range.upperBound > baseEnd { try bring(range) }
     guard let base, let first = pages(range).first, !has(first), range.upperBound <= baseEnd else {
       return scratch
     }

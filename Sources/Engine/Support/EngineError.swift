@@ -21,6 +21,9 @@ public enum EngineError: Error, Sendable, Equatable {
   /// Something that is not Sheaf's has the name of the database's lock file or temporary file. It was left as
   /// it is.
   case obstructed(path: String, reason: String)
+  /// A backup is not of this database, or it or the database is newer than what is to take its place. It was
+  /// left as it is.
+  case otherDatabase(path: String, reason: String)
   /// Another process or handle uses the file in a way that excludes this.
   case busy(path: String, reason: String)
   /// The path no longer names the open file: it was removed, moved or replaced from outside. Nothing more is
@@ -145,6 +148,8 @@ extension EngineError: CustomStringConvertible {
       return "\(path): there is no such file"
     case .obstructed(let path, let reason):
       return "\(path): \(reason)"
+    case .otherDatabase(let path, let reason):
+      return "\(path): \(reason); it was left as it is"
     case .busy(let path, let reason):
       return "\(path): in use: \(reason)"
     case .poisoned(let path, let cause):

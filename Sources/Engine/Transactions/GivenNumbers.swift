@@ -26,7 +26,7 @@ final class GivenNumbers: @unchecked Sendable {
   private let lock = Lock()
   private var nextTable: UInt32 = 0
   /// By the tables' numbers.
-  private var nextKeys: [UInt32: Int64] = [:]
+  private(set) var nextKeys: [UInt32: Int64] = [:]
 
   /// Those of all who have a database open.
   static func shared(_ place: Scope) -> GivenNumbers {
@@ -67,7 +67,4 @@ final class GivenNumbers: @unchecked Sendable {
 
   /// How many tables are known before those that are gone are looked for.
   private var leastPruned = 64
-
-  /// Of how many tables something is known.
-  var count: Int { lock.withLock { nextKeys.count } }
 }

@@ -220,7 +220,7 @@ extension TableEditor {
   }
 
   /// Removes the entries whose objects are gone or have another value.
-  private func removeOutdated(
+  func removeOutdated(
     _ entries: inout [IndexEntry], _ index: ValueIndex, _ column: Int
   ) throws {
     let order = entries.indices.sorted { entries[$0].object < entries[$1].object }

@@ -52,9 +52,9 @@ extension TableEditor {
       let keys = (0..<rowCount).map { first[$0 * width + column] }
       return try keys.withUnsafeBufferPointer { try body(base, $0) }
     }
-    var keys = KeyTuples()
+    var keys = KeyTuples(columns: columns.count)
     for row in 0..<rowCount {
-      try keys.append(columns: columns.count) { part in
+      try keys.append { part in
         let span = first[row * width + columns[part]]
         return span.isNull ? nil : span.bytes(from: base)
       }

@@ -46,7 +46,7 @@ extension TableEditor {
         let code = codes?[number] ?? keyCode.code(span.bytes(from: base))
         wanted.append(IndexEntry(code: code, object: Int64(number)))
       }
-      if index.hasLargeRuns(beside: passedOver) { IndexEntry.sort(&wanted) }
+      if index.asksInOrder(wanted.count, passingOver: passedOver) { IndexEntry.sort(&wanted) }
       let candidates = try candidates(wanted, keys: keys.count, passingOver: passedOver)
       try ObjectSweep(self, columns: columns).run(candidates.map(\.code)) { place, fields in
         let number = Int(candidates[place].object)

@@ -87,18 +87,3 @@ struct LeafCopies {
 
   init(changes: Int) { self.changes = changes }
 }
-
-/// The bytes of such a leaf, for as long as somebody reads it.
-///
-/// Unsafe because leaves are read in place, wherever they are.
-private final class LeafMemory {
-  private let buffer: UnsafeMutableRawBufferPointer
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(buffer) }
-
-  init(_ bytes: [UInt8]) {
-    buffer = .allocate(byteCount: bytes.count, alignment: 8)
-    buffer.copyBytes(from: bytes)
-  }
-
-  deinit { buffer.deallocate() }
-}

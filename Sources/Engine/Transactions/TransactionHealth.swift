@@ -33,7 +33,7 @@ package final class TransactionHealth {
       .tooManyVersions, .transactionEnded:
       true
     case .system, .notADatabase, .newerFormat, .damaged, .missing, .busy, .poisoned, .displaced,
-      .obstructed, .closed,
+      .obstructed, .otherDatabase, .closed,
       .readOnly, .nestedTransaction, .cancelled, .nestedConnection, .nestedPerform,
       .transactionFailed,
       .insideTransaction, .noTransaction, .invalidated, .cannotObserve, .referenceResolved,

@@ -33,7 +33,8 @@ extension TransactionState {
   /// - Parameter isAutomatic: it may be let go when there are more than are to be kept.
   func keepBase(isAutomatic: Bool) throws {
     let made = catalogue.origin
-    let base = base
+    var base = base
+    base.hasPending = false
     try changeHistory { history in
       if let place = history.place(of: base.version) {
         if !isAutomatic { history.kept[place].isAutomatic = false }
@@ -53,7 +54,7 @@ extension TransactionState {
     }
     if catalogue.history == nil {
       catalogue.origin = VersionOrigin()
-    } else if catalogueIsChanged || editors.values.contains(where: \.isChanged) {
+    } else if !keepsOrigin, catalogueIsChanged || editors.values.contains(where: \.isChanged) {
       // A version that keeps others, and has the same tables, is of the time of the one before.
       catalogue.origin = VersionOrigin(
         secondsSince1970: Int64(System.secondsSince1970), what: madeBy)
@@ -64,6 +65,13 @@ extension TransactionState {
   func noteKept(by record: VersionRecord) {
     guard record.hasHistory else { return }
     host.memory.keptRoots[record.root] =
-      knownHistory?.kept.map(\.record) ?? host.memory.keptRoots[base.root]
+      knownHistory?.records(in: record)
+      ?? host.memory.keptRoots[base.root].map { known in
+        // What was pending beside the version before is pending beside this one.
+        known.map { old in
+          guard old.version == base.version else { return old }
+          return VersionRecord(version: record.version, root: old.root, end: record.end)
+        }
+      }
   }
 }

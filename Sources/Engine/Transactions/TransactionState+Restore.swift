@@ -60,7 +60,7 @@ extension Catalogue {
     return steps
   }
 
-  private static func isChanged(
+  static func isChanged(
     _ before: TableEntry, _ after: TableEntry, _ companions: [TableEntry], _ others: [TableEntry]
   ) -> Bool {
     if before.name != after.name || before.notes != after.notes { return true }
@@ -166,7 +166,7 @@ extension TransactionState {
   }
 
   /// Puts a table of a kept version in the place of the one of its number, if that is there.
-  private func put(_ table: Catalogue.TableEntry, end: UInt64) throws {
+  func put(_ table: Catalogue.TableEntry, end: UInt64) throws {
     var table = table
     if let place = catalogue.place(number: table.number) {
       let now = catalogue.tables[place]

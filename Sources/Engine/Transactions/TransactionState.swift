@@ -11,7 +11,7 @@ final class TransactionState {
   let parts: FileParts
   private let turn: WriterQueue.Turn
   let writer: BlockWriter
-  private let space: SpaceMap
+  let space: SpaceMap
   var editors: [String: TableEditor] = [:]
   /// Of tables that the transaction has deleted.
   var deletedEditors: [TableEditor] = []
@@ -19,10 +19,20 @@ final class TransactionState {
   /// What is kept, once it has been asked for; see `TransactionState+History.swift`.
   var knownHistory: History?
   var historyIsChanged = false
+  /// Tables that are being made beside the visible ones, as far as the transaction has opened them.
+  var pendingTables: [PendingTables] = []
   /// Once tables have been restored: the end of the version that they were in.
   var restoredEnd: UInt64?
+  /// Whether the map of pages no longer says who has what: the next transaction makes it anew.
+  var losesMap = false
+  /// Whether a version that was taken over has, or keeps, keys of several columns.
+  var copiesCompoundKeys = false
   /// What the version that it makes says of itself.
   var madeBy = ""
+  /// The version that it makes says the same as the one before, of which it is.
+  var keepsOrigin = false
+  /// The number of the version that it makes; nil: the next one.
+  var number: UInt64?
   private(set) var isEnded = false
   /// Tables of the file have lesser numbers, those that this transaction has made have not.
   private let firstNewTable: UInt32
@@ -149,55 +159,10 @@ final class TransactionState {
     guard catalogue.place(named: name) == nil else {
       throw EngineError.tableExists(name: name)
     }
-    try makeTable(name, columns, keys: keys, indexes: indexes)
-  }
-
-  /// What a program may call a table.
-  func checkName(_ name: String) throws {
-    guard !name.isEmpty else {
-      throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
-    }
-    guard !Catalogue.isReserved(name) else {
-      throw EngineError.invalidSchema(
-        table: name, reason: "a table's name may not begin with a zero byte")
-    }
-  }
-
-  private func makeTable(
-    _ name: String, _ columns: [Column], keys: [String], indexes: [String]
-  ) throws {
-    let schema = try TableSchema(
-      columns, table: name, keys: keys, keyCode: host.settings.indexLimits.keyCode)
-    let next = catalogue.nextTableNumber &+ 1
-    // The last number is what a catalogue says that has none left.
-    guard next > 0, next < .max else {
-      throw EngineError.tooLarge(what: "a table's number", limit: "2^32")
-    }
-    var table = Catalogue.TableEntry(number: catalogue.nextTableNumber, name: name)
-    table.valueIndexes = try newIndexes(indexes, schema, table: name)
-    catalogue.nextTableNumber = next
-    catalogue.add(table)
+    let table = try newTable(name, columns, keys: keys, indexes: indexes)
+    catalogue.add(table.entry)
     catalogueIsChanged = true
-    editors[name] = try makeEditor(table, schema, isNew: true)
-  }
-
-  /// Empty indexes of a new table's columns.
-  private func newIndexes(
-    _ names: [String], _ schema: TableSchema, table: String
-  ) throws -> [Catalogue.Index] {
-    var indexes: [Catalogue.Index] = []
-    for name in names {
-      guard let column = schema.index(of: name) else {
-        throw EngineError.invalidSchema(
-          table: table, reason: "the index '\(name)' is of none of its columns")
-      }
-      let id = schema.columnIDs[column]
-      if indexes.contains(where: { $0.column == id }) { continue }
-      let secret = host.settings.indexLimits.keyCode ?? .random()
-      indexes.append(
-        Catalogue.Index(column: id, ValueCode(schema.columns[column].reading, secret: secret)))
-    }
-    return indexes.sorted { $0.column < $1.column }
+    editors[name] = try makeEditor(table.entry, table.schema, isNew: true)
   }
 
   /// A table of programs.
@@ -211,20 +176,27 @@ final class TransactionState {
   func companion(
     _ purpose: String, of table: TableEditor, columns: [Column]?
   ) throws -> TableEditor? {
-    try reserved(
-      Catalogue.companionName(purpose, of: table.number), columns, key: columns?.first?.name)
+    let name = Catalogue.companionName(purpose, of: table.number)
+    let keys = columns?.first.map { [$0.name] } ?? []
+    guard let pending = pendingTables.first(where: { $0.has(table) }) else {
+      return try reserved(name, columns, keys: keys)
+    }
+    return try companion(name, in: pending, columns, keys: keys)
   }
 
   /// A table that keeps something for the file.
   func ownTable(_ purpose: String, columns: [Column]?) throws -> TableEditor? {
-    try reserved(Catalogue.ownName(purpose), columns, key: nil)
+    try reserved(Catalogue.ownName(purpose), columns, keys: [])
   }
 
-  private func reserved(_ name: String, _ columns: [Column]?, key: String?) throws -> TableEditor? {
+  private func reserved(_ name: String, _ columns: [Column]?, keys: [String]) throws -> TableEditor? {
     try use {
       if catalogue.place(named: name) == nil {
         guard let columns else { return nil }
-        try makeTable(name, columns, keys: key.map { [$0] } ?? [], indexes: [])
+        let table = try newTable(name, columns, keys: keys)
+        catalogue.add(table.entry)
+        catalogueIsChanged = true
+        editors[name] = try makeEditor(table.entry, table.schema, isNew: true)
       }
       return try editor(name)
     }
@@ -233,25 +205,32 @@ final class TransactionState {
   func editor(_ name: String) throws -> TableEditor {
     try use {
       if let editor = editors[name] { return editor }
-      guard var table = catalogue.table(named: name) else {
+      guard let table = catalogue.table(named: name) else {
         throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
       }
-      let known = host.memory.knownTables[table.number]
-      let schema: TableSchema
-      if let known, known.reference == table.schema {
-        schema = known.schema
-      } else {
-        schema = try TableSchema(
-          decoding: try parts.blocks.block(table.schema, end: base.end))
-      }
-      try table.checkIndexes(schema)
-      let editor = try makeEditor(table, schema, isNew: false)
-      if let bounded = known?.bounded {
-        editor.nextKeyIsChecked = bounded == (table.root, editor.table.nextKey)
-      }
+      let editor = try open(table)
       editors[name] = editor
       return editor
     }
+  }
+
+  /// An editor of a table that the transaction has not opened yet.
+  func open(_ table: Catalogue.TableEntry) throws -> TableEditor {
+    var table = table
+    let known = host.memory.knownTables[table.number]
+    let schema: TableSchema
+    if let known, known.reference == table.schema {
+      schema = known.schema
+    } else {
+      schema = try TableSchema(
+        decoding: try parts.blocks.block(table.schema, end: base.end))
+    }
+    try table.checkIndexes(schema)
+    let editor = try makeEditor(table, schema, isNew: false)
+    if let bounded = known?.bounded {
+      editor.nextKeyIsChecked = bounded == (table.root, editor.table.nextKey)
+    }
+    return editor
   }
 
   /// The table with a number, which it keeps whatever it is called; nil when it is gone.
@@ -260,7 +239,7 @@ final class TransactionState {
     return try catalogue.table(number: number).map { try editor($0.name) }
   }
 
-  private func makeEditor(_ table: Catalogue.TableEntry, _ schema: TableSchema, isNew: Bool) throws
+  func makeEditor(_ table: Catalogue.TableEntry, _ schema: TableSchema, isNew: Bool) throws
     -> TableEditor
   {
     let store = ClusterStore(
@@ -350,6 +329,13 @@ final class TransactionState {
   /// True when there is something to commit.
   var isChanged: Bool {
     catalogueIsChanged || historyIsChanged || editors.values.contains(where: \.isChanged)
+      || pendingTables.contains(where: \.isChanged)
+  }
+
+  /// Whether the version is to say that there are keys of several columns.
+  private var hasCompoundKeys: Bool {
+    copiesCompoundKeys || catalogue.hasCompoundKeys(after: base)
+      || pendingTables.contains(where: \.catalogue.hasCompoundKeys)
   }
 
   /// Phase one: everything but the slot.
@@ -358,35 +344,45 @@ final class TransactionState {
       guard let place = catalogue.place(number: editor.number) else { continue }
       catalogue.tables[place] = try editor.seal()
     }
+    try sealPending()
     try sealHistory()
     // The map of pages knows nothing of trees that were restored.
-    if restoredEnd == nil { try gatherRoots() }
+    if restoredEnd == nil, !losesMap { try gatherRoots() }
     let root = try writer.append(node: catalogue.encode())
     try writer.drop(base.root)
     try writer.writeOut()
-    let version = try base.nextVersion
+    let version = try number ?? base.nextVersion
     try writer.commit(version: version)
     parts.blocks.recent.replace(with: writer.recent)
     for editor in editors.values where editor.isChanged {
-      if let tail = editor.tail { host.memory.tails.keep(tail, of: editor.number) }
-      guard let place = catalogue.place(number: editor.number) else { continue }
-      host.memory.knownTables.keep(
-        KnownTable(catalogue.tables[place], editor), of: editor.number)
+      guard let table = catalogue.table(number: editor.number) else { continue }
+      remember(editor, table)
+    }
+    for pending in pendingTables {
+      for editor in pending.editors.values where editor.isChanged {
+        if let table = pending.catalogue.table(number: editor.number) { remember(editor, table) }
+      }
     }
     host.noteWritten(bytes: writer.bytesWritten)
     let record = VersionRecord(
       version: version, root: root,
       end: max(UInt64(space.liveEnd * Layout.pageBytes), restoredEnd ?? 0),
       hasHistory: catalogue.history != nil,
-      // What a version has that is kept is not looked at.
-      hasCompoundKeys: catalogue.hasCompoundKeys || catalogue.history != nil && base.hasCompoundKeys
-    )
-    if restoredEnd != nil {
+      hasPending: catalogue.history != nil
+        && (knownHistory.map { !$0.pending.isEmpty } ?? base.hasPending),
+      hasCompoundKeys: hasCompoundKeys)
+    if restoredEnd != nil || losesMap {
       host.memory.forget()
       host.memory.hasRestored = true
     }
     noteKept(by: record)
     return record
+  }
+
+  /// Leaves what was learnt of a table to the next transaction.
+  private func remember(_ editor: TableEditor, _ table: Catalogue.TableEntry) {
+    if let tail = editor.tail { host.memory.tails.keep(tail, of: editor.number) }
+    host.memory.knownTables.keep(KnownTable(table, editor), of: editor.number)
   }
 
   /// Moves what the catalogue refers to together, where it is left in sparse pages: tables may be many and
@@ -415,8 +411,10 @@ final class TransactionState {
     isEnded = true
     for editor in editors.values { editor.isEnded = true }
     for editor in deletedEditors { editor.isEnded = true }
+    for pending in pendingTables { pending.end() }
     editors = [:]
     deletedEditors = []
+    pendingTables = []
     defer {
       NestingGuard.leave(nesting)
       host.removeTransaction()
@@ -434,7 +432,8 @@ final class TransactionState {
 
   /// Leaves what is known of an index to the next transaction.
   private func keepKeys(where isTrue: (KeyIndex) -> Bool) {
-    for editor in editors.values where isTrue(editor.index) {
+    let pending = pendingTables.flatMap(\.editors.values)
+    for editor in Array(editors.values) + pending where isTrue(editor.index) {
       if let keys = editor.index.kept { host.memory.recentKeys.keep(keys, of: editor.number) }
     }
   }

@@ -53,6 +53,8 @@ extension WritableTable {
   /// The values of a column that are none of another type, by their spellings.
   ///
   /// - Parameters:
+  ///   - name: the column's.
+  ///   - type: the other type.
   ///   - most: so many are listed, all are counted.
   /// - Complexity: O(objects).
   /// - Throws: `EngineError.noSuchColumn`, `.damaged`, `.transactionEnded`.

@@ -8,13 +8,19 @@ extension WriteTransaction {
   /// - Throws: `EngineError.damaged`, `.system`.
   package func keyView(of table: WritableTable) throws -> KeyView? {
     guard !table.editor.keyColumns.isEmpty, !table.editor.isChanged else { return nil }
-    let snapshot: Snapshot
+    var snapshot: Snapshot
     do {
       snapshot = try state.host.snapshot()
+      guard snapshot.version == baseVersion else { return nil }
+      // One that was begun just now is the visible one still.
+      if let pending = state.pendingTables.first(where: { $0.has(table.editor) }), !pending.isNew {
+        snapshot = try state.host.hold(
+          pending.root.records(in: state.base).pending, try state.host.parts)
+      }
     } catch EngineError.busy {
       return nil
     }
-    guard snapshot.version == baseVersion,
+    guard
       let found = try snapshot.table(number: table.editor.number),
       found.schema == table.editor.schema
     else { return nil }

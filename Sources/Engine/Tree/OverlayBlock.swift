@@ -52,6 +52,16 @@ package struct OverlayBlock {
 
   package var byteCount: Int { bytes.count }
 
+  /// The same block over another place of what lies below it.
+  static func copy(of bytes: UnsafeRawBufferPointer, over below: BlockReference) -> [UInt8] {
+    var writer = ByteWriter(capacity: BlockReference.encodedBytes)
+    below.encode(into: &writer)
+    var copy = Array(bytes)
+    let place = headerBytes - BlockReference.encodedBytes
+    copy.replaceSubrange(place..<headerBytes, with: writer.bytes)
+    return copy
+  }
+
   /// Finds the tables; `validate` checks their content.
   ///
   /// - Throws: `DecodingFailure` when the bytes are not an overlay block.

@@ -94,7 +94,7 @@ package final class TreeEditor {
     return nil
   }
 
-  private func path(toKey key: Int64) throws -> Path? {
+  func path(toKey key: Int64) throws -> Path? {
     try path { node in
       let behind = partitionPoint(node.children.indices) { node.children[$0].firstKey > key }
       return behind == 0 ? nil : behind - 1
@@ -109,12 +109,6 @@ package final class TreeEditor {
   package enum LeafPlace {
     case stored(NodeEntry, position: UInt64)
     case open(OpenLeaf, position: UInt64)
-
-    package var position: UInt64 {
-      switch self {
-      case .stored(_, let position), .open(_, let position): position
-      }
-    }
   }
 
   /// The cluster that may hold a key.

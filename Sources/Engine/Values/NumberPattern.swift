@@ -119,12 +119,4 @@ struct NumberPattern: Sendable, Hashable {
     }
     return nil
   }
-
-  /// An example that `init` reads.
-  func example(_ type: ColumnType) -> String {
-    var bytes: [UInt8] = [0x31]
-    if let thousands { bytes += [thousands, 0x32, 0x33, 0x34] }
-    if type == .double { bytes += [decimal, 0x35] }
-    return String(decoding: bytes, as: UTF8.self)
-  }
 }

@@ -65,6 +65,15 @@ package struct Reading: Sendable, Hashable {
     return PlainSpelling.decimal(view)
   }
 
+  /// True when the spelling has a value. Unlike a `Value`, that needs no memory.
+  package func reads(_ spelling: UnsafeRawBufferPointer) -> Bool {
+    switch type {
+    case .decimal: decimal(spelling) != nil
+    case .uuid: PlainSpelling.uuid(SpellingView(spelling)) != nil
+    default: Value(spelling: spelling, as: self) != nil
+    }
+  }
+
   /// The double of a spelling; nil when it is not one.
   @inline(__always)
   package func double(_ spelling: UnsafeRawBufferPointer) -> Double? {

@@ -79,15 +79,4 @@ package struct TypeObservation: Sendable, Equatable {
     let row = rows[type.rawValue.trailingZeroBitCount & 7]
     return row == .max ? nil : Int(row)
   }
-
-  /// See `TypeSet.inferredType`.
-  package var inferredType: ColumnType? { classes.inferredType }
-
-  /// Adds the classes of rows that come `offset` rows later.
-  package mutating func formUnion(_ other: TypeObservation, rowOffset offset: Int) {
-    classes.formUnion(other.classes)
-    for bit in 0..<8 where other.rows[bit] != .max {
-      rows[bit] = min(rows[bit], UInt32(clamping: Int(other.rows[bit]) &+ offset))
-    }
-  }
 }

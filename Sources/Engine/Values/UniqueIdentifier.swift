@@ -26,28 +26,65 @@ public struct UniqueIdentifier: Sendable, Hashable {
     if end == 38 || end == 34, spelling[0] == 0x7B, spelling[end - 1] == 0x7D {
       (start, end) = (1, end - 1)
     }
-    let hasHyphens = end - start == hyphenatedLength
-    guard hasHyphens || end - start == 32 else { return nil }
-    var bits: UInt128 = 0
-    for place in 0..<end - start {
-      let byte = spelling[start + place]
-      if hasHyphens, hyphens.contains(place) {
-        guard byte == 0x2D else { return nil }
-        continue
-      }
-      guard let digit = digit(byte) else { return nil }
-      bits = bits << 4 | UInt128(digit)
+    // The 32 digits in four words; between them lie hyphens, or nothing.
+    let words: (UInt64, UInt64, UInt64, UInt64)
+    switch end - start {
+    case hyphenatedLength:
+      // Not `hyphens`: an array costs more here than all the rest.
+      guard spelling[start + 8] == 0x2D, spelling[start + 13] == 0x2D,
+        spelling[start + 18] == 0x2D, spelling[start + 23] == 0x2D
+      else { return nil }
+      words = (
+        spelling.fullWord(at: start), halves(spelling, start + 9, start + 14),
+        halves(spelling, start + 19, start + 24), spelling.fullWord(at: start + 28)
+      )
+    case 32:
+      words = (
+        spelling.fullWord(at: start), spelling.fullWord(at: start + 8),
+        spelling.fullWord(at: start + 16), spelling.fullWord(at: start + 24)
+      )
+    default: return nil
     }
-    return UniqueIdentifier(bits: bits)
+    guard areDigits(words.0), areDigits(words.1), areDigits(words.2), areDigits(words.3) else {
+      return nil
+    }
+    let high = eightDigits(words.0) &<< 32 | eightDigits(words.1)
+    let low = eightDigits(words.2) &<< 32 | eightDigits(words.3)
+    return UniqueIdentifier(bits: UInt128(high) &<< 64 | UInt128(low))
   }
 
   static let hyphenatedLength = 36
   private static let hyphens = [8, 13, 18, 23]
 
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    if byte &- 0x30 < 10 { return byte &- 0x30 }
-    let letter = (byte | 0x20) &- 0x61
-    return letter < 6 ? letter + 10 : nil
+  /// Four bytes from each of two places, the first ones lowest.
+  ///
+  /// - Precondition: eight bytes from each place belong to the spelling.
+  @inline(__always)
+  private static func halves(_ spelling: SpellingView, _ first: Int, _ second: Int) -> UInt64 {
+    spelling.fullWord(at: first) & 0xFFFF_FFFF | spelling.fullWord(at: second) &<< 32
+  }
+
+  /// True when all eight bytes are hexadecimal digits, in any case.
+  @inline(__always)
+  private static func areDigits(_ word: UInt64) -> Bool {
+    let highest: UInt64 = 0x8080_8080_8080_8080
+    // Bytes below 0x80: an addition that carries into the highest bit tells whether a byte is at least
+    // 0x30, 0x3A; then, as a lower-case letter, 0x61, 0x67.
+    let bytes = word & ~highest
+    let lower = bytes | 0x2020_2020_2020_2020
+    let numerals = (bytes &+ 0x5050_5050_5050_5050) & ~(bytes &+ 0x4646_4646_4646_4646)
+    let letters = (lower &+ 0x1F1F_1F1F_1F1F_1F1F) & ~(lower &+ 0x1919_1919_1919_1919)
+    return (numerals | letters) & ~word & highest == highest
+  }
+
+  /// The value of eight hexadecimal digits, the first one in the lowest byte.
+  @inline(__always)
+  private static func eightDigits(_ word: UInt64) -> UInt64 {
+    let letters = (word &>> 6) & 0x0101_0101_0101_0101
+    var value = ((word & 0x0F0F_0F0F_0F0F_0F0F) &+ letters &* 9).byteSwapped
+    value = (value | value &>> 4) & 0x00FF_00FF_00FF_00FF
+    value = (value | value &>> 8) & 0x0000_FFFF_0000_FFFF
+    return (value | value &>> 16) & 0xFFFF_FFFF
   }
 
   /// The bytes of the description.

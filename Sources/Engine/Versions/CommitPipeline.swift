@@ -52,7 +52,7 @@ package final class CommitPipeline: @unchecked Sendable {
 
   private let storage: any Storage
   private let coordination: Coordination
-  private let identity: DatabaseIdentity
+  let identity: DatabaseIdentity
   private let lock = Lock()
   private let roundLock = Lock()
   private var state: State

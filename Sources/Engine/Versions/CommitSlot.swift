@@ -4,7 +4,8 @@ import Base
 /// hold the durable version; the slot is the commit.
 ///
 ///     0   8  magic "SheafDB\n"
-///     8   4  format: 1, or 2 for a version with a history; 3 and 4: the same with keys of several columns
+///     8   4  format: 1, 2 for a version with a history, 3 for one whose history has pending tables; 4 to 6
+///            are the same three with keys of several columns
 ///     12  4  page size (4096)
 ///     16  8  version, 1 to 2^62
 ///     24  8  end: no block of the version lies at or beyond it
@@ -14,10 +15,17 @@ import Base
 ///     80     zeros to the end of the page
 package struct CommitSlot: Sendable, Equatable {
   package static let magic: [UInt8] = Array("SheafDB\n".utf8)
-  /// Format 2 is that of a version with a history: its pages and those of kept versions must not be written by
-  /// a program that knows format 1 only. Formats 3 and 4 are those of versions whose keys earlier programs
-  /// would not keep unique.
-  package static let formats: ClosedRange<UInt32> = 1...4
+  package static let format: UInt32 = 1
+  /// Of a version with a history: its pages and those of kept versions must not be written by a program that
+  /// knows format 1 only.
+  package static let formatWithHistory: UInt32 = 2
+  /// Of a version whose history has pending tables: a program that knows format 2 would count the pages that
+  /// these share with the visible ones for one of them alone, and free them.
+  package static let formatWithPending: UInt32 = 3
+  /// What keys of several columns add to these: a program that knows formats 1 to 3 alone would not keep them
+  /// unique.
+  package static let compoundKeys: UInt32 = 3
+  static let formats = format...formatWithPending + compoundKeys
   package static let encodedBytes = 80
   private static let checkedBytes = 72
 
@@ -85,7 +93,7 @@ package struct CommitSlot: Sendable, Equatable {
       guard try reader.read(UInt64.self, "checksum") == sum else {
         return .damaged("the checksum does not fit")
       }
-      guard formats.contains(format) else {
+      guard Self.formats.contains(format) else {
         return .otherFormat(format)
       }
       guard version > 0, version <= VersionRecord.lastVersion else {
@@ -94,11 +102,12 @@ package struct CommitSlot: Sendable, Equatable {
       guard pageBytes == UInt32(Layout.pageBytes),
         end % UInt64(Layout.pageBytes) == 0, root.pages(within: end) != nil
       else { return .damaged("the values contradict each other") }
+      let plain = format > Self.compoundKeys ? format - Self.compoundKeys : format
       return .valid(
         CommitSlot(
           record: VersionRecord(
-            version: version, root: root, end: end, hasHistory: (format - 1) & 1 == 1,
-            hasCompoundKeys: (format - 1) & 2 == 2),
+            version: version, root: root, end: end, hasHistory: plain > Self.format,
+            hasPending: plain == Self.formatWithPending, hasCompoundKeys: plain != format),
           identity: DatabaseIdentity(high: high, low: low)))
     } catch {
       return .damaged(error.what)
@@ -108,6 +117,17 @@ package struct CommitSlot: Sendable, Equatable {
   /// True when a valid slot's page holds nothing but the slot.
   package static func restIsZero(_ page: UnsafeRawBufferPointer) -> Bool {
     page.dropFirst(encodedBytes).allSatisfy { $0 == 0 }
+  }
+}
+
+extension VersionRecord {
+  /// What a slot with the version says.
+  package var format: UInt32 {
+    let plain =
+      hasPending
+      ? CommitSlot.formatWithPending
+      : hasHistory ? CommitSlot.formatWithHistory : CommitSlot.format
+    return plain + (hasCompoundKeys ? CommitSlot.compoundKeys : 0)
   }
 }
 

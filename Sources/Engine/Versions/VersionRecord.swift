@@ -10,30 +10,33 @@ package struct VersionRecord: Sendable, Hashable {
   /// Whether its root block has a history: kept versions, or how many are to be kept. A program that knows
   /// nothing of them would write over their pages, so that the file has another format then.
   package var hasHistory: Bool
+  /// Whether the history names pending tables, which gives the file yet another format. Of a version that is
+  /// kept it is false: what was pending then means nothing any more.
+  package var hasPending: Bool
 
-  /// Whether a table of the version, or perhaps of one that it keeps, has a primary key of several columns,
-  /// of which earlier programs know nothing. Told by slots; of kept versions it is not told.
+  /// Whether a table of the version, or perhaps of one that it keeps or has pending, has a primary key of
+  /// several columns. A program that knows nothing of such keys would not keep them unique, and they give the
+  /// file a format of its own, too. Told by slots; of a version that is kept it is false.
   package var hasCompoundKeys: Bool
 
   package init(
     version: UInt64, root: BlockReference, end: UInt64, hasHistory: Bool = false,
-    hasCompoundKeys: Bool = false
+    hasPending: Bool = false, hasCompoundKeys: Bool = false
   ) {
     self.version = version
     self.root = root
     self.end = end
     self.hasHistory = hasHistory
+    self.hasPending = hasPending
     self.hasCompoundKeys = hasCompoundKeys
   }
 
-  /// The root's length, and in the upper half whether there are a history and keys of several columns: a
-  /// word of shared memory.
+  /// The root's length, and in the upper half whether there are a history, pending tables, and keys of several
+  /// columns: a word of shared memory.
   var lengthWord: UInt64 {
-    UInt64(root.length) | (hasHistory ? 1 << 32 : 0) | (hasCompoundKeys ? 1 << 33 : 0)
+    UInt64(root.length) | (hasHistory ? 1 << 32 : 0) | (hasPending ? 1 << 33 : 0)
+      | (hasCompoundKeys ? 1 << 34 : 0)
   }
-
-  /// The number of the format that a file with this version has.
-  package var format: UInt32 { 1 + (hasHistory ? 1 : 0) + (hasCompoundKeys ? 2 : 0) }
 
   /// - Parameter length: what `lengthWord` was.
   init(version: UInt64, offset: UInt64, length: UInt64, checksum: UInt64, end: UInt64) {
@@ -41,8 +44,8 @@ package struct VersionRecord: Sendable, Hashable {
       version: version,
       root: BlockReference(
         offset: offset, length: UInt32(truncatingIfNeeded: length), checksum: checksum),
-      end: end, hasHistory: length >> 32 & 1 == 1,
-      hasCompoundKeys: length >> 33 & 1 == 1)
+      end: end, hasHistory: length >> 32 & 1 == 1, hasPending: length >> 33 & 1 == 1,
+      hasCompoundKeys: length >> 34 & 1 == 1)
   }
 
   /// The number of the version that comes after this one.

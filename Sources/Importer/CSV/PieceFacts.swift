@@ -8,10 +8,6 @@
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct PieceFacts: Sendable {
-  /// Bytes of a stride, unless tests choose others. Small enough that scanning the stride in which a chunk
-  /// ends once more costs little.
-  static let strideBytes = 2048
-
   /// The result of scanning a stride from a given state.
   struct Course: Sendable {
     fileprivate let state: FieldState

@@ -36,7 +36,7 @@ final class ColumnBatchBuilder {
     var encoded = try encode(matrix, parsed, chunk)
     if hasRules, let cluster = encoded,
       breaksRules(cluster) || breaksNotation(matrix, parsed, chunk)
-        || breaksKey(matrix, parsed, chunk) || firstRefusal(matrix, chunk) != nil
+        || breaksKey(matrix, chunk) || firstRefusal(matrix, chunk) != nil
     {
       rejects += removeMisfits(from: &matrix, parsed, chunk, cluster)
       rejects.sort { $0.record < $1.record }
@@ -74,7 +74,7 @@ final class ColumnBatchBuilder {
     _ encoded: EncodedCluster?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) throws -> ColumnBatch.Rows {
     guard let encoded else { return .none }
-    if let key = plan.keyColumn {
+    if let key = plan.keyColumns.first {
       var rows = try keyedRows(encoded, key, matrix, parsed, chunk)
       rows.scouted = try scout?.look(rows, plan)
       return .keyed(rows)
@@ -111,12 +111,20 @@ final class ColumnBatchBuilder {
     _ encoded: EncodedCluster, _ key: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk,
     _ chunk: Chunk
   ) throws -> KeyedRows {
-    let keys =
-      matrix.withSpans { spans in
-        (0..<matrix.rowCount).map { spans[$0 * matrix.columnCount + key] }
-      } ?? []
+    let tuples = plan.keyColumns.count > 1 ? try keyTuples(matrix, chunk) : nil
+    let earlier: [Int32]
+    if let tuples {
+      earlier = repeats.find(tuples)
+    } else {
+      let keys =
+        matrix.withSpans { spans in
+          (0..<matrix.rowCount).map { spans[$0 * matrix.columnCount + key] }
+        } ?? []
+      earlier = chunk.withMemory { repeats.find(keys, in: $0) }
+    }
     return KeyedRows(
       chunk: chunk, spans: matrix.spans, columnCount: matrix.columnCount, keyColumn: key,
+      tuples: tuples,
       places: (0..<matrix.rowCount).map { row in
         let index = matrix.recordIndex(row)
         let record = parsed.record(index)
@@ -124,8 +132,25 @@ final class ColumnBatchBuilder {
           record: index, bytes: Int(record.start)..<Int(record.end),
           line: parsed.line(ofRecord: index))
       },
-      earlier: chunk.withMemory { repeats.find(keys, in: $0) },
-      encoded: plan.encodes ? encoded : nil)
+      earlier: earlier, encoded: plan.encodes ? encoded : nil)
+  }
+
+  /// The rows' keys of several columns.
+  private func keyTuples(_ matrix: RowMatrix, _ chunk: Chunk) throws -> KeyTuples {
+    let (keys, width) = (plan.keyColumns, matrix.columnCount)
+    var tuples = KeyTuples(columns: keys.count)
+    try matrix.withSpans { spans in
+      try chunk.withMemory { memory in
+        guard let base = memory.baseAddress else { return }
+        for row in 0..<matrix.rowCount {
+          try tuples.append { part in
+            let span = spans[row * width + keys[part]]
+            return span.isNull ? nil : span.bytes(from: base)
+          }
+        }
+      }
+    }
+    return tuples
   }
 
   private func summaries(
@@ -136,8 +161,8 @@ final class ColumnBatchBuilder {
     }
     return encoded.columns.enumerated().map { index, column in
       var summary = ColumnBatch.ColumnSummary(column, place: matrix.place)
-      if index == plan.keyColumn, !column.observation.classes.contains(.text),
-        let row = unfitKey(matrix, parsed, chunk)
+      if plan.keyColumns.contains(index), !column.observation.classes.contains(.text),
+        let row = unfitKey(index, matrix, chunk)
       {
         let (record, line) = matrix.place(row)
         summary.sightings.append(.init(type: .text, record: record, line: line))
@@ -226,18 +251,18 @@ final class ColumnBatchBuilder {
 
   /// An empty string identifies nothing, just like null; and a key in another spelling than its type's
   /// canonical one would be a different key.
-  private func breaksKey(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Bool {
-    guard let key = plan.keyColumn else { return false }
-    let found = matrix.withSpans { spans in
-      (0..<matrix.rowCount).contains { spans[$0 * matrix.columnCount + key].length == 0 }
+  private func breaksKey(_ matrix: RowMatrix, _ chunk: Chunk) -> Bool {
+    plan.keyColumns.contains { key in
+      let found = matrix.withSpans { spans in
+        (0..<matrix.rowCount).contains { spans[$0 * matrix.columnCount + key].length == 0 }
+      }
+      if found ?? false { return true }
+      return plan.isTyped(key: key) && unfitKey(key, matrix, chunk) != nil
     }
-    if found ?? false { return true }
-    return plan.hasTypedKey && unfitKey(matrix, parsed, chunk) != nil
   }
 
-  /// The first row whose key is not in its type's canonical spelling.
-  private func unfitKey(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) -> Int? {
-    guard let key = plan.keyColumn else { return nil }
+  /// The first row where a column of the key is not in its type's canonical spelling.
+  private func unfitKey(_ key: Int, _ matrix: RowMatrix, _ chunk: Chunk) -> Int? {
     let found = matrix.withSpans { spans in
       chunk.withMemory { memory in
         (0..<matrix.rowCount).first { row in
@@ -315,7 +340,7 @@ final class ColumnBatchBuilder {
       let seen = cluster.columns[index]
       return (!plan.columns[index].isNullable && seen.nullCount > 0)
         || plan.columns[index].strictType.map { !seen.observation.classes.fits($0) } == true
-        || plan.columns[index].scanned != nil || index == plan.keyColumn
+        || plan.columns[index].scanned != nil || plan.keyColumns.contains(index)
         || isOutside(seen, plan.columns[index])
     }
     var rejects: [Reject] = []

@@ -5,9 +5,9 @@ extension ImportPlan {
   /// Whether some spelling is null.
   var hasNulls: Bool { !nulls.isEmpty || columns.contains { $0.missing != nil } }
 
-  /// Whether the key was told to be of a type other than text.
-  var hasTypedKey: Bool {
-    guard let keyColumn, let type = columns[keyColumn].strictType else { return false }
+  /// Whether a column of the key was told to be of a type other than text.
+  func isTyped(key column: Int) -> Bool {
+    guard let type = columns[column].strictType else { return false }
     return type != .text && type != .data
   }
 
@@ -52,19 +52,22 @@ extension ImportPlan {
     return bytes.withUnsafeBytes { Value(spelling: $0, as: reading) } == nil
   }
 
+  private func keyPart(_ index: Int) -> String {
+    (keyColumns.count > 1 ? "the key's column" : "the key") + " '\(columns[index].name)'"
+  }
+
   /// What is wrong with a field of a column; nil when nothing is.
   func misfit(_ span: TextSpan, _ index: Int, _ parsed: ParsedChunk)
     -> (value: String?, reason: String)?
   {
     let column = columns[index]
-    if index == keyColumn, span.length == 0 {
-      return (span.isNull ? nil : "", "the key '\(column.name)' is empty")
-    }
+    let isKey = keyColumns.contains(index)
+    if isKey, span.length == 0 { return (span.isNull ? nil : "", "\(keyPart(index)) is empty") }
     guard let bytes = parsed.text(span) else {
       return column.isNullable ? nil : (nil, "null where column '\(column.name)' allows none")
     }
     let text = String(decoding: bytes.prefix(200), as: UTF8.self)
-    if index == keyColumn, hasTypedKey,
+    if isKey, isTyped(key: index),
       bytes.withUnsafeBytes({ Self.isUnfitKey($0, column.strictType) })
     {
       let reason =
@@ -72,7 +75,7 @@ extension ImportPlan {
         ? "has blanks around it, and keys are compared as they are spelled; --trim removes them"
         : "is not spelled as a \(column.strictType?.name ?? "") is, and keys are compared as they are "
           + "spelled; --types '\(column.name):text' takes every spelling as a key of its own"
-      return (text, "the key '\(column.name)' \(reason)")
+      return (text, "\(keyPart(index)) \(reason)")
     }
     let isRead: Bool
     if let type = column.strictType {

@@ -68,8 +68,8 @@ struct ImportPlan: Sendable {
   var rules: [PlannedRule] = []
   /// Which records are asked for; nil: all.
   var filter: PlannedFilter? = nil
-  /// The index of the table's primary key; nil: it has none.
-  let keyColumn: Int?
+  /// The indexes of the columns of the table's primary key, in its order; empty: it has none.
+  let keyColumns: [Int]
   /// The columns for surplus fields, numbered as they are needed.
   let extras: ExtraColumns
   /// Whether parsers encode clusters, or hand over rows for shared ones.
@@ -83,6 +83,9 @@ struct ImportPlan: Sendable {
   func identifier(_ index: Int) -> UInt32 {
     index < columns.count ? columns[index].identifier : extras.identifier(index - columns.count)
   }
+
+  /// The primary key's name for messages: those of its columns.
+  var keyName: String { keyColumns.map(name).joined(separator: ", ") }
 
   /// The name of that column.
   func name(_ index: Int) -> String {

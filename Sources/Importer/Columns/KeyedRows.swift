@@ -20,8 +20,10 @@ struct KeyedRows: Sendable {
   /// Row by row, `columnCount` each.
   let spans: [TextSpan]
   let columnCount: Int
-  /// The key's index in a row.
+  /// The index in a row of the key's column, or of the first of several.
   let keyColumn: Int
+  /// The rows' keys when they have several columns; nil: they are what is in `keyColumn`.
+  let tuples: KeyTuples?
   let places: [RecordExtent]
   /// For each row, the nearest one before it with the same key, or -1; empty when all keys are different.
   let earlier: [Int32]
@@ -32,7 +34,26 @@ struct KeyedRows: Sendable {
 
   var rowCount: Int { places.count }
 
-  func key(_ row: Int) -> TextSpan { spans[row * columnCount + keyColumn] }
+  /// Where a row's key is, in the memory that `withKeys` gives.
+  func key(_ row: Int) -> TextSpan {
+    if let tuples { return tuples.spans[row] }
+    return spans[row * columnCount + keyColumn]
+  }
+
+  /// Calls `body` with the memory that the offsets of keys are relative to.
+  func withKeys<Result>(_ body: (UnsafeRawPointer) throws -> Result) throws -> Result {
+    if let tuples { return try tuples.withKeys { base, _ in try body(base) } }
+    return try withBase { try body($1) }
+  }
+
+  /// The bytes of a row's key.
+  func keyBytes(_ row: Int) -> [UInt8] { tuples?.bytes(ofRow: row) ?? text(key(row)) }
+
+  /// A row's key for messages.
+  func describedKey(_ row: Int) -> String {
+    guard let tuples else { return String(decoding: text(key(row)).prefix(200), as: UTF8.self) }
+    return tuples.described(row: row, mostBytes: 200)
+  }
 
   /// Calls `body` with the memory that the spans' offsets are relative to.
   func withBase<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawPointer) throws -> Result) throws
@@ -56,10 +77,10 @@ struct KeyedRows: Sendable {
   /// The record of a row that cannot be added because of its key.
   func reject(_ row: Int, file: String, column: String, reason: (String) -> String) -> Reject {
     let place = places[row]
-    let span = key(row)
+    let span = spans[row * columnCount + keyColumn]
     // A key that was unescaped has no position of its own: use the record's start.
     let offset = Int(span.offset) >= chunk.byteCount ? place.bytes.lowerBound : Int(span.offset)
-    let key = String(decoding: text(span).prefix(200), as: UTF8.self)
+    let key = describedKey(row)
     return Reject(
       record: chunk.firstRecord + place.record,
       position: SourcePosition(
@@ -104,6 +125,11 @@ struct KeyRepeats {
   private var slots: [Int32] = []
 
   /// For each key, the nearest equal one before it, or -1; empty when all are different.
+  mutating func find(_ keys: KeyTuples) -> [Int32] {
+    keys.bytes.withUnsafeBytes { find(keys.spans, in: $0) }
+  }
+
+  /// The same for keys that lie in some memory.
   mutating func find(_ keys: [TextSpan], in memory: UnsafeRawBufferPointer) -> [Int32] {
     var size = 16
     while size < 2 * keys.count { size *= 2 }

@@ -34,7 +34,7 @@ struct NotationScan {
       }
       var fits = true
       for (index, candidate) in candidates.enumerated() where misfits[index] == nil {
-        if Value(spelling: field, as: candidate.reading) == nil {
+        if !candidate.reading.reads(field) {
           misfits[index] = row
           left -= 1
           fits = false

@@ -27,7 +27,13 @@ struct RowMatrix {
   }
 
   /// Fields, row by row.
-  var spans: [TextSpan] { copy ?? Array(parsed.spans) }
+  var spans: [TextSpan] {
+    if let copy { return copy }
+    // `Array(_:)` would copy one after the other.
+    return Array(unsafeUninitializedCapacity: parsed.spans.count) { room, count in
+      count = room.initialize(fromContentsOf: parsed.spans)
+    }
+  }
 
   /// The parser's row for a row.
   func parsedRow(_ row: Int) -> Int { parsedRows?[row] ?? row }
@@ -137,27 +143,46 @@ struct RowMatrix {
     var spans = spans
     chunk.withMemory { memory in
       /// - Parameter unquoted: whether a field in quotes is not null, unless it is empty.
-      func put(_ nulls: [[UInt8]], _ index: Int, unquoted: Bool = false) {
-        if spans[index].isNull { return }
-        if unquoted, spans[index].length > 0,
-          parsed.isQuoted(spans[index], quote: plan.dialect.quote)
-        {
+      func put(_ nulls: NullWords, _ index: Int, unquoted: Bool = false) {
+        let span = spans[index]
+        guard nulls.haveLength(Int(span.length)), !span.isNull else { return }
+        if unquoted, span.length > 0, parsed.isQuoted(span, quote: plan.dialect.quote) {
           return
         }
-        let start = Int(spans[index].offset)
-        let field = memory[start..<start + Int(spans[index].length)]
-        if nulls.contains(where: { $0.count == field.count && field.elementsEqual($0) }) {
-          spans[index] = .null
-        }
+        let start = Int(span.offset)
+        if nulls.contain(memory[start..<start + Int(span.length)]) { spans[index] = .null }
       }
-      if !plan.nulls.isEmpty { for index in spans.indices { put(plan.nulls, index) } }
+      if !plan.nulls.isEmpty {
+        let nulls = NullWords(plan.nulls)
+        for index in spans.indices { put(nulls, index) }
+      }
       for (column, planned) in plan.columns.enumerated() {
         guard let missing = planned.missing else { continue }
-        for row in 0..<rowCount {
-          put(missing.spellings, row * columnCount + column, unquoted: true)
-        }
+        let nulls = NullWords(missing.spellings)
+        for row in 0..<rowCount { put(nulls, row * columnCount + column, unquoted: true) }
       }
     }
     copy = spans
+  }
+}
+
+/// Spellings that mean null. Their lengths alone tell most fields apart from them.
+private struct NullWords {
+  private let words: [[UInt8]]
+  /// A bit for each length; the highest one for all from 63 on.
+  private let lengths: UInt64
+
+  init(_ words: [[UInt8]]) {
+    self.words = words
+    lengths = words.reduce(0) { $0 | Self.bit($1.count) }
+  }
+
+  private static func bit(_ length: Int) -> UInt64 { 1 &<< UInt64(min(length, 63)) }
+
+  /// False when none of the words has this length.
+  func haveLength(_ length: Int) -> Bool { lengths & Self.bit(length) != 0 }
+
+  func contain(_ field: Slice<UnsafeRawBufferPointer>) -> Bool {
+    words.contains { $0.count == field.count && field.elementsEqual($0) }
   }
 }

@@ -56,21 +56,18 @@ final class RowScout {
     self.conflict = conflict
   }
 
-  /// What is known about some rows; nil when there is no version to look in, or its key is another column.
+  /// What is known about some rows; nil when there is no version to look in, or its key is another one.
   ///
   /// - Throws: `EngineError.damaged`.
   func look(_ rows: KeyedRows, _ plan: ImportPlan) throws -> ScoutedRows? {
     guard let view = shared.view, rows.rowCount > 0 else { return nil }
     let schema = view.table.schema
-    guard schema.keyColumns.count == 1, let key = schema.keyColumns.first,
-      schema.columnIDs[key] == plan.identifier(rows.keyColumn)
-    else {
-      return nil
-    }
+    guard schema.keyColumns.map({ schema.columnIDs[$0] }) == plan.keyColumns.map(plan.identifier)
+    else { return nil }
     var found = [Int64](repeating: -1, count: rows.rowCount)
     var codes = [Int64](repeating: 0, count: rows.rowCount)
     let keys = (0..<rows.rowCount).map(rows.key)
-    let lookedUp = try rows.withBase { _, base in
+    let lookedUp = try rows.withKeys { base in
       try keys.withUnsafeBufferPointer { keys in
         try found.withUnsafeMutableBufferPointer { found in
           try codes.withUnsafeMutableBufferPointer {

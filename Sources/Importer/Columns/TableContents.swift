@@ -32,9 +32,8 @@ struct TableContents {
     self.seen = seen
   }
 
-  var columns: [Column] { schema.columns }
-  /// The name of the primary key's only column; nil when there is none, or several.
-  var keyColumn: String? { schema.keyNames.count == 1 ? schema.keyNames[0] : nil }
+  /// The names of the primary key's columns, in its order; empty when there is none.
+  var keyColumns: [String] { schema.keyNames }
 
   func note(_ name: String) -> [UInt8]? { notes(name) }
 

@@ -22,7 +22,7 @@ package struct TypeDecision {
     _ column: String, _ type: ColumnType, _ table: WritableTable, _ options: ImportOptions
   ) throws {
     self.column = column
-    isKey = table.keyColumn == column
+    isKey = table.keyColumns.contains(column)
     guard let index = table.editor.schema.index(of: column) else {
       throw EngineError.noSuchColumn(
         table: table.name, column: column, known: table.columns.map(\.name))

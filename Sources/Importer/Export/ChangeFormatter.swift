@@ -17,7 +17,7 @@ package struct ChangeFormatter {
 
   private let format: TableExporter.Format
   private let table: String
-  private let key: FieldWriter
+  private let keys: [FieldWriter]
   private let columns: [ColumnWriters]
   private let output = FormattedBytes()
 
@@ -28,7 +28,7 @@ package struct ChangeFormatter {
   package init(_ reader: ChangeReader, _ format: TableExporter.Format, table: String) {
     self.format = format
     self.table = table
-    key = FieldWriter(reader.keyColumn, named: "key", isFirst: false)
+    keys = reader.keyColumns.map { FieldWriter($0, named: "key", isFirst: false) }
     columns = reader.columns.compactMap { column in
       guard let old = column.old ?? column.new, let new = column.new ?? column.old else {
         return nil
@@ -64,7 +64,7 @@ package struct ChangeFormatter {
     output.append(0x2C)
     output.append(Array(object.kind.rawValue.utf8))
     output.append(0x2C)
-    Self.with(object.key) { key.appendCSV($0, to: output) }
+    appendCSVKey(object.key)
     output.append(0x2C)
     if let field {
       let column = columns[field.column]
@@ -77,6 +77,17 @@ package struct ChangeFormatter {
       output.append([0x2C, 0x2C])
     }
     output.append(0x0A)
+  }
+
+  /// A key of several columns is a line of CSV in a field, so that every key is told from every other.
+  private func appendCSVKey(_ parts: [[UInt8]]) {
+    if parts.count == 1 { return Self.with(parts[0]) { keys[0].appendCSV($0, to: output) } }
+    let line = FormattedBytes()
+    for (part, writer) in zip(parts, keys) {
+      if !line.bytes.isEmpty { line.append(0x2C) }
+      Self.with(part) { writer.appendCSV($0, to: line) }
+    }
+    Self.with(Array(line.bytes)) { Self.append($0, to: output) }
   }
 
   /// A text as a field of CSV, quoted if it must be.
@@ -106,6 +117,17 @@ package struct ChangeFormatter {
 
   // MARK: JSON Lines
 
+  /// A key of several columns is an array.
+  private func appendJSONKey(_ parts: [[UInt8]]) {
+    if parts.count == 1 { return Self.with(parts[0]) { keys[0].appendJSON($0, to: output) } }
+    output.append(Array(",\"key\":".utf8))
+    for (index, part) in parts.enumerated() where index < keys.count {
+      output.append(index == 0 ? 0x5B : 0x2C)
+      Self.with(part) { keys[index].appendValue($0, to: output) }
+    }
+    output.append(0x5D)
+  }
+
   private func json(_ object: ChangedObject) {
     var begin = JSONWriter()
     begin.beginObject()
@@ -114,7 +136,7 @@ package struct ChangeFormatter {
     begin.key("change")
     begin.string(object.kind.rawValue)
     output.append(begin.bytes)
-    Self.with(object.key) { key.appendJSON($0, to: output) }
+    appendJSONKey(object.key)
     output.append(Array((object.kind == .changed ? ",\"columns\":{" : ",\"object\":{").utf8))
     for (index, field) in object.fields.enumerated() {
       if index > 0 { output.append(0x2C) }

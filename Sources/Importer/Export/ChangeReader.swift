@@ -11,8 +11,8 @@ package struct ChangedObject {
   }
 
   package let kind: ObjectStep.Kind
-  /// The primary key; without one, the object's number.
-  package let key: [UInt8]?
+  /// The spellings that are its primary key, one for each column of it; without a key, the object's number.
+  package let key: [[UInt8]]
   /// Those that differ; of an object that only one version has, all of that version.
   package let fields: [Field]
 }
@@ -35,9 +35,10 @@ package struct ChangeReader {
 
   /// The columns of the later version, and behind them those that only the earlier one has.
   package let columns: [ChangedColumn]
-  /// What the keys of objects are.
-  package let keyColumn: Column
-  private let keyPlace: Int?
+  /// What the parts of objects' keys are; without a key, of their numbers.
+  package let keyColumns: [Column]
+  /// The places of the primary key's columns, in its order.
+  private let keyPlaces: [Int]
   private let old: Table?
   private let new: Table?
   private let filter: Predicate?
@@ -52,10 +53,10 @@ package struct ChangeReader {
   package init(from old: Table?, to new: Table?, where filter: Predicate? = nil) {
     (self.old, self.new, self.filter) = (old, new, filter)
     columns = Self.columns(old?.schema, new?.schema)
-    let name = new?.keyColumn ?? old?.keyColumn
-    keyPlace = columns.firstIndex { $0.name == name }
-    keyColumn =
-      keyPlace.flatMap { [columns] in columns[$0].new ?? columns[$0].old } ?? Column("key", .int)
+    let names = [new, old].compactMap { $0?.keyColumns }.first { !$0.isEmpty } ?? []
+    keyPlaces = names.compactMap { [columns] name in columns.firstIndex { $0.name == name } }
+    let found = keyPlaces.compactMap { [columns] in columns[$0].new ?? columns[$0].old }
+    keyColumns = found.isEmpty ? [Column("key", .int)] : found
   }
 
   private static func columns(_ old: TableSchema?, _ new: TableSchema?) -> [ChangedColumn] {
@@ -126,17 +127,19 @@ package struct ChangeReader {
     _ kind: ObjectStep.Kind, _ key: Int64, _ old: [[UInt8]?]?, _ new: [[UInt8]?]?
   ) -> ChangedObject {
     var fields: [ChangedObject.Field] = []
-    var name: [UInt8]?
+    var parts: [[UInt8]?] = keyPlaces.map { _ in nil }
     for (index, column) in columns.enumerated() {
       let before = column.oldPlace.flatMap { old?[$0] }
       let after = column.newPlace.flatMap { new?[$0] }
-      if index == keyPlace { name = after ?? before }
+      if let part = keyPlaces.firstIndex(of: index) { parts[part] = after ?? before }
       if old == nil ? column.newPlace != nil : new == nil ? column.oldPlace != nil : before != after
       {
         fields.append(ChangedObject.Field(column: index, old: before, new: after))
       }
     }
-    return ChangedObject(kind: kind, key: name ?? Array("\(key)".utf8), fields: fields)
+    // A key may be younger than the object.
+    let name = parts.contains(nil) || parts.isEmpty ? [Array("\(key)".utf8)] : parts.compactMap(\.self)
+    return ChangedObject(kind: kind, key: name, fields: fields)
   }
 
   /// Reads a table that only one version has.

@@ -22,14 +22,9 @@ final class InputLoad {
   private(set) var report = ImportReport()
   private var tally: PieceTally
   private var isComplete = false
-  /// Of all ranges, whoever committed them, and of those before the first that is left to do.
-  private var storedCounts = RowCounts()
-  /// Behind the first that is missing, by their first records.
-  private var stored: [Int: StoredRange] = [:]
   private var range: CopyRange?
-  /// How far the input was read: where, the checksum up to there, and how many ranges that is.
+  /// How far the input was read: where, and the checksum up to there.
   private var end: (byte: Int, checksum: UInt64)
-  private var rangeCount: Int
   private let startByte: Int
 
   init(
@@ -50,16 +45,15 @@ final class InputLoad {
       columns: plan.columns.map { SQLText.name($0.name) }, input: claim.input.key,
       epoch: claim.epoch,
       isSynchronous: options.durability == .full, retrySeconds: options.wait,
-      keys: options.key.map { key in
-        KeyedTable(
-          key: SQLText.name(key), policy: policy,
+      keys: options.keys.isEmpty
+        ? nil
+        : KeyedTable(
+          keys: options.keys.map({ SQLText.name($0) }), policy: policy,
           tableColumns: table.columns.filter { !$0.isGenerated && !$0.isIdentity }.map {
             SQLText.name($0.name)
-          })
-      })
+          }))
     end = (opened.splitter.byteOffset, opened.splitter.checksum.value)
     startByte = end.byte
-    rangeCount = claim.ranges.count
     report.notes = (opened.notes + opened.header.notes.map(\.description) + matched.match.notes).map
     {
       "\(file.name): \($0)"
@@ -70,9 +64,7 @@ final class InputLoad {
 
   /// Passes over what the server has.
   private func goOn() throws {
-    for range in claim.ranges { storedCounts += range.counts }
     let prefix = claim.prefixCount
-    for range in claim.ranges[prefix...] { stored[range.firstRecord] = range }
     guard prefix > 0 else {
       if !claim.ranges.isEmpty { noteResumption(record: 0, byte: startByte) }
       return
@@ -107,23 +99,21 @@ final class InputLoad {
   ///   - before: what these came to.
   ///   - rejects: where those of this one go.
   func run(rejected: Int, before: ImportReport, rejects: inout RejectNamer) throws {
-    let budget = RejectBudget(options.maxRejects, rejected: rejected + storedCounts.rejected)
+    let budget = RejectBudget(options.maxRejects, rejected: rejected + claim.counts.rejected)
     // Which of two rows of a key comes first decides what is in the table.
-    let lanes = options.key == nil ? min(server.connections, load.engine.mostLanes) : 1
-    let team = LaneTeam(load, lanes: lanes, budget, acknowledged: claim.ranges.count)
-    let keeper = try LeaseKeeper(
-      target, claims.renewal(claim.input), seconds: server.leaseSeconds)
-    defer { keeper.stop() }
+    let lanes = options.keys.isEmpty ? min(server.connections, load.engine.mostLanes) : 1
+    let claimed = try ClaimedLoad(load, claim, claims, lanes: lanes, budget)
+    defer { claimed.stop() }
     do {
       do {
-        try read(team, budget, before)
+        try read(claimed, budget, before)
       } catch {
         // What was handed over is committed; what has failed first is told.
-        _ = try? team.finish(shouldStop: options.shouldStop)
+        _ = try? claimed.finish(shouldStop: options.shouldStop)
         throw error
       }
-      try team.finish(shouldStop: options.shouldStop)
-      if budget.exceedsShare(ofRecords: before.read + storedCounts.records + team.counts.records) {
+      try claimed.finish(shouldStop: options.shouldStop)
+      if budget.exceedsShare(ofRecords: before.read + claimed.allCounts.records) {
         throw TooManyRejects()
       }
     } catch ImportError.interrupted {
@@ -131,74 +121,63 @@ final class InputLoad {
     } catch let failure as ServerError where failure.kind == .interrupted {
       report.isInterrupted = true
     } catch is TooManyRejects {
-      fill(team)
+      fill(claimed)
       throw try tooMany(budget, before, &rejects)
     } catch {
-      fill(team)
+      fill(claimed)
       throw error
     }
-    fill(team)
+    fill(claimed)
     if report.isInterrupted { return }
     guard isComplete else {
       report.isInterrupted = true
       return
     }
     // Those of the table are not the inputs' until somebody has them.
-    if storedCounts.rejected + team.counts.rejected > 0 { try writeRejects([], &rejects) }
-    var counts = storedCounts
-    counts += team.counts
-    try claims.finish(claim, ranges: rangeCount, counts, end: end)
+    if claimed.allCounts.rejected > 0 { try writeRejects([], &rejects) }
+    try claimed.end(at: end)
   }
 
   /// Reads the input, and hands its ranges over.
-  private func read(_ team: LaneTeam, _ budget: RejectBudget, _ before: ImportReport) throws {
+  private func read(_ claimed: ClaimedLoad, _ budget: RejectBudget, _ before: ImportReport) throws {
     let work = Pipeline.Work(
       opened.splitter, plan, options, isSmall: file.isSmall, threads, times)
     let plan = plan
     try Pipeline.run(work) {
       let builder = CopyPieceBuilder(plan)
       return { try builder.build($0) }
-    } writing: { next in
-      while let piece = try next() {
-        try append(piece, budget)
+    } writing: { queue in
+      while let piece = try queue.next() {
+        try append(piece, claimed, budget)
         if let range, range.isFull(batchRecords: batchRecords) {
-          if try !submit(range, team, budget, before) { return }
+          if try !submit(range, claimed, budget, before) { return }
         }
       }
-      if let range, range.recordCount > 0, try !submit(range, team, budget, before) { return }
+      if let range, range.recordCount > 0, try !submit(range, claimed, budget, before) { return }
       isComplete = true
     }
   }
 
-  private func append(_ piece: CopyPiece, _ budget: RejectBudget) throws {
+  private func append(_ piece: CopyPiece, _ claimed: ClaimedLoad, _ budget: RejectBudget) throws {
     var open = range ?? CopyRange(firstRecord: piece.firstRecord, byteStart: piece.chunk.byteOffset)
     open.append(piece)
     range = open
     end = (piece.byteEnd, piece.checksum)
     try tally.add(piece)
     // What the server has was counted before.
-    if stored[open.firstRecord] == nil, budget.add(piece.rejects) { throw TooManyRejects() }
+    if !claimed.has(open.firstRecord), budget.add(piece.rejects) { throw TooManyRejects() }
   }
 
   /// False when the import is to stop here.
   private func submit(
-    _ range: CopyRange, _ team: LaneTeam, _ budget: RejectBudget, _ before: ImportReport
+    _ range: CopyRange, _ claimed: ClaimedLoad, _ budget: RejectBudget, _ before: ImportReport
   ) throws -> Bool {
     self.range = nil
-    if let there = stored.removeValue(forKey: range.firstRecord) {
-      guard there.isOf(range) else {
-        throw ImportError.inputChanged(
-          path: file.name,
-          reason:
-            "records from \(range.firstRecord) on are in the table with other bytes than it has now"
-        )
-      }
-      return !options.shouldStop()
-    }
-    if try !team.submit(range, shouldStop: options.shouldStop) { return false }
-    rangeCount += 1
-    let counts = team.counts
-    let records = before.read + storedCounts.records + counts.records
+    let isThere = claimed.has(range.firstRecord)
+    if try !claimed.submit(range, shouldStop: options.shouldStop) { return false }
+    if isThere { return !options.shouldStop() }
+    let counts = claimed.counts
+    let records = before.read + claimed.allCounts.records
     if records >= ColumnTypes.sampleRecords, budget.exceedsShare(ofRecords: records) {
       throw TooManyRejects()
     }
@@ -213,13 +192,13 @@ final class InputLoad {
   // MARK: Reports
 
   /// Puts what was committed into the report.
-  private func fill(_ team: LaneTeam) {
-    let counts = team.counts
+  private func fill(_ claimed: ClaimedLoad) {
+    let counts = claimed.counts
     (report.read, report.imported, report.updated) = (
       counts.records, counts.imported, counts.updated
     )
     (report.skipped, report.unchanged) = (counts.skipped, counts.unchanged)
-    (report.rejected, report.batches) = (counts.rejected, team.committed)
+    (report.rejected, report.batches) = (counts.rejected, claimed.committed)
     report.bytesRead = end.byte - (report.resumedAt?.byteOffset ?? 0)
     tally.fill(&report, file, opened)
   }

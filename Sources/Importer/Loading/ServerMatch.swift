@@ -4,7 +4,9 @@ import Engine
 /// The columns of an input, as those of a server's table have them: by name, with types that are fixed.
 struct ServerMatch {
   let match: TableMatch
+  /// Those of the input, and behind them the table's for surplus fields of long records.
   let columns: [ImportPlan.PlannedColumn]
+  private let ownCount: Int
 
   /// - Throws: `ServerError` for a column that the table has not, or that cannot be written;
   ///   `ImportError.missingColumn` for one that it needs, `.noSuchColumn` for one that options name.
@@ -34,7 +36,7 @@ struct ServerMatch {
     var typed = options
     typed.types = .named(Self.types(names, known, options, found))
     match = try TableMatch(opened, typed, table: nil)
-    columns = zip(match.plannedColumns, found.plannedColumns).map { planned, found in
+    let own = zip(match.plannedColumns, found.plannedColumns).map { planned, found in
       let missing = Self.missing(found, planned)
       return ImportPlan.PlannedColumn(
         name: planned.name, identifier: planned.identifier, strictType: planned.strictType,
@@ -45,6 +47,25 @@ struct ServerMatch {
         isNullable: (known[planned.name]?.isNullable ?? true) && planned.isNullable, isNew: false,
         isGuessed: false)
     }
+    ownCount = own.count
+    columns = own + Self.extras(match.extras, known, options)
+  }
+
+  /// The columns that the table has for surplus fields: none behind the first that it lacks.
+  private static func extras(
+    _ extras: ExtraColumns, _ known: [String: ServerTable.ServerColumn], _ options: ImportOptions
+  ) -> [ImportPlan.PlannedColumn] {
+    var columns: [ImportPlan.PlannedColumn] = []
+    while options.ragged == .extend, let column = known[extras.name(columns.count)],
+      !column.isGenerated
+    {
+      columns.append(
+        .init(
+          name: column.name, identifier: extras.identifier(columns.count),
+          strictType: options.types == .text ? .text : column.type ?? .text,
+          isNullable: column.isNullable, isNew: false, isGuessed: false))
+    }
+    return columns
   }
 
   /// What stands for null in a column, where the values beside it are of the type that the table has.
@@ -84,7 +105,8 @@ struct ServerMatch {
     let similar = table.columns.first { $0.name.lowercased() == name.lowercased() }
     let advice =
       similar.map { "; did you mean '\($0.name)'? --rename '\(name):\($0.name)' takes it" }
-      ?? "; leave it out with --columns, give it another name with --rename, or add it on the server"
+      ?? "; leave it out with --columns, give it another name with --rename, or have it added with "
+      + "--new-columns"
     let shown = table.columns.prefix(20).map(\.name).joined(separator: ", ")
     return ServerError(
       .usage,
@@ -97,9 +119,10 @@ struct ServerMatch {
   {
     var writer = ByteWriter()
     writer.append(
-      InputPlanner(options: options, path: file.path).optionsDigest(opened, key: options.key))
+      InputPlanner(options: options, path: file.path).optionsDigest(opened, keys: options.keys))
     writer.append(UInt64(bitPattern: Int64(options.limit ?? -1)))
-    for column in columns {
+    // Not those of surplus fields: other inputs may add some.
+    for column in columns[..<ownCount] {
       writer.append(column.name)
       writer.append(column.strictType?.rawValue ?? 0)
       writer.append(column.strictNotation?.description ?? "")

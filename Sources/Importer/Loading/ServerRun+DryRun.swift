@@ -7,7 +7,7 @@ extension ServerRun {
   /// refuse is not found: it is asked about the table alone.
   mutating func readAll(_ session: ServerSession) throws {
     let found = try foundTable(session)
-    let table = try found ?? plannedTable()
+    let table = try found.map { try withMissingColumns($0) } ?? plannedTable()
     report.table = found == nil ? tableName : table.shown
     for index in files.indices {
       if options.shouldStop() { report.isInterrupted = true }
@@ -26,15 +26,29 @@ extension ServerRun {
   private mutating func plannedTable() throws -> ServerTable {
     let types = try typesToMake()
     _ = try ServerTable.creation(
-      tableName, types, key: options.key, isNumeric: server.makesNumeric, server: target.shown)
+      tableName, types, keys: options.keys, isNumeric: server.makesNumeric, server: target.shown)
     return ServerTable(
       schema: "", name: tableName,
       columns: types.map { name, type in
-        .init(
-          name: name, type: type == .data ? nil : type,
-          typeName: ServerTable.typeName(type, isNumeric: server.makesNumeric),
-          isNullable: name != options.key, hasDefault: false, isGenerated: false, isIdentity: false)
+        .init(making: name, type, isNumeric: server.makesNumeric, isNullable: !options.keys.contains(name))
       })
+  }
+
+  /// The table as it would be once the columns are added that it lacks.
+  private mutating func withMissingColumns(_ table: ServerTable) throws -> ServerTable {
+    let missing = try missingColumns(table)
+    if missing.isEmpty { return table }
+    for column in missing {
+      _ = try table.addition(
+        of: column.name, column.type, isNumeric: server.makesNumeric, server: target.shown)
+    }
+    return ServerTable(
+      schema: table.schema, name: table.name,
+      columns: table.columns
+        + missing.map {
+          .init(making: $0.name, $0.type, isNumeric: server.makesNumeric, isNullable: true)
+        },
+      distribution: table.distribution)
   }
 
   private mutating func read(_ index: Int, _ table: ServerTable) throws {
@@ -53,8 +67,8 @@ extension ServerRun {
     try Pipeline.run(work) {
       let builder = CopyPieceBuilder(plan)
       return { try builder.build($0) }
-    } writing: { next in
-      while let piece = try next() {
+    } writing: { queue in
+      while let piece = try queue.next() {
         try tally.add(piece)
         own.read += piece.recordCount
         own.imported += piece.rowCount

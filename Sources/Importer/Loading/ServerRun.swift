@@ -16,13 +16,13 @@ struct ServerRun {
   let times = SerialTimes()
   private let started = System.monotonicNanoseconds
   /// Inputs that cannot be read a second time, and were looked at before they are loaded.
-  private var pipes: [Int: InputPlanner.Opened] = [:]
+  var pipes: [Int: InputPlanner.Opened] = [:]
   /// Of all inputs; nil when one is a pipe or compressed.
   let bytesTotal: Int?
   /// Inputs that another process was seen with.
   private var others: Set<Int> = []
   /// The only input, where it is a table of a Sheaf file.
-  private let table: TableInput?
+  let table: TableInput?
 
   init(_ options: ImportOptions, _ server: ServerOptions, _ table: TableInput? = nil) throws {
     try Self.check(options, server)
@@ -85,22 +85,18 @@ struct ServerRun {
       (options.dryRun && options.resume, "--dry-run with --resume: it reads everything"),
       (options.batchSize == .all, "--batch-size all: name a number"),
       (options.durability == .none, "--durability none: full and group are"),
-      (
-        options.ragged == .extend,
-        "--ragged extend: a table of a server's gets no columns by itself"
-      ),
       (options.keepVersions != nil, "--keep-versions"), (options.changes != nil, "--changes"),
       (options.ignoresBlanks, "--ignore-blanks"), (options.newerThan != nil, "--newer-than"),
       (options.deletesMissing, "--delete-missing"), (options.filter != nil, "--where"),
       (options.schemaPolicy != .add, "--schema"),
-      (options.newColumns, "--new-columns: add them on the server first"),
+      (options.joinsBatchesFor > 0, "--join-batches"),
       (options.sameInput == .contents, "--same-input contents"),
       (options.compaction.mode == .always, "--compact always"),
     ]
     for (isAsked, what) in refused where isAsked {
       throw ImportError.invalidOption("an import into a server does not take " + what)
     }
-    if options.key == nil, options.conflictPolicy != .error {
+    if options.keys.isEmpty, options.conflictPolicy != .error {
       throw ImportError.invalidOption(
         "--on-conflict \(options.conflictPolicy.rawValue) needs a key: name the column with --key")
     }
@@ -120,7 +116,7 @@ struct ServerRun {
     }
   }
 
-  private func open(_ file: InputFile) throws -> InputPlanner.Opened {
+  func open(_ file: InputFile) throws -> InputPlanner.Opened {
     if let table {
       return try InputPlanner.open(
         table.open(isCancelled: options.shouldStop), types: table.types, path: file.path, options)
@@ -162,7 +158,7 @@ struct ServerRun {
   private mutating func run(_ session: ServerSession) throws {
     let engine = try session.use { try ServerEngine.of($0) }
     try engine.check(
-      hasKey: options.key != nil, truncates: options.truncate, server: target.shown)
+      hasKey: !options.keys.isEmpty, truncates: options.truncate, server: target.shown)
     if options.dryRun { return try readAll(session) }
     let table = try table(session)
     report.table = table.shown
@@ -205,53 +201,6 @@ struct ServerRun {
     }
   }
 
-  /// The table that is there; nil where it is to be made.
-  func foundTable(_ session: ServerSession) throws -> ServerTable? {
-    if let table = try session.use({ try ServerTable.find(tableName, $0) }) {
-      try table.check(
-        distributedBy: server.distributionColumn, key: options.key, options.conflictPolicy,
-        server: target.shown)
-      return table
-    }
-    guard server.creates else {
-      throw ServerError(
-        .usage,
-        "\(target.shown): there is no table '\(tableName)' [42P01]: make it, name another one with "
-          + "--table, or have it made with --create")
-    }
-    return nil
-  }
-
-  /// Makes the table; with a distribution column together with its shards, so that no table is left that is
-  /// on one machine alone.
-  private func make(_ types: [(name: String, type: ColumnType)], _ session: ServerSession) throws {
-    let statement = try ServerTable.creation(
-      tableName, types, key: options.key, isNumeric: server.makesNumeric, server: target.shown)
-    let distribution = try server.distributionColumn.map { column throws(ServerError) in
-      try ServerTable.distribution(
-        tableName, by: column, of: types.map(\.name), key: options.key, options.conflictPolicy,
-        server: target.shown)
-    }
-    let all = distribution.map { "BEGIN; \(statement); \($0); COMMIT" } ?? statement
-    try session.use { connection in
-      do {
-        try connection.run(all)
-      } catch let error as ServerError where ["42P07", "23505"].contains(error.sqlState) {
-        // Another process has made it, or this one before an answer was lost.
-        connection.rollBack()
-      } catch let error as ServerError where distribution != nil && error.sqlState == "42883" {
-        throw error.saying(
-          "\(target.shown): --distribute-by is for Citus, which this database does not have: CREATE "
-            + "EXTENSION citus, or leave it out [42883]")
-      }
-    }
-  }
-
-  /// The columns of a table that is to be made.
-  mutating func typesToMake() throws -> [(name: String, type: ColumnType)] {
-    try table?.columns.map { ($0.name, $0.type) } ?? scanned()
-  }
-
   /// Whether there is a record to take the place of what `truncate` removes.
   ///
   /// - Throws: also where an input does not fit the table.
@@ -279,47 +228,6 @@ struct ServerRun {
     if found == "t" {
       throw ImportError.emptyReplacement(table: table.shown, database: target.shown)
     }
-  }
-
-  /// The table that is there, or one that is made.
-  private mutating func table(_ session: ServerSession) throws -> ServerTable {
-    if let table = try foundTable(session) { return table }
-    try make(typesToMake(), session)
-    guard let table = try foundTable(session) else {
-      throw ServerError(
-        .usage,
-        "\(target.shown): the table '\(tableName)' was made, and is not found: name its schema, too"
-      )
-    }
-    return table
-  }
-
-  /// The columns' types, by all of the inputs.
-  private mutating func scanned() throws -> [(name: String, type: ColumnType)] {
-    var scan = TypeScan(options)
-    for (index, file) in files.enumerated() {
-      do {
-        if file.canBeReadAgain {
-          try scan.add(file, open(file), threads)
-          continue
-        }
-        let opened = try pipes[index] ?? open(file)
-        pipes[index] = opened
-        guard
-          try !TableMatch(opened, options, table: nil).plannedColumns.map(\.strictType).contains(
-            nil)
-        else {
-          throw ImportError.invalidOption(
-            "\(file.name) can be read only once, so the types of its columns cannot be found before it is "
-              + "loaded: make the table first, give the types of all columns with --types NAME:TYPE,..., or "
-              + "say --types text")
-        }
-        try scan.add(file, opened, threads)
-      } catch ImportError.emptyInput where files.count > 1 {
-        continue
-      }
-    }
-    return scan.types
   }
 
   private func serverInput(_ file: InputFile, _ table: ServerTable) throws -> ServerInput {

@@ -30,7 +30,8 @@ struct TypeScan {
     let match = try TableMatch(opened, options, table: nil)
     var types = match.types
     let known = match.plannedColumns.map(\.strictType)
-    if !known.contains(nil) {
+    // Only its records say how many surplus fields there are.
+    if !known.contains(nil), options.ragged != .extend || !file.canBeReadAgain {
       add(match.plannedColumns.map(\.name), types)
       return
     }
@@ -39,15 +40,17 @@ struct TypeScan {
       opened.splitter, plan, options, isSmall: file.isSmall, threads, SerialTimes())
     let options = options
     try Pipeline.run(work) {
-      let builder = ColumnBatchBuilder(plan)
-      return { try builder.build($0) }
-    } writing: { next in
-      while let batch = try next() {
-        types.add(batch.columns)
+      let classifier = ColumnClassifier(plan)
+      return { try classifier.build($0) }
+    } writing: { queue in
+      while let columns = try queue.next() {
+        types.add(columns)
         if options.shouldStop() { throw ImportError.interrupted }
       }
     }
-    add(match.plannedColumns.map(\.name), types)
+    let own = match.plannedColumns.map(\.name)
+    let extras = 0..<max(0, types.states.count - own.count)
+    add(own + extras.map(match.extras.name), types)
   }
 
   private mutating func add(_ names: [String], _ types: ColumnTypes) {

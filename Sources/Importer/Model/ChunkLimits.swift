@@ -9,7 +9,8 @@ package struct ChunkLimits: Sendable {
   package var readBytes: Int
   /// Bytes that a thread which reads ahead asks for at once: whole strides, up to 16 MiB.
   var pieceBytes = 1 << 20
-  /// Such a thread keeps what it has found for so many of them: a multiple of 64, below 65,536.
+  /// Such a thread keeps what it has found for so many of them: a multiple of 64, below 65,536. Small enough
+  /// that scanning a stride once more, in which a chunk ends, costs little.
   var strideBytes = 2048
 
   package init(

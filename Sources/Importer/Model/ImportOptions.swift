@@ -162,9 +162,15 @@ public struct ImportOptions: Sendable {
   /// How many records make a transaction; nil: 1,000, and with `truncate` those of all inputs, so
   /// that readers see the old table or the new one.
   public var batchSize: BatchSize?
-  /// The column that is the table's primary key: a table that is created gets it, one without a key
-  /// too, when no two of its objects have the same value there. Nil: the key that the table has.
-  public var key: String?
+  /// The columns that together are the table's primary key: a table that is created gets it, in this order, one
+  /// without a key too, when no two of its objects have the same values there. Empty: the key that the table
+  /// has.
+  public var keys: [String] = []
+  /// The primary key's only column; nil: the key that the table has, or one of several columns: see `keys`.
+  public var key: String? {
+    get { keys.count == 1 ? keys[0] : nil }
+    set { keys = newValue.map { [$0] } ?? [] }
+  }
   /// What becomes of records whose key is there already. Needs a table with a key.
   public var conflictPolicy = ConflictPolicy.error
   /// Whether an empty field, and one that is spelled like null, leaves the value of an object that has the
@@ -303,6 +309,19 @@ public struct ImportOptions: Sendable {
   /// `batchSize` is given, that is the only one, and whatever goes wrong leaves the table as it was. The file
   /// then has both for a while.
   public var truncate = false
+  /// When readers see what is imported.
+  public enum Publication: String, Sendable, CaseIterable {
+    /// Each batch as it is committed.
+    case batches
+    /// All of it at once, when the import has come to its end.
+    case end
+  }
+  /// When readers see what is imported. With `end` batches are committed to a pending table beside the
+  /// visible one, and the last commit puts that in its place: whatever happens before leaves the visible
+  /// table as it was. An import that was interrupted is gone on with by `resume`; else the next one with
+  /// `end` drops what it had, and so does `Database.abandonPending`. If somebody else changes the table
+  /// meanwhile, it cannot be put in place, and `EngineError.busy` is thrown.
+  public var publication = Publication.batches
   /// Let `truncate` or `deletesMissing` leave a table empty that had objects.
   public var allowsEmpty = false
   /// Read everything, write nothing: the import is done in a copy that takes what is written, in `TMPDIR`,
@@ -325,6 +344,10 @@ public struct ImportOptions: Sendable {
   /// Whether parsers look their rows up in the table, as they do; tests compare it with a writer
   /// that does so alone.
   package var looksAhead = true
+  /// For how many nanoseconds batches may join a version, with `group` or `none`: other processes see them
+  /// together in any case. For a program that does not look at the table meanwhile, and does not write in
+  /// `progress`. 0: each batch is a version.
+  package var joinsBatchesFor: UInt64 = 0
   /// Asked after every batch, and between inputs: true ends the import there, committed. Also asked
   /// while a pipe has nothing to read.
   public var shouldStop: @Sendable () -> Bool = { false }
@@ -354,11 +377,16 @@ public struct ImportOptions: Sendable {
   }
 
   /// Whether all inputs are one transaction.
-  var isOneTransaction: Bool { (truncate || deletesMissing) && batchSize == nil }
+  var isOneTransaction: Bool {
+    (truncate || deletesMissing) && batchSize == nil && publication == .batches
+  }
+
+  /// Whether batches go to a pending table.
+  var publishesAtEnd: Bool { publication == .end && !dryRun }
 
   /// `batchSize` as it is meant.
   public var effectiveBatchSize: BatchSize {
-    batchSize ?? (truncate || deletesMissing ? .all : .records(1000))
+    batchSize ?? (isOneTransaction ? .all : .records(1000))
   }
 
   /// For how long to wait for others, in all.

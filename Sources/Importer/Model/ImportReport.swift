@@ -1,7 +1,8 @@
 import Engine
 
 /// What an import did. `read == imported + updated + skipped + unchanged + rejected + filtered`, always, and
-/// `objects == objectsBefore + imported - deleted` where nobody else has written.
+/// `objects == objectsBefore + imported - deleted` where nobody else has written, and nothing is pending or
+/// was.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {
@@ -200,6 +201,12 @@ public struct ImportReport: Sendable {
   public var isInterrupted = false
   /// True when the destination is a server: nothing is said of a file then.
   public var isOfServer = false
+  /// When readers see what was imported.
+  public var publication = ImportOptions.Publication.batches
+  /// True when this run has put a pending table in the place of the visible one.
+  public var isPublished = false
+  /// What the import has left pending: of one that was interrupted, or failed; nil when nothing is.
+  public var pending: PendingTable?
   /// True when nothing was written, as was asked.
   public var isDryRun = false
   /// Objects in the table at the end; after a dry run, those that there would be.
@@ -217,7 +224,7 @@ public struct ImportReport: Sendable {
 
   /// True when all inputs had been imported completely before.
   public var isNothingToDo: Bool {
-    !files.isEmpty && files.count == inputs.count
+    !files.isEmpty && files.count == inputs.count && !isPublished
       && files.allSatisfy { $0.resumedAt?.isComplete == true }
   }
 

@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// The writer thread's work: takes what the parsers made of the chunks, in the order of the input,
@@ -7,9 +8,9 @@ import Engine
 ///
 /// Thread rule: confined to the writer's thread.
 final class BatchWriter {
-  private let options: ImportOptions
+  let options: ImportOptions
   private let plan: ImportPlan
-  private let destination: any Destination
+  let destination: any Destination
   private let log: RejectLog
   private(set) var types: ColumnTypes
   private(set) var checkpoint: Checkpoint
@@ -22,7 +23,11 @@ final class BatchWriter {
   private let isLastInput: Bool
 
   private var isOpen = false
-  private var pendingRecords = 0
+  /// Until when more batches may join those that the open transaction has; nil: it has none.
+  private(set) var joinedUntil: UInt64?
+  /// What was reported, and the checkpoint, when something was committed last.
+  private var committed: (report: ImportReport, checkpoint: Checkpoint)
+  private(set) var pendingRecords = 0
   private var pending = KeyedOutcome()
   private var pendingRejects: [Reject] = []
   private var pendingFiltered = 0
@@ -47,16 +52,18 @@ final class BatchWriter {
     self.bytesTotal = bytesTotal
     self.before = before
     self.isLastInput = isLastInput
+    committed = (report, checkpoint)
     if checkpoint.endsWithReject { lastReject = checkpoint.records }
   }
 
   /// Writes everything; returns when the input has ended, `shouldStop` said so, or throws.
   ///
-  /// - Parameter next: what the parsers made of the next chunk; nil behind the last.
-  func run(_ next: () throws -> ColumnBatch?) throws {
+  /// - Parameter queue: gives what the parsers made of the chunks.
+  func run(_ queue: OrderedQueue<Chunk, ColumnBatch>) throws {
     do {
-      while let batch = try next() {
+      while let batch = try next(queue) {
         if try !write(batch) {
+          try commitJoined()
           report.isInterrupted = true
           return
         }
@@ -66,12 +73,17 @@ final class BatchWriter {
       if options.durability == .none { try log.flush() }
     } catch ImportError.interrupted {
       // The rest of the batch may never come.
-      destination.rollBack()
+      rollBack()
       report.isInterrupted = true
     } catch {
-      destination.rollBack()
+      rollBack()
       throw error
     }
+  }
+
+  private func rollBack() {
+    destination.rollBack()
+    if joinedUntil != nil { (report, checkpoint) = committed }
   }
 
   /// What is to be said of an input that may have been cut off: nothing where there is no other line.
@@ -86,6 +98,8 @@ final class BatchWriter {
 
   /// False when the import is to stop here.
   private func write(_ batch: ColumnBatch) throws -> Bool {
+    let mayJoin = mayJoin(batch)
+    if !mayJoin { try commitJoined() }
     try begin()
     tolerances.add(batch.tolerances)
     // Before any of its rows is in the table.
@@ -123,8 +137,8 @@ final class BatchWriter {
           throw ImportError.unfinished(position: unfinished)
         }
       }
-      if batchIsFull(boundary, batch) {
-        try commit()
+      if pendingRecords > 0, batchIsFull(at: boundary, batch) {
+        try commit(mayJoin: mayJoin && !isEnd)
         if options.shouldStop() && !isEnd { return false }
         if done < batch.recordCount { try begin() }
       }
@@ -138,13 +152,19 @@ final class BatchWriter {
   }
 
   /// Batches end where the number of records read is a multiple of the batch size.
-  private func batchIsFull(_ boundary: ColumnBatch.Boundary, _ batch: ColumnBatch) -> Bool {
+  func batchIsFull(at boundary: ColumnBatch.Boundary, _ batch: ColumnBatch) -> Bool {
     guard let size = plan.batchRecords else { return false }
-    let records = batch.firstRecord - 1 + boundary.records
-    return pendingRecords > 0 && records % size == 0
+    return (batch.firstRecord - 1 + boundary.records) % size == 0
   }
 
-  private func begin() throws {
+  /// The open transaction with joined batches was committed.
+  func endJoining() {
+    isOpen = false
+    joinedUntil = nil
+    committed = (report, checkpoint)
+  }
+
+  func begin() throws {
     if isOpen { return }
     try destination.begin()
     isOpen = true
@@ -179,13 +199,13 @@ final class BatchWriter {
       let start = row
       while row < rows.rowCount, rows.places[row].record < record { row += 1 }
       if row == start { break }
-      let outcome = try destination.append(rows, start..<row, summarizes: summarizes)
+      let outcome = try append(rows, start..<row, summarizes: summarizes)
       if summarizes { types.add(outcome.summaries ?? batch.columns) }
       pending.imported += outcome.imported
       pending.updated += outcome.updated
       pending.skipped += outcome.skipped
       pending.unchanged += outcome.unchanged
-      let column = plan.name(rows.keyColumn)
+      let column = plan.keyName
       return outcome.conflicts.map { conflict in
         rows.reject(conflict.row, file: plan.file, column: column) {
           conflict.object < 0
@@ -248,14 +268,14 @@ final class BatchWriter {
   private func tooMany() -> ImportError {
     .tooManyRejects(
       count: rejectedSoFar, first: firstReject, path: log.path,
-      committedBatches: before.batches + report.batches,
-      committedObjects: options.isOneTransaction
+      committedBatches: options.publishesAtEnd ? 0 : before.batches + report.batches,
+      committedObjects: options.isOneTransaction || options.publishesAtEnd
         ? 0 : before.imported + before.updated + report.imported + report.updated)
   }
 
   // MARK: Committing
 
-  private func commit(atEnd: Bool = false) throws {
+  private func commit(atEnd: Bool = false, mayJoin: Bool = false) throws {
     try checkShare(atEnd: isLastInput && (atEnd || lastIsComplete))
     let (records, rejects) = (pendingRecords, pendingRejects.count)
     checkpoint.records += records
@@ -273,9 +293,12 @@ final class BatchWriter {
       if options.durability != .none { try log.flush() }
     }
     checkpoint.rejects = log.place
-    let isCommitted = try destination.commit(types, checkpoint)
-    isOpen = false
-    if isCommitted { report.batches += 1 }
+    let joinsUntil = joinedUntil ?? System.monotonicNanoseconds &+ options.joinsBatchesFor
+    let outcome = try destination.commit(
+      types, checkpoint, mayJoin: mayJoin && System.monotonicNanoseconds < joinsUntil)
+    isOpen = outcome == .joins
+    joinedUntil = isOpen ? joinsUntil : nil
+    if outcome != .waits { report.batches += 1 }
     report.read += records
     report.imported += pending.imported
     report.updated += pending.updated
@@ -286,6 +309,7 @@ final class BatchWriter {
     (pendingRecords, pendingFiltered) = (0, 0)
     pending = KeyedOutcome()
     pendingRejects = []
+    if !isOpen { committed = (report, checkpoint) }
     tellProgress()
   }
 

@@ -36,7 +36,7 @@ final class DatabaseDestination: Destination {
     self.transaction = transaction
     self.plan = plan
     keyed = KeyedAppender(conflict, plan, transaction.changes, transaction.seen)
-    keys = plan.keyColumn == nil ? nil : SharedKeyView()
+    keys = plan.keyColumns.isEmpty ? nil : SharedKeyView()
     self.expected = expected
     stored = goesOnFrom
     transaction.goesOn = goesOnFrom.map { !$0.isComplete } ?? false
@@ -55,7 +55,7 @@ final class DatabaseDestination: Destination {
     let isNew = isFirst && expected == nil
     let isThere = try transaction.begin(
       creating: isNew ? plan.columns.map(\.definition) : nil,
-      key: plan.keyColumn.map { plan.columns[$0].name })
+      keys: plan.keyColumns.map { plan.columns[$0].name })
     guard isThere else { throw changed() }
     guard let editor = table?.editor else { return }
     if !isNew, editor.schema != expected { throw changed() }
@@ -87,11 +87,11 @@ final class DatabaseDestination: Destination {
 
   /// Gives a table its primary key that had none.
   private func setKey(_ editor: TableEditor) throws {
-    guard let key = plan.keyColumn, editor.schema.keyColumns.isEmpty,
-      let column = editor.schema.index(of: plan.columns[key].name)
-    else { return }
+    guard !plan.keyColumns.isEmpty, editor.schema.keyColumns.isEmpty else { return }
+    let columns = plan.keyColumns.compactMap { editor.schema.index(of: plan.columns[$0].name) }
+    guard columns.count == plan.keyColumns.count else { return }
     do {
-      try editor.setKey(columns: [column])
+      try editor.setKey(columns: columns)
     } catch let error as EngineError {
       // What was asked for cannot be: no fault of the data that is to come.
       if case .invalidKey = error { throw ImportError.invalidOption("--key: \(error)") }
@@ -123,11 +123,14 @@ final class DatabaseDestination: Destination {
     return try keyed.hasConflicts(rows, editor)
   }
 
-  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
+  func append(
+    _ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool, isTentative: Bool
+  ) throws -> KeyedOutcome {
     guard let editor = table?.editor else { return KeyedOutcome() }
     try addColumns(rows.columnCount, editor)
     if range.lowerBound == 0 { bytesSinceView += rows.chunk.byteCount }
-    return try keyed.append(rows, range, editor, summarizes: summarizes)
+    return try keyed.append(
+      rows, range, editor, summarizes: summarizes, isTentative: isTentative)
   }
 
   /// Where each of the table's columns lies in a row of the input; nil: nowhere.
@@ -153,8 +156,10 @@ final class DatabaseDestination: Destination {
     return try TableContents(table).hasLargeIntegers(inColumn: index)
   }
 
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool {
-    guard let editor = table?.editor else { return false }
+  func commit(
+    _ types: ColumnTypes, _ checkpoint: Checkpoint, mayJoin: Bool
+  ) throws -> BatchOutcome {
+    guard let editor = table?.editor else { return .waits }
     try addColumns(types.states.count, editor)
     let known = editor.schema
     let changes = types.states.enumerated().compactMap { index, state in
@@ -168,12 +173,15 @@ final class DatabaseDestination: Destination {
     try memory?.store(own, replacing: stored, isFirst: isFirst, keepsContents: keepsContents)
     let schema = editor.schema
     transaction.journal.note(own, of: path, isFirst: isFirst)
-    let isCommitted = try transaction.commitBatch(isLast: isLastInput && own.isComplete)
+    let outcome = try transaction.commitBatch(
+      isLast: isLastInput && own.isComplete, mayJoin: mayJoin)
     expected = schema
     stored = own
     isFirst = false
-    return isCommitted
+    return outcome
   }
+
+  func commitJoined() throws { try transaction.commitJoined() }
 
   func rollBack() { transaction.rollBack() }
 }

@@ -13,21 +13,39 @@ protocol Destination: AnyObject {
   func hasConflicts(_ rows: KeyedRows) throws -> Bool
   /// Adds some rows of a chunk to the batch, each as its key and the policy for conflicts say.
   ///
-  /// - Parameter summarizes: whether the outcome is to say what the columns of the rows look like that
-  ///   went into the table.
-  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome
+  /// - Parameters:
+  ///   - summarizes: whether the outcome is to say what the columns of the rows look like that went into
+  ///     the table.
+  ///   - isTentative: whether nothing is to be done when a row would have to be rejected.
+  func append(
+    _ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool, isTentative: Bool
+  ) throws -> KeyedOutcome
   /// Whether a column of integers has larger ones than a double holds.
   ///
   /// - Parameter identifier: the column's permanent number.
   func hasLargeIntegers(inColumn identifier: UInt32) throws -> Bool
   /// Makes the batch and its checkpoint one version.
   ///
-  /// - Returns: false when it becomes a version later, together with what follows.
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool
+  /// - Parameter mayJoin: whether it may become one together with the batches that follow, up to
+  /// `commitJoined`.
+  func commit(
+    _ types: ColumnTypes, _ checkpoint: Checkpoint, mayJoin: Bool
+  ) throws -> BatchOutcome
+  /// Makes a version of the batches that were to be joined by others.
+  func commitJoined() throws
   /// Forgets what is not committed.
   func rollBack()
   /// Bytes written so far.
   var bytesWritten: Int { get }
+}
+
+/// What has become of a whole batch.
+enum BatchOutcome {
+  case committed
+  /// It is going to be, with those after it, or by `commitJoined`.
+  case joins
+  /// The import commits it, if all goes well.
+  case waits
 }
 
 /// A part of a batch.

@@ -2,31 +2,40 @@ import Base
 import Engine
 
 /// The transaction that an import writes in: one for each batch, or, when the old table is to stay
-/// until the new one is whole, one for all inputs.
+/// until the new one is whole, one for all inputs; or one for each batch of a table that is pending beside
+/// the visible one (`ImportTransaction+Pending.swift`).
 ///
 /// Thread rule: belongs to the writer's thread.
 final class ImportTransaction {
   let database: Database
   let tableName: String
-  private let durability: Durability
+  let durability: Durability
   /// Whether it goes on from batch to batch and from input to input, until the import commits it.
   private let spansInputs: Bool
-  private let allowsEmpty: Bool
+  let allowsEmpty: Bool
   private let patient: Waiting
   private let keptVersions: Int?
   /// Whether the version before the import is needed at its end.
   private let needsBase: Bool
   /// What versions say that made them.
-  private let description: String
+  let description: String
+  /// Whether batches go to a table that is pending.
+  let publishesAtEnd: Bool
+  /// Whether the import has something pending: of its own, or what it goes on with.
+  var hasPending = false
+  /// What was pending before, which this import has dropped.
+  var dropped: PendingTable?
+  /// Inputs that the pending table is to know nothing of when it is begun.
+  var forgotten: Set<UInt64> = []
   /// What the database is told of the import.
   let journal: RunJournal
   /// Whether it goes on where it was interrupted.
   var goesOn = false
   /// Whether the version before the import is kept, if it is to be.
   private var hasKept = false
-  private var transaction: WriteTransaction?
+  var transaction: WriteTransaction?
   /// The table in it.
-  private(set) var table: WritableTable?
+  var table: WritableTable?
   /// Whether it has emptied a table that had objects.
   private var replacesObjects = false
   /// Objects that the import has deleted, and that what is not committed yet has.
@@ -35,7 +44,7 @@ final class ImportTransaction {
   /// Whether it has emptied the table.
   private(set) var isEmptied = false
   /// The version that the import has looked at or made last.
-  private(set) var version: UInt64?
+  var version: UInt64?
   /// Whether somebody else has written since the import looked.
   private(set) var isDisturbed = false
   /// Whether the transaction has begun from what somebody else has written.
@@ -58,6 +67,7 @@ final class ImportTransaction {
     keptVersions = options.keepVersions
     seen = options.deletesMissing ? SeenObjects() : nil
     needsBase = options.changes != nil
+    publishesAtEnd = options.publishesAtEnd
     description = Self.description(options.inputs, table)
     journal = RunJournal(options, inputs: inputs ?? options.inputs, table: table)
     patient = Waiting(seconds: .infinity, notice: options.onWaiting)
@@ -72,13 +82,18 @@ final class ImportTransaction {
 
   /// Keeps the version before the import, when it is to be kept: in the first transaction that changes
   /// anything. An import that goes on where it was interrupted has kept it before.
-  func keepBase(_ transaction: borrowing WriteTransaction) throws {
+  ///
+  /// - Parameter publishes: it is the one in which all that was imported becomes visible.
+  func keepBase(_ transaction: borrowing WriteTransaction, publishes: Bool = false) throws {
     try transaction.describe(description)
     if hasKept { return }
-    hasKept = true
     journal.begin(from: transaction.baseVersion)
-    if try journal.goesOn(transaction) { return }
-    if goesOn, transaction.baseMadeBy == description { return }
+    let isKnown = try journal.goesOn(transaction)
+    // What readers see is as it was until the end.
+    if publishesAtEnd, !publishes { return }
+    hasKept = true
+    if isKnown, !publishes { return }
+    if goesOn, !publishes, transaction.baseMadeBy == description { return }
     var most = try keptVersions ?? transaction.keptVersionsLimit
     if needsBase, most == 0 {
       // Where nobody has said how many stay, those that are there do: what an undo has taken back, too.
@@ -100,7 +115,7 @@ final class ImportTransaction {
   ///
   /// - Parameter columns: what to make the table of; nil: it is there.
   /// - Returns: false when there is a table where one was to be made.
-  func begin(creating columns: [Column]?, key: String?) throws -> Bool {
+  func begin(creating columns: [Column]?, keys: [String]) throws -> Bool {
     let isNew = transaction == nil
     if isNew {
       do {
@@ -116,9 +131,10 @@ final class ImportTransaction {
         changes.begin(at: base)
       }
     }
+    if publishesAtEnd { return try beginPending(creating: columns, keys: keys) }
     if let columns {
       if transaction?.tableNames.contains(tableName) == true { return false }
-      try transaction?.createTable(tableName, columns: columns, key: key)
+      try transaction?.createTable(tableName, columns: columns, keys: keys)
     }
     table = try transaction?.table(tableName)
     // What other imports brought may be deleted: none of them is complete any more.
@@ -167,13 +183,20 @@ final class ImportTransaction {
 
   /// Commits a batch, unless the transaction goes on.
   ///
-  /// - Parameter isLast: no batch comes after it.
-  /// - Returns: whether it did.
-  func commitBatch(isLast: Bool) throws -> Bool {
-    if try spansInputs || leavesEmpty() { return false }
-    try commit(isLast ? .complete : .unfinished)
-    return true
+  /// - Parameters:
+  ///   - isLast: no batch comes after it.
+  ///   - mayJoin: whether others may come into the same version.
+  func commitBatch(isLast: Bool, mayJoin: Bool) throws -> BatchOutcome {
+    if try !publishesAtEnd && (spansInputs || leavesEmpty()) { return .waits }
+    journal.endBatch()
+    // Nobody waits for a version that others may join before it is on the disk; but for the turn.
+    if mayJoin, durability != .full, !database.othersWait { return .joins }
+    try commit(isLast && !publishesAtEnd ? .complete : .unfinished)
+    return .committed
   }
+
+  /// Commits the batches that others were to join.
+  func commitJoined() throws { try commit(.unfinished) }
 
   /// Commits what is left when all inputs have been read.
   ///
@@ -184,6 +207,7 @@ final class ImportTransaction {
     if try leavesEmpty() {
       throw ImportError.emptyReplacement(table: tableName, database: database.path)
     }
+    journal.endBatch()
     try commit(.complete)
     return true
   }
@@ -210,6 +234,7 @@ final class ImportTransaction {
         throw error
       }
       version = try open.commit(durability: durability)
+      if publishesAtEnd { hasPending = true }
       deleted += deleting
     }
     if let version { changes.committed(version) }

@@ -9,6 +9,8 @@ struct KeyedOutcome {
   /// Rows to be rejected, ascending, and the objects that have their keys; of a dry run, -1 where that
   /// is not an object yet.
   var conflicts: [(row: Int, object: Int64)] = []
+  /// Whether nothing was done, because some rows would have been rejected.
+  var isRefused = false
   /// What the columns of the rows that went into the table look like; nil: what the parser has seen of
   /// all rows.
   var summaries: [ColumnBatch.ColumnSummary]?
@@ -57,10 +59,13 @@ final class KeyedAppender {
 
   /// Adds rows to the table, or does with them what the policy says.
   ///
-  /// - Parameter summarizes: whether to look at the columns of the rows that go into the table, when
-  ///   they are not all rows of the chunk.
+  /// - Parameters:
+  ///   - summarizes: whether to look at the columns of the rows that go into the table, when they are
+  ///     not all rows of the chunk.
+  ///   - isTentative: whether nothing is to be done when a row would have to be rejected.
   func append(
-    _ rows: KeyedRows, _ range: Range<Int>, _ editor: TableEditor, summarizes: Bool
+    _ rows: KeyedRows, _ range: Range<Int>, _ editor: TableEditor, summarizes: Bool,
+    isTentative: Bool
   ) throws -> KeyedOutcome {
     var found = try find(range, rows, editor)
     if let seen { for object in found { seen.insert(object) } }
@@ -76,6 +81,9 @@ final class KeyedAppender {
       } else {
         known.append(row)
       }
+    }
+    if isTentative, conflict.policy == .error, !known.isEmpty {
+      return KeyedOutcome(isRefused: true)
     }
     var outcome = KeyedOutcome(imported: fresh.count)
     outcome.summaries = try appendNew(fresh, rows, editor, summarizes: summarizes)
@@ -125,7 +133,7 @@ final class KeyedAppender {
     var found = [Int64](repeating: -1, count: wanted.count)
     if wanted.isEmpty { return found }
     let keys = wanted.map(rows.key)
-    try rows.withBase { _, base in
+    try rows.withKeys { base in
       try keys.withUnsafeBufferPointer { keys in
         try found.withUnsafeMutableBufferPointer {
           try editor.find(
@@ -214,7 +222,7 @@ final class KeyedAppender {
   ) throws {
     let keys = fresh.map(rows.key)
     let codes = scouted(rows).map { scouted in fresh.map { scouted.codes[$0] } }
-    try rows.withBase { _, base in
+    try rows.withKeys { base in
       try keys.withUnsafeBufferPointer {
         try editor.append(cluster, base: base, newKeys: $0, codes: codes)
       }

@@ -7,10 +7,17 @@ final class NoDestination: Destination {
   func hasConflicts(_ rows: KeyedRows) -> Bool { false }
   func hasLargeIntegers(inColumn identifier: UInt32) -> Bool { false }
 
-  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
+  func append(
+    _ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool, isTentative: Bool
+  ) throws -> KeyedOutcome {
     KeyedOutcome(imported: range.count)
   }
 
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool { true }
+  func commit(
+    _ types: ColumnTypes, _ checkpoint: Checkpoint, mayJoin: Bool
+  ) throws -> BatchOutcome {
+    .committed
+  }
+  func commitJoined() {}
   func rollBack() {}
 }

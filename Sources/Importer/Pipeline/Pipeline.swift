@@ -31,8 +31,8 @@ enum Pipeline {
     try run(work) { [conflict = options.conflictRule] in
       let builder = ColumnBatchBuilder(plan, scout: keys.map { RowScout($0, conflict) })
       return { try builder.build($0) }
-    } writing: { next in
-      try writer.run(next)
+    } writing: { queue in
+      try writer.run(queue)
     }
   }
 
@@ -62,10 +62,10 @@ enum Pipeline {
   ///
   /// - Parameters:
   ///   - parser: called once on each parser's thread: makes what that thread builds results with.
-  ///   - writing: called on the calling thread, with what gives the next result; nil behind the last.
+  ///   - writing: called on the calling thread, with what has the results.
   static func run<Output: Sendable>(
     _ work: Work, parser: @escaping @Sendable () -> (Chunk) throws -> Output,
-    writing: (_ next: () throws -> Output?) throws -> Void
+    writing: (OrderedQueue<Chunk, Output>) throws -> Void
   ) throws {
     let (splitter, plan, options) = (work.splitter, work.plan, work.options)
     let (isSmall, times) = (work.isSmall, work.times)
@@ -92,7 +92,7 @@ enum Pipeline {
       defer { queue.stop() }
       let stretch = isSmall ? nil : SerialTimes.Stretch()
       defer { if let stretch { times.addWriter(stretch) } }
-      try writing { try queue.next() }
+      try writing(queue)
     }
   }
 

@@ -109,7 +109,7 @@ final class RecordVerifier: @unchecked Sendable {
     var known: [(object: Int64, row: Int)] = []
     for row in range {
       count { $0.read += 1 }
-      if let object = try table.object(forKeyBytes: rows.text(rows.key(row))) {
+      if let object = try table.object(forKeyBytes: rows.keyBytes(row)) {
         known.append((object, row))
       } else {
         miss(row, rows, plan, "no object has its key")
@@ -157,20 +157,16 @@ final class RecordVerifier: @unchecked Sendable {
     rejects.take(rows.reject(row, file: plan.file, column: "") { _ in "" }.original)
   }
 
-  private func key(_ row: Int, _ rows: KeyedRows) -> String {
-    String(decoding: rows.text(rows.key(row)).prefix(200), as: UTF8.self)
-  }
-
   private func miss(_ row: Int, _ rows: KeyedRows, _ plan: ImportPlan, _ reason: String) {
     if isRejected(row, rows, plan) { return count { $0.rejected += 1 } }
     count { $0.missing += 1 }
-    note(place(row, rows), key: key(row, rows), "\(reason), and it is in no rejects file")
+    note(place(row, rows), key: rows.describedKey(row), "\(reason), and it is in no rejects file")
   }
 
   private func differ(_ row: Int, _ object: Int64, _ rows: KeyedRows, _ plan: ImportPlan) {
     if isRejected(row, rows, plan) { return count { $0.rejected += 1 } }
     // Another record with its key may come.
-    differing.append((place(row, rows), object, key(row, rows)))
+    differing.append((place(row, rows), object, rows.describedKey(row)))
   }
 
   // MARK: Without a key
@@ -301,11 +297,18 @@ final class VerifyDestination: Destination {
   func hasConflicts(_ rows: KeyedRows) -> Bool { false }
   func hasLargeIntegers(inColumn identifier: UInt32) -> Bool { false }
 
-  func append(_ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool) throws -> KeyedOutcome {
+  func append(
+    _ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool, isTentative: Bool
+  ) throws -> KeyedOutcome {
     try verifier.check(rows, range, plan)
     return KeyedOutcome(imported: range.count)
   }
 
-  func commit(_ types: ColumnTypes, _ checkpoint: Checkpoint) throws -> Bool { true }
+  func commit(
+    _ types: ColumnTypes, _ checkpoint: Checkpoint, mayJoin: Bool
+  ) throws -> BatchOutcome {
+    .committed
+  }
+  func commitJoined() {}
   func rollBack() {}
 }

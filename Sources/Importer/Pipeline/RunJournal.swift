@@ -79,6 +79,18 @@ final class RunJournal {
   /// The import's first transaction begins.
   func begin(from version: UInt64) { base = base ?? version }
 
+  /// All that the import changes becomes visible in a transaction that begins from this version.
+  func rebase(on version: UInt64) {
+    base = version
+    entry?.base = version
+    earlier?.base = version
+  }
+
+  /// Notes that all is done, in a transaction that is no batch.
+  func complete(_ transaction: borrowing WriteTransaction) throws {
+    try put(.complete, transaction)
+  }
+
   /// Whether the import goes on where one was interrupted that this database knows of.
   func goesOn(_ transaction: borrowing WriteTransaction) throws -> Bool {
     if entry != nil || earlier != nil { return true }
@@ -93,11 +105,13 @@ final class RunJournal {
     return true
   }
 
+  /// A batch has ended, which is committed next or with the one after it.
+  func endBatch() { batches += 1 }
+
   /// Notes what is going to be committed, if it is time to.
   ///
   /// - Parameter status: how things stand with that.
   func write(_ status: RunEntry.Status, _ transaction: borrowing WriteTransaction) throws {
-    batches += 1
     if status == .unfinished, !isDue,
       System.monotonicNanoseconds &- lastWritten < Self.pauseNanoseconds
     {

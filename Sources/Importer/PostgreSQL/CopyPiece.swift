@@ -56,7 +56,7 @@ final class CopyPieceBuilder {
   // What each field of each row asks: by itself, so that nothing is retained for it.
   private let shortcuts: [CopyField.Shortcut]
   private let isNullable: [Bool]
-  private let keyColumn: Int
+  private let isKey: [Bool]
   /// nil for columns without a notation.
   private let sent: [SentSpellings?]
   private let parser: RecordParser
@@ -72,7 +72,7 @@ final class CopyPieceBuilder {
     }
     shortcuts = fields.map(\.shortcut)
     isNullable = plan.columns.map(\.isNullable)
-    keyColumn = plan.keyColumn ?? -1
+    isKey = plan.columns.indices.map(plan.keyColumns.contains)
     sent = fields.map { $0.reading.notation == nil ? nil : SentSpellings() }
     parser = RecordParser(
       dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
@@ -128,8 +128,11 @@ final class CopyPieceBuilder {
   ) -> Reject? {
     let start = text.count
     let index = matrix.recordIndex(row)
+    let own = spans + row * matrix.columnCount
+    // Of surplus fields there may be fewer than the table has columns, or more.
+    func span(_ column: Int) -> TextSpan { column < matrix.columnCount ? own[column] : .null }
     for column in fields.indices {
-      let span = spans[row * matrix.columnCount + column]
+      let span = span(column)
       if column > 0 { text.end(0x09) }
       if span.isNull {
         if isNullable[column] {
@@ -137,25 +140,24 @@ final class CopyPieceBuilder {
           text.writeNull()
           continue
         }
-      } else if column != keyColumn || span.length > 0 {
+      } else if span.length > 0 || !isKey[column] {
         guard let problem = write(span.bytes(from: base), column) else { continue }
         if problem != .misfit {
-          return refuse(row, column, span, (nil, problem.reason(plan.columns[column].name)))
+          return refuse(column, span, (nil, problem.reason(plan.columns[column].name)))
         }
       }
       return refuse(
-        row, column, span,
+        column, span,
         plan.misfit(span, column, parsed) ?? (
           nil, CopyField.Problem.misfit.reason(plan.columns[column].name)
         ))
     }
-    if !plan.rules.isEmpty,
-      let rule = plan.rule(refusing: spans + row * matrix.columnCount, base, room: &room)
-    {
-      for column in fields.indices where spans[row * matrix.columnCount + column].isNull {
-        rows.nulls[column] -= 1
-      }
-      text.cut(to: start)
+    for column in fields.count..<max(fields.count, matrix.columnCount) where !own[column].isNull {
+      undo(before: fields.count)
+      return plan.reject(index, parsed, chunk, own[column], nil, nil, Self.tooLong)
+    }
+    if !plan.rules.isEmpty, let rule = plan.rule(refusing: own, base, room: &room) {
+      undo(before: fields.count)
       return plan.reject(index, parsed, chunk, by: rule)
     }
     text.end(0x0A)
@@ -168,17 +170,23 @@ final class CopyPieceBuilder {
     return nil
 
     func refuse(
-      _ row: Int, _ column: Int, _ span: TextSpan, _ problem: (value: String?, reason: String)
+      _ column: Int, _ span: TextSpan, _ problem: (value: String?, reason: String)
     ) -> Reject {
-      text.cut(to: start)
-      // What the row had counted of nulls counts no more.
-      for before in 0..<column where spans[row * matrix.columnCount + before].isNull {
-        rows.nulls[before] -= 1
-      }
+      undo(before: column)
       return plan.reject(
         index, parsed, chunk, span, plan.columns[column].name, problem.value, problem.reason)
     }
+
+    /// What the row had counted of nulls counts no more.
+    func undo(before column: Int) {
+      text.cut(to: start)
+      for before in 0..<column where span(before).isNull { rows.nulls[before] -= 1 }
+    }
   }
+
+  private static let tooLong =
+    "the record has more fields than the table has columns for: those of surplus fields are called extra1, "
+    + "extra2 and so on"
 
   /// Writes a field.
   @inline(__always)
@@ -187,6 +195,11 @@ final class CopyPieceBuilder {
     case .text: return text.writeEscaped(field) ? nil : .nul
     case .integer:
       if CopyField.isPlainInteger(field) {
+        text.writePlain(field)
+        return nil
+      }
+    case .number:
+      if CopyField.isPlainNumber(field) {
         text.writePlain(field)
         return nil
       }

@@ -19,6 +19,9 @@ struct InputClaim: Sendable {
   /// What the server has of it, in the order of the input.
   let ranges: [StoredRange]
 
+  /// What these come to.
+  var counts: RowCounts { ranges.reduce(into: RowCounts()) { $0 += $1.counts } }
+
   /// How many ranges follow each other from the first record on.
   var prefixCount: Int {
     var next = 1
@@ -43,7 +46,7 @@ struct InputClaims {
   let owner: String
   let batchRecords: Int
   let leaseSeconds: Int
-  private let session: ServerSession
+  let session: ServerSession
 
   init(
     _ tables: CheckpointTables, _ engine: ServerEngine, target: String, owner: String,
@@ -73,7 +76,7 @@ struct InputClaims {
     case leased(owner: String)
   }
 
-  private func key(_ input: ServerInput) -> String { SQLText.literal(input.key) }
+  func key(_ input: ServerInput) -> String { SQLText.literal(input.key) }
 
   private var until: String { "clock_timestamp() + interval '\(leaseSeconds) seconds'" }
 
@@ -91,6 +94,11 @@ struct InputClaims {
   func makeTables() throws {
     do {
       try session.use { connection in
+        // Who finds them needs no right to make any.
+        do {
+          try connection.run(tables.probe)
+          return
+        } catch let error as ServerError where error.sqlState == "42P01" {}
         for statement in tables.creation {
           do {
             try connection.run(statement)
@@ -160,6 +168,7 @@ struct InputClaims {
             + "\(other[1] ?? "another"): the table is not emptied meanwhile; on several machines, give "
             + "--resume on each")
       }
+      try endTransactions(connection)
       try connection.run(
         "TRUNCATE \(table); DELETE FROM \(tables.range) WHERE input IN \(ofTable) OR input IN (\(keys)); "
           + "DELETE FROM \(tables.reject) WHERE input IN \(ofTable) OR input IN (\(keys)); DELETE FROM "
@@ -170,9 +179,20 @@ struct InputClaims {
     }
   }
 
+  /// Ends what processes have open on the table whose leases are over: it would be waited for, where one was
+  /// stopped in the middle.
+  private func endTransactions(_ connection: any ServerLink) throws {
+    guard engine.endsTransactions else { return }
+    let begun = try connection.run(
+      "SELECT input FROM \(tables.input) WHERE target = \(SQLText.literal(target)) AND NOT done")
+    for input in (begun.last?.rows ?? []).compactMap({ $0[0] }) {
+      try connection.run(LoadPlan.ending(input: input, record: nil))
+    }
+  }
+
   /// Forgets an input that is known, in an open transaction, where nothing of it can be imported twice by
   /// that: it is done, or nothing of it is committed and nobody is at work on it.
-  private func beginAnew(_ input: ServerInput, _ connection: ServerConnection) throws {
+  private func beginAnew(_ input: ServerInput, _ connection: any ServerLink) throws {
     let question =
       "SELECT done, owner, EXISTS (SELECT 1 FROM \(tables.range) WHERE input = "
       + "\(key(input))), EXISTS "
@@ -209,7 +229,7 @@ struct InputClaims {
     }
   }
 
-  private func commit(_ connection: ServerConnection) throws {
+  private func commit(_ connection: any ServerLink) throws {
     guard try connection.run("COMMIT").last?.tag == "COMMIT" else {
       throw ServerError(.inputOutput, "\(session.target.shown): the server rolled back; try again")
     }
@@ -277,7 +297,7 @@ struct InputClaims {
     }
   }
 
-  private func refusal(_ input: ServerInput, _ connection: ServerConnection) throws -> Answer {
+  private func refusal(_ input: ServerInput, _ connection: any ServerLink) throws -> Answer {
     if case .done(let counts) = try standing(input, connection) { return .done(counts) }
     let row = try connection.run(
       "SELECT owner FROM \(tables.lease) WHERE input = \(key(input))"
@@ -285,8 +305,11 @@ struct InputClaims {
     return .leased(owner: row?[0] ?? "another process")
   }
 
-  private func ended(_ input: ServerInput, _ connection: ServerConnection) throws -> Answer {
-    try connection.run(release(input))
+  private func ended(_ input: ServerInput, _ connection: any ServerLink) throws -> Answer {
+    // The claim has made a row that nobody needs.
+    try connection.run(
+      "DELETE FROM \(tables.lease) WHERE input = \(key(input)) AND owner = \(SQLText.literal(owner))"
+    )
     guard case .done(let counts) = try standing(input, connection) else {
       // Forgotten by hand between two statements.
       return .leased(owner: "somebody who has removed it")
@@ -313,8 +336,7 @@ struct InputClaims {
     }
   }
 
-  private func ranges(_ input: ServerInput, _ connection: ServerConnection) throws -> [StoredRange]
-  {
+  private func ranges(_ input: ServerInput, _ connection: any ServerLink) throws -> [StoredRange] {
     let rows =
       try connection.run(
         "SELECT \(StoredRange.columns) FROM \(tables.range) WHERE input = \(key(input)) ORDER BY first_record"
@@ -364,11 +386,7 @@ struct InputClaims {
   }
 
   /// How an input is known.
-  func standing(_ input: ServerInput) throws -> Standing {
-    try session.use { try standing(input, $0) }
-  }
-
-  private func standing(_ input: ServerInput, _ connection: ServerConnection) throws -> Standing {
+  private func standing(_ input: ServerInput, _ connection: any ServerLink) throws -> Standing {
     let row = try connection.run(
       "SELECT done, \(RowCounts.columns) FROM \(tables.input) WHERE input = \(key(input))"
     ).last?.rows.first
@@ -446,46 +464,5 @@ struct InputClaims {
           + "\(tables.lease) WHERE input = \(key(input))")
       try commit(connection)
     }
-  }
-
-  /// Calls `body` with the rejects of an input, in the order of its records, some at a time.
-  func forRejects(_ input: ServerInput, _ body: ([Reject]) throws -> Void) throws {
-    var last = 0
-    while true {
-      let rows = try session.use { connection in
-        try connection.run(
-          "SELECT record, line, position, byte_offset, \"column\", value, reason, "
-            + "encode(original, 'hex') FROM \(tables.reject) WHERE input = \(key(input)) AND record > "
-            + "\(last) ORDER BY record LIMIT 200"
-        ).last?.rows ?? []
-      }
-      let rejects = rows.compactMap { Reject($0, file: input.name) }
-      guard let end = rejects.last else { return }
-      try body(rejects)
-      last = end.record
-    }
-  }
-}
-
-extension Reject {
-  /// From a row of `sheaf_reject`; nil when it is none.
-  fileprivate init?(_ row: ServerRow, file: String) {
-    guard let record = row.int(0),
-      let line = row.int(1),
-      let column = row.int(2), let offset = row.int(3),
-      let reason = row[6], let hex = row[7]
-    else { return nil }
-    var original: [UInt8] = []
-    var digits = hex.utf8.makeIterator()
-    while let high = digits.next(), let low = digits.next() {
-      guard let byte = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16) else {
-        return nil
-      }
-      original.append(byte)
-    }
-    self.init(
-      record: record,
-      position: SourcePosition(file: file, line: line, column: column, byteOffset: offset),
-      column: row[4], value: row[5], reason: reason, original: original)
   }
 }

@@ -27,7 +27,7 @@ final class LeaseKeeper {
   ///   - statement: extends the lease, and changes no row once it is another's.
   ///   - seconds: of the lease.
   /// - Throws: `SystemError` when there is no room for a thread.
-  init(_ target: ServerTarget, _ statement: String, seconds: Int) throws {
+  init(_ target: any ServerAccess, _ statement: String, seconds: Int) throws {
     let shared = shared
     let pause = max(100, seconds * 1000 / 6)
     thread = try Thread(name: "sheaf-lease") {

@@ -58,14 +58,10 @@ struct LibPQ: @unchecked Sendable {
   let putCopyEnd: @convention(c) (Handle, Text?) -> Int32
   let getCopyData:
     @convention(c) (Handle, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, Int32) -> Int32
-  let host: @convention(c) (Handle) -> Text?
-  let port: @convention(c) (Handle) -> Text?
-  let database: @convention(c) (Handle) -> Text?
 
   /// What the functions return, by libpq's header: its ABI.
   enum Code {
     static let connectionOK: Int32 = 0
-    static let pollingFailed: Int32 = 0
     static let pollingReading: Int32 = 1
     static let pollingWriting: Int32 = 2
     static let pollingOK: Int32 = 3
@@ -81,7 +77,6 @@ struct LibPQ: @unchecked Sendable {
     static let message = Int32(UInt8(ascii: "M"))
     static let detail = Int32(UInt8(ascii: "D"))
     static let context = Int32(UInt8(ascii: "W"))
-    static let table = Int32(UInt8(ascii: "t"))
   }
 
   /// - Throws: `ServerError` of the kind `missing` where there is no libpq, or an older one than version 9.
@@ -141,9 +136,6 @@ struct LibPQ: @unchecked Sendable {
     putCopyData = try find("PQputCopyData")
     putCopyEnd = try find("PQputCopyEnd")
     getCopyData = try find("PQgetCopyData")
-    host = try find("PQhost")
-    port = try find("PQport")
-    database = try find("PQdb")
   }
 
   /// What a text of the library's says, in one line.

@@ -4,7 +4,7 @@ import Base
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct LoadPlan: Sendable {
-  let target: ServerTarget
+  let target: any ServerAccess
   let engine: ServerEngine
   let tables: CheckpointTables
   /// The table, qualified and quoted.
@@ -94,8 +94,8 @@ struct LoadPlan: Sendable {
 
 /// A table whose rows are told apart by a key.
 struct KeyedTable: Sendable {
-  /// Quoted.
-  let key: String
+  /// The columns of the key, quoted.
+  let keys: [String]
   let policy: ConflictPolicy
   /// All columns of the table that can be written, quoted.
   let tableColumns: [String]

@@ -63,7 +63,7 @@ final class RangeWriter {
 
   /// A server that lost its memory of the last moments has come back without batches that it had
   /// acknowledged, with `synchronous_commit` off. They are not said to be there.
-  private func checkAcknowledged(_ connection: ServerConnection) throws {
+  private func checkAcknowledged(_ connection: any ServerLink) throws {
     defer { checkedConnections = session.connections }
     if plan.isSynchronous || session.connections <= max(1, checkedConnections) { return }
     let expected = acknowledged()
@@ -79,7 +79,7 @@ final class RangeWriter {
   }
 
   private func attempt(
-    _ range: CopyRange, isCareful: Bool, _ connection: ServerConnection
+    _ range: CopyRange, isCareful: Bool, _ connection: any ServerLink
   ) throws -> RangeOutcome {
     var counts = RowCounts()
     counts.records = range.recordCount
@@ -120,7 +120,7 @@ final class RangeWriter {
   }
 
   /// What the server has of a range that is there already.
-  private func confirm(_ range: CopyRange, _ connection: ServerConnection) throws -> RangeOutcome {
+  private func confirm(_ range: CopyRange, _ connection: any ServerLink) throws -> RangeOutcome {
     guard let row = try connection.run(plan.stored(range)).first?.rows.first,
       let stored = StoredRange(row), stored.isOf(range)
     else {
@@ -137,7 +137,7 @@ final class RangeWriter {
   private static let mostRejects = 500
   private static let mostRejectBytes = 4 << 20
 
-  private func insert(_ rejects: [Reject], _ connection: ServerConnection) throws {
+  private func insert(_ rejects: [Reject], _ connection: any ServerLink) throws {
     var start = 0
     var bytes = 0
     for index in rejects.indices {

@@ -6,9 +6,9 @@ import Base
 struct RowTransfer {
   private let plan: LoadPlan
   private let range: CopyRange
-  private let connection: ServerConnection
+  private let connection: any ServerLink
 
-  init(_ plan: LoadPlan, _ range: CopyRange, _ connection: ServerConnection) {
+  init(_ plan: LoadPlan, _ range: CopyRange, _ connection: any ServerLink) {
     self.plan = plan
     self.range = range
     self.connection = connection
@@ -149,6 +149,11 @@ struct RowTransfer {
 
 // MARK: Keys
 
+extension KeyedTable {
+  /// The columns of the key as a list.
+  fileprivate var key: String { keys.joined(separator: ", ") }
+}
+
 extension RowTransfer {
   private static let stage = "pg_temp.sheaf_stage"
 
@@ -190,12 +195,18 @@ extension RowTransfer {
   private func insertNew(
     _ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts
   ) throws -> [Reject] {
+    // Names that no column has, whatever the key's are called.
+    let names = keys.keys.indices.map { "sheaf_key\($0 + 1)" }
+    let told = zip(keys.keys, names).map { "\($0) AS \($1)" }.joined(separator: ", ")
+    let same = zip(keys.keys, names).map { "added.\($1) = numbered.\($0)" }.joined(
+      separator: " AND ")
+    let group = names.map { "added.\($0)" }.joined(separator: ", ")
     let results = try connection.run(
       "WITH numbered AS (SELECT *, row_number() OVER (ORDER BY sheaf_row) AS sheaf_place FROM "
         + "\(Self.stage)), added AS (INSERT INTO \(plan.table) (\(list)) SELECT \(list) FROM \(Self.stage) "
-        + "ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO NOTHING RETURNING \(keys.key) AS sheaf_key), "
-        + "firsts AS (SELECT min(sheaf_place) AS place FROM numbered JOIN added ON added.sheaf_key = "
-        + "numbered.\(keys.key) GROUP BY added.sheaf_key) SELECT sheaf_place FROM numbered WHERE sheaf_place "
+        + "ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO NOTHING RETURNING \(told)), "
+        + "firsts AS (SELECT min(sheaf_place) AS place FROM numbered JOIN added ON \(same) "
+        + "GROUP BY \(group)) SELECT sheaf_place FROM numbered WHERE sheaf_place "
         + "NOT IN (SELECT place FROM firsts) ORDER BY sheaf_place")
     let places = (results.last?.rows ?? []).compactMap { $0.int(0) }.filter {
       (1...max(1, rows.count)).contains($0)
@@ -206,7 +217,7 @@ extension RowTransfer {
       range.reject(
         rows.lowerBound + place - 1,
         reason:
-          "its key, in column \(keys.key), is there already, in the table or earlier in the input")
+          "its key, in \(keys.keys.count == 1 ? "column" : "the columns") \(keys.key), is there already, in the table or earlier in the input")
     }
   }
 

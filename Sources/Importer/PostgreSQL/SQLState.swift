@@ -43,9 +43,6 @@ struct SQLState: Equatable {
     ["22", "23", "44", "P0"].contains(codeClass) || code == "42804"
   }
 
-  /// Whether nobody knows what became of the transaction, though the connection is there.
-  var isAmbiguous: Bool { code == "40003" }
-
   /// What to do about it; empty where the server's words say it.
   var advice: String {
     switch code {

@@ -24,7 +24,7 @@ struct ServerRow: Sendable {
 /// A connection to a PostgreSQL server that never waits without looking whether it is still to.
 ///
 /// Thread rule: one thread at a time.
-final class ServerConnection {
+final class ServerConnection: ServerLink {
   let library: LibPQ
   let handle: LibPQ.Handle
   /// Asked while the server is silent: true gives the connection up.
@@ -93,15 +93,6 @@ final class ServerConnection {
   func parameter(_ name: String) -> String? {
     library.parameter(handle, name).map { String(cString: $0) }
   }
-
-  /// `host:port`, as far as it is known.
-  var place: String {
-    let host = library.host(handle).map { String(cString: $0) } ?? ""
-    let port = library.port(handle).map { String(cString: $0) } ?? ""
-    return host + ":" + port
-  }
-
-  var databaseName: String { library.database(handle).map { String(cString: $0) } ?? "" }
 
   private func connect(seconds: Double, _ isStopping: () -> Bool) throws(ServerError) {
     let patience = SilenceLimit(seconds)

@@ -13,8 +13,6 @@ struct ServerEngine: Sendable, Equatable {
 
   let kind: Kind
 
-  static let postgreSQL = ServerEngine(kind: .postgreSQL)
-
   /// What is said by those on which nothing can be promised.
   private static let unsupported = ["Redshift", "Materialize", "QuestDB"]
 
@@ -23,7 +21,7 @@ struct ServerEngine: Sendable, Equatable {
   /// Asks a server what it is.
   ///
   /// - Throws: `ServerError` of the kind `usage` for one on which nothing is promised.
-  static func of(_ connection: ServerConnection) throws -> ServerEngine {
+  static func of(_ connection: any ServerLink) throws -> ServerEngine {
     let version = try connection.run("SELECT version()").last?.rows.first?[0] ?? ""
     func refusal(_ reason: String) -> ServerError {
       ServerError(.usage, "\(connection.name): \(reason)")

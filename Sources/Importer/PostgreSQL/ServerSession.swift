@@ -5,13 +5,13 @@ import Base
 ///
 /// Thread rule: one thread at a time.
 final class ServerSession {
-  let target: ServerTarget
+  let target: any ServerAccess
   private let retrySeconds: Double
   /// Whether failures that may pass are to be thrown now.
   private let isStopping: @Sendable () -> Bool
   /// Whether even an answer that is under way is not waited for.
   private let isAbandoned: @Sendable () -> Bool
-  private var connection: ServerConnection?
+  private var connection: (any ServerLink)?
   private var hasConnected: Bool
   /// How often it has connected.
   private(set) var connections = 0
@@ -22,7 +22,7 @@ final class ServerSession {
   ///   - isStopping: asked between tries and while connecting: true ends them.
   ///   - isAbandoned: asked while the server is silent: true gives it up.
   init(
-    _ target: ServerTarget, retrySeconds: Double, hasConnected: Bool = false,
+    _ target: any ServerAccess, retrySeconds: Double, hasConnected: Bool = false,
     isStopping: @escaping @Sendable () -> Bool, isAbandoned: @escaping @Sendable () -> Bool
   ) {
     self.target = target
@@ -38,11 +38,11 @@ final class ServerSession {
     connection = nil
   }
 
-  private func connected() throws(ServerError) -> ServerConnection {
+  private func connected() throws(ServerError) -> any ServerLink {
     if let connection, connection.isOpen { return connection }
     connection?.close()
-    let new = try ServerConnection(
-      target, silence: LoadPlan.silence, isStopping: isStopping, isCancelled: isAbandoned)
+    let new = try target.connect(
+      silence: LoadPlan.silence, isStopping: isStopping, isCancelled: isAbandoned)
     connection = new
     hasConnected = true
     connections += 1
@@ -54,7 +54,7 @@ final class ServerSession {
   /// - Parameter work: which may be done any number of times, whatever became of a try before. It need not
   ///   end a transaction that it leaves by an error.
   /// - Throws: `ServerError`, and what else `work` throws.
-  func use<Result>(_ work: (ServerConnection) throws -> Result) throws -> Result {
+  func use<Result>(_ work: (any ServerLink) throws -> Result) throws -> Result {
     var backoff = Backoff(seconds: retrySeconds)
     while true {
       do {
@@ -99,7 +99,7 @@ struct Backoff {
 
   /// Waits; false when the time is over, or `isStopping` says so.
   mutating func pause(_ isStopping: () -> Bool) -> Bool {
-    let pause = Int.random(in: milliseconds / 2...milliseconds)
+    let pause = System.jitter(milliseconds / 2...milliseconds)
     milliseconds = min(2 * milliseconds, Self.longest)
     defer { isFirst = false }
     var left = pause

@@ -10,7 +10,7 @@ extension ServerTable {
     let method: String
 
     /// Nil where the table is not distributed.
-    init?(_ oid: Int, _ connection: ServerConnection) throws {
+    init?(_ oid: Int, _ connection: any ServerLink) throws {
       let isThere = try connection.run(
         "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
       ).last?.rows.first?[0]
@@ -31,7 +31,7 @@ extension ServerTable {
   ///
   /// - Throws: `ServerError` of the kind `usage`.
   func check(
-    distributedBy column: String?, key: String?, _ policy: ConflictPolicy, server: String
+    distributedBy column: String?, keys: [String], _ policy: ConflictPolicy, server: String
   ) throws(ServerError) {
     func refusal(_ reason: String) -> ServerError {
       ServerError(.usage, "\(server): table \(shown) \(reason)")
@@ -55,7 +55,7 @@ extension ServerTable {
     guard ["h", "n"].contains(distribution.method) else {
       throw refusal("has shards that are appended or ranges, which are not supported")
     }
-    if key != nil, policy != .skip { throw Self.keyRefusal(server) }
+    if !keys.isEmpty, policy != .skip { throw Self.keyRefusal(server) }
   }
 
   private static func keyRefusal(_ server: String) -> ServerError {
@@ -70,18 +70,18 @@ extension ServerTable {
   /// - Parameters:
   ///   - given: its name, as it was given.
   ///   - names: of its columns.
-  ///   - key: the name of the column that is the primary key.
+  ///   - keys: the names of the columns that are the primary key; empty: it has none.
   /// - Throws: `ServerError` for a column that it has not, or that the key does not hold.
   static func distribution(
-    _ given: String, by column: String, of names: [String], key: String?, _ policy: ConflictPolicy,
+    _ given: String, by column: String, of names: [String], keys: [String], _ policy: ConflictPolicy,
     server: String
   ) throws(ServerError) -> String {
     guard names.contains(where: { $0.utf8.elementsEqual(column.utf8) }) else {
       throw ServerError(
         .usage, "\(server): --distribute-by names '\(column)', which the input has not")
     }
-    if key != nil, policy != .skip { throw keyRefusal(server) }
-    if let key, !key.utf8.elementsEqual(column.utf8) {
+    if !keys.isEmpty, policy != .skip { throw keyRefusal(server) }
+    if let key = keys.first, !keys.contains(where: { $0.utf8.elementsEqual(column.utf8) }) {
       throw ServerError(
         .usage,
         "\(server): a key of a distributed table has to hold the column that it is distributed by: give "

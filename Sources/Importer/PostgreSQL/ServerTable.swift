@@ -15,6 +15,23 @@ struct ServerTable: Sendable {
     let isGenerated: Bool
     let isIdentity: Bool
 
+    init(
+      name: String, type: ColumnType?, typeName: String, isNullable: Bool, hasDefault: Bool,
+      isGenerated: Bool, isIdentity: Bool
+    ) {
+      (self.name, self.type, self.typeName) = (name, type, typeName)
+      (self.isNullable, self.hasDefault) = (isNullable, hasDefault)
+      (self.isGenerated, self.isIdentity) = (isGenerated, isIdentity)
+    }
+
+    /// As one is that Sheaf makes.
+    init(making name: String, _ type: ColumnType, isNumeric: Bool, isNullable: Bool) {
+      self.init(
+        name: name, type: type == .data ? nil : type,
+        typeName: ServerTable.typeName(type, isNumeric: isNumeric), isNullable: isNullable,
+        hasDefault: false, isGenerated: false, isIdentity: false)
+    }
+
     /// Whether it keeps every digit.
     var isNumeric: Bool { typeName.hasPrefix("numeric") }
   }
@@ -38,7 +55,7 @@ struct ServerTable: Sendable {
   ///   - given: a name, or a schema and a name with a point between them: the whole is a name first.
   ///   - connection: to the database.
   /// - Throws: `ServerError`, also for what is there and cannot be loaded exactly once.
-  static func find(_ given: String, _ connection: ServerConnection) throws -> ServerTable? {
+  static func find(_ given: String, _ connection: any ServerLink) throws -> ServerTable? {
     for (schema, name) in candidates(given) {
       let place =
         schema.map { "n.nspname = \(SQLText.literal($0))" }
@@ -70,12 +87,12 @@ struct ServerTable: Sendable {
     return [(nil, given)] + (name.isEmpty ? [] : [(String(given[..<point]), name)])
   }
 
-  private func refusal(_ reason: String, _ connection: ServerConnection) -> ServerError {
+  private func refusal(_ reason: String, _ connection: any ServerLink) -> ServerError {
     ServerError(.usage, "\(connection.name): \(shown) \(reason)")
   }
 
   private func check(
-    kind: String, persistence: String, _ oid: Int, _ connection: ServerConnection
+    kind: String, persistence: String, _ oid: Int, _ connection: any ServerLink
   ) throws {
     if CheckpointTables.names.contains(name) {
       throw refusal(
@@ -102,7 +119,7 @@ struct ServerTable: Sendable {
     }
   }
 
-  private static func columns(_ oid: Int, _ connection: ServerConnection) throws -> [ServerColumn] {
+  private static func columns(_ oid: Int, _ connection: any ServerLink) throws -> [ServerColumn] {
     let generated =
       connection.serverVersion >= 120_000 ? "a.attgenerated <> ''" : "false"
     let rows =
@@ -143,10 +160,10 @@ struct ServerTable: Sendable {
 
   /// A statement that makes a table.
   ///
-  /// - Parameter key: the name of the column that is the primary key.
+  /// - Parameter keys: the names of the columns that are the primary key, in its order; empty: it has none.
   /// - Throws: `ServerError` for names and numbers that PostgreSQL does not take.
   static func creation(
-    _ given: String, _ columns: [(name: String, type: ColumnType)], key: String?, isNumeric: Bool,
+    _ given: String, _ columns: [(name: String, type: ColumnType)], keys: [String], isNumeric: Bool,
     server: String
   ) throws(ServerError) -> String {
     let (schema, name) = candidates(given).last ?? (nil, given)
@@ -178,8 +195,25 @@ struct ServerTable: Sendable {
       }
     }
     let list = columns.map { "\(SQLText.name($0.name)) \(typeName($0.type, isNumeric: isNumeric))" }
-    let constraint = key.map { ", PRIMARY KEY (\(SQLText.name($0)))" } ?? ""
+    let key = keys.map({ SQLText.name($0) }).joined(separator: ", ")
+    let constraint = keys.isEmpty ? "" : ", PRIMARY KEY (\(key))"
     return "CREATE TABLE \(qualified(given)) (\(list.joined(separator: ", "))\(constraint))"
+  }
+
+  /// A statement that adds a column, unless it is there.
+  ///
+  /// - Throws: `ServerError` for a name that PostgreSQL does not take.
+  func addition(
+    of column: String, _ type: ColumnType, isNumeric: Bool, server: String
+  ) throws(ServerError) -> String {
+    if let problem = SQLText.problem(withName: column) {
+      throw ServerError(
+        .usage,
+        "\(server): a column cannot be called '\(column)': \(problem); --rename gives it another name"
+      )
+    }
+    return "ALTER TABLE \(qualified) ADD COLUMN IF NOT EXISTS \(SQLText.name(column)) "
+      + Self.typeName(type, isNumeric: isNumeric)
   }
 
   /// The name of a table that is to be made, quoted.

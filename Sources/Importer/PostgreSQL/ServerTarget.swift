@@ -3,7 +3,7 @@ import Base
 /// A server to connect to, any number of times, with the library that does it.
 ///
 /// Thread rule: a plain value, `Sendable`.
-struct ServerTarget: Sendable {
+struct ServerTarget: ServerAccess {
   let library: LibPQ
   /// How it is shown: without a password.
   let shown: String
@@ -51,6 +51,13 @@ struct ServerTarget: Sendable {
       place += stride
     }
     return nil
+  }
+
+  func connect(
+    silence: Double?, isStopping: () -> Bool, isCancelled: @escaping () -> Bool
+  ) throws(ServerError) -> any ServerLink {
+    try ServerConnection(
+      self, silence: silence, isStopping: isStopping, isCancelled: isCancelled)
   }
 
   /// Begins to connect; nil where there is no memory.

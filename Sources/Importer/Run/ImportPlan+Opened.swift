@@ -21,7 +21,7 @@ extension ImportPlan {
       fields: match.fields, columns: columns ?? match.plannedColumns,
       added: opened.added.columns.isEmpty ? nil : opened.added, rules: match.rules,
       filter: match.filter,
-      keyColumn: match.keyColumn, extras: match.extras,
+      keyColumns: match.keyColumns, extras: match.extras,
       // A small input's rows fill up shared clusters, as those of small batches do.
       encodes: encodes
         ?? (!file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true),

@@ -59,7 +59,7 @@ extension ImportRun {
       } catch EngineError.cancelled {
         throw ImportError.interrupted
       }
-    } else if options.key == nil, options.changes == nil {
+    } else if options.keys.isEmpty, options.changes == nil {
       return nil
     }
     let folder = System.environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
@@ -81,7 +81,7 @@ extension ImportRun {
     if report.isInterrupted { return }
     guard after.tableNames.contains(tableName) else { return }
     let table = try after.table(tableName)
-    guard table.keyColumn != nil || file != nil else { return }
+    guard !table.keyColumns.isEmpty || file != nil else { return }
     var counts = ImportReport.Changes(path: file?.path)
     if before.version != after.version { try tell(from: before, to: after, file, &counts) }
     try file?.putInPlace()

@@ -18,9 +18,8 @@ extension ImportRun {
   }
 
   private mutating func tidy(_ database: Database) throws {
-    try database.trim()
+    var use = try database.trimAndTellUse()
     report.flusherSeconds = Double(database.flusherNanoseconds) / 1e9
-    var use = try database.fileUse()
     report.bytesWritten = database.bytesWritten
     report.compaction = CompactionResult(
       decision: options.compaction.mode == .never ? .disabled : .notNeeded, before: use.total,
@@ -33,7 +32,7 @@ extension ImportRun {
       let began = System.monotonicNanoseconds
       do {
         database.turnWaiting = options.waiting
-        report.compaction = try database.compact(shouldStop: options.shouldStop)
+        report.compaction = try compact(database)
       } catch EngineError.busy(_, let reason) {
         report.compaction = CompactionResult(
           decision: .skippedInUse, before: use.total, after: use.total, reason: reason)
@@ -47,5 +46,22 @@ extension ImportRun {
     }
     report.file = use
     report.objects = try existingTable(database)?.count ?? 0
+    report.pending = try pending(database)
   }
+
+  /// In place of the file where nobody else has it open, or else beside those who have.
+  private mutating func compact(_ database: Database) throws -> CompactionResult {
+    let alone = try database.compact(shouldStop: options.shouldStop)
+    switch alone.decision {
+    case .skippedInUse, .skippedNoSpace, .skippedOtherNames, .skippedNotOwner:
+      let result = try database.compactInUse(
+        waiting: Waiting(seconds: Self.secondsForReaders), shouldStop: options.shouldStop)
+      if result.isStopped { report.isInterrupted = true }
+      return result
+    default: return alone
+    }
+  }
+
+  /// Whoever waits for the import shall not wait for readers.
+  private static let secondsForReaders = 1.0
 }

@@ -16,7 +16,7 @@ extension ImportRun {
     }
     for (name, isGiven) in [
       ("--batch-size", options.batchSize != nil), ("--limit", options.limit != nil),
-      ("--truncate", options.truncate),
+      ("--truncate", options.truncate), ("--publish", options.publication == .end),
     ] where isGiven {
       throw ImportError.invalidOption(
         "--delete-missing takes the inputs as a whole, in one transaction: leave \(name) out")

@@ -135,7 +135,7 @@ extension ImportRun {
     }
     guard case .changed(let reason) = finding else { return finding }
     // Its records meet the objects of the common part by their keys, or none at all.
-    let isHarmless = try options.conflictPolicy != .error && key(of: state.contents) != nil
+    let isHarmless = try options.conflictPolicy != .error && !keys(of: state.contents).isEmpty
     guard isHarmless || truncationIsDue else {
       throw ImportError.inputChanged(
         path: file.name,
@@ -182,6 +182,11 @@ extension ImportRun {
   /// Makes the table forget what was imported of these inputs before: all of them are to be imported now,
   /// and a later run with `resume` must not take an earlier one's end for this one's.
   func forget(_ database: Database) throws {
+    if options.publishesAtEnd {
+      // Once the pending table is begun: the visible one is not touched.
+      transaction?.forgotten = Set(files.map(\.key))
+      return
+    }
     guard let table = try existingTable(database), let memory = try knownMemory(table, database),
       try files.contains(where: { try memory.checkpoint(of: $0.key) != nil })
     else { return }

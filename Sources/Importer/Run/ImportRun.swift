@@ -74,6 +74,7 @@ struct ImportRun {
     report.table = tableName
     report.batchSize = options.effectiveBatchSize
     report.isDryRun = options.dryRun
+    report.publication = options.publication
     try rejectFiles.check()
     try checkChanges()
     // An input without a usable header must not leave an empty database behind either.
@@ -159,6 +160,7 @@ struct ImportRun {
         // Who truncates or deletes forgets with the rows, in one transaction: a run that is killed in between
         // would leave rows that nobody knows of, and the next one with `resume` would import them
         // again.
+        try choosePending(database)
         if !options.resume, !options.truncate, !options.deletesMissing { try forget(database) }
         try importAll(database)
         if let changes { try writeChanges(changes, database) }
@@ -167,6 +169,7 @@ struct ImportRun {
         transaction.rollBack()
         report.deleted = transaction.deleted
         report.bytesWritten = database.bytesWritten
+        report.pending = try? pending(database)
         // What was committed is made durable. When that fails too, both have to be told.
         do {
           try database.close()
@@ -200,6 +203,8 @@ struct ImportRun {
     try deleteMissing(database)
     if report.isInterrupted, options.isOneTransaction {
       takeBack()
+    } else if try !report.isInterrupted && publish() {
+      report.isPublished = true
     } else if try transaction?.finish() == true {
       report.batches += 1
     }
@@ -236,9 +241,9 @@ struct ImportRun {
       let memory = transaction.isEmptied ? nil : remembered?.memory
       return TableState(contents: contents, memory: memory)
     }
-    guard let snapshot = try database?.snapshot(),
-      snapshot.tableNames.contains(tableName)
-    else { return TableState() }
+    guard let snapshot = try shown(database), snapshot.tableNames.contains(tableName) else {
+      return TableState()
+    }
     let table = try snapshot.table(tableName)
     if transaction?.version != snapshot.version || transaction?.isDisturbed == true { seen = [:] }
     transaction?.looks(at: snapshot.version)
@@ -266,8 +271,8 @@ struct ImportRun {
     if first == nil { first = (file.name, (opened.hasHeader, opened.header)) }
     if report.dialect == nil { report.dialect = opened.report }
     note(opened.notes + opened.header.notes.map(\.description), file)
-    let key = try key(of: state.contents)
-    let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, key: key)
+    let keys = try keys(of: state.contents)
+    let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, keys: keys)
     let rejects = rejectFiles.choice(
       of: file.path, header: opened.headerLine, encoding: opened.encoding)
     guard let start = try start(file, &opened, digest, state, rejects) else {
@@ -387,15 +392,18 @@ struct ImportRun {
   }
 
   /// The primary key of the import: the one that the table has, or is to get.
-  func key(of table: TableContents?) throws -> String? {
-    let key = options.key ?? table?.keyColumn
-    if let key, let own = table?.keyColumn, own != key {
+  func keys(of table: TableContents?) throws -> [String] {
+    let own = table?.keyColumns ?? []
+    // In another order they are the same for an import.
+    if !own.isEmpty, !options.keys.isEmpty, Set(own) != Set(options.keys) {
+      func shown(_ keys: [String]) -> String { "'\(keys.joined(separator: ", "))'" }
       throw ImportError.invalidOption(
-        "table '\(tableName)' has the key '\(own)', not '\(key)': leave --key out, or name another "
-          + "table with --table")
+        "table '\(tableName)' has the key \(shown(own)), not \(shown(options.keys)): leave --key out, or "
+          + "name another table with --table")
     }
+    let keys = own.isEmpty ? options.keys : own
     // Who only looks at the input has no table.
-    if key == nil, options.conflictPolicy != .error, !options.isSniffing {
+    if keys.isEmpty, options.conflictPolicy != .error, !options.isSniffing {
       throw ImportError.invalidOption(
         "--on-conflict \(options.conflictPolicy.rawValue) needs a key, and table '\(tableName)' has "
           + "none: name the column with --key")
@@ -405,17 +413,17 @@ struct ImportRun {
         "\(options.newerThan == nil ? "--ignore-blanks" : "--newer-than") says how records change objects: "
           + "give --key and --on-conflict update or replace")
     }
-    if options.deletesMissing, key == nil {
+    if options.deletesMissing, keys.isEmpty {
       throw ImportError.invalidOption(
         "--delete-missing needs a key, and table '\(tableName)' has none: name the column with --key"
       )
     }
-    if let newer = options.newerThan, newer == key {
+    if let newer = options.newerThan, keys.contains(newer) {
       throw ImportError.invalidOption(
         "--newer-than '\(newer)': the key is the same in the record and the object; name a column that says "
           + "how new they are")
     }
-    return key
+    return keys
   }
 
   func existingTable(_ database: Database?) throws -> Table? {

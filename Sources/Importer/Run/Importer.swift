@@ -53,7 +53,7 @@ public enum Importer {
     options.isSniffing = true
     options.dryRun = true
     options.database = ""
-    options.key = nil
+    options.keys = []
     options.limit = min(options.limit ?? .max, sniffedRecords)
     options.maxRejects = .unlimited
     return try run(options)

@@ -289,7 +289,7 @@ struct InputPlanner {
   /// A digest of everything that decides what a record of this input becomes.
   ///
   /// - Parameter key: the table's primary key, given or there already.
-  func optionsDigest(_ opened: Opened, key: String?) -> UInt64 {
+  func optionsDigest(_ opened: Opened, keys: [String]) -> UInt64 {
     var writer = ByteWriter()
     writer.append(opened.dialect.delimiter.text)
     writer.append(opened.dialect.quote ?? 0)
@@ -343,7 +343,7 @@ struct InputPlanner {
       writer.append(old)
       writer.append(new)
     }
-    if let key { appendConflicts(key, to: &writer) }
+    if !keys.isEmpty { appendConflicts(keys, to: &writer) }
     return Checksum.of(writer.bytes)
   }
 
@@ -366,8 +366,8 @@ struct InputPlanner {
     }
   }
 
-  private func appendConflicts(_ key: String, to writer: inout ByteWriter) {
-    writer.append(key)
+  private func appendConflicts(_ keys: [String], to writer: inout ByteWriter) {
+    for key in keys { writer.append(key) }
     writer.append(options.conflictPolicy.rawValue)
     if options.ignoresBlanks { writer.append("ignore-blanks") }
     if let column = options.newerThan {

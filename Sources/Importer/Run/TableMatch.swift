@@ -5,8 +5,8 @@ struct TableMatch {
   /// Which fields of a record become columns; nil: all.
   let fields: [Int]?
   let plannedColumns: [ImportPlan.PlannedColumn]
-  /// Which of them is the primary key, given or there already.
-  let keyColumn: Int?
+  /// Which of them are the primary key, given or there already, in the key's order.
+  let keyColumns: [Int]
   let extras: ExtraColumns
   let types: ColumnTypes
   /// What was noticed in the first records.
@@ -33,10 +33,13 @@ struct TableMatch {
     for name in options.namedColumns where !names.contains(name) {
       throw Self.missing(name, names, opened, table)
     }
-    keyColumn = (options.key ?? table?.keyColumn).flatMap { names.firstIndex(of: $0) }
-    if let key = table?.keyColumn, keyColumn == nil {
+    // Where the table has a key, what is asked for is the same one.
+    let own = table?.keyColumns ?? []
+    if let key = own.first(where: { !names.contains($0) }) {
       throw Self.missing(key, names, opened, table)
     }
+    let keys = (own.isEmpty ? options.keys : own).compactMap { names.firstIndex(of: $0) }
+    keyColumns = keys
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
     var (columns, states): ([ImportPlan.PlannedColumn], [ColumnTypes.State]) = ([], [])
     var notes: [String] = []
@@ -50,7 +53,7 @@ struct TableMatch {
       let isGuessed = Self.isGuessed(index, schema, guessed)
       let stored = try keepsValues ? Self.stored(index, table) : nil
       let reader = try ColumnNotation(
-        name, own, delimiter: opened.dialect.delimiter.first, isKey: position == keyColumn,
+        name, own, delimiter: opened.dialect.delimiter.first, isKey: keys.contains(position),
         sample: Self.sample(position, choice, opened),
         stored: index.flatMap {
           stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
@@ -64,7 +67,7 @@ struct TableMatch {
           column, stored,
           .init(
             isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming,
-            isKey: position == keyColumn))
+            isKey: keys.contains(position)))
       }
       if let begun { state.goOnWidening(from: begun) }
       if options.schemaPolicy == .freeze, let index, let notation = schema?.columns[index].notation
@@ -76,7 +79,7 @@ struct TableMatch {
         Self.planned(
           name, index.flatMap { schema?.columns[$0] },
           index.flatMap { schema?.columnIDs[$0] } ?? nextIdentifier, state, reader, options,
-          isKey: position == keyColumn))
+          isKey: keys.contains(position)))
       if index == nil { nextIdentifier &+= 1 }
       states.append(state)
     }
@@ -192,7 +195,7 @@ struct TableMatch {
     // Elsewhere objects get the default; of a key one is of no use.
     if let missing = table?.schema.columns.first(where: {
       !$0.isNullable && !names.contains($0.name)
-        && ($0.default == nil || $0.name == table?.keyColumn)
+        && ($0.default == nil || table?.keyColumns.contains($0.name) == true)
     }) {
       throw Self.missing(missing.name, names, opened, table)
     }
@@ -247,10 +250,10 @@ struct TableMatch {
     _ table: TableContents?, _ options: ImportOptions
   ) throws -> Set<UInt32> {
     guard let table, let note = table.note(DeclaredColumns.note) else { return [] }
-    if let key = options.key, table.keyColumn == nil {
+    if !options.keys.isEmpty, table.keyColumns.isEmpty {
       throw ImportError.invalidOption(
         "a program has declared table '\(table.name)' without a key, and would not open the file with the "
-          + "key '\(key)': leave --key out, or name another table with --table")
+          + "key '\(options.keys.joined(separator: ", "))': leave --key out, or name another table with --table")
     }
     return ColumnNumbers.decode(note)
   }
@@ -283,8 +286,7 @@ extension ImportOptions {
   fileprivate var namedColumns: [String] {
     var named = dateFormats.compactMap(\.column)
     if case .named(let types) = types { named += types.keys.sorted() }
-    if let key { named.append(key) }
-    return named + requiredColumns + comparedColumns.sorted()
+    return named + keys + requiredColumns + comparedColumns.sorted()
   }
 
   /// The same for a column, whose type stays where a program has declared it, or the schema is frozen.

@@ -57,15 +57,10 @@ package struct DialectSniffer {
     self.given = given
   }
 
-  /// The dialect. If its comment was found rather than given, `possibleRecordFields` is set.
+  /// The dialect; keeps the trials. If its comment was found rather than given, `possibleRecordFields` is
+  /// set.
   ///
   /// - Throws: `ImportError.invalidDialect` when the given parts are impossible.
-  package func dialect() throws(ImportError) -> Dialect {
-    var copy = self
-    return try copy.find()
-  }
-
-  /// The same; keeps the trials.
   mutating func find() throws(ImportError) -> Dialect {
     let quote = given.quote ?? 0x22
     // Whatever is found, the given parts must be valid.

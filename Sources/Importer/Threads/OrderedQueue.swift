@@ -136,6 +136,21 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     }
   }
 
+  /// Waits until `next` need not wait.
+  ///
+  /// - Parameter deadline: a time of `System.monotonicNanoseconds`.
+  /// - Returns: false when that has come first.
+  func isReady(by deadline: UInt64) -> Bool {
+    lock.withLock {
+      while !isStopped, results[nextIndex] == nil, !(inputHasEnded && nextIndex == putCount) {
+        let now = System.monotonicNanoseconds
+        if now >= deadline { return false }
+        resultIsNext.wait(milliseconds: Int(clamping: (deadline - now) / 1_000_000) + 1)
+      }
+      return true
+    }
+  }
+
   /// Ends everything: waiting threads return, later calls have no effect.
   func stop() {
     lock.withLock {

@@ -15,6 +15,7 @@ import Testing
     let file = bench.database
     try bench.run(["tag", file, "first"])
     try bench.run(["import", "-", "--into", file, "--table", "in"], input: "id,n\n0,more\n")
+    try bench.run(["backup", file, "--to", bench.path("copy.sheaf")])
     return [
       ["import", bench.path("in.csv"), "--into", file, "--resume"], ["compact", file],
       ["sniff", bench.path("in.csv")], ["info", file], ["check", file], ["export", file],
@@ -24,6 +25,8 @@ import Testing
       ["keep", file, "--versions", "5"],
       ["tag", file, "first", "--at", "first"], ["undo", file],
       ["delete", file, "id < 3"], ["alter", file, "--index", "n"],
+      ["backup", file, "--to", bench.path("copy.sheaf")],
+      ["restore", bench.path("copy.sheaf"), "--to", bench.path("restored.sheaf"), "--force"],
       ["sample", "--rows", "2000"], ["completions", "bash"], ["help"], ["help", "--man"],
       ["help", "import"],
     ]
@@ -59,8 +62,9 @@ import Testing
         let line = words.map { ShellWord.quoted($0) }.joined(separator: " ")
         let result = try Shelled.run("\(line) > /dev/full")
         // What is committed must not be done again for the sake of its report.
-        let isDone = ["import", "compact", "keep", "tag", "undo", "delete", "alter"].contains(
-          words[0])
+        let isDone = [
+          "import", "compact", "keep", "tag", "undo", "delete", "alter", "backup", "restore",
+        ].contains(words[0])
         #expect(result.status == (isDone ? 73 : 74), "\(words)")
         #expect(result.errorText.hasPrefix("sheaf \(words[0]): standard output: write: "))
         #expect(result.errorText.split(separator: "\n").count == 1)

@@ -43,8 +43,8 @@ import Testing
     arguments: [
       ["--truncate"], ["--truncate", "--allow-empty"], ["--allow-empty"],
       ["--dry-run", "--resume"], ["--batch-size", "all"], ["--truncate", "--batch-size", "all"],
-      ["--durability", "none"], ["--ragged", "extend"], ["--new-columns"],
-      ["--same-input", "contents"],
+      ["--durability", "none"], ["--where", "a == 1"],
+      ["--schema", "freeze"], ["--same-input", "contents"], ["--join-batches", "5"],
       ["--compact", "always"], ["--compact-above", "1MB"], ["--on-conflict", "skip"], ["--numeric"],
       ["--connections", "0"], ["--connections", "65"], ["--lease", "0"],
     ])
@@ -146,5 +146,30 @@ import Testing
       "CREATE DATABASE l\(bench.database) ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
     let address = bench.server.address(database: "l" + bench.database)
     Self.expect(try Self.run(["--into", address, "--table", "t", "--create"]), 64, "LATIN1")
+  }
+
+  @Test("Who finds the checkpoint tables needs no right to make any")
+  func grantedTables() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id\n1\n2\n")
+    _ = try bench.query("CREATE TABLE t (id int)")
+    try bench.run(["a.csv"], ["--table", "t"])
+    let role = "r" + bench.database
+    _ = try bench.query(
+      "CREATE ROLE \(role) LOGIN PASSWORD 'sheaf'; REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT INSERT ON t TO "
+        + "\(role)")
+    let words = [
+      "import", bench.bench.path("a.csv"), "--into",
+      bench.server.address(user: role, database: bench.database),
+      "--table", "t",
+    ]
+    // What is missing is told.
+    let refused = try bench.bench.run(words, status: .inputMissing)
+    #expect(refused.errorText.contains("[42501]"), "\(refused.errorText)")
+    _ = try bench.query(
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON sheaf_input, sheaf_lease, sheaf_range, sheaf_reject TO \(role)"
+    )
+    try bench.bench.run(words)
+    #expect(try bench.value("SELECT count(*) FROM t") == "4")
   }
 }

@@ -69,7 +69,8 @@ import Testing
     first.signal(SIGSTOP)
     try bench.openGate()
     System.sleep(milliseconds: 1500)
-    let second = try SheafProcess.run(bench.words(["b.csv"], Self.truncate))
+    // What the stopped one has open is ended, not waited for.
+    let second = try SheafProcess.run(bench.words(["b.csv"], Self.truncate + ["--wait", "1"]))
     #expect(second.status == 0, "\(second.errorText)")
     first.signal(SIGCONT)
     #expect(first.finish().status != 0)

@@ -181,7 +181,7 @@ import Testing
     let bytes = try good.read("t.sheaf")
     var newer = bytes
     for slot in 0..<2 where newer[slot * 4096] != 0 {
-      newer[slot * 4096 + 8] = 3
+      newer[slot * 4096 + 8] = 7
       let sum = Checksum.of(Array(newer[slot * 4096..<slot * 4096 + 72]))
       for index in 0..<8 {
         newer[slot * 4096 + 72 + index] = UInt8(truncatingIfNeeded: sum >> UInt64(8 * index))
@@ -192,7 +192,7 @@ import Testing
     let files: [(name: String, bytes: [UInt8], message: String)] = [
       ("csv", Array(Self.csv.utf8), "not a Sheaf database"),
       ("long", [UInt8](repeating: 0x41, count: 100_000), "not a Sheaf database"),
-      ("newer", newer, "file format 3 is newer"),
+      ("newer", newer, "file format 7 is newer"),
       ("slots", slots, "both commit slots"),
       ("short", Array(bytes[..<5000]), "cut short"),
     ]
@@ -296,6 +296,10 @@ import Testing
       (["--types", "nope:int"], "the input has no column 'nope'; it has: id, name, score"),
       (["--delimiter", ";", "--quote", ";"], "the delimiter and the quote are the same"),
       (["--rejects", bench.path("in.csv")], "is an input or the database"),
+      (
+        ["--join-batches", "5", "--durability", "full"],
+        "--join-batches is for --durability group and none"
+      ),
     ] {
       let result = try bench.run(words + more, status: .usage)
       #expect(result.errorText.contains(message), "\(result.errorText)")

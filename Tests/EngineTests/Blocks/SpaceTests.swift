@@ -136,7 +136,10 @@ struct SpaceTests {
         let (snapshot, then) = held.remove(at: .random(in: 0..<held.count, using: &changes.random))
         #expect(try then.difference(snapshot) == nil, "seed \(seed)")
         storage.release(snapshot.version)
-      case 2: try database.trim()
+      case 2:
+        let use = try database.trimAndTellUse()
+        // Which walks the file anew.
+        #expect(try use == database.fileUse(), "seed \(seed)")
       default: break
       }
     }

@@ -149,7 +149,7 @@ import TestSupport
         // Through a cluster and back.
         guard let firstKey = model.first?.key else { continue }
         let cluster = try buffer.encode(with: builder)
-        buffer.removeAll()
+        buffer = RowBuffer(columnIDs: ids)
         try cluster.bytes.withUnsafeBytes { bytes in
           let reader = try ClusterReader(bytes)
           let half = reader.rowCount / 2

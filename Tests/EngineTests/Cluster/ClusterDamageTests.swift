@@ -107,16 +107,13 @@ import TestSupport
         for row in 0..<rows { length += decoded[row]?.reduce(0) { $0 | Int($1) } ?? 0 }
         for row in stride(from: 0, to: rows, by: rows > 40 ? 11 : 1) {
           length += column.withSpelling(row) { $0?.reduce(0) { $0 | Int($1) } ?? 0 }
-          _ = column.int(row)
-          _ = column.double(row)
-          _ = try? column.value(row, as: .dateTime)
-          _ = try? column.value(row, as: .text)
+          for type in ColumnType.allCases { _ = try? column.value(row, as: Reading(type)) }
         }
       }
       if reader.rowCount < 1000 {
         try? reader.validate()
         var buffer = RowBuffer(columnIDs: (1...ColumnGenerator.kinds).map { UInt32($0) })
-        try? buffer.append(reader, firstKey: Int64.max - 5)
+        try? buffer.append(reader, firstKey: .max - 5, rows: 0..<reader.rowCount)
       }
       return isReadable && length >= 0
     } catch {

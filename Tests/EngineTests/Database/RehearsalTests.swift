@@ -61,6 +61,8 @@ import Testing
           }
         }
       }
+      // Until then nothing that the version has is written over.
+      if round % 2 == 1 { try rehearsal.flush() }
       #expect(try rehearsal.check(deep: true).isSound)
       let table = try rehearsal.snapshot().table("t")
       for (id, text) in model {

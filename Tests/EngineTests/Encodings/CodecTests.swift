@@ -57,6 +57,46 @@ import TestSupport
     }
   }
 
+  /// Whatever rows are decoded, and where blocks are said to begin that several are decoded at a time.
+  @Test(arguments: [false, true])
+  func codedRows(isForged: Bool) throws {
+    var random = SplitMix64(seed: 3)
+    var frequencies = (0..<300).map { 4000 / ($0 + 1) + 1 }
+    let plan = frequencies.withUnsafeMutableBufferPointer { CodePlan($0) }
+    var codes = [UInt32](repeating: 0, count: 300)
+    codes.withUnsafeMutableBufferPointer { plan.fill($0.baseAddress.unsafelyUnwrapped) }
+    let symbols = (0..<2500).map { _ in Int.random(in: 0..<300, using: &random) / 7 * 3 }
+    let bits = symbols.reduce(0) { $0 + Int(codes[$1] & 0xFF) }
+    var output = OutputBuffer()
+    plan.write(into: &output)
+    BitRows.write(rowCount: symbols.count, bits: bits, into: &output) {
+      Int(codes[symbols[$0]] & 0xFF) - (isForged && $0 == 900 ? 1 : 0)
+    } append: {
+      $1.append(UInt64(codes[symbols[$0]] >> 8), count: Int(codes[symbols[$0]] & 0xFF))
+    }
+    output.appendZeros(8)
+    try Array(output.bytes).withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      let indices = try CodedIndices(
+        &reader, rowCount: symbols.count, entryCount: 300, hasNulls: false)
+      var table = CodeTable()
+      // From rows before the block that is forged on, all are right.
+      for start in isForged ? [0, 1, 128, 300] : [0, 1, 127, 128, 300, 1024, 1100, 2432, 2499] {
+        for end in [start, start + 1, start + 511, start + 512, start + 1300, 2500] {
+          let range = start..<min(end, 2500)
+          var found = [UInt32](repeating: 7, count: range.count + 1)
+          found.withUnsafeMutableBufferPointer {
+            guard let target = $0.baseAddress else { return }
+            indices.decode(range, limit: 300, table: &table, into: target)
+          }
+          #expect(found.dropLast().map(Int.init) == Array(symbols[range]), "\(range)")
+          #expect(found.last == 7, "\(range)")
+        }
+      }
+      for row in isForged ? 0..<896 : 0..<2500 { #expect(indices.index(row) == symbols[row]) }
+    }
+  }
+
   @Test func codesThatCannotBeAreRefused() {
     // Three codes of one bit; too many symbols; longer than allowed.
     for bytes in [[1, 2, 3], [2, 2, 0b0100], [21, 0], [1, 22, 0, 0, 0]] as [[UInt8]] {

@@ -126,7 +126,7 @@
       try space.commit(version: 3, added: [], dropped: [bytes])
       space.reclaim([2...3])
       #expect(Self.broken(space.checkInvariants) == nil)
-      space.countLive(bytes)
+      space.countLive([bytes])
       let told = try #require(Self.broken(space.checkInvariants))
       #expect(told.contains("page \(page)") && told.contains("kept for a held version"), "\(told)")
     }

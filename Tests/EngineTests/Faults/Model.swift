@@ -12,14 +12,21 @@ struct Model: Sendable, Equatable {
     var nextGivenKey: Int64 = 1
     var note: [UInt8]?
 
-    /// The column of the primary key, in tables that have one.
-    var key: Int? { columns.firstIndex { $0.name == "id" } }
+    /// The columns of the primary key, in its order: in another one than that of the table.
+    var keys: [Int] { ["id 2", "id"].compactMap { name in columns.firstIndex { $0.name == name } } }
+
+    var keyNames: [String] { keys.map { columns[$0].name } }
+
+    /// The primary key of a row: a tuple of spellings; nil where there is none.
+    func key(_ row: [Value]) -> [[UInt8]]? {
+      keys.isEmpty ? nil : keys.map { row[$0].spelling }
+    }
 
     /// The objects by their primary keys.
-    func owners() -> [[UInt8]: Int64] {
-      guard let key else { return [:] }
-      return Dictionary(
-        rows.map { ($0.value[key].spelling, $0.key) }, uniquingKeysWith: { first, _ in first })
+    func owners() -> [[[UInt8]]: Int64] {
+      Dictionary(
+        rows.compactMap { row in key(row.value).map { ($0, row.key) } },
+        uniquingKeysWith: { first, _ in first })
     }
 
     mutating func insert(_ values: [Value]) {
@@ -143,14 +150,18 @@ struct Model: Sendable, Equatable {
   private static func keyDifference(
     _ table: Engine.Table, _ expected: Table
   ) throws -> String? {
-    guard let column = expected.key else { return nil }
+    let columns = expected.keys
+    if columns.isEmpty { return nil }
     for (key, values) in expected.rows {
-      let found = try table.row(forPrimaryKey: values[column])
-      if found?.key != key { return "\(table.name): \(values[column]) is not found" }
+      let wanted = columns.map { values[$0] }
+      let found = try table.row(forPrimaryKey: wanted)
+      if found?.key != key { return "\(table.name): \(wanted) is not found" }
     }
     let owners = expected.owners()
-    for number in 0..<20 where owners[Array("\(number)".utf8)] == nil {
-      if let row = try table.row(forPrimaryKey: .text("\(number)")) {
+    for number in 0..<20 {
+      let absent: [Value] = Array([Value.int(1), .text("\(number)")].suffix(columns.count))
+      if owners[absent.map(\.spelling)] != nil { continue }
+      if let row = try table.row(forPrimaryKey: absent) {
         return "\(table.name): '\(number)' is \(row)"
       }
     }

@@ -95,6 +95,7 @@ struct ModelTests {
           try expect(try then.difference(old), "a snapshot of version \(old.version)")
         }
         if Int.random(in: 0..<12, using: &changes.random) == 0 {
+          if Bool.random(using: &changes.random) { try compactInUse(database) }
           if isFile, Bool.random(using: &changes.random) { try compact(database, &held) }
           for (old, then) in held { try expect(try then.difference(old), "before reopening") }
           // In memory, the next handle cannot know what this one's readers hold.
@@ -123,6 +124,12 @@ struct ModelTests {
     let result = try database.compact()
     try expect(result.decision == .compacted ? nil : "\(result)", "compaction")
     try expect(try database.check().problems.first, "check after compaction")
+  }
+
+  private func compactInUse(_ database: Database) throws {
+    let result = try database.compactInUse(.tiny, waiting: Waiting(seconds: 0))
+    try expect(result.isInUse ? nil : "\(result)", "compaction in use")
+    try expect(try database.check(deep: true).problems.first, "check after compaction in use")
   }
 
   private func expect(_ problem: String?, _ what: String) throws {

@@ -152,6 +152,27 @@ struct PowerCutTests {
     try verify(journal, seed: 14, states: 700)
   }
 
+  @Test("Compactions in use between changes", arguments: [17, 18] as [UInt64])
+  func compactionInUse(seed: UInt64) throws {
+    var changes = RandomChanges(seed: seed)
+    let journal = try Journal()
+    try journal.commit(.full) { transaction, model in
+      try changes.createTable("all", RandomChanges.columns, transaction, &model)
+      try changes.createTable("few", RandomChanges.fewColumns, transaction, &model)
+      try changes.createTable("keyed", RandomChanges.keyedColumns, transaction, &model)
+      try changes.insert(40, into: "all", transaction, &model)
+    }
+    for round in 0..<20 {
+      let durability = Durability.allCases.randomElement(using: &changes.random) ?? .full
+      try journal.commit(durability) { transaction, model in
+        for _ in 0..<3 { try changes.any(transaction, &model) }
+      }
+      if round % 5 == 4 { try journal.compactInUse() }
+    }
+    try journal.close()
+    try verify(journal, seed: seed, states: 500)
+  }
+
   /// A copy's file is renamed into place when all is flushed: until then a power cut may leave it in any
   /// state, but none in which it opens and says something else.
   @Test("A compact copy while it is being written")

@@ -7,7 +7,13 @@ struct RandomChanges {
   /// How many rows a bulk insertion has at most.
   var bulk = 12
 
-  init(seed: UInt64) { random = SplitMix64(seed: seed) }
+  /// Whether the keys of tables that have one get a second column.
+  let compounds: Bool
+
+  init(seed: UInt64) {
+    random = SplitMix64(seed: seed)
+    compounds = seed % 3 == 1
+  }
 
   /// A column of every type, and one that may not be null.
   static let columns =
@@ -16,7 +22,7 @@ struct RandomChanges {
 
   static let fewColumns = [Column("name", .text), Column("stars", .int, nullable: false)]
 
-  /// Columns of a table with a primary key, `id`.
+  /// Columns of a table with a primary key, `id`; some get another one, which is part of the key.
   static let keyedColumns = [
     Column("id", .text, nullable: false), Column("stars", .int, nullable: false),
   ]
@@ -26,6 +32,7 @@ struct RandomChanges {
   mutating func value(_ column: Column) -> Value {
     if column.isNullable, Int.random(in: 0..<6, using: &random) == 0 { return .null }
     switch column.type {
+    case .int where column.name == "id 2": return .int(.random(in: 0..<3, using: &random))
     case .int:
       return .int(
         [
@@ -98,27 +105,45 @@ struct RandomChanges {
 
   // MARK: Changes
 
+  /// Tables whose pending ones are changed, in place of the visible.
+  var pending: Set<String> = []
+
+  private func table(
+    _ name: String, _ transaction: borrowing WriteTransaction
+  ) throws -> WritableTable {
+    guard pending.contains(name), let table = try transaction.pendingTable(name) else {
+      return try transaction.table(name)
+    }
+    return table
+  }
+
+  /// The columns of a table: those given, and a second one of the key where keys have two.
+  func keyed(_ columns: [Column]) -> [Column] {
+    let hasKey = columns.contains { $0.name == "id" }
+    return columns + (compounds && hasKey ? [Column("id 2", .int, nullable: false)] : [])
+  }
+
   mutating func createTable(
     _ name: String, _ columns: [Column], _ transaction: borrowing WriteTransaction,
     _ model: inout Model
   ) throws {
-    let key = columns.first { $0.name == "id" }?.name
+    let table = Model.Table(columns: keyed(columns))
     let indexed = ["a double", "a text", "number", "stars"]
     try transaction.createTable(
-      name, columns: columns, key: key,
+      name, columns: table.columns, keys: table.keyNames,
       indexes: columns.map(\.name).filter(indexed.contains))
-    model.tables[name] = Model.Table(columns: columns)
+    model.tables[name] = table
   }
 
   mutating func insert(
     _ count: Int, into name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name] else { return }
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     var keys = Set(expected.owners().keys)
     for _ in 0..<count {
       let row = row(expected.columns)
-      if let key = expected.key, !keys.insert(row[key].spelling).inserted {
+      if let key = expected.key(row), !keys.insert(key).inserted {
         try Self.expectDuplicate { try table.insert(row) }
         continue
       }
@@ -142,20 +167,18 @@ struct RandomChanges {
     _ count: Int, to name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name] else { return }
-    let editor = try transaction.table(name).editor
+    let editor = try table(name, transaction).editor
     var rows = RowBuffer(columnIDs: editor.schema.columnIDs)
     var keys = Set(expected.owners().keys)
     let before = expected
     var hasDuplicate = false
     for index in 0..<count {
       var row = row(expected.columns)
-      if let key = expected.key {
-        // One cluster in four has a key that is there, or has one twice.
-        while keys.contains(row[key].spelling), Int.random(in: 0..<4, using: &random) > 0 {
-          row = self.row(expected.columns)
-        }
-        if !keys.insert(row[key].spelling).inserted { hasDuplicate = true }
-      }
+      // One cluster in four has a key that is there, or has one twice.
+      while let key = expected.key(row), keys.contains(key),
+        Int.random(in: 0..<4, using: &random) > 0
+      { row = self.row(expected.columns) }
+      if let key = expected.key(row), !keys.insert(key).inserted { hasDuplicate = true }
       try rows.append(key: Int64(index), values: row)
       expected.add(row)
     }
@@ -173,7 +196,7 @@ struct RandomChanges {
     _ count: Int, in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name], !expected.rows.isEmpty else { return }
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     let keys = expected.rows.keys.sorted()
     for _ in 0..<count {
       guard let key = keys.randomElement(using: &random) else { continue }
@@ -184,9 +207,7 @@ struct RandomChanges {
         changes[expected.columns[index].name] = value
         row[index] = value
       }
-      if let column = expected.key,
-        let owner = expected.owners()[row[column].spelling], owner != key
-      {
+      if let own = expected.key(row), let owner = expected.owners()[own], owner != key {
         try Self.expectDuplicate { try table.update(key, changes) }
         continue
       }
@@ -201,7 +222,7 @@ struct RandomChanges {
     _ count: Int, in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name], !expected.rows.isEmpty else { return }
-    let editor = try transaction.table(name).editor
+    let editor = try table(name, transaction).editor
     let keys = expected.rows.keys.sorted()
     for _ in 0..<count {
       guard let key = keys.randomElement(using: &random) else { continue }
@@ -223,9 +244,7 @@ struct RandomChanges {
           }
         }
       }
-      if let column = expected.key,
-        let owner = expected.owners()[values[column].spelling], owner != key
-      {
+      if let own = expected.key(values), let owner = expected.owners()[own], owner != key {
         try Self.expectDuplicate(replace)
         continue
       }
@@ -239,7 +258,7 @@ struct RandomChanges {
     _ count: Int, from name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     guard var expected = model.tables[name] else { return }
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     for _ in 0..<count {
       let key = Int64.random(in: 0...expected.nextKey, using: &random)
       let existed = try table.delete(key)
@@ -258,7 +277,7 @@ struct RandomChanges {
     let keys = expected.rows.keys.sorted()
     let start = Int.random(in: 0...keys.count, using: &random)
     let end = Int.random(in: start...keys.count, using: &random)
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     for key in keys[start..<(Bool.random(using: &random) ? keys.count : end)] {
       guard try table.delete(key) else {
         throw EngineError.invalidArgument("key \(key) of \(name) is not there")
@@ -271,7 +290,7 @@ struct RandomChanges {
   mutating func deleteAll(
     in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
-    try transaction.table(name).deleteAll()
+    try table(name, transaction).deleteAll()
     model.tables[name]?.rows = [:]
   }
 
@@ -279,7 +298,7 @@ struct RandomChanges {
     _ name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
     let note = Bool.random(using: &random) ? Array(text().utf8) : nil
-    try transaction.table(name).editor.setNote("note", note)
+    try table(name, transaction).editor.setNote("note", note)
     model.tables[name]?.note = note
   }
 
@@ -287,7 +306,7 @@ struct RandomChanges {
   mutating func toggleIndex(
     in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
-    let table = try transaction.table(name)
+    let table = try table(name, transaction)
     guard let column = model.tables[name]?.columns.randomElement(using: &random)?.name else {
       return
     }

@@ -299,8 +299,6 @@ struct DamageTests {
           let tracker = ResultsTracker(query, tableNumber: before.number)
           _ = try tracker.advance(to: before)
           if case .update(let update) = try tracker.advance(to: after) { _ = update.changes() }
-          _ = try tracker.key(at: 3)
-          _ = try tracker.position(ofKey: 3)
           compared += 1
         } catch is EngineError {
         }
@@ -394,31 +392,38 @@ struct DamageTests {
     var bytes = sample.bytes
     for slot in slots {
       let start = slot * Layout.pageBytes
-      bytes[start + 8] = 3
+      bytes[start + 8] = 7
       let sum = Checksum.of(Array(bytes[start..<start + 72]))
       for index in 0..<8 {
         bytes[start + 72 + index] = UInt8(truncatingIfNeeded: sum >> (8 * index))
       }
     }
     try Data(bytes).write(to: URL(fileURLWithPath: path))
-    #expect(throws: EngineError.newerFormat(path: path, format: 3)) { _ = try Database.open(path) }
+    #expect(throws: EngineError.newerFormat(path: path, format: 7)) { _ = try Database.open(path) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(bytes))
   }
 
   /// Who believed the slot would write over the pages of kept versions, or look for some where there are none.
   @Test(
-    "A slot whose format is not its version's is found, and nothing is written", arguments: [1, 2])
-  func formatOfAnother(format: UInt8) throws {
+    "A slot whose format is not its version's is found, and nothing is written",
+    arguments: [1, 2, 3, 4, 5, 6] as [UInt8], [1, 2, 3, 4, 5, 6] as [UInt8])
+  func formatOfAnother(own: UInt8, format: UInt8) throws {
+    // A slot may say that there are keys of several columns where there are none any more.
+    if own == format || own + 3 == format { return }
     let storage = RecordingStorage(isRecording: false)
     do {
       let database = try Database.open(storage: storage, options: .tiny)
-      try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
-      if format == 1 { try database.write { try $0.tag("kept") } }
+      let columns = [Column("a", .int), Column("b", .int)]
+      try database.write {
+        try $0.createTable("t", columns: columns, keys: own > 3 ? ["b", "a"] : [])
+      }
+      if [2, 5].contains(own) { try database.write { try $0.tag("kept") } }
+      if [3, 6].contains(own) { try database.write { _ = try $0.beginPending("t") } }
       try database.close()
     }
     var bytes = storage.content
     for start in [0, Layout.pageBytes] {
-      #expect(bytes[start + 8] == 3 - format)
+      #expect(bytes[start + 8] == own)
       bytes[start + 8] = format
       let sum = Checksum.of(Array(bytes[start..<start + 72]))
       for index in 0..<8 {
@@ -428,7 +433,7 @@ struct DamageTests {
     let forged = RecordingStorage(bytes, isRecording: false)
     let database = try Database.open(storage: forged, options: .tiny)
     #expect(try database.snapshot().tableNames == ["t"])
-    #expect(try database.check().problems.count == 1)
+    #expect(try !database.check().isSound)
     #expect(throws: EngineError.self) {
       try database.write { try $0.createTable("u", columns: [Column("a", .int)]) }
     }

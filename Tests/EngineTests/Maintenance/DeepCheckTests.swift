@@ -223,7 +223,7 @@ struct DeepCheckTests {
   func space() throws {
     func problems(_ mapped: [Range<Int>], _ blocks: [Range<Int>]) -> [String] {
       let space = SpaceMap(version: 2)
-      for block in mapped { space.countLive(block) }
+      space.countLive(mapped)
       space.finishCounting()
       return Checker.spaceProblems(space, blocks)
     }

@@ -296,7 +296,7 @@ struct ReadingTests {
       let reader = try table.leaf(entry, cache)
       let row = try #require(reader.row(ofKey: key))
       #expect(try reader.values(row) == values)
-      most = max(most, cache.readerCount)
+      most = max(most, cache.count)
     }
     #expect(most <= 4)
   }

@@ -32,7 +32,8 @@ struct QueryTwinTests {
     var found: [Int64] = []
     try table.forEachLeaf { leaf in
       let keys = try leaf.keys()
-      try scan.rows(leaf, compiled).forEach { found.append(keys.key($0)) }
+      let rows = try scan.rows(leaf, compiled)
+      found += (0..<leaf.rowCount).filter { rows[$0] }.map(keys.key)
     }
     return found
   }

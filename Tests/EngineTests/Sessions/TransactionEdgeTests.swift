@@ -195,7 +195,7 @@ extension Session {
   /// Makes a table with one object inside the transaction that is open.
   fileprivate func write(making table: String, in database: Database) throws {
     guard let transaction else { throw EngineError.noTransaction(operation: "a table") }
-    try transaction.createTable(table, [Column("a", .text)], key: nil, indexes: [])
+    try transaction.createTable(table, [Column("a", .text)], keys: [], indexes: [])
     try insert(["a": .text("x")], into: table)
   }
 }

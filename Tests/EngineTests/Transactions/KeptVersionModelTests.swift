@@ -87,6 +87,9 @@ struct KeptVersionModelTests {
         case 2: try setLimit(database, &changes, &twin)
         case 3, 4, 5: try undo(database, &changes, &twin)
         case 6 where isFile: try compact(database, &changes, &twin)
+        case 9, 10:
+          let result = try database.compactInUse(.tiny, waiting: Waiting(seconds: 0))
+          try expect(result.decision == .compacted, "\(result)")
         case 7, 8:
           try database.close()
           database = try open()

@@ -182,7 +182,7 @@ struct KeptVersionTests {
         // The version that was taken back is let go here.
         try Self.step(database, 1, step, most: 1)
       }
-      #expect(try database.trim())
+      #expect(try database.trimAndTellUse() == database.fileUse())
       #expect(try database.fileUse().total > 0 && !database.activeVersions().isEmpty)
       #expect(try database.keptVersions().map(\.number) == (isHeld ? [] : [restored]))
       _ = try database.keptBytes()

@@ -372,6 +372,42 @@ struct KeyTests {
     #expect(try database.check().problems == [])
   }
 
+  @Test("A few keys are looked up in small runs without reading them, many are not")
+  func fewKeys() throws {
+    let storage = RecordingStorage(isRecording: false)
+    let first = try Database.open(storage: storage)
+    try first.write { try $0.createTable("a", columns: Self.columns, key: "id") }
+    for run in 0..<3 {
+      try first.write { transaction in
+        let table = try transaction.table("a")
+        for row in 0..<300 { try table.insert([.text("key \(run * 300 + row)"), .int(0)]) }
+      }
+    }
+    try first.close()
+    let database = try Database.open(storage: storage)
+    for round in 0..<4 {
+      let names = (0..<5).map { "key \($0 * 170 + round)" }
+      try database.write { transaction in
+        let table = try transaction.table("a")
+        func found(_ names: [String]) throws -> [Int64] {
+          try Self.find(table.editor, names.map { Array($0.utf8) })
+        }
+        let expected = (0..<5).map { Int64($0 * 170 + round + 1) }
+        for (name, object) in zip(names, expected) { #expect(try found([name]) == [object]) }
+        #expect(try found([names[3], "none", names[0]]) == [expected[3], -1, expected[0]])
+        // 900 entries in three runs: reading them costs as much as looking up 19 keys.
+        let count = try #require(table.editor.index.kept).count
+        if round != 1 { #expect(count == (round == 0 ? 0 : 900 + round)) }
+        let object = try table.insert([.text("new \(round)"), .int(1)])
+        #expect(try found(["new \(round)"]) == [object])
+        #expect(try found(["key 899", "new \(round)", "key 0"]) == [900, object, 1])
+        #expect(throws: EngineError.self) { try table.insert([.text("new \(round)"), .int(1)]) }
+        #expect(throws: EngineError.self) { try table.insert([.text("key 300"), .int(1)]) }
+      }
+    }
+    #expect(try database.check(deep: true).problems == [])
+  }
+
   // MARK: Snapshots
 
   @Test("A held snapshot finds what it held")

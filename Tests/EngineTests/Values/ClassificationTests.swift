@@ -54,16 +54,13 @@ import TestSupport
   }
 
   @Test func observationsKeepFirstRows() {
-    var first = TypeObservation()
-    first.insert(.int, row: 3)
-    first.insert(.int, row: 7)
-    var second = TypeObservation()
-    second.insert(.int, row: 0)
-    second.insert(.text, row: 2)
-    first.formUnion(second, rowOffset: 100)
-    #expect(first.firstRow(of: .int) == 3)
-    #expect(first.firstRow(of: .text) == 102)
-    #expect(first.firstRow(of: .date) == nil)
-    #expect(first.inferredType == .text)
+    var observation = TypeObservation()
+    observation.insert(.int, row: 3)
+    observation.insert(.int, row: 7)
+    observation.insert(.text, row: 102)
+    #expect(observation.firstRow(of: .int) == 3)
+    #expect(observation.firstRow(of: .text) == 102)
+    #expect(observation.firstRow(of: .date) == nil)
+    #expect(observation.classes.inferredType == .text)
   }
 }

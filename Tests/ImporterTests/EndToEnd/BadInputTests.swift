@@ -179,6 +179,24 @@ import Testing
     #expect(try folder.exportText() == "a,b\n,1\n,\n,\"\"\nna,\n")
   }
 
+  /// Their lengths are looked at first: of long ones, only that they are long.
+  @Test func spellingsOfNullOfEveryLength() throws {
+    let lengths = [1, 2, 62, 63, 64, 65, 126, 127, 128]
+    let words = lengths.map { String(repeating: "x", count: $0) }
+    for (word, length) in zip(words, lengths) {
+      let folder = try ImportFolder()
+      let report = try folder.importCSV("a\n" + words.joined(separator: "\n") + "\ny\n") {
+        $0.nulls = [word]
+        $0.header = .firstRecord
+        $0.types = .text
+      }
+      #expect(report.columns.map(\.nulls) == [1], "\(length)")
+      let exported = words.map { $0 == word ? "" : $0 }.joined(separator: "\n")
+      let text = try folder.exportText().replacing("\"", with: "")
+      #expect(text == "a\n\(exported)\ny\n", "\(length)")
+    }
+  }
+
   @Test func missingAndUnreadable() throws {
     let folder = try ImportFolder()
     for path in [folder.path("no.csv"), folder.path(""), folder.path("no/t.csv")] {

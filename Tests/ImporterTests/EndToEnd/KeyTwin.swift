@@ -8,17 +8,25 @@ struct KeyTwin {
 
   private(set) var columns: [String]
   private(set) var objects: [[Field]] = []
-  private var places: [[UInt8]: Int] = [:]
-  private let key: String
+  private var places: [[[UInt8]]: Int] = [:]
+  private let keys: [String]
   private(set) var imported = 0
   private(set) var updated = 0
   private(set) var skipped = 0
   private(set) var unchanged = 0
   private(set) var rejects: [[UInt8]] = []
 
-  init(columns: [String], key: String) {
+  init(columns: [String], key: String) { self.init(columns: columns, keys: [key]) }
+
+  init(columns: [String], keys: [String]) {
     self.columns = columns
-    self.key = key
+    self.keys = keys
+  }
+
+  /// Nil where a part is null, or empty.
+  private func key(_ fields: [Field], _ names: [String]) -> [[UInt8]]? {
+    let parts = keys.compactMap { key in names.firstIndex(of: key).flatMap { fields[$0] } }
+    return parts.count == keys.count && !parts.contains([]) ? parts : nil
   }
 
   /// Applies CSV whose first record is the header; surplus fields make columns.
@@ -44,8 +52,7 @@ struct KeyTwin {
           if !columns.contains(name) { add(name) }
         }
       }
-      guard let column = names.firstIndex(of: key), let key = record.fields[column], !key.isEmpty
-      else {
+      guard let key = key(record.fields, names) else {
         rejects.append(original)
         continue
       }
@@ -59,7 +66,7 @@ struct KeyTwin {
   }
 
   private mutating func apply(
-    _ fields: [Field], _ names: [String], _ key: [UInt8], _ original: [UInt8],
+    _ fields: [Field], _ names: [String], _ key: [[UInt8]], _ original: [UInt8],
     _ rule: ConflictRule
   ) {
     guard let place = places[key] else {
@@ -97,13 +104,12 @@ struct KeyTwin {
   mutating func deleteMissing(from csv: [UInt8]) {
     let records = ReferenceParser(csv).records
     let names = records.first?.fields.map { String(decoding: $0 ?? [], as: UTF8.self) } ?? []
-    guard let column = names.firstIndex(of: key), let own = columns.firstIndex(of: key) else {
-      return
-    }
-    let keys = Set(records.dropFirst().map { $0.fields[column] })
-    objects.removeAll { !keys.contains($0[own]) }
+    let found = Set(records.dropFirst().compactMap { key($0.fields, names) })
+    objects = objects.filter { key($0, columns).map(found.contains) ?? false }
     places = [:]
-    for (place, object) in objects.enumerated() { places[object[own] ?? []] = place }
+    for (place, object) in objects.enumerated() {
+      if let key = key(object, columns) { places[key] = place }
+    }
   }
 
   /// Of ints.

@@ -226,7 +226,7 @@ import Testing
     }
     let plan = try ImportPlan(
       file: "t.csv", dialect: Dialect(), ragged: .reject, header: [], endsWithDelimiter: false,
-      nulls: [], fieldCount: columns.count, fields: nil, columns: columns, keyColumn: nil,
+      nulls: [], fieldCount: columns.count, fields: nil, columns: columns, keyColumns: [],
       extras: ExtraColumns(existing: [], nextIdentifier: 31, taken: []), encodes: false,
       batchRecords: nil)
     let destination = DatabaseDestination(
@@ -238,7 +238,7 @@ import Testing
     let types = ColumnTypes(columns.map { _ in ColumnTypes.State(strictType: .int) })
     let checkpoint = Checkpoint(
       input: .init(name: 1), options: 2, byteOffset: 5, checksum: 3, line: 4)
-    #expect(try !destination.commit(types, checkpoint))
+    #expect(try destination.commit(types, checkpoint, mayJoin: false) == .waits)
     #expect(editor.schema.columns.allSatisfy { $0.type == .int })
     #expect(editor.schemaChangeCount == before + 1)
     transaction.rollBack()

@@ -1,4 +1,5 @@
 import Engine
+import TestSupport
 import Testing
 
 @testable import Importer
@@ -51,6 +52,54 @@ import Testing
       index += 2
     }
     #expect(back == bytes)
+  }
+
+  /// Byte by byte.
+  private static func escaped(_ bytes: [UInt8]) -> [UInt8]? {
+    let meanings: [UInt8: [UInt8]] = [
+      0x09: Array("\\t".utf8), 0x0A: Array("\\n".utf8), 0x0D: Array("\\r".utf8),
+      0x5C: Array("\\\\".utf8),
+    ]
+    return bytes.contains(0) ? nil : bytes.flatMap { meanings[$0] ?? [$0] }
+  }
+
+  @Test("What means something is escaped wherever it stands in texts of any length")
+  func everyPlace() {
+    let text = CopyText(capacity: 1)
+    let signs: [UInt8] = [
+      0, 0x01, 0x08, 0x09, 0x0A, 0x0D, 0x0E, 0x5B, 0x5C, 0x5D, 0x80, 0x8E, 0xDC, 0xFF,
+    ]
+    for count in 0...25 {
+      for place in 0..<max(1, count) {
+        for sign in signs {
+          var bytes = (0..<count).map { UInt8(0x61 + $0 % 26) }
+          if count > 0 { bytes[place] = sign }
+          if place > 0, place % 3 == 0 { bytes[place - 1] = 0x5C }
+          text.removeAll()
+          _ = text.writeEscaped(UnsafeRawBufferPointer(start: nil, count: 0))
+          let isWhole = bytes.withUnsafeBytes { text.writeEscaped($0) }
+          let expected = Self.escaped(bytes)
+          #expect(isWhole == (expected != nil))
+          if let expected { #expect(text.bytes == expected, "\(bytes)") }
+        }
+      }
+    }
+  }
+
+  @Test("A number that is sent as it is spelled would be sent so anyway")
+  func plainNumbers() {
+    for plain in ["0", "0.5", "7", "4.1", "-3.25", "123456789012345", "10.0"] {
+      #expect(Array(plain.utf8).withUnsafeBytes { CopyField.isPlainNumber($0) }, "\(plain)")
+    }
+    let signs = Array("0012.-e+ ".utf8)
+    var random = SplitMix64(seed: 3)
+    for _ in 0..<5000 {
+      let count = Int.random(in: 0...6, using: &random)
+      let field = (0..<count).map { _ in signs.randomElement(using: &random) ?? 0x30 }
+      guard field.withUnsafeBytes({ CopyField.isPlainNumber($0) }) else { continue }
+      let spelling = String(decoding: field, as: UTF8.self)
+      #expect(Self.sent(spelling, .double) == spelling)
+    }
   }
 
   @Test("A text with a NUL is refused")

@@ -32,8 +32,8 @@ import Testing
     ("# note\n#a,b\n1,2\n", ", \" \" -"), ("#\n#\nx\ny\n", ", \" \" -"),
   ])
   func found(sample: String, dialect: String) throws {
-    let sniffer = DialectSniffer(Array(sample.utf8), isWhole: true)
-    let found = try sniffer.dialect()
+    var sniffer = DialectSniffer(Array(sample.utf8), isWhole: true)
+    let found = try sniffer.find()
     func text(_ byte: UInt8?) -> String {
       byte.map { String(decoding: [$0], as: UTF8.self) } ?? "-"
     }
@@ -48,12 +48,10 @@ import Testing
     let sample = Array("# x\na;b;c\n1;'2';\"3\\\"\"\n".utf8)
     let given = DialectSniffer.Given(
       delimiter: [0x2C], quote: .some(nil), escape: .some(nil), comment: [])
-    let found = try DialectSniffer(sample, isWhole: true, given: given).dialect()
-    #expect(try found == Dialect(quote: nil, escape: .some(nil)))
-    #expect(throws: ImportError.self) {
-      try DialectSniffer(sample, isWhole: true, given: .init(delimiter: [0x22], quote: 0x22))
-        .dialect()
-    }
+    var sniffer = DialectSniffer(sample, isWhole: true, given: given)
+    #expect(try sniffer.find() == Dialect(quote: nil, escape: .some(nil)))
+    sniffer = DialectSniffer(sample, isWhole: true, given: .init(delimiter: [0x22], quote: 0x22))
+    #expect(throws: ImportError.self) { try sniffer.find() }
   }
 
   @Test(arguments: [

@@ -56,6 +56,32 @@ import Testing
     #expect(gauge.highest >= min(window, 2), "the limit was never come near")
   }
 
+  @Test("Whether the next result is there, for a while: a result, the end and a stop are")
+  func readiness() throws {
+    let queue = OrderedQueue<Int, Int>(window: 4)
+    #expect(!queue.isReady(by: 0))
+    for number in 0..<2 { #expect(queue.put(number, help: { .success($0) })) }
+    #expect(!queue.isReady(by: System.monotonicNanoseconds + 2_000_000))
+    let (first, _) = try #require(queue.take())
+    let (second, _) = try #require(queue.take())
+    queue.deliver(second, .success(second))
+    #expect(!queue.isReady(by: 0), "the results before it are missing")
+    let parser = try Thread(name: "parser") {
+      System.sleep(milliseconds: 2)
+      queue.deliver(first, .success(first))
+    }
+    #expect(queue.isReady(by: .max))
+    parser.join()
+    #expect(try queue.next() == first && queue.next() == second)
+    #expect(!queue.isReady(by: 0))
+    queue.end()
+    #expect(queue.isReady(by: 0))
+    #expect(try queue.next() == nil)
+    let stopped = OrderedQueue<Int, Int>(window: 4)
+    stopped.stop()
+    #expect(stopped.isReady(by: 0))
+  }
+
   @Test("Inputs wait for room by their bytes; one that is too large goes alone")
   func neverMoreBytesThanTheLimit() throws {
     let queue = OrderedQueue<Int, Int>(window: 100, byteLimit: 20)

@@ -1,0 +1,73 @@
+/// What moving blocks to the front of the file asks of the map.
+extension SpaceMap {
+  /// True when all of these pages may be taken; pages beyond the end may.
+  func isFree(_ pages: Range<Int>) -> Bool {
+    pages.allSatisfy { $0 >= pageCount || use(of: $0).isFree }
+  }
+
+  /// True when an eighth of pages of the newest version is left empty, or more.
+  func isLoose(_ pages: Range<Int>) -> Bool {
+    let sum = pages.reduce(0) { $0 + ($1 < pageCount ? Int(filled[$1]) : Layout.pageBytes) }
+    return sum * 8 <= pages.count * Layout.pageBytes * 7
+  }
+
+  /// True when one of some older versions reaches a block of the newest that lies in these pages: moving the
+  /// block would not free them.
+  ///
+  /// All blocks of a page were written by one transaction.
+  ///
+  /// - Parameter versions: older than the newest.
+  package func isShared(_ pages: Range<Int>, with versions: [UInt64]) -> Bool {
+    let last = versions.max()
+    return pages.contains { page in
+      guard page < pageCount else { return false }
+      // A table that is pending beside another has blocks of it.
+      if frozen.contains(page) { return true }
+      guard let last else { return false }
+      return birth[page] <= last
+        || earlierLives[page]?.contains { life in versions.contains(where: life.contains) } ?? false
+    }
+  }
+
+  /// Pages that the newest version does not use, and that none of the given ones reaches: what readers of
+  /// older versions keep from reuse.
+  ///
+  /// To be called when the map has been reclaimed.
+  func pagesHeldBack(besides kept: [UInt64]) -> Int {
+    blocked.values.reduce(0) { sum, pages in
+      sum
+        + pages.count { page in
+          !kept.contains { version in
+            (version >= page.birth && version < page.death)
+              || page.earlier.contains { $0.contains(version) }
+          }
+        }
+    }
+  }
+
+  /// Where the file could end if all blocks of the newest version that may be moved lay at its front, in
+  /// pages.
+  ///
+  /// - Parameters:
+  ///   - least: pages before this one stay.
+  ///   - slack: pages that may be left over.
+  ///   - isFixed: whether a page that is in use has to stay as it is.
+  /// - Complexity: O(pages).
+  package func endWithoutHoles(
+    notBelow least: Int, slack: Int, isFixed: (Int) -> Bool
+  ) -> Int {
+    var fixed = least
+    var live = slack
+    for page in 0..<pageCount where filled[page] > 0 {
+      live += 1
+      if page >= fixed, page >= Layout.slotCount, isFixed(page) { fixed = page + 1 }
+    }
+    // Pages that are neither free nor the newest version's stay with older versions.
+    var end = 0
+    while end < pageCount, live > 0 {
+      if filled[end] > 0 || use(of: end).isFree { live -= 1 }
+      end += 1
+    }
+    return max(fixed, end)
+  }
+}

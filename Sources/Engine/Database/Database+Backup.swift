@@ -1,0 +1,271 @@
+import Base
+
+/// What a backup or its restoration has done.
+///
+/// Thread rule: a plain value, `Sendable`.
+public struct BackupResult: Sendable, Equatable {
+  /// What was done.
+  public enum Decision: String, Sendable {
+    /// The whole database was written into a new file.
+    case copied
+    /// What the copy lacked was written.
+    case updated
+    /// The copy has the version already.
+    case unchanged
+  }
+  /// What was done.
+  public let decision: Decision
+  /// The number of the version, in the database as in its copy.
+  public let version: UInt64
+  /// Bytes that were written.
+  public let bytesCopied: Int
+  /// Bytes of blocks that were there already, and were neither read nor written.
+  public let bytesSkipped: Int
+}
+
+extension Database {
+  /// Brings a copy of the database up to its newest version: the first time all of it is copied, then the
+  /// blocks that the copy lacks. Others may read and write the database meanwhile.
+  ///
+  /// The copy is a database of its own, with the same versions under the same numbers: the newest, and those
+  /// that are kept, with their tags. Whoever reads it sees its former version until the new one is complete,
+  /// flushed, and read back; a kill or a power cut at any moment leaves one of the two. It must not be
+  /// written to by others: what they had written would be lost, so it is refused.
+  ///
+  /// Thread rule: any thread, outside of transactions.
+  ///
+  /// - Parameters:
+  ///   - destination: the path of the copy. It gets the owner and the permissions of the database, as far as
+  ///     the user may give them.
+  ///   - replacing: whether a database that is there is replaced by a whole new copy, whatever it is, unless
+  ///     somebody has it open. Files that are no Sheaf databases never are.
+  ///   - waiting: for how long others are waited for who write to the copy.
+  ///   - shouldStop: asked now and then, on the caller's thread; true ends the backup.
+  /// - Complexity: the first time O(bytes in use). Afterwards: what has changed, and the nodes of the copy; a
+  ///   database that was compacted has changed as a whole, and one that was compacted in use where it was.
+  ///   Memory: some 100 bytes for each block.
+  /// - Throws: `EngineError.otherDatabase` when what is there is a copy of another database, was written to
+  ///   since the last backup, or has a later version; `.system` when it is no database at all; `.busy`,
+  ///   `.damaged`, `.cancelled`, `.system`. The copy is then as it was.
+  public func backup(
+    to destination: String, replacing: Bool = false, waiting: Waiting = Waiting(),
+    shouldStop: @escaping () -> Bool = { false }
+  ) throws -> BackupResult {
+    try translatingErrors(destination) {
+      try System.checkPath(destination)
+      let own = try parts.storage as? FileStorage
+      let there = try System.statusIfPresent(path: destination)
+      if let there, there.identity == own?.identity {
+        throw EngineError.invalidArgument("'\(destination)' is the database itself")
+      }
+      if there != nil, try !Database.isDatabase(at: destination) {
+        throw SystemError.isExisting(destination)
+      }
+      return try withHeldVersions { snapshot in
+        let copy = WholeCopy(
+          source: try VersionRoots(snapshot.record, snapshot.blocks), blocks: snapshot.blocks,
+          shouldStop: shouldStop)
+        let identity = try parts.pipeline.identity
+        guard there != nil, !replacing else {
+          let file = try ReplacementFile(
+            for: there == nil ? destination : System.resolved(destination), like: own?.descriptor)
+          let bytes = try copy.write(to: FileStorage(file), identity, remembers: true)
+          try Self.put(file, replacing: there != nil)
+          return BackupResult(
+            decision: .copied, version: snapshot.version, bytesCopied: bytes, bytesSkipped: 0)
+        }
+        var options = Options(access: .existing)
+        options.waiting = waiting
+        let target = try Database.open(destination, options: options)
+        do {
+          let result = try target.update(from: copy, identity, waiting)
+          try target.close()
+          return result
+        } catch {
+          try? target.close()
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Puts a copy in the place of a database: one that is lost, or has gone wrong. It is the copy's newest
+  /// version, with those that it keeps, in a file of its own: flushed and read back before it gets its name.
+  ///
+  /// Thread rule: any thread; others may read the copy meanwhile.
+  ///
+  /// - Parameters:
+  ///   - copy: the path of a backup; any database will do.
+  ///   - path: where to. A database that is there is replaced if it is the same one, and no newer.
+  ///   - replacing: whether it is replaced whatever it is, also when it cannot be read. One that somebody has
+  ///     open never is.
+  ///   - waiting: for how long others are waited for who have the copy to themselves.
+  ///   - shouldStop: asked now and then, on the caller's thread; true ends it.
+  /// - Complexity: O(bytes in use).
+  /// - Throws: `EngineError.otherDatabase` when what is there is another database, a newer one, or cannot be
+  ///   read; `.busy` when it is open; `.system` when it is no database; `.damaged` when the copy is. What was
+  ///   there is then as it was.
+  public static func restore(
+    _ copy: String, to path: String, replacing: Bool = false, waiting: Waiting = Waiting(),
+    shouldStop: @escaping () -> Bool = { false }
+  ) throws -> BackupResult {
+    var options = Options(access: .readOnly)
+    options.waiting = waiting
+    let source = try Database.open(copy, options: options)
+    defer { try? source.close() }
+    return try translatingErrors(path) {
+      try System.checkPath(path)
+      let parts = try source.parts
+      let there = try System.statusIfPresent(path: path)
+      if let there, there.identity == (parts.storage as? FileStorage)?.identity {
+        throw EngineError.invalidArgument("'\(path)' is the copy itself")
+      }
+      return try source.withHeldVersions { snapshot in
+        func check() throws {
+          if there != nil, try !isDatabase(at: path) { throw SystemError.isExisting(path) }
+          if there != nil, !replacing {
+            try checkReplaceable(path, by: snapshot.record, parts.pipeline.identity)
+          }
+        }
+        try check()
+        let own = parts.storage as? FileStorage
+        let present = there == nil ? nil : try FileStorage(path: path, mode: .readOnly)
+        let file = try ReplacementFile(
+          for: there == nil ? path : System.resolved(path),
+          like: (present ?? own)?.descriptor)
+        let whole = WholeCopy(
+          source: try VersionRoots(snapshot.record, snapshot.blocks), blocks: snapshot.blocks,
+          shouldStop: shouldStop)
+        let bytes = try whole.write(
+          to: FileStorage(file), parts.pipeline.identity, remembers: false)
+        try put(file, replacing: there != nil, check)
+        return BackupResult(
+          decision: .copied, version: snapshot.version, bytesCopied: bytes, bytesSkipped: 0)
+      }
+    }
+  }
+
+  private static func put(
+    _ file: ReplacementFile, replacing: Bool, _ check: () throws -> Void = {}
+  ) throws {
+    guard replacing else { return try file.putInPlace(replacing: false) }
+    try whileUnused(file.path) {
+      // It may have been written to meanwhile.
+      try check()
+      try file.putInPlace(replacing: true)
+    }
+  }
+
+  private static func checkReplaceable(
+    _ path: String, by record: VersionRecord, _ identity: DatabaseIdentity
+  ) throws {
+    let found: Recovery
+    do {
+      found = try Recovery.runAmongWriters(FileStorage(path: path, mode: .readOnly))
+    } catch {
+      throw EngineError.otherDatabase(
+        path: path, reason: "whether it is newer than the copy cannot be told (\(error))")
+    }
+    guard found.identity == identity else {
+      throw EngineError.otherDatabase(path: path, reason: "it is another database than the copy's")
+    }
+    guard found.record.version <= record.version else {
+      throw EngineError.otherDatabase(
+        path: path,
+        reason:
+          "it has version \(found.record.version), and the copy version \(record.version): what was written "
+          + "since would be lost")
+    }
+  }
+
+  /// Calls `body` with the newest version, while those that it keeps are held, too.
+  func withHeldVersions<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
+    while true {
+      let snapshot = try snapshot()
+      let (holds, gone) = try holdKept(of: snapshot.record, snapshot.blocks)
+      // Somebody has let go of one meanwhile: the newest version keeps others.
+      if !gone.isEmpty { continue }
+      return try withExtendedLifetime((snapshot, holds)) { try body(snapshot) }
+    }
+  }
+
+  /// Makes a version of another file the next one of this copy of it.
+  func update(
+    from copy: WholeCopy, _ identity: DatabaseIdentity, _ waiting: Waiting
+  ) throws -> BackupResult {
+    turnWaiting = waiting
+    let record = copy.source.record
+    let state = try TransactionState(self)
+    var memory: CopiedBlocks
+    let written: Int
+    do {
+      let parts = state.parts
+      memory = try remembered(state, record, identity)
+      if memory.version == record.version {
+        state.abandon()
+        return BackupResult(
+          decision: .unchanged, version: record.version, bytesCopied: 0,
+          bytesSkipped: try fileUse().used)
+      }
+      let old = try state.history()
+      let versions = try ([state.base] + old.kept.map(\.record)).map {
+        try VersionRoots($0, parts.blocks)
+      }
+      let known = try memory.blocks(of: versions, parts.blocks)
+      memory = CopiedBlocks(memory, version: record.version, root: record.root.checksum)
+      var transfer = BlockTransfer(
+        copy.blocks, state.writer, known: known, in: parts.blocks,
+        end: UInt64(state.space.pageCount * Layout.pageBytes), shouldStop: copy.shouldStop)
+      let (catalogue, history) = try copy.run(
+        &transfer, state.writer, parts.blocks, memory: memory, old: old)
+      try state.writer.writeOut()
+      // From the disk, as far as the system lets one see it, before a slot names it.
+      try parts.storage.flush()
+      try transfer.verify(try BlockReader(storage: parts.storage))
+      try state.become(catalogue, history, of: record, end: transfer.end)
+      written = state.writer.bytesWritten
+    } catch {
+      state.abandon()
+      throw error
+    }
+    _ = try state.commit(.full, nil)
+    let parts = try parts
+    let newest = try VersionRoots(parts.pipeline.visible(), parts.blocks)
+    let kept = try newest.history(parts.blocks).kept.map {
+      try VersionRoots($0.record, parts.blocks)
+    }
+    _ = try memory.blocks(of: [newest] + kept, parts.blocks)
+    return BackupResult(
+      decision: .updated, version: record.version, bytesCopied: written,
+      bytesSkipped: max(0, memory.bytes - written))
+  }
+
+  /// What this copy remembers of the database that it is a copy of.
+  private func remembered(
+    _ state: TransactionState, _ record: VersionRecord, _ identity: DatabaseIdentity
+  ) throws -> CopiedBlocks {
+    guard state.parts.pipeline.identity == identity else {
+      throw EngineError.otherDatabase(path: path, reason: "it is a copy of another database")
+    }
+    let base = state.base.version
+    guard let memory = try CopiedBlocks(in: hold(state.base, state.parts)) else {
+      throw EngineError.otherDatabase(path: path, reason: "it is no backup")
+    }
+    guard memory.version == base else {
+      throw EngineError.otherDatabase(
+        path: path,
+        reason:
+          "it was written to since the last backup: that was of version \(memory.version), and it has "
+          + "version \(base)")
+    }
+    guard record.version > base || (record.version == base && record.root.checksum == memory.root)
+    else {
+      throw EngineError.otherDatabase(
+        path: path,
+        reason: record.version == base
+          ? "its version \(base) says something else than the database's: they have gone different ways"
+          : "it has version \(base), and the database version \(record.version)")
+    }
+    return memory
+  }
+}

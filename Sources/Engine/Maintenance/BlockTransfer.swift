@@ -1,0 +1,338 @@
+import Base
+
+/// What a block is the copy of, wherever it lies: its checksum, with what its parent says of it. Equal
+/// checksums of nodes mean equal subtrees, since a node has the checksums of what it refers to.
+struct BlockContent: Hashable {
+  enum Kind: Hashable {
+    case catalogue, schema, node(level: Int), cluster, overlay, indexLeaf
+  }
+
+  /// The table that has the block, and which of its trees: no other block of a version has the same content
+  /// then, but leaves of an index.
+  struct Owner: Hashable {
+    var table: UInt32 = 0
+    /// 0: the objects; 1: the index of the primary key; above: the column of a secondary index, plus 2.
+    var index: UInt64 = 0
+
+    func keyIndex() -> Owner { Owner(table: table, index: 1) }
+    func index(of column: UInt32) -> Owner { Owner(table: table, index: UInt64(column) + 2) }
+    var isIndex: Bool { index > 0 }
+  }
+
+  let kind: Kind
+  let owner: Owner
+  let firstKey: Int64
+  let count: UInt64
+  let length: UInt32
+  let checksum: UInt64
+
+  init(_ kind: Kind, _ owner: Owner, _ entry: NodeEntry, checksum: UInt64? = nil) {
+    self.kind = kind
+    self.owner = owner
+    firstKey = entry.firstKey
+    count = entry.count
+    length = entry.reference.length
+    self.checksum = checksum ?? entry.reference.checksum
+  }
+
+  init(catalogue reference: BlockReference) {
+    self.init(.catalogue, Owner(), NodeEntry(firstKey: 0, count: 0, reference: reference))
+  }
+
+  /// What lies below a node of a level, or a leaf.
+  static func kind(level: Int, isIndex: Bool, isOverlay: Bool) -> Kind {
+    level > 0
+      ? .node(level: level)
+      : isIndex ? .indexLeaf : isOverlay ? .overlay : .cluster
+  }
+}
+
+/// Copies versions into another file as they are, block for block: blocks that the other file has already are
+/// neither read nor written, with all that lies below them, and what versions share is copied once.
+///
+/// A block that refers to others has other bytes in the copy, since they lie elsewhere: which block of the
+/// source it was made of is remembered (`made`), and told to the next transfer.
+///
+/// Thread rule: confined, while the versions are held.
+struct BlockTransfer {
+  private let source: BlockReader
+  private let writer: BlockWriter
+  private let shouldStop: () -> Bool
+  /// What the other file has.
+  private var known: [BlockContent: BlockReference]
+  /// The blocks with references that were written: where, and the checksum of what each was made of.
+  private(set) var made: [(place: BlockReference, checksum: UInt64)] = []
+  /// What was written, to be read back.
+  private var written: [(entry: NodeEntry, kind: BlockContent.Kind)] = []
+  /// No block that was placed, or is used again, lies behind.
+  private(set) var end: UInt64
+  private let target: BlockReader
+  /// Leaves of indexes that the present version uses in the copy.
+  private var taken: Set<UInt64> = []
+  private var emptyHistory: BlockReference?
+
+  /// - Parameters:
+  ///   - known: blocks of the other file, by what they are copies of.
+  ///   - target: reads these, and what is written.
+  ///   - end: where these end.
+  init(
+    _ source: BlockReader, _ writer: BlockWriter, known: [BlockContent: BlockReference] = [:],
+    in target: BlockReader, end: UInt64 = 0, shouldStop: @escaping () -> Bool
+  ) {
+    self.target = target
+    self.source = source
+    self.writer = writer
+    self.known = known
+    self.end = end
+    self.shouldStop = shouldStop
+  }
+
+  // MARK: Versions
+
+  /// Copies the tables of a catalogue.
+  ///
+  /// - Parameter end: where the version ends.
+  mutating func copyTables(of catalogue: inout Catalogue, end: UInt64) throws {
+    taken = []
+    // Nodes of this transfer may be among those that are used again.
+    try writer.writeOut()
+    for table in catalogue.tables {
+      for (run, owner) in table.ownedRuns {
+        try take(run.root.entry, level: run.root.level, owner, end: end)
+      }
+    }
+    for index in catalogue.tables.indices {
+      var table = catalogue.tables[index]
+      let owner = BlockContent.Owner(table: table.number)
+      table.schema = try copy(
+        leaf: NodeEntry(firstKey: 0, count: 0, reference: table.schema), .schema, owner, end: end)
+      if table.root.level > 0 {
+        table.root.entry.reference = try copy(
+          table.root.entry, level: table.root.level, owner, end: end)
+      }
+      for run in table.index.indices {
+        try copy(&table.index[run], owner.keyIndex(), end: end)
+      }
+      for place in table.valueIndexes.indices {
+        let owner = owner.index(of: table.valueIndexes[place].column)
+        for run in table.valueIndexes[place].runs.indices {
+          try copy(&table.valueIndexes[place].runs[run], owner, end: end)
+        }
+      }
+      catalogue.tables[index] = table
+    }
+  }
+
+  /// Notes the leaves of an index that are used again with the nodes above them: another leaf that says the
+  /// same, in another run, is another block.
+  private mutating func take(
+    _ entry: NodeEntry, level: Int, _ owner: BlockContent.Owner, end: UInt64
+  ) throws {
+    if level == 0 { return }
+    if let there = known[BlockContent(.node(level: level), owner, entry)] {
+      let copy = NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: there)
+      return try takeCopied(copy, level: level, IndexBlocks(target, end: .max))
+    }
+    for child in try IndexBlocks(source, end: end).children(entry, level: level) {
+      try take(child, level: level - 1, owner, end: end)
+    }
+  }
+
+  private mutating func takeCopied(
+    _ entry: NodeEntry, level: Int, _ blocks: IndexBlocks
+  ) throws {
+    if level == 0 {
+      taken.insert(entry.reference.offset)
+      return
+    }
+    for child in try blocks.children(entry, level: level) {
+      try takeCopied(child, level: level - 1, blocks)
+    }
+  }
+
+  /// Copies the versions that one keeps, and returns what the copy keeps.
+  ///
+  /// - Parameter old: what the copy has kept so far: versions that it has already stay where they are.
+  mutating func copyKept(_ history: History, known old: History) throws -> History {
+    var history = history
+    // What is pending is no version yet.
+    history.pending = []
+    for place in history.kept.indices {
+      let record = history.kept[place].record
+      let content = BlockContent(catalogue: record.root)
+      if let same = old.place(of: record.version), known[content] == old.kept[same].record.root {
+        history.kept[place].record = old.kept[same].record
+        continue
+      }
+      var catalogue = try VersionRoots(record, source).catalogue
+      try copyTables(of: &catalogue, end: record.end)
+      // Nobody asks a kept version what it kept.
+      if catalogue.history != nil { catalogue.history = try noHistory() }
+      let root = try put(node: catalogue.encode())
+      note(root, madeOf: record.root.checksum)
+      known[content] = root
+      history.kept[place].record = VersionRecord(
+        version: record.version, root: root,
+        end: UInt64(Layout.pages(holding: Int(clamping: end)) * Layout.pageBytes),
+        hasHistory: catalogue.history != nil)
+    }
+    return history
+  }
+
+  private mutating func noHistory() throws -> BlockReference {
+    if let emptyHistory { return emptyHistory }
+    let reference = try put(node: History().encode())
+    emptyHistory = reference
+    return reference
+  }
+
+  private mutating func copy(
+    _ run: inout IndexRun, _ owner: BlockContent.Owner, end: UInt64
+  ) throws {
+    run.root.entry.reference = try copy(
+      run.root.entry, level: run.root.level, owner, end: end)
+  }
+
+  // MARK: Blocks
+
+  /// Places a block that refers to others, or is the copy's own.
+  mutating func put(node bytes: [UInt8]) throws -> BlockReference {
+    let reference = try writer.append(node: bytes)
+    end = max(end, reference.offset + UInt64(reference.length))
+    written.append((NodeEntry(firstKey: 0, count: 0, reference: reference), .schema))
+    return reference
+  }
+
+  private mutating func note(_ place: BlockReference, madeOf checksum: UInt64) {
+    made.append((place, checksum))
+  }
+
+  /// A block of the copy that has a content; nil when there is none, or it is another one's.
+  private mutating func find(_ content: BlockContent) -> BlockReference? {
+    guard let there = known[content] else { return nil }
+    if content.kind == .indexLeaf, !taken.insert(there.offset).inserted { return nil }
+    end = max(end, there.offset + UInt64(there.length))
+    return there
+  }
+
+  private mutating func copy(
+    _ entry: NodeEntry, level: Int, _ owner: BlockContent.Owner, end: UInt64
+  ) throws -> BlockReference {
+    let kind = BlockContent.kind(
+      level: level, isIndex: owner.isIndex, isOverlay: entry.reference.isOverlay)
+    switch kind {
+    case .cluster, .indexLeaf, .schema, .catalogue:
+      return try copy(leaf: entry, kind, owner, end: end)
+    case .overlay, .node: break
+    }
+    let content = BlockContent(kind, owner, entry)
+    if let there = find(content) { return there }
+    if kind == .overlay { return try copy(overlay: entry, owner, end: end) }
+    var children =
+      owner.isIndex
+      ? try IndexBlocks(source, end: end).children(entry, level: level)
+      : try TreeReader(blocks: source, root: .empty, end: end).entries(entry, level: level)
+    for place in children.indices {
+      children[place].reference = try copy(children[place], level: level - 1, owner, end: end)
+    }
+    let reference = try put(node: Node.encode(level: level, children[...]))
+    note(reference, madeOf: entry.reference.checksum)
+    known[content] = reference
+    return reference
+  }
+
+  /// A block that refers to no other, to the byte.
+  private mutating func copy(
+    leaf entry: NodeEntry, _ kind: BlockContent.Kind, _ owner: BlockContent.Owner, end: UInt64
+  ) throws -> BlockReference {
+    let content = BlockContent(kind, owner, entry)
+    if let there = find(content) { return there }
+    if shouldStop() { throw EngineError.cancelled }
+    try source.verify(entry, kind, end: end)
+    let bytes = Array(try source.extent(entry.reference, end: end))
+    var reference = try writer.append(cluster: bytes, checksum: entry.reference.checksum)
+    reference.isOverlay = entry.reference.isOverlay
+    source.forget(entry, end: end)
+    self.end = max(self.end, reference.offset + UInt64(reference.length))
+    written.append(
+      (NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: reference), kind))
+    known[content] = reference
+    if kind == .indexLeaf { taken.insert(reference.offset) }
+    return reference
+  }
+
+  /// A cluster with what lies over it, from below: each block names the one below it.
+  private mutating func copy(
+    overlay entry: NodeEntry, _ owner: BlockContent.Owner, end: UInt64
+  ) throws -> BlockReference {
+    let overlay = try source.overlay(entry, end: end)
+    var below = try copy(overlay.base, level: 0, owner, end: end)
+    for reference in overlay.references.reversed() {
+      let content = BlockContent(
+        .overlay, owner,
+        NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: reference))
+      if let there = find(content) {
+        below = there
+        continue
+      }
+      let bytes = try source.withCopy(of: reference, end: end) {
+        OverlayBlock.copy(of: $0, over: below)
+      }
+      below = try put(node: bytes)
+      below.isOverlay = true
+      note(below, madeOf: reference.checksum)
+      known[content] = below
+    }
+    return below
+  }
+
+  // MARK: Verifying
+
+  /// Reads all that was written back from the file.
+  ///
+  /// - Throws: `EngineError.damaged` when it is not what was written.
+  func verify(_ target: BlockReader) throws {
+    for (entry, kind) in written {
+      if shouldStop() { throw EngineError.cancelled }
+      do {
+        try target.verify(entry, kind, end: .max)
+      } catch {
+        throw EngineError.damaged(
+          path: target.storage.path, where: "the block at byte \(entry.reference.offset)",
+          reason: "the copy does not read back as it was written (\(error))")
+      }
+      target.forget(
+        NodeEntry(
+          firstKey: 0, count: 0,
+          reference: BlockReference(
+            offset: entry.reference.offset, length: entry.reference.length, checksum: 0)),
+        end: .max)
+    }
+  }
+}
+
+extension Catalogue.TableEntry {
+  /// The runs of all indexes, and which index each is of.
+  var ownedRuns: [(run: IndexRun, owner: BlockContent.Owner)] {
+    let owner = BlockContent.Owner(table: number)
+    return index.map { ($0, owner.keyIndex()) }
+      + valueIndexes.flatMap { index in
+        index.runs.map { ($0, owner.index(of: index.column)) }
+      }
+  }
+}
+
+extension BlockReader {
+  /// Verifies all of a block.
+  ///
+  /// - Throws: `BlockError`, `ClusterError` when a checksum does not match.
+  fileprivate func verify(_ entry: NodeEntry, _ kind: BlockContent.Kind, end: UInt64) throws {
+    guard kind == .cluster else {
+      _ = try block(entry.reference, end: end)
+      return
+    }
+    let cluster = try cluster(entry, end: end)
+    for place in 0..<cluster.columnCount { _ = try cluster.open(cluster.column(at: place)) }
+    _ = try cluster.keys()
+  }
+}

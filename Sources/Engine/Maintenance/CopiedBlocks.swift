@@ -1,0 +1,186 @@
+import Base
+
+/// What a backup remembers of the database that it is a backup of: a table of its own in the copy.
+///
+/// For each block of the copy that refers to others it has the checksum of the one that it was made of; all
+/// other blocks are the same to the byte. A note says which version of which database the copy is.
+struct CopiedBlocks {
+  static let purpose = "copied blocks"
+  static let noteName = "backup"
+
+  /// By the place in the copy.
+  private(set) var checksums: [UInt64: UInt64] = [:]
+  /// Of the blocks that `blocks` has found last.
+  private(set) var bytes = 0
+  /// The version of the database, which the copy's has the number of.
+  private(set) var version: UInt64
+  /// The checksum of its catalogue.
+  private(set) var root: UInt64
+
+  init(version: UInt64, root: UInt64) {
+    self.version = version
+    self.root = root
+  }
+
+  mutating func add(_ place: BlockReference, madeOf checksum: UInt64) {
+    checksums[place.offset] = checksum
+  }
+
+  // MARK: Reading
+
+  /// Goes on from what the last backup has remembered.
+  init(_ old: CopiedBlocks, version: UInt64, root: UInt64) {
+    self = old
+    (self.version, self.root) = (version, root)
+  }
+
+  /// What a copy remembers; nil when the file is no backup.
+  ///
+  /// - Throws: `EngineError.damaged`.
+  init?(in snapshot: Snapshot) throws {
+    guard let table = try snapshot.ownTable(Self.purpose),
+      let note = snapshot.catalogue.table(named: Catalogue.ownName(Self.purpose))?
+        .notes[Self.noteName]
+    else { return nil }
+    (version, root) = try note.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      let version = try reader.read(UInt64.self, "version of a backup")
+      return (version, try reader.read(UInt64.self, "checksum of a backup"))
+    }
+    var found: [UInt64: UInt64] = [:]
+    try table.forEachRow { row in
+      if case .int(let place) = row["place"], case .int(let checksum) = row["checksum"] {
+        found[UInt64(bitPattern: place)] = UInt64(bitPattern: checksum)
+      }
+    }
+    checksums = found
+  }
+
+  /// The blocks of versions of the copy, by what they are copies of. Forgets what is said of all others.
+  ///
+  /// - Complexity: O(tree nodes and bytes of overlays), those that versions share once.
+  mutating func blocks(
+    of versions: [VersionRoots], _ blocks: BlockReader
+  ) throws -> [BlockContent: BlockReference] {
+    var walk = CopyWalk(checksums, blocks)
+    for version in versions { try walk.add(version) }
+    bytes = walk.bytes
+    checksums = checksums.filter { walk.seen.contains($0.key) }
+    return walk.found
+  }
+
+  // MARK: Writing
+
+  /// Writes the table, and returns its entry in the catalogue.
+  func write(
+    number: UInt32, _ writer: BlockWriter, _ blocks: BlockReader
+  ) throws -> Catalogue.TableEntry {
+    let name = Catalogue.ownName(Self.purpose)
+    let schema = try TableSchema(
+      [Column("place", .int, nullable: false), Column("checksum", .int, nullable: false)],
+      table: name, keyCode: nil)
+    let store = ClusterStore(
+      writer: writer, blocks: blocks, baseEnd: 0, builder: ClusterBuilder())
+    store.columnIDs = schema.columnIDs
+    let limits = TreeEditor.Limits()
+    let tree = try TreeEditor(
+      reader: TreeReader(blocks: blocks, root: .empty, end: 0), clusters: store, limits: limits)
+    var table = Catalogue.TableEntry(number: number, name: name)
+    var rows = store.newCluster()
+    func close() throws {
+      for entry in try store.close(rows, limits: limits) where entry.count > 0 {
+        try tree.append(entry)
+      }
+      rows = store.newCluster()
+    }
+    for (place, checksum) in checksums.sorted(by: { $0.key < $1.key }) {
+      try rows.rows.append(
+        key: table.nextKey,
+        values: [.int(Int64(bitPattern: place)), .int(Int64(bitPattern: checksum))])
+      table.nextKey += 1
+      if rows.count == limits.clusterRows { try close() }
+    }
+    if rows.count > 0 { try close() }
+    table.root = try tree.seal()
+    table.schema = try writer.append(node: schema.encode())
+    var note = ByteWriter(capacity: 16)
+    note.append(version)
+    note.append(root)
+    table.notes[Self.noteName] = note.bytes
+    return table
+  }
+}
+
+/// Finds the blocks of a copy's versions.
+private struct CopyWalk {
+  private let checksums: [UInt64: UInt64]
+  private let blocks: BlockReader
+  private(set) var found: [BlockContent: BlockReference] = [:]
+  private(set) var seen: Set<UInt64> = []
+  private(set) var bytes = 0
+
+  init(_ checksums: [UInt64: UInt64], _ blocks: BlockReader) {
+    self.checksums = checksums
+    self.blocks = blocks
+  }
+
+  mutating func add(_ version: VersionRoots) throws {
+    let end = version.record.end
+    note(
+      .catalogue, BlockContent.Owner(),
+      NodeEntry(firstKey: 0, count: 0, reference: version.record.root))
+    for table in version.catalogue.tables {
+      let owner = BlockContent.Owner(table: table.number)
+      note(.schema, owner, NodeEntry(firstKey: 0, count: 0, reference: table.schema))
+      if table.root.level > 0 {
+        try add(table.root.entry, level: table.root.level, owner, end: end)
+      }
+      for (run, owner) in table.ownedRuns {
+        try add(run.root.entry, level: run.root.level, owner, end: end)
+      }
+    }
+  }
+
+  /// - Returns: false when the block was seen before.
+  @discardableResult
+  private mutating func note(
+    _ kind: BlockContent.Kind, _ owner: BlockContent.Owner, _ entry: NodeEntry
+  ) -> Bool {
+    guard seen.insert(entry.reference.offset).inserted else { return false }
+    bytes += Int(entry.reference.length)
+    switch kind {
+    case .schema, .cluster, .indexLeaf:
+      found[BlockContent(kind, owner, entry)] = entry.reference
+    case .catalogue, .node, .overlay:
+      // What is not known to be made of another one is the copy's own.
+      guard let checksum = checksums[entry.reference.offset] else { return true }
+      found[BlockContent(kind, owner, entry, checksum: checksum)] = entry.reference
+    }
+    return true
+  }
+
+  private mutating func add(
+    _ entry: NodeEntry, level: Int, _ owner: BlockContent.Owner, end: UInt64
+  ) throws {
+    let kind = BlockContent.kind(
+      level: level, isIndex: owner.isIndex, isOverlay: entry.reference.isOverlay)
+    guard note(kind, owner, entry) else { return }
+    switch kind {
+    case .node:
+      let children =
+        owner.isIndex
+        ? try IndexBlocks(blocks, end: end).children(entry, level: level)
+        : try TreeReader(blocks: blocks, root: .empty, end: end).entries(entry, level: level)
+      for child in children { try add(child, level: level - 1, owner, end: end) }
+    case .overlay:
+      let overlay = try blocks.overlay(entry, end: end)
+      for reference in overlay.references.dropFirst() {
+        note(
+          .overlay, owner,
+          NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: reference))
+      }
+      try add(overlay.base, level: 0, owner, end: end)
+    case .cluster, .indexLeaf, .schema, .catalogue: break
+    }
+  }
+}

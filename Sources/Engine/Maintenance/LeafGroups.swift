@@ -1,0 +1,105 @@
+/// How much a compaction in use does at a time.
+package struct OnlineLimits: Sendable {
+  /// Bytes that a transaction writes, more or less: one cluster at least.
+  package var transactionBytes = 8 << 20
+  /// Rows of a cluster at most.
+  package var clusterRows = Compactor.clusterRows
+  /// A cluster of so many rows has been encoded with all effort before.
+  package var wellEncodedRows = 16_384
+
+  package init() {}
+}
+
+/// A table's leaves that a compaction in use merges into one, if they are still there when it writes.
+struct LeafGroup: Sendable {
+  /// The table's number.
+  let table: UInt32
+  let columns: [UInt32]
+  let entries: [NodeEntry]
+}
+
+/// A tree's leaves from a key on, as groups of neighbours that are worth merging.
+///
+/// Groups are made as for a compaction of the whole file, so that one which is repeated finds the clusters
+/// that it has made before, and leaves them.
+///
+/// Thread rule: confined, while the version is held.
+struct LeafGroups {
+  private let tree: TreeReader
+  private var parts: TreeParts
+  private let first: Int64
+  private let limits: OnlineLimits
+  /// True for leaves that have to stay as they are.
+  private let isFixed: (NodeEntry) throws -> Bool
+  private var upcoming: NodeEntry?
+  private var hasBegun = false
+
+  /// - Parameter first: leaves of lower keys are passed over.
+  init(
+    _ tree: TreeReader, from first: Int64, _ limits: OnlineLimits,
+    isFixed: @escaping (NodeEntry) throws -> Bool
+  ) {
+    self.tree = tree
+    parts = TreeParts(tree)
+    self.first = first
+    self.limits = limits
+    self.isFixed = isFixed
+  }
+
+  private mutating func nextLeaf() throws -> NodeEntry? {
+    while let part = parts.part {
+      if let end = part.end, end <= first {
+        parts.skip()
+      } else if part.level > 0 {
+        try parts.descend()
+      } else {
+        parts.skip()
+        if part.entry.firstKey >= first { return part.entry }
+      }
+    }
+    return nil
+  }
+
+  /// The next group, whether it is worth merging, and the bytes that it takes now; nil behind the last.
+  mutating func next() throws -> (group: [NodeEntry], pays: Bool, bytes: Int)? {
+    if !hasBegun {
+      hasBegun = true
+      upcoming = try nextLeaf()
+    }
+    var group: [NodeEntry] = []
+    var (rows, bytes) = (0, 0)
+    while let entry = upcoming {
+      if try isFixed(entry) {
+        if !group.isEmpty { break }
+        upcoming = try nextLeaf()
+        return ([entry], false, 0)
+      }
+      let (sum, overflow) = rows.addingReportingOverflow(Int(clamping: entry.count))
+      let more = try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
+      let fits =
+        !overflow && sum <= limits.clusterRows && bytes + more <= Compactor.clusterBytes
+      guard group.isEmpty || fits else { break }
+      (rows, bytes) = (sum, bytes + more)
+      group.append(entry)
+      upcoming = try nextLeaf()
+    }
+    return group.isEmpty ? nil : (group, try pays(group, rows: rows), bytes)
+  }
+
+  /// Whether merging can save an eighth: more would be written than is gained where a few rows lie beside a
+  /// cluster that is large already.
+  private func pays(_ group: [NodeEntry], rows: Int) throws -> Bool {
+    let most = group.map { Int(clamping: $0.count) }.max() ?? 0
+    if most < limits.wellEncodedRows || (rows - most) > rows / 8 { return true }
+    for entry in group where entry.reference.isOverlay {
+      let overlay = try tree.blocks.overlay(entry, end: tree.end)
+      let base = overlay.base
+      if overlay.byteCount > Int(base.reference.length) / 8
+        || entry.count < base.count - base.count / 8
+      {
+        return true
+      }
+    }
+    return false
+  }
+}

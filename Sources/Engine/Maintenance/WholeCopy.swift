@@ -1,0 +1,74 @@
+import Base
+
+/// A version with all that it keeps, copied block for block: into an empty file, or as the next version of an
+/// earlier copy.
+struct WholeCopy {
+  let source: VersionRoots
+  let blocks: BlockReader
+  let shouldStop: () -> Bool
+
+  /// Copies all that the other file lacks.
+  ///
+  /// - Parameters:
+  ///   - memory: what the copy is to remember; nil: nothing.
+  ///   - old: what the copy has kept so far.
+  /// - Returns: the catalogue, which the caller writes, and what it says of kept versions.
+  /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when the source is damaged; `SystemError`;
+  ///   `EngineError.cancelled`.
+  func run(
+    _ transfer: inout BlockTransfer, _ writer: BlockWriter, _ target: BlockReader,
+    memory: CopiedBlocks?, old: History = History()
+  ) throws -> (Catalogue, History) {
+    var catalogue = source.catalogue
+    let name = Catalogue.ownName(CopiedBlocks.purpose)
+    if let place = catalogue.place(named: name) {
+      let number = catalogue.tables[place].number
+      if number == catalogue.nextTableNumber - 1 { catalogue.nextTableNumber = number }
+      catalogue.remove(at: place)
+    }
+    try transfer.copyTables(of: &catalogue, end: source.record.end)
+    let history = try transfer.copyKept(source.history(blocks), known: old)
+    catalogue.history = history.isEmpty ? nil : try transfer.put(node: history.encode())
+    guard var memory else { return (catalogue, history) }
+    for block in transfer.made { memory.add(block.place, madeOf: block.checksum) }
+    let next = catalogue.nextTableNumber &+ 1
+    guard next > 0, next < .max else {
+      throw EngineError.tooLarge(what: "a table's number", limit: "2^32")
+    }
+    catalogue.add(try memory.write(number: catalogue.nextTableNumber, writer, target))
+    catalogue.nextTableNumber = next
+    return (catalogue, history)
+  }
+
+  /// Writes the copy into an empty file, flushed.
+  ///
+  /// - Returns: the bytes written.
+  func write(
+    to target: any Storage, _ identity: DatabaseIdentity, remembers: Bool
+  ) throws -> Int {
+    let space = SpaceMap(version: 0)
+    let writer = BlockWriter(storage: target, space: space, length: try target.length())
+    let targetBlocks = try BlockReader(storage: target)
+    var transfer = BlockTransfer(blocks, writer, in: targetBlocks, shouldStop: shouldStop)
+    let memory = CopiedBlocks(version: source.record.version, root: source.record.root.checksum)
+    let (catalogue, _) = try run(
+      &transfer, writer, targetBlocks, memory: remembers ? memory : nil)
+    let root = try transfer.put(node: catalogue.encode())
+    try writer.writeOut()
+    try writer.commit(version: source.record.version)
+    let record = VersionRecord(
+      version: source.record.version, root: root,
+      end: UInt64(space.liveEnd * Layout.pageBytes), hasHistory: catalogue.history != nil,
+      hasCompoundKeys: catalogue.hasCompoundKeys(after: source.record))
+    let end = Int(record.end)
+    if try target.length() != end { try target.resize(to: end) }
+    try target.flush()
+    try transfer.verify(targetBlocks)
+    let page = CommitSlot(record: record, identity: identity).page()
+    for index in 0..<Layout.slotCount {
+      try page.withUnsafeBytes { try target.write($0, at: index * Layout.pageBytes) }
+    }
+    try target.flush()
+    return writer.bytesWritten
+  }
+}

@@ -1,0 +1,28 @@
+/// A table that is being made beside the visible one, and its companions, in a transaction.
+///
+/// Thread rule: the transaction's thread.
+final class PendingTables {
+  /// As the transaction has found it.
+  let root: PendingRoot
+  /// Of these tables alone.
+  var catalogue: Catalogue
+  /// By the tables' names.
+  var editors: [String: TableEditor] = [:]
+  /// Whether the transaction has begun it.
+  let isNew: Bool
+
+  init(_ root: PendingRoot, _ catalogue: Catalogue, isNew: Bool) {
+    self.root = root
+    self.catalogue = catalogue
+    self.isNew = isNew
+  }
+
+  var isChanged: Bool { isNew || editors.values.contains(where: \.isChanged) }
+
+  func has(_ editor: TableEditor) -> Bool { editors.values.contains { $0 === editor } }
+
+  func end() {
+    for editor in editors.values { editor.isEnded = true }
+    editors = [:]
+  }
+}

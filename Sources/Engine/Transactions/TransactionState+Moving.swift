@@ -1,0 +1,203 @@
+import Base
+
+/// What a compaction in use does in its transactions. None of it changes what the version says.
+extension TransactionState {
+  /// The versions that are kept, ascending. What one of them reaches stays where it is: the kept version
+  /// would go on needing it there, and a copy would take room besides.
+  private func keptNumbers() throws -> [UInt64] { try history().kept.map(\.record.version) }
+
+  /// Bytes that readers of older versions keep from reuse; nil when it is not known which are free.
+  func bytesHeldBack() throws -> Int? {
+    if space.hasUnknownPages { return nil }
+    return space.pagesHeldBack(besides: try keptNumbers()) * Layout.pageBytes
+  }
+
+  // MARK: Merging
+
+  /// What is to be merged next: leaves of a table from a key on.
+  struct MergeCursor {
+    /// The tables that are still to come, the present one first.
+    var tables: [UInt32]
+    var firstKey = Int64.min
+  }
+
+  var mergeCursor: MergeCursor { MergeCursor(tables: catalogue.tables.map(\.number)) }
+
+  /// Finds leaves that are worth merging, until there are enough for one transaction.
+  ///
+  /// To be called before anything is changed. The base is still to be held when they are read.
+  ///
+  /// - Complexity: O(nodes that are passed).
+  /// - Throws: `EngineError.damaged`, `.system`.
+  func planMerging(_ cursor: inout MergeCursor, _ limits: OnlineLimits) throws -> [LeafGroup] {
+    let kept = try keptNumbers()
+    return try use {
+      var plan: [LeafGroup] = []
+      var bytes = 0
+      while let number = cursor.tables.first, bytes < limits.transactionBytes {
+        guard let table = catalogue.table(number: number) else {
+          cursor = MergeCursor(tables: Array(cursor.tables.dropFirst()))
+          continue
+        }
+        let schema = try TableSchema(decoding: try parts.blocks.block(table.schema, end: base.end))
+        var groups = LeafGroups(
+          TreeReader(blocks: parts.blocks, root: table.root, end: base.end), from: cursor.firstKey,
+          limits, isFixed: { try self.isShared(leaf: $0, with: kept) })
+        while bytes < limits.transactionBytes {
+          guard let (group, pays, size) = try groups.next() else {
+            cursor = MergeCursor(tables: Array(cursor.tables.dropFirst()))
+            break
+          }
+          if let last = group.last { cursor.firstKey = last.firstKey &+ 1 }
+          guard pays else { continue }
+          bytes += size
+          plan.append(LeafGroup(table: number, columns: schema.columnIDs, entries: group))
+        }
+      }
+      return plan
+    }
+  }
+
+  private func isShared(leaf entry: NodeEntry, with kept: [UInt64]) throws -> Bool {
+    if isShared(entry.reference, with: kept) { return true }
+    guard entry.reference.isOverlay else { return false }
+    let overlay = try parts.blocks.overlay(entry, end: base.end)
+    return (overlay.references + [overlay.base.reference]).contains { isShared($0, with: kept) }
+  }
+
+  private func isShared(_ reference: BlockReference, with kept: [UInt64]) -> Bool {
+    reference.pages(within: .max).map { space.isShared($0, with: kept) } ?? true
+  }
+
+  /// Puts what was merged in the place of what it was made of, where that is still there.
+  func put(_ merged: [MergedGroup]) throws {
+    for merged in merged {
+      keepsOrigin = true
+      _ = try editor(number: merged.group.table)?.put(merged)
+    }
+  }
+
+  /// Merges the runs of a table's indexes.
+  func mergeIndexes(ofTable number: UInt32) throws {
+    let kept = try keptNumbers()
+    keepsOrigin = true
+    try editor(number: number)?.mergeRuns {
+      self.isShared($0.root.entry.reference, with: kept)
+    }
+  }
+
+  // MARK: Moving
+
+  /// How blocks are chosen that are to be moved.
+  enum MoveKind {
+    /// Small ones in pages that are not full: together they need fewer.
+    case sparse
+    /// Those behind the end that the file could have.
+    case fromTheEnd
+    /// All that find room further in front, from the front on: holes become larger on the way.
+    case together
+    /// The first one behind a hole that is too small for it: away from there.
+    case aside
+  }
+
+  /// What moving has done.
+  struct Moved {
+    /// Whether something is left to gain.
+    var isWorthIt: Bool
+    /// Pages that the version uses.
+    var pages = 0
+    /// Bytes that were written.
+    var bytes = 0
+    /// Bytes that lie further in front now.
+    var gained = 0
+  }
+
+  /// Moves blocks to the front of the file, as many as one transaction may write.
+  ///
+  /// To be called before anything is changed; nothing else may be changed.
+  ///
+  /// - Complexity: O(nodes and pages), and the blocks that are moved.
+  func moveBlocks(_ kind: MoveKind, _ limits: OnlineLimits) throws -> Moved {
+    let history = try history()
+    return try use {
+      let kept = history.kept.map(\.record.version)
+      let least = history.kept.map { Int(clamping: $0.record.end) / Layout.pageBytes }.max() ?? 0
+      let live = space.pageCount - space.freePageCount - space.pinnedPageCount
+      let end = space.endWithoutHoles(notBelow: least, slack: max(2, live / 32)) {
+        self.space.isShared($0..<$0 + 1, with: kept)
+      }
+      let full = Layout.pages(holding: space.filledBytes)
+      let isWorthIt =
+        kind == .sparse
+        ? live > full + max(1, full / 16) : space.liveEnd > end + max(1, end / 32)
+      guard isWorthIt else { return Moved(isWorthIt: false) }
+      let wanted = try choose(kind, behind: end, kept, limits)
+      if wanted.isEmpty { return Moved(isWorthIt: true, pages: live) }
+      var mover = BlockMover(wanted, parts.blocks, writer, end: base.end) { reference in
+        let own = Int(clamping: reference.offset) / Layout.pageBytes
+        return switch kind {
+        case .fromTheEnd: min(own, end)
+        case .together: own
+        case .aside, .sparse: nil
+        }
+      }
+      var isChanged = false
+      for place in catalogue.tables.indices {
+        var table = catalogue.tables[place]
+        guard try mover.move(&table) else { continue }
+        catalogue.tables[place] = table
+        isChanged = true
+      }
+      if var reference = catalogue.history, try mover.move(&reference) {
+        catalogue.history = reference
+        isChanged = true
+      }
+      // The catalogue alone may lie at the end.
+      if isChanged || wanted.contains(base.root.offset) {
+        catalogueIsChanged = true
+        keepsOrigin = true
+      }
+      return Moved(
+        isWorthIt: true, pages: live, bytes: mover.moved,
+        gained: mover.gained + (wanted.contains(base.root.offset) ? Int(base.root.length) : 0))
+    }
+  }
+
+  /// They have up to two pages each.
+  private static let mostSparse = 1024
+
+  /// The blocks that are to be moved, by their offsets.
+  private func choose(
+    _ kind: MoveKind, behind end: Int, _ kept: [UInt64], _ limits: OnlineLimits
+  ) throws -> Set<UInt64> {
+    var found: [BlockReference] = []
+    let roots = try VersionRoots(base, parts.blocks)
+    try roots.forEachBlock(parts.blocks) { reference, _, _ in
+      guard let pages = reference.pages(within: base.end) else { return }
+      switch kind {
+      case .sparse:
+        if pages.count > 2 || !space.isLoose(pages) { return }
+      case .fromTheEnd: if pages.upperBound <= end { return }
+      case .together, .aside: if (space.firstFree(1) ?? .max) >= pages.lowerBound { return }
+      }
+      if !space.isShared(pages, with: kept) { found.append(reference) }
+    }
+    switch kind {
+    case .fromTheEnd: found.sort { $0.offset > $1.offset }
+    case .together, .aside, .sparse: found.sort { $0.offset < $1.offset }
+    }
+    if kind == .aside { return Set(found.prefix(1).map(\.offset)) }
+    if kind == .sparse { return Set(found.prefix(Self.mostSparse).map(\.offset)) }
+    var bytes = 0
+    var chosen: Set<UInt64> = []
+    for reference in found {
+      let pages = Int(clamping: reference.offset) / Layout.pageBytes
+      let most = kind == .fromTheEnd ? min(pages, end) : pages
+      guard writer.hasRoom(for: Int(reference.length), below: most) else { continue }
+      chosen.insert(reference.offset)
+      bytes += Int(reference.length)
+      if bytes >= limits.transactionBytes { break }
+    }
+    return chosen
+  }
+}

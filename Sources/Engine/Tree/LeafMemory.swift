@@ -1,0 +1,14 @@
+/// The bytes of a leaf that is in memory only, for as long as somebody reads it.
+///
+/// Unsafe because leaves are read in place, wherever they are.
+final class LeafMemory {
+  private let buffer: UnsafeMutableRawBufferPointer
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(buffer) }
+
+  init(_ bytes: [UInt8]) {
+    buffer = .allocate(byteCount: bytes.count, alignment: 8)
+    buffer.copyBytes(from: bytes)
+  }
+
+  deinit { buffer.deallocate() }
+}

@@ -1,0 +1,151 @@
+import Engine
+
+/// A parser thread's work on one chunk where nothing but the types of its columns is asked for: no value is
+/// encoded, and a column that is text whatever comes is not looked at any more.
+///
+/// Where records may be rejected for their values, which then say nothing of the types of other columns,
+/// `ColumnBatchBuilder` does the work.
+///
+/// Thread rule: confined; one for each parser thread.
+final class ColumnClassifier {
+  /// What is known of a column on this thread.
+  private struct Watch {
+    /// Nothing that comes can change its type.
+    var isSettled = false
+    /// All classes are wanted: what does not fit rejects a record.
+    let isWhole: Bool
+    let allowsNulls: Bool
+    /// Of the candidates, which have read all values so far.
+    var fitting: [Bool]
+  }
+
+  private let plan: ImportPlan
+  private let parser: RecordParser
+  private let careful: ColumnBatchBuilder
+  private let isAlwaysCareful: Bool
+  private var watches: [Watch]
+  private var scan = NotationScan()
+
+  init(_ plan: ImportPlan) {
+    self.plan = plan
+    careful = ColumnBatchBuilder(plan)
+    parser = RecordParser(
+      dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
+      header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
+    isAlwaysCareful =
+      !plan.keyColumns.isEmpty || !plan.rules.isEmpty || plan.columns.contains { $0.scanned != nil }
+    watches = plan.columns.map { column in
+      Watch(
+        isWhole: column.strictType != nil || column.missing != nil, allowsNulls: column.isNullable,
+        fitting: column.candidates.map { _ in true })
+    }
+  }
+
+  /// What a chunk shows of each column.
+  func build(_ chunk: Chunk) throws -> [ColumnBatch.ColumnSummary] {
+    if !isAlwaysCareful, let summaries = classify(chunk) { return summaries }
+    return try careful.build(chunk).columns
+  }
+
+  /// Nil where a record may have to be rejected for its values.
+  private func classify(_ chunk: Chunk) -> [ColumnBatch.ColumnSummary]? {
+    let parsed = parser.parse(chunk)
+    defer { parsed.release() }
+    let matrix = RowMatrix(plan, parsed, chunk)
+    while watches.count < matrix.columnCount {
+      watches.append(Watch(isWhole: false, allowsNulls: true, fitting: []))
+    }
+    let summaries = matrix.withSpans { spans in
+      chunk.withMemory { memory in
+        memory.baseAddress.map { classify(matrix, spans, memory, $0) }
+      }
+    }
+    guard let summaries, let summaries else {
+      return (0..<matrix.columnCount).map { _ in .init(nulls: 0, sightings: []) }
+    }
+    return summaries
+  }
+
+  private func classify(
+    _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>, _ memory: UnsafeRawBufferPointer,
+    _ base: UnsafeRawPointer
+  ) -> [ColumnBatch.ColumnSummary]? {
+    var summaries: [ColumnBatch.ColumnSummary] = []
+    summaries.reserveCapacity(matrix.columnCount)
+    for column in 0..<matrix.columnCount {
+      var watch = watches[column]
+      if watch.isSettled {
+        summaries.append(.init(nulls: 0, sightings: []))
+        continue
+      }
+      let (seen, nulls) = observe(column, watch, matrix, spans, base)
+      if nulls > 0, !watch.allowsNulls { return nil }
+      let classes = seen.reduce(TypeSet()) { $0.union($1.type) }
+      if watch.isWhole, !isWithin(classes, column) { return nil }
+      var summary = ColumnBatch.ColumnSummary(nulls: nulls, sightings: [])
+      for (type, row) in seen {
+        let (record, line) = matrix.place(row)
+        summary.sightings.append(.init(type: type, record: record, line: line))
+      }
+      if watch.fitting.contains(true) {
+        summary.misfits = misfits(column, &watch, matrix, spans, memory)
+      }
+      watch.isSettled =
+        !watch.isWhole && watch.allowsNulls && classes.contains(.text)
+        && !watch.fitting.contains(true)
+      watches[column] = watch
+      summaries.append(summary)
+    }
+    return summaries
+  }
+
+  /// The classes of values, each with its first row; behind the first text only where all are wanted.
+  private func observe(
+    _ column: Int, _ watch: Watch, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>,
+    _ base: UnsafeRawPointer
+  ) -> ([(type: TypeSet, row: Int)], nulls: Int) {
+    var seen: [(type: TypeSet, row: Int)] = []
+    var (classes, nulls) = (TypeSet(), 0)
+    var place = spans + column
+    for row in 0..<matrix.rowCount {
+      let span = place.pointee
+      place += matrix.columnCount
+      if span.isNull {
+        nulls &+= 1
+        continue
+      }
+      let type = TypeSet.of(span.bytes(from: base))
+      if classes.contains(type) { continue }
+      classes.formUnion(type)
+      seen.append((type, row))
+      if type == .text, !watch.isWhole, watch.allowsNulls { break }
+    }
+    return (seen, nulls)
+  }
+
+  /// Whether all values fit a column's own type, and what stands beside its words for null.
+  private func isWithin(_ classes: TypeSet, _ column: Int) -> Bool {
+    let planned = plan.columns[column]
+    if let type = planned.strictType, !classes.fits(type) { return false }
+    return planned.missing.map { classes.isSubset(of: $0.bounds) } ?? true
+  }
+
+  private func misfits(
+    _ column: Int, _ watch: inout Watch, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>,
+    _ memory: UnsafeRawBufferPointer
+  ) -> [ColumnBatch.Misfit] {
+    let places = watch.fitting.indices.filter { watch.fitting[$0] }
+    let rows = scan.misfits(
+      places.map { plan.columns[column].candidates[$0] }, rowCount: matrix.rowCount, memory
+    ) { spans[$0 * matrix.columnCount + column] }
+    return zip(places, rows).compactMap { place, row in
+      guard let row else { return nil }
+      watch.fitting[place] = false
+      let (record, line) = matrix.place(row)
+      return ColumnBatch.Misfit(candidate: place, record: record, line: line)
+    }
+  }
+}
+
+@available(*, unavailable)
+extension ColumnClassifier: Sendable {}

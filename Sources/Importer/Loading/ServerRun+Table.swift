@@ -1,0 +1,146 @@
+import Base
+import Engine
+
+/// The table that inputs go into: found, made of the types that they have, or given columns that it lacks.
+extension ServerRun {
+  /// The table that is there; nil where it is to be made.
+  func foundTable(_ session: ServerSession) throws -> ServerTable? {
+    if let table = try session.use({ try ServerTable.find(tableName, $0) }) {
+      try table.check(
+        distributedBy: server.distributionColumn, keys: options.keys, options.conflictPolicy,
+        server: target.shown)
+      return table
+    }
+    guard server.creates else {
+      throw ServerError(
+        .usage,
+        "\(target.shown): there is no table '\(tableName)' [42P01]: make it, name another one with "
+          + "--table, or have it made with --create")
+    }
+    return nil
+  }
+
+  /// Makes the table; with a distribution column together with its shards, so that no table is left that is
+  /// on one machine alone.
+  private func make(_ types: [(name: String, type: ColumnType)], _ session: ServerSession) throws {
+    let statement = try ServerTable.creation(
+      tableName, types, keys: options.keys, isNumeric: server.makesNumeric, server: target.shown)
+    let distribution = try server.distributionColumn.map { column throws(ServerError) in
+      try ServerTable.distribution(
+        tableName, by: column, of: types.map(\.name), keys: options.keys, options.conflictPolicy,
+        server: target.shown)
+    }
+    let all = distribution.map { "BEGIN; \(statement); \($0); COMMIT" } ?? statement
+    try session.use { connection in
+      do {
+        try connection.run(all)
+      } catch let error as ServerError where ["42P07", "23505"].contains(error.sqlState) {
+        // Another process has made it, or this one before an answer was lost.
+        connection.rollBack()
+      } catch let error as ServerError where distribution != nil && error.sqlState == "42883" {
+        throw error.saying(
+          "\(target.shown): --distribute-by is for Citus, which this database does not have: CREATE "
+            + "EXTENSION citus, or leave it out [42883]")
+      }
+    }
+  }
+
+  /// The columns of a table that is to be made.
+  mutating func typesToMake() throws -> [(name: String, type: ColumnType)] {
+    try table?.columns.map { ($0.name, $0.type) } ?? scanned().types
+  }
+
+  /// The table that is there, or one that is made.
+  mutating func table(_ session: ServerSession) throws -> ServerTable {
+    if let table = try foundTable(session) { return try addColumns(to: table, session) }
+    try make(typesToMake(), session)
+    guard let table = try foundTable(session) else {
+      throw ServerError(
+        .usage,
+        "\(target.shown): the table '\(tableName)' was made, and is not found: name its schema, too"
+      )
+    }
+    return table
+  }
+
+  /// The columns' types, by all of the inputs.
+  private mutating func scanned() throws -> TypeScan {
+    var scan = TypeScan(options)
+    for (index, file) in files.enumerated() {
+      do {
+        if file.canBeReadAgain {
+          try scan.add(file, open(file), threads)
+          continue
+        }
+        let opened = try pipes[index] ?? open(file)
+        pipes[index] = opened
+        guard
+          try !TableMatch(opened, options, table: nil).plannedColumns.map(\.strictType).contains(
+            nil)
+        else {
+          throw ImportError.invalidOption(
+            "\(file.name) can be read only once, so the types of its columns cannot be found before it is "
+              + "loaded: make the table first, give the types of all columns with --types NAME:TYPE,..., or "
+              + "say --types text")
+        }
+        try scan.add(file, opened, threads)
+      } catch ImportError.emptyInput where files.count > 1 {
+        continue
+      }
+    }
+    return scan
+  }
+
+  // MARK: Adding columns
+
+  /// Adds the columns that the inputs have and the table has not, where options allow it.
+  ///
+  /// - Throws: as `foundTable`, and what reading the inputs throws.
+  private mutating func addColumns(to table: ServerTable, _ session: ServerSession) throws
+    -> ServerTable
+  {
+    let missing = try missingColumns(table)
+    if missing.isEmpty { return table }
+    let statements = try missing.map { column in
+      try table.addition(
+        of: column.name, column.type, isNumeric: server.makesNumeric, server: target.shown)
+    }
+    // Each by itself, and each where it is not there: others may do the same at once.
+    for statement in statements {
+      try session.use { connection in
+        do { try connection.run(statement) } catch let error as ServerError
+          where error.sqlState == "42701"
+        {}
+      }
+    }
+    return try foundTable(session) ?? table
+  }
+
+  /// The columns that are to be added: of any name with `newColumns`, else those of surplus fields. None
+  /// where an input has others that the table has not: it is refused then.
+  mutating func missingColumns(_ table: ServerTable) throws -> [(name: String, type: ColumnType)] {
+    let known = Set(table.columns.map(\.name))
+    guard self.table == nil, options.newColumns || options.ragged == .extend else { return [] }
+    let areNew = try !names().allSatisfy(known.contains)
+    if areNew, !options.newColumns { return [] }
+    // What can be read only once has the columns that are there: longer records are rejected.
+    let canScan = files.allSatisfy(\.canBeReadAgain)
+    guard areNew || (options.ragged == .extend && canScan) else { return [] }
+    return try scanned().types.filter { !known.contains($0.name) }
+  }
+
+  /// The names of the columns of all inputs.
+  private mutating func names() throws -> [String] {
+    var names: [String] = []
+    for (index, file) in files.enumerated() {
+      do {
+        let opened = try pipes[index] ?? open(file)
+        if !file.canBeReadAgain { pipes[index] = opened }
+        names += try TableMatch(opened, options, table: nil).plannedColumns.map(\.name)
+      } catch ImportError.emptyInput {
+        continue
+      }
+    }
+    return names
+  }
+}

@@ -1,0 +1,69 @@
+import Engine
+
+/// Batches that go to a table which is pending beside the visible one, and its publication.
+extension ImportTransaction {
+  /// Opens the pending table, or begins it.
+  ///
+  /// - Parameter columns: what to make the table of; nil: it is there, or pending.
+  /// - Returns: false when it is not, or there is a table where one was to be made.
+  /// - Throws: `EngineError.busy` when somebody else has changed the table since.
+  func beginPending(creating columns: [Column]?, keys: [String]) throws -> Bool {
+    if table != nil { return true }
+    if hasPending {
+      guard columns == nil else { return false }
+      if let change = try transaction?.changeBesidePending(tableName) { throw changed(change) }
+      table = try transaction?.pendingTable(tableName)
+      return table != nil
+    }
+    let isThere = transaction?.tableNames.contains(tableName) == true
+    guard isThere == (columns == nil) else { return false }
+    dropped = try transaction?.pendingTables.first { $0.name == tableName }
+    try transaction?.abandonPending(tableName)
+    table = try transaction?.beginPending(
+      tableName, creating: columns, keys: keys, describedAs: description)
+    if isThere, !forgotten.isEmpty { try memory?.forget(forgotten) }
+    return true
+  }
+
+  private func changed(_ change: String) -> EngineError {
+    .busy(
+      path: database.path,
+      reason:
+        "\(change) by somebody else since this import was begun, so that what is pending cannot take its "
+        + "place: the table is as they left it; import it anew, without --resume, or drop what is pending "
+        + "with sheaf import --abandon")
+  }
+
+  /// Puts the pending table in the place of the visible one, which is kept if it is to be.
+  ///
+  /// - Parameter refusesEmpty: when the pending table has no object, and the visible one has.
+  /// - Returns: false when nothing is pending.
+  /// - Throws: `EngineError.busy` when somebody else has changed the table; `ImportError.emptyReplacement`.
+  func publish(refusesEmpty: Bool) throws -> Bool {
+    guard publishesAtEnd, hasPending else { return false }
+    let open: WriteTransaction
+    do {
+      open = try database.beginWrite()
+    } catch EngineError.cancelled {
+      throw ImportError.interrupted
+    }
+    do {
+      if let change = try open.changeBesidePending(tableName) { throw changed(change) }
+      if refusesEmpty, !allowsEmpty, open.tableNames.contains(tableName),
+        try open.table(tableName).count > 0, try open.pendingTable(tableName)?.count == 0
+      {
+        throw ImportError.emptyReplacement(table: tableName, database: database.path)
+      }
+      try keepBase(open, publishes: true)
+      journal.rebase(on: open.baseVersion)
+      try open.publishPending(tableName)
+      try journal.complete(open)
+    } catch {
+      open.rollBack()
+      throw error
+    }
+    version = try open.commit(durability: durability)
+    hasPending = false
+    return true
+  }
+}

@@ -1,0 +1,82 @@
+import Base
+import Engine
+
+/// `ImportOptions.publication`: what is pending beside the visible table, and how it takes its place.
+extension ImportRun {
+  /// What is pending for the import's table; nil when nothing is.
+  func pending(_ database: Database) throws -> PendingTable? {
+    try database.snapshot().pendingTables.first { $0.name == tableName }
+  }
+
+  /// Finds out whether the import goes on with what is pending.
+  ///
+  /// - Throws: `ImportError.cannotResume` when it would go on beside it.
+  mutating func choosePending(_ database: Database) throws {
+    guard let transaction, let old = try pending(database) else { return }
+    let what =
+      "\(old.objects) object\(old.objects == 1 ? "" : "s") of an import with --publish end "
+      + (old.begun.map { "that was begun at \($0) " } ?? "")
+      + "are pending for table '\(tableName)'"
+    guard options.publishesAtEnd else {
+      if options.resume {
+        throw ImportError.cannotResume(
+          path: options.database,
+          reason:
+            "\(what): give --publish end to go on with that, or drop it with sheaf import --abandon"
+        )
+      }
+      report.notes.append(
+        "\(what), and cannot take its place once this import has changed it: sheaf import --abandon drops "
+          + "what is pending")
+      return
+    }
+    guard options.resume, let snapshot = try database.pendingSnapshot(of: tableName) else {
+      report.notes.append("\(what): it is dropped for what is imported now")
+      return
+    }
+    let memory = try InputMemory(snapshot.table(tableName), in: snapshot)
+    for file in files
+    where try Resumption(file: file, memory: memory, options: options).hasChanged() {
+      // What it said before must not become visible with what it says now.
+      report.notes.append(
+        "\(what): it is dropped, and all inputs are read anew, since \(file.name) has changed")
+      return
+    }
+    transaction.hasPending = true
+  }
+
+  /// The version whose table the import goes on from: the pending one, if there is any, else the visible.
+  func shown(_ database: Database?) throws -> Snapshot? {
+    guard let database else { return nil }
+    if transaction?.hasPending == true, let pending = try database.pendingSnapshot(of: tableName) {
+      return pending
+    }
+    return try database.snapshot()
+  }
+
+  /// Makes all that was imported visible.
+  ///
+  /// - Returns: false when nothing is pending.
+  /// - Throws: `ImportError.cannotResume` when a part of an input would become visible that this run has not
+  ///   named; as `ImportTransaction.publish`.
+  func publish() throws -> Bool {
+    guard let transaction, transaction.hasPending else { return false }
+    try checkWhole(transaction.database)
+    return try transaction.publish(refusesEmpty: options.truncate)
+  }
+
+  private func checkWhole(_ database: Database) throws {
+    guard options.resume, let snapshot = try database.pendingSnapshot(of: tableName) else { return }
+    let before = try existingTable(database).map { try InputMemory($0, in: database.snapshot()) }
+    let known = try before?.begun() ?? []
+    let named = Set(files.map(\.key))
+    for input in try InputMemory(snapshot.table(tableName), in: snapshot).begun()
+    where !named.contains(input.input.name) && !known.contains(input) {
+      throw ImportError.cannotResume(
+        path: input.input.path.isEmpty ? options.database : input.input.path,
+        reason:
+          "a part of it is pending for table '\(tableName)', and would become visible without the rest: name "
+          + "it too, or drop what is pending with sheaf import --abandon")
+    }
+  }
+}

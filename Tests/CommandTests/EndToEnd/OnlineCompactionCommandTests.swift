@@ -1,0 +1,162 @@
+import Base
+import Engine
+import Foundation
+import Testing
+
+@testable import Command
+
+/// `sheaf compact --online`: while others use the file, and killed at any moment.
+@Suite struct OnlineCompactionCommandTests {
+  private func rows(_ suffix: String, _ ids: some Sequence<Int> = 1...600) -> String {
+    "id,name\n" + ids.map { "\($0),name \($0 &* 7919 % 1000) \(suffix)\n" }.joined()
+  }
+
+  /// A file with many small clusters, changed rows and free pages.
+  private func filled(rows count: Int = 600) throws -> Workbench {
+    let bench = try Workbench()
+    func load(_ text: String) throws {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "users", "--key", "id",
+          "--on-conflict", "update", "--quiet", "--batch-size", "40", "--compact", "never",
+        ], input: text)
+    }
+    try load(rows("a", 1...count))
+    try load(rows("b", stride(from: 1, through: count, by: 3)))
+    // A table that goes leaves free pages in front of the others.
+    try bench.run(
+      [
+        "import", "-", "--into", bench.database, "--table", "users", "--truncate", "--key", "id",
+        "--quiet", "--batch-size", "40", "--compact", "never",
+      ], input: rows("a", 1...count))
+    return bench
+  }
+
+  @Test func besideAReader() throws {
+    let bench = try filled()
+    let text = try bench.export()
+    let database = try Database.open(bench.database)
+    let size = try System.status(path: bench.database).size
+    // Somebody who has the file open, and holds nothing, is in nobody's way.
+    let report = try whileOpen(bench, ["compact", bench.database, "--online", "--report", "json"])
+    #expect(report["decision"].text == "compacted" && report["online"].bool == true)
+    #expect(report["before"].int == size && report["after"].int ?? .max < size)
+    #expect(report["held"].count == 0 && report["interrupted"].bool == false)
+    #expect(try System.status(path: bench.database).size == report["after"].int)
+    try delete(below: 400, database)
+    let snapshot = try database.snapshot()
+    try delete(below: 500, database)
+    try database.trim()
+    let held = try whileOpen(
+      bench, ["compact", bench.database, "--online", "--wait", "0", "--report", "json"])
+    #expect(held["decision"].text == "compacted" && held["held"].count == 1)
+    #expect(held["held"][0]["version"].int == Int(snapshot.version))
+    #expect(held["held"][0]["readers"][0].int == Int(System.processIdentifier))
+    #expect(held["held"][0]["bytes"].int ?? 0 > 0)
+    #expect(try snapshot.table("users").count == 201)
+    try database.close()
+    #expect(text.split(separator: "\n").count == 601)
+    withExtendedLifetime(snapshot) {}
+  }
+
+  private func delete(below key: Int64, _ database: Database) throws {
+    try database.write { transaction in
+      let table = try transaction.table("users")
+      // Those that were imported first are gone.
+      for key in 601..<key + 600 { _ = try table.delete(key) }
+    }
+  }
+
+  /// While the file is open here, its lock file is there.
+  private func whileOpen(_ bench: Workbench, _ arguments: [String]) throws -> Report {
+    let result = try SheafProcess.run(arguments)
+    #expect(result.status == 0, "\(result.errorText)")
+    return try Report(result.output)
+  }
+
+  @Test func conditionsAndWords() throws {
+    let bench = try filled()
+    let report = try bench.report(["compact", bench.database, "--online", "--if-above", "70MB"])
+    #expect(report["decision"].text == "notNeeded" && report["online"].bool == false)
+    for other in [["--into", bench.path("b.sheaf")], ["--drop-versions"], ["--force"]] {
+      try bench.run(["compact", bench.database, "--online"] + other, status: .usage)
+    }
+    let text = try bench.run(["compact", bench.database, "--online"]).outputText
+    #expect(text.hasPrefix("\(bench.database): compacted: "))
+    try bench.run(["check", bench.database, "--deep"])
+  }
+
+  /// A file that has several names cannot be replaced, but it can be compacted in place.
+  @Test func otherNames() throws {
+    let bench = try filled()
+    let text = try bench.export()
+    try FileManager.default.linkItem(atPath: bench.database, toPath: bench.path("other.sheaf"))
+    try bench.run(["compact", bench.database], status: .cannotCreate)
+    try bench.run(["compact", bench.database, "--online"])
+    #expect(try bench.run(["export", bench.path("other.sheaf")]).outputText == text)
+  }
+
+  @Test func anImportThatFindsReaders() throws {
+    let bench = try filled()
+    let database = try Database.open(bench.database)
+    let result = try SheafProcess.run(
+      [
+        "import", "-", "--into", bench.database, "--table", "users", "--key", "id", "--report",
+        "json", "--on-conflict", "update", "--compact-above", "0", "--compact-used-below", "100%",
+      ], input: Array(rows("c").utf8))
+    #expect(result.status == 0, "\(result.errorText)")
+    let report = try Report(result.output)["compaction"]
+    #expect(report["decision"].text == "compacted" && report["online"].bool == true)
+    #expect(report["after"].int ?? .max < report["before"].int ?? 0)
+    #expect(try database.snapshot().table("users").count == 600)
+    try database.close()
+    #expect(try bench.export() == rows("c"))
+  }
+
+  /// While it waits for a reader, a signal ends it, with its report.
+  @Test func interrupted() throws {
+    let bench = try filled()
+    let database = try Database.open(bench.database)
+    var snapshot: Snapshot? = try database.snapshot()
+    try delete(below: 500, database)
+    let process = try SheafProcess(
+      ["compact", bench.database, "--online", "--wait", "600", "--report", "json"])
+    #expect(process.waitForError(containing: "waiting for readers of version"))
+    process.signal(SIGINT)
+    let result = process.finish()
+    #expect(result.status == ExitStatus.interrupted.rawValue)
+    let report = try Report(result.output)
+    #expect(report["decision"].text == "compacted" && report["held"].count == 1)
+    #expect(report["interrupted"].bool == true)
+    #expect(try snapshot?.table("users").count == 600)
+    snapshot = nil
+    try database.close()
+    try bench.run(["check", bench.database, "--deep"])
+  }
+
+  #if DEBUG
+    @Test(arguments: ["write", "flush", "resize"])
+    func kills(call: String) throws {
+      let bench = try filled(rows: 300)
+      let bytes = try bench.read("t.sheaf")
+      let text = try bench.export()
+      var number = 1
+      while number < 400 {
+        try Data(bytes).write(to: URL(fileURLWithPath: bench.database))
+        let result = try SheafProcess.run(
+          ["compact", bench.database, "--online"],
+          environment: ["SHEAF_FAULT": "\(call):\(number):kill:\(bench.path("calls"))"])
+        let wasKilled = result.signal == System.killSignal
+        #expect(wasKilled || result.status == 0, "\(call) \(number): \(result.errorText)")
+        let check = try bench.report(["check", bench.database, "--deep"])
+        #expect(check["ok"].bool == true, "\(call) \(number)")
+        #expect(try bench.export() == text, "\(call) \(number)")
+        if !wasKilled { break }
+        try bench.run(["compact", bench.database, "--online"])
+        #expect(try bench.export() == text, "\(call) \(number)")
+        number += 2
+      }
+      #expect(number > 1 && number < 400, "\(call) \(number)")
+    }
+  #endif
+}

@@ -1,0 +1,261 @@
+import Base
+import Engine
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// `sheaf import --publish end`: readers see the table as it was, or all of the import.
+@Suite struct PublishCommandTests {
+  private func rows(_ range: ClosedRange<Int>, _ suffix: String) -> String {
+    range.map { "\($0),name \($0) \(suffix)\n" }.joined()
+  }
+
+  private func csv(_ range: ClosedRange<Int>, _ suffix: String) -> String {
+    "id,name\n" + rows(range, suffix)
+  }
+
+  private func words(_ bench: Workbench, _ names: [String], _ more: [String] = []) -> [String] {
+    ["import"] + names.map { bench.path($0) } + [
+      "--into", bench.database, "--table", "t", "--key", "id", "--on-conflict", "update",
+      "--batch-size", "100",
+    ] + more
+  }
+
+  private let publish = ["--publish", "end"]
+
+  /// A table of 500 objects, and two files that change and add some.
+  private func filled() throws -> Workbench {
+    let bench = try Workbench()
+    try bench.write("old.csv", csv(1...500, "old"))
+    try bench.write("1.csv", csv(301...800, "new"))
+    try bench.write("2.csv", csv(801...1000, "new"))
+    try bench.run(words(bench, ["old.csv"]))
+    return bench
+  }
+
+  private var old: String { csv(1...500, "old") }
+  private var new: String { csv(1...300, "old") + rows(301...1000, "new") }
+
+  private func pending(_ bench: Workbench) throws -> Report {
+    try bench.report(["info", bench.database])["pending"]
+  }
+
+  #if DEBUG
+    /// Kills an import at a call, if it comes to that.
+    private func kill(
+      _ bench: Workbench, _ call: String, _ number: Int, _ words: [String]
+    ) throws -> Bool {
+      let result = try SheafProcess.run(
+        words, environment: ["SHEAF_FAULT": "\(call):\(number):kill:\(bench.path("calls"))"])
+      // A reader takes a killed process's lock file away.
+      try bench.run(["info", bench.database])
+      return result.signal == System.killSignal
+    }
+
+    /// Leaves two batches pending.
+    private func interrupted() throws -> Workbench {
+      let bench = try filled()
+      let words = words(bench, ["1.csv", "2.csv"], publish + ["--durability", "full"])
+      #expect(try kill(bench, "write", 9, words))
+      #expect(try bench.export() == old)
+      #expect(try pending(bench).count == 1)
+      return bench
+    }
+
+    @Test("Killed at any write or flush: the old table, or the new one; and --resume goes on")
+    func kills() throws {
+      for (call, step) in [
+        ("write", Effort.rounds(3, long: 1)), ("flush", Effort.rounds(5, long: 1)),
+      ] {
+        let bench = try filled()
+        let bytes = try bench.read("t.sheaf")
+        let words = words(bench, ["1.csv", "2.csv"], publish + ["--durability", "full"])
+        var states: [String: Int] = [:]
+        for number in stride(from: 1, to: 200, by: step) {
+          try Data(bytes).write(to: URL(fileURLWithPath: bench.database))
+          let wasKilled = try kill(bench, call, number, words)
+          let check = try bench.report(["check", bench.database, "--deep"])
+          #expect(check["ok"].bool == true, "\(call) \(number)")
+          let seen = try bench.export()
+          #expect(seen == old || seen == new, "\(call) \(number)")
+          states[
+            seen == new ? "new" : try pending(bench).count > 0 ? "pending" : "old", default: 0] += 1
+          let report = try bench.report(words + ["--resume"])
+          #expect(try bench.export() == new, "\(call) \(number)")
+          #expect(try pending(bench).count == 0)
+          #expect(report["pending"].isNull && report["objects"].int == 1000)
+          #expect(
+            report["read"].int
+              == ["imported", "updated", "skipped", "unchanged", "rejected"].reduce(0) {
+                $0 + (report[$1].int ?? -1)
+              })
+          if !wasKilled { break }
+          #expect(number < 190, "it never ends by itself")
+        }
+        #expect(states["pending", default: 0] > 2, "\(call): \(states)")
+      }
+    }
+
+    @Test("What is pending is told, gone on with after a compaction, dropped, or replaced")
+    func whatBecomesOfIt() throws {
+      let bench = try interrupted()
+      let info = try bench.report(["info", bench.database])
+      #expect(info["format"].int == 3 && info["pending"][0]["table"].text == "t")
+      #expect(info["pending"][0]["objects"].int == 500)
+      #expect(info["pending"][0]["by"].text?.hasPrefix("sheaf import ") == true)
+      #expect(
+        try bench.run(["info", bench.database]).outputText.contains("Table t is being made anew"))
+      let bytes = try bench.read("t.sheaf")
+      func again() throws { try Data(bytes).write(to: URL(fileURLWithPath: bench.database)) }
+      // Beside it one does not go on.
+      let refused = try bench.run(words(bench, ["1.csv"], ["--resume"]), status: .usage)
+      #expect(
+        refused.errorText.contains("--publish end") && refused.errorText.contains("--abandon"))
+      // A part of 1.csv would be seen.
+      let part = try bench.run(
+        words(bench, ["2.csv"], publish + ["--resume"]), status: .usage)
+      #expect(part.errorText.contains("1.csv") && part.errorText.contains("without the rest"))
+      #expect(try bench.export() == old)
+      try again()
+      // Fewer, other and more inputs.
+      try bench.write("3.csv", csv(2000...2001, "more"))
+      try bench.run(words(bench, ["1.csv", "3.csv"], publish + ["--resume"]))
+      #expect(
+        try bench.export() == csv(1...300, "old") + rows(301...800, "new")
+          + rows(2000...2001, "more"))
+      try again()
+      try bench.run(["compact", bench.database])
+      #expect(try bench.export() == old)
+      let report = try bench.report(words(bench, ["1.csv", "2.csv"], publish + ["--resume"]))
+      #expect(report["read"].int ?? 700 < 700 && report["published"].bool == true)
+      #expect(try bench.export() == new)
+      try again()
+      let replaced = try bench.report(words(bench, ["2.csv"], publish))
+      #expect(replaced["notes"][0].text?.contains("is dropped") == true)
+      #expect(try bench.export() == csv(1...500, "old") + rows(801...1000, "new"))
+      try again()
+      // What 1.csv said before must not be seen with what it says now.
+      try bench.write("1.csv", csv(301...302, "other"))
+      let anew = try bench.report(words(bench, ["1.csv", "2.csv"], publish + ["--resume"]))
+      #expect(anew["notes"][0].text?.contains("has changed") == true)
+      #expect(
+        try bench.export()
+          == csv(1...300, "old") + rows(301...302, "other") + rows(303...500, "old")
+          + rows(801...1000, "new"))
+      try again()
+      let abandoned = try bench.report(["import", "--abandon", "--into", bench.database])
+      #expect(abandoned["abandoned"]["objects"].int == 500)
+      #expect(try bench.export() == old)
+      #expect(try bench.report(["info", bench.database])["format"].int == 1)
+      let nothing = try bench.run(["import", "--abandon", "--into", bench.database])
+      #expect(nothing.outputText.contains("nothing is pending"))
+    }
+
+    @Test("A table that somebody else has changed is refused with 75, and is as they left it")
+    func changedMeanwhile() throws {
+      let bench = try interrupted()
+      try bench.write("4.csv", "id,name\n7,changed\n")
+      let plain = try bench.report(words(bench, ["4.csv"]))
+      #expect(plain["notes"][0].text?.contains("cannot take its place") == true)
+      let seen = try bench.export()
+      let refused = try bench.run(
+        words(bench, ["1.csv", "2.csv"], publish + ["--resume"]), status: .busy)
+      #expect(refused.errorText.contains("'t' was changed by somebody else"))
+      #expect(try bench.export() == seen)
+      #expect(try pending(bench).count == 1)
+      try bench.run(words(bench, ["1.csv", "2.csv"], publish))
+      #expect(try bench.export() == new.replacing("name 7 old", with: "changed"))
+    }
+
+    @Test("A disk that is full in the middle")
+    func fullDisk() throws {
+      let bench = try filled()
+      let words = words(bench, ["1.csv", "2.csv"], publish + ["--durability", "full"])
+      let result = try SheafProcess.run(
+        words, environment: ["SHEAF_FAULT": "write:11+:ENOSPC:\(bench.path("calls"))"])
+      #expect(result.status == Command.ExitStatus.inputOutput.rawValue, "\(result.errorText)")
+      #expect(try bench.export() == old)
+      try bench.run(words + ["--resume"])
+      #expect(try bench.export() == new)
+    }
+  #endif
+
+  @Test("A table that is to come is not there before all of it is")
+  func newTable() throws {
+    let bench = try Workbench()
+    try bench.write("1.csv", csv(1...250, "a"))
+    try bench.write("2.csv", "id,name\n" + rows(251...300, "b") + "x,y,z\n")
+    let refused = try bench.run(words(bench, ["1.csv", "2.csv"], publish), status: .dataRefused)
+    #expect(refused.errorText.contains("committed so far: 0 batches, 0 objects"))
+    let info = try bench.report(["info", bench.database])
+    #expect(info["tables"].count == 0 && info["pending"][0]["objects"].int == 250)
+    let report = try bench.report(
+      words(bench, ["1.csv", "2.csv"], publish + ["--resume", "--max-rejects", "1"]))
+    #expect(report["rejected"].int == 1 && report["objects"].int == 300)
+    #expect(try bench.export() == csv(1...250, "a") + rows(251...300, "b"))
+    #expect(try bench.report(["info", bench.database])["format"].int == 1)
+    // The next night: it is imported again, and there is nothing to do.
+    let again = try bench.report(
+      words(bench, ["1.csv", "2.csv"], publish + ["--resume", "--max-rejects", "1"]))
+    #expect(again["read"].int == 0 && again["published"].bool == false)
+    let log = try bench.report(["log", bench.database])["runs"]
+    #expect(log.count == 1 && log[0]["status"].text == "complete" && log[0]["read"].int == 301)
+  }
+
+  @Test("One step for versions, undo, changes and watchers")
+  func oneStep() throws {
+    let bench = try filled()
+    try bench.run(
+      words(
+        bench, ["1.csv", "2.csv"],
+        publish + ["--keep-versions", "3", "--changes", bench.path("c.jsonl")]))
+    #expect(try bench.text("c.jsonl").split(separator: "\n").count == 700)
+    let versions = try bench.report(["versions", bench.database])["versions"]
+    #expect(versions.count == 2)
+    let diff = try bench.run(["diff", bench.database, "--summary"]).outputText
+    #expect(diff.contains("500") && diff.contains("200"))
+    let kept = versions[0]["version"].int ?? 0
+    #expect(try bench.export("--at", "\(kept)") == old)
+    let watched = try bench.run(
+      ["watch", bench.database, "--since", "\(kept)", "--idle", "0"]
+    ).outputText
+    #expect(watched.split(separator: "\n").count == 702)
+    try bench.run(["undo", bench.database])
+    #expect(try bench.export() == old)
+    // What was remembered of the files went back with it.
+    try bench.run(words(bench, ["1.csv", "2.csv"], publish + ["--resume"]))
+    #expect(try bench.export() == new)
+    #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
+  }
+
+  @Test("With --truncate the new table is the inputs alone, and none is left empty by mistake")
+  func truncates() throws {
+    let bench = try filled()
+    try bench.write("none.csv", "id,name\n")
+    try bench.run(
+      words(bench, ["none.csv"], publish + ["--truncate"]), status: .dataRefused)
+    #expect(try bench.export() == old)
+    let report = try bench.report(words(bench, ["1.csv", "2.csv"], publish + ["--truncate"]))
+    #expect(report["batches"].int == 7 && report["published"].bool == true)
+    #expect(try bench.export() == csv(301...1000, "new"))
+    try bench.run(words(bench, ["none.csv"], publish + ["--truncate", "--allow-empty"]))
+    #expect(try bench.export() == "id,name\n")
+  }
+
+  @Test func whatMakesNoSense() throws {
+    let bench = try filled()
+    for more in [["1.csv"], ["--truncate"], ["--resume"]] {
+      try bench.run(["import", "--abandon", "--into", bench.database] + more, status: .usage)
+    }
+    try bench.run(["import", "--into", bench.database], status: .usage)
+    try bench.run(words(bench, ["1.csv"], publish + ["--delete-missing"]), status: .usage)
+    try bench.run(
+      ["import", bench.path("1.csv"), "--into", "postgresql://x/y"] + publish, status: .usage)
+    // A dry run writes nothing, pending or not.
+    let bytes = try bench.read("t.sheaf")
+    try bench.run(words(bench, ["1.csv"], publish + ["--dry-run"]))
+    #expect(try bench.read("t.sheaf") == bytes)
+  }
+}

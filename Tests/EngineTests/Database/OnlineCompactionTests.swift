@@ -1,0 +1,306 @@
+import Base
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Engine
+
+/// A file that others have open becomes nearly as small as a compaction of the whole file makes it, in
+/// transactions that change nothing.
+@Suite("Compaction in use")
+struct OnlineCompactionTests {
+  enum Kind: String, CaseIterable {
+    case smallBatches, largeBatches, randomUpdates, deletions, keyed, manyTables
+  }
+
+  /// What is written to a file in many transactions.
+  static func fill(_ database: Database, _ kind: Kind) throws {
+    var random = SplitMix64(seed: 7)
+    let columns = [
+      Column("id", .int, nullable: false), Column("name", .text), Column("stars", .int),
+      Column("day", .date),
+    ]
+    func row(_ id: Int) -> [Value] {
+      [
+        .int(Int64(id)), .text("app number \(Int.random(in: 0..<5000, using: &random))"),
+        .int(Int64.random(in: 0..<9000, using: &random)),
+        CalendarDate(daysSince1970: id % 4000).map { .date($0) } ?? .null,
+      ]
+    }
+    let tables = kind == .manyTables ? 12 : 1
+    try database.write(durability: Durability.none) { transaction in
+      for table in 0..<tables {
+        try transaction.createTable(
+          "t\(table)", columns: columns, key: kind == .keyed ? "id" : nil,
+          indexes: kind == .keyed ? ["stars"] : [])
+      }
+    }
+    let batch = kind == .largeBatches || kind == .deletions ? 1500 : 25
+    let count = 6000
+    for start in stride(from: 0, to: count, by: batch) {
+      try database.write(durability: Durability.none) { transaction in
+        let table = try transaction.table("t\(start / batch % tables)")
+        for id in start..<start + batch { _ = try table.insert(row(id)) }
+      }
+    }
+    guard kind == .randomUpdates || kind == .keyed || kind == .deletions else { return }
+    for round in 0..<60 {
+      try database.write(durability: Durability.none) { transaction in
+        let table = try transaction.table("t0")
+        for _ in 0..<50 {
+          let key = Int64.random(in: 1...Int64(count), using: &random)
+          guard try table.row(forKey: key) != nil else { continue }
+          if kind == .deletions || (kind == .keyed && round % 3 == 0) {
+            _ = try table.delete(key)
+          } else {
+            try table.update(key, ["stars": .int(Int64.random(in: 0..<9000, using: &random))])
+          }
+        }
+      }
+    }
+  }
+
+  @Test("Nearly as small as by a compaction of the whole file", arguments: Kind.allCases)
+  func size(kind: Kind) throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("a.sheaf")
+    let database = try Database.open(path)
+    try Self.fill(database, kind)
+    try database.trim()
+    let other = try Database.open(path)
+    let digest = try Model.digest(database.snapshot())
+    let result = try database.compactInUse()
+    #expect(result.decision == .compacted && result.isInUse && !result.isStopped)
+    #expect(result.held == [] && result.reason == nil)
+    #expect(try database.check(deep: true).problems == [])
+    #expect(try Model.digest(other.snapshot()) == digest)
+    #expect(try System.status(path: path).size == result.after)
+    let version = try database.snapshot().version
+    // Another one has nothing to do.
+    let again = try database.compactInUse()
+    #expect(try database.snapshot().version == version, "\(kind): \(again)")
+    try other.close()
+    let whole = try database.compact()
+    #expect(Double(result.after) <= Double(whole.after) * 1.3, "\(kind): \(result) \(whole)")
+    #expect(try Model.digest(database.snapshot()) == digest)
+    try database.close()
+  }
+}
+
+// MARK: Beside others
+
+@Suite("Compaction in use beside others")
+struct OnlineCompactionCrowdTests {
+  private func expect(_ problem: String?, _ what: String) throws {
+    if let problem { throw EngineError.invalidArgument("\(what): \(problem)") }
+  }
+
+  private func create(
+    _ database: Database, _ changes: inout RandomChanges, _ model: inout Model
+  ) throws {
+    try database.write { transaction in
+      try changes.createTable("all", RandomChanges.columns, transaction, &model)
+      try changes.createTable("few", RandomChanges.fewColumns, transaction, &model)
+      try changes.createTable("keyed", RandomChanges.keyedColumns, transaction, &model)
+    }
+  }
+
+  private func change(
+    _ database: Database, _ changes: inout RandomChanges, _ model: inout Model, steps: Int
+  ) throws {
+    var next = model
+    let durability = Durability.allCases.randomElement(using: &changes.random) ?? .full
+    try database.write(durability: durability) { transaction in
+      for _ in 0..<Int.random(in: 1...steps, using: &changes.random) {
+        try changes.any(transaction, &next)
+      }
+    }
+    try database.flush()
+    model = next
+  }
+
+  /// Another handle writes between its transactions, and snapshots come and go.
+  @Test("Others write and read between its transactions", arguments: Effort.seeds(400..<408))
+  func writers(seed: UInt64) throws {
+    let folder = TemporaryFolder()
+    var changes = RandomChanges(seed: seed)
+    var model = Model()
+    let database = try Database.open(folder.path("a.sheaf"), options: .tiny)
+    let other = try Database.open(folder.path("a.sheaf"), options: .tiny)
+    var held: [(Snapshot, Model)] = []
+    try create(database, &changes, &model)
+    for round in 0..<Effort.rounds(12, long: 200) {
+      for _ in 0..<4 { try change(other, &changes, &model, steps: 6) }
+      var failure: (any Error)?
+      var asked = 0
+      let stopsAt = Int.random(in: 0..<4, using: &changes.random) == 0 ? 5 : Int.max
+      let result = try database.compactInUse(.tiny, waiting: Waiting(seconds: 0)) {
+        asked += 1
+        do {
+          switch Int.random(in: 0..<5, using: &changes.random) {
+          case 0: try change(other, &changes, &model, steps: 3)
+          case 1: held.append((try other.snapshot(), model))
+          case 2 where !held.isEmpty:
+            let (old, then) = held.remove(at: 0)
+            try expect(try then.difference(old), "a snapshot of version \(old.version)")
+          default: break
+          }
+        } catch {
+          failure = error
+        }
+        return asked >= stopsAt || failure != nil
+      }
+      if let failure { throw failure }
+      try #require(result.isStopped == (asked >= stopsAt), "seed \(seed), round \(round)")
+      for (old, then) in held {
+        try expect(try then.difference(old), "held, seed \(seed), round \(round)")
+      }
+      for handle in [database, other] {
+        try expect(try model.difference(handle.snapshot()), "seed \(seed), round \(round)")
+      }
+      try expect(try database.check(deep: true).problems.first, "seed \(seed), round \(round)")
+      if round % 3 == 2 { held = [] }
+    }
+    held = []
+    try other.close()
+    try database.close()
+    let last = try Database.open(folder.path("a.sheaf"), options: .tiny)
+    #expect(try model.difference(last.snapshot()) == nil)
+    try last.close()
+  }
+
+  @Test("A reader keeps its version, and is told of; the file is cut when it lets go")
+  func reader() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("a.sheaf")
+    let database = try Database.open(path)
+    try OnlineCompactionTests.fill(database, .deletions)
+    try database.trim()
+    let before = try System.status(path: path).size
+    let digest = try Model.digest(database.snapshot())
+    var limits = OnlineLimits()
+    limits.transactionBytes = 8 << 10
+    var snapshot: Snapshot? = try database.snapshot()
+    let version = snapshot?.version
+    let held = try database.compactInUse(limits, waiting: Waiting(seconds: 0))
+    #expect(held.decision == .compacted)
+    #expect(held.held.map(\.version) == [version].compactMap(\.self))
+    #expect(held.held.first?.holders.first?.process == System.processIdentifier)
+    #expect(held.reason?.contains("version \(version ?? 0)") == true)
+    // At most what a transaction may write, and a cluster, is there twice.
+    #expect(held.after <= before + limits.transactionBytes * 8, "\(held)")
+    if let snapshot { #expect(try Model.digest(snapshot) == digest) }
+    snapshot = nil
+    let free = try database.compactInUse(limits)
+    #expect(free.held == [] && free.reason == nil && free.after < before)
+    #expect(try Model.digest(database.snapshot()) == digest)
+    try database.close()
+  }
+
+  @Test("Nobody sees a change, and moved clusters are not read to find that out")
+  func silence() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    try OnlineCompactionTests.fill(database, .smallBatches)
+    let worker = try SessionThread(database)
+    let told = Told<String>()
+    try worker.perform { session in
+      let objects = try session.objects("t0")
+      try session.keep(objects.observe { told.add("\($0)") })
+      try session.keep(session.observe { told.add("\($0)") })
+    }
+    _ = told.wait(1)
+    let old = try database.snapshot()
+    let result = try database.compactInUse(waiting: Waiting(seconds: 0))
+    #expect(result.decision == .compacted)
+    let new = try database.snapshot()
+    #expect(new.version > old.version)
+    #expect(try new.changes(since: old).isEmpty)
+    let counts = try new.table("t0").changeCounts(since: old.table("t0"))
+    #expect(counts.values.allSatisfy { $0 == 0 })
+    let version = try worker.perform { session in
+      try session.refresh()
+      return try session.version
+    }
+    #expect(version == new.version)
+    // The initial one, and nothing else.
+    #expect(told.all.count == 1, "\(told.all)")
+    worker.stop()
+    try database.close()
+  }
+
+  /// Wherever the storage fails: what was there is there, and another one comes to its end.
+  @Test("Each operation of the storage fails in turn", arguments: [5, 28] as [Int32])
+  func faults(code: Int32) throws {
+    var number = code == 28 ? 3 : 0
+    while true {
+      var changes = RandomChanges(seed: 41)
+      var model = Model()
+      let storage = FailingStorage(RecordingStorage(isRecording: false))
+      var database = try Database.open(storage: storage, options: .tiny)
+      try create(database, &changes, &model)
+      for _ in 0..<12 { try change(database, &changes, &model, steps: 6) }
+      storage.fail(after: number, code: code)
+      var isPoisoned = false
+      do {
+        let result = try database.compactInUse(.tiny, waiting: Waiting(seconds: 0))
+        // A disk without room is no failure of the file.
+        if storage.failure != nil { #expect(code == 28 && result.reason != nil) }
+      } catch EngineError.poisoned {
+        isPoisoned = true
+      } catch EngineError.system(_) {
+        #expect(code == 5)
+      }
+      let failed = storage.failure
+      storage.recover()
+      if isPoisoned {
+        let content = (storage.inner as? RecordingStorage)?.content ?? []
+        database = try Database.open(
+          storage: RecordingStorage(content, isRecording: false), options: .tiny)
+      }
+      #expect(try model.difference(database.snapshot()) == nil, "operation \(number)")
+      #expect(try database.check(deep: true).problems == [], "operation \(number)")
+      _ = try database.compactInUse(.tiny, waiting: Waiting(seconds: 0))
+      try change(database, &changes, &model, steps: 6)
+      #expect(try model.difference(database.snapshot()) == nil, "after operation \(number)")
+      if failed == nil { break }
+      number += Effort.isLong ? 1 : 7
+    }
+    #expect(number > 10)
+  }
+
+  @Test("A block that fits into no hole goes aside and comes back")
+  func aside() throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false))
+    var random = SplitMix64(seed: 3)
+    func blob(_ count: Int) -> [Value] {
+      [.data((0..<count).map { _ in UInt8.random(in: 0...255, using: &random) })]
+    }
+    for (name, count) in [("small", 200_000), ("large", 900_000)] {
+      try database.write { transaction in
+        try transaction.createTable(name, columns: [Column("blob", .data)])
+        _ = try transaction.table(name).insert(blob(count))
+      }
+    }
+    try database.write { try $0.deleteTable("small") }
+    try database.trim()
+    let digest = try Model.digest(database.snapshot())
+    let result = try database.compactInUse()
+    #expect(result.before > 1_100_000 && result.after < 960_000, "\(result)")
+    #expect(try Model.digest(database.snapshot()) == digest)
+    #expect(try database.check(deep: true).problems == [])
+  }
+
+  @Test("A file with several names, which cannot be replaced, is compacted all the same")
+  func otherNames() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    try OnlineCompactionTests.fill(database, .deletions)
+    try database.flush()
+    #expect(link(folder.path("a.sheaf"), folder.path("b.sheaf")) == 0)
+    #expect(try database.compact().decision == .skippedOtherNames)
+    let result = try database.compactInUse()
+    #expect(result.decision == .compacted && result.after < result.before)
+    try database.close()
+  }
+}

@@ -1,0 +1,156 @@
+import Base
+import Engine
+import Synchronization
+import TestSupport
+
+@testable import Importer
+
+/// An import of one input into the model of a server: what each process does, with the importer's own claims, lanes,
+/// leases and retries, and what has to be true in the end.
+final class ModelImport: Sendable {
+  static let input = ServerInput(key: "public.t < a.csv", name: "a.csv", size: 9, checksum: "0")
+  private static let rangeRecords = 2
+  private static let lease = 1
+
+  let server = ModelServer(table: "t")
+  let problems = Problems()
+  private let isSynchronous: Bool
+  private let retrySeconds: Double
+  private let ranges: [CopyRange]
+  private let told = Mutex<[Ending]>([])
+
+  /// What became of a process.
+  enum Ending: Equatable {
+    case done
+    case fenced
+    case hasLost
+    /// What it waited for did not come in time.
+    case gaveUp
+    case killed
+  }
+
+  init(isSynchronous: Bool, ranges: Int = 2, retrySeconds: Double = 100) throws {
+    self.isSynchronous = isSynchronous
+    self.retrySeconds = retrySeconds
+    self.ranges = Array(try Self.allRanges.get()[..<ranges])
+  }
+
+  /// Records with a text each, cut as an import cuts them.
+  private static let allRanges = Result { () throws -> [CopyRange] in
+    let csv = "text\n" + (1...8).map { "record \($0)\n" }.joined()
+    var options = ImportOptions(inputs: ["a.csv"], database: "")
+    options.batchSize = .records(rangeRecords)
+    options.types = .text
+    let opened = try InputPlanner.open(
+      MemorySource(Array(csv.utf8)), types: [.text], path: "a.csv", options)
+    let match = try TableMatch(opened, options, table: nil)
+    let plan = ImportPlan(InputFile(table: "a.csv", in: nil), opened, match, options, encodes: true)
+    let builder = CopyPieceBuilder(plan)
+    var ranges: [CopyRange] = []
+    while let chunk = try opened.splitter.next(recordLimit: rangeRecords) {
+      let piece = try builder.build(chunk)
+      var range = CopyRange(firstRecord: piece.firstRecord, byteStart: chunk.byteOffset)
+      range.append(piece)
+      ranges.append(range)
+    }
+    return ranges
+  }
+
+  // MARK: Processes
+
+  /// What became of the processes so far.
+  var endings: [Ending] { told.withLock(\.self) }
+
+  /// A process: claims the input, loads what is missing, or waits until somebody else has.
+  func process(_ client: ModelClient, lanes: Int = 2) {
+    do {
+      let ending = try load(client, lanes: lanes)
+      told.withLock { $0.append(ending) }
+    } catch {
+      problems.note("\(client.owner): \(error)")
+    }
+  }
+
+  private func load(_ client: ModelClient, lanes: Int) throws -> Ending {
+    let access = ModelAccess(server: server, client: client)
+    let session = ServerSession(
+      access, retrySeconds: retrySeconds, hasConnected: true, isStopping: { false },
+      isAbandoned: { false })
+    defer { session.close() }
+    let claims = InputClaims(
+      CheckpointTables(schema: "public"), ServerEngine(kind: .postgreSQL), target: "public.t",
+      owner: client.owner,
+      batchRecords: Self.rangeRecords, leaseSeconds: Self.lease, session)
+    do {
+      while true {
+        switch try claims.claim(Self.input) {
+        case .done: return .done
+        case .leased: System.sleep(milliseconds: UInt32(1100 * Self.lease))
+        case .claimed(let claim):
+          try load(claim, claims, access, lanes)
+          return .done
+        }
+      }
+    } catch let error as ServerError {
+      if error.kind == .interrupted, client.isDead { return .killed }
+      if error.description.contains("has gone on with") { return .fenced }
+      if error.description.contains("has lost"), !isSynchronous { return .hasLost }
+      if error.isDisconnected || ["55P03", "57P01"].contains(error.sqlState) { return .gaveUp }
+      throw error
+    }
+  }
+
+  /// As `InputLoad` does it.
+  private func load(
+    _ claim: InputClaim, _ claims: InputClaims, _ access: ModelAccess, _ lanes: Int
+  ) throws {
+    let plan = LoadPlan(
+      target: access, engine: ServerEngine(kind: .postgreSQL), tables: claims.tables, table: "t",
+      tableName: "t",
+      columns: ["text"], input: claim.input.key, epoch: claim.epoch, isSynchronous: isSynchronous,
+      retrySeconds: retrySeconds, keys: nil)
+    try claims.settle(options: "o", claim)
+    let work = try ClaimedLoad(
+      plan, claim, claims, lanes: lanes, RejectBudget(.count(0), rejected: 0))
+    defer { work.stop() }
+    do {
+      for range in ranges[claim.prefixCount...] {
+        _ = try work.submit(range, shouldStop: { false })
+      }
+    } catch {
+      _ = try? work.finish(shouldStop: { false })
+      throw error
+    }
+    try work.finish(shouldStop: { false })
+    try work.end(at: (byte: ranges.last?.byteEnd ?? 0, checksum: ranges.last?.checksum ?? 0))
+  }
+
+  // MARK: The end
+
+  /// What is wrong when all have ended; nil when each record is there once, or is once somebody goes on.
+  func problem() -> String? {
+    if let problem = problems.first ?? server.firstProblem { return problem }
+    // What was said to be done is there whatever happens then.
+    if endings.contains(.done) {
+      server.crash()
+      if let missing = missing { return "said to be done: \(missing)" }
+    }
+    server.passTime()
+    process(ModelClient("last"))
+    if let problem = problems.first ?? server.firstProblem { return problem }
+    guard endings.last == .done else { return "going on ends with \(endings)" }
+    server.crash()
+    return missing ?? server.firstProblem
+  }
+
+  private var missing: String? {
+    let found = server.committed.rows("t").map { $0.row["text"]?.field ?? "" }.sorted()
+    let expected = (1...Self.rangeRecords * ranges.count).map { "record \($0)" }.sorted()
+    if found != expected { return "the table has \(found)" }
+    let inputs = server.committed.rows("sheaf_input").map(\.row)
+    guard inputs.count == 1, inputs[0]["done"] == .bool(true),
+      inputs[0]["imported"] == .int(expected.count)
+    else { return "the input is \(inputs)" }
+    return server.committed.rows("sheaf_range").isEmpty ? nil : "ranges are left"
+  }
+}

@@ -1,0 +1,395 @@
+import Base
+
+/// A value of the model's: what statements of imports compare and store.
+enum ModelValue: Hashable {
+  case null
+  case bool(Bool)
+  case int(Int)
+  case real(Double)
+  /// Microseconds of the server's clock.
+  case time(Int)
+  case text(String)
+
+  /// As a server says it.
+  var field: String? {
+    switch self {
+    case .null: nil
+    case .bool(let value): value ? "t" : "f"
+    case .int(let value), .time(let value): "\(value)"
+    case .real(let value): "\(value)"
+    case .text(let value): value
+    }
+  }
+}
+
+indirect enum ModelExpression {
+  case value(ModelValue)
+  case column(String)
+  case call(String, [ModelExpression])
+  case binary(String, ModelExpression, ModelExpression)
+  case not(ModelExpression)
+  case exists(ModelSelect)
+
+  /// Whether it says one thing of all rows.
+  var isAggregate: Bool {
+    switch self {
+    case .value, .column, .exists: false
+    case .call(let name, let arguments):
+      ["count", "sum"].contains(name) || arguments.contains(where: \.isAggregate)
+    case .binary(_, let left, let right): left.isAggregate || right.isAggregate
+    case .not(let inner): inner.isAggregate
+    }
+  }
+}
+
+struct ModelSelect {
+  enum RowLock { case none, share, exclusive }
+
+  var items: [ModelExpression] = []
+  var table: String?
+  var condition: ModelExpression?
+  var order: String?
+  var rowLock = RowLock.none
+}
+
+enum ModelStatement {
+  enum Source {
+    case values([[ModelExpression]])
+    case select(ModelSelect)
+  }
+
+  case begin, commit, rollBack
+  case set(String, ModelValue)
+  case insert(table: String, columns: [String], Source, skipsConflicts: Bool)
+  case update(
+    table: String, [(column: String, ModelExpression)], ModelExpression?,
+    returning: [ModelExpression]
+  )
+  case delete(table: String, ModelExpression?)
+  case select(ModelSelect)
+
+  /// Whether it may change what others see when it is not in a transaction.
+  var changes: Bool {
+    switch self {
+    case .begin, .rollBack, .set, .select: false
+    case .commit, .insert, .update, .delete: true
+    }
+  }
+}
+
+/// Reads the statements that imports send: no more of SQL than these have. What it cannot read is told, so that a
+/// statement that is new is not passed over.
+struct ModelSQL {
+  struct Unknown: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private enum Token: Equatable {
+    case word(String)
+    case name(String)
+    case text(String)
+    case number(Int)
+    case sign(String)
+  }
+
+  private var tokens: [Token]
+  private var place = 0
+  private let source: String
+
+  /// The statements of a query; read once for all runs of a scenario.
+  static func statements(_ query: String) throws -> [ModelStatement] {
+    if let known = cache.get(query) { return known }
+    var parser = ModelSQL(source: query, tokens: try tokens(query))
+    var statements: [ModelStatement] = []
+    while parser.place < parser.tokens.count {
+      statements.append(try parser.statement())
+      if parser.place < parser.tokens.count { try parser.expect(";") }
+    }
+    cache.set(query, statements)
+    return statements
+  }
+
+  private final class Cache: @unchecked Sendable {
+    // @unchecked: only the thread that has the turn in a schedule, or the one that looks at its end, uses it.
+    private var known: [String: [ModelStatement]] = [:]
+    func get(_ query: String) -> [ModelStatement]? { known[query] }
+    func set(_ query: String, _ statements: [ModelStatement]) { known[query] = statements }
+  }
+
+  private static let cache = Cache()
+
+  private init(source: String, tokens: [Token]) { (self.source, self.tokens) = (source, tokens) }
+
+  private static func tokens(_ query: String) throws -> [Token] {
+    var rest = Array(query.unicodeScalars)[...]
+    var tokens: [Token] = []
+    func isWord(_ scalar: UnicodeScalar) -> Bool {
+      scalar == "_" || scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+    }
+    while let first = rest.first {
+      if first == " " {
+        rest.removeFirst()
+      } else if first == "'" || first == "\"" {
+        rest.removeFirst()
+        var text = String.UnicodeScalarView()
+        while let next = rest.popFirst() {
+          if next == first {
+            guard rest.first == first else { break }
+            rest.removeFirst()
+          }
+          text.append(next)
+        }
+        tokens.append(first == "'" ? .text(String(text)) : .name(String(text)))
+      } else if isWord(first) {
+        let word = String(String.UnicodeScalarView(rest.prefix(while: isWord)))
+        rest = rest.drop(while: isWord)
+        tokens.append(Int(word).map { .number($0) } ?? .word(word.uppercased()))
+      } else {
+        let two = String(String.UnicodeScalarView(rest.prefix(2)))
+        let sign = ["::", "<>", ">=", "<="].contains(two) ? two : String(first)
+        rest = rest.dropFirst(sign.unicodeScalars.count)
+        tokens.append(.sign(sign))
+      }
+    }
+    return tokens
+  }
+
+  // MARK: Tokens
+
+  private var next: Token? { place < tokens.count ? tokens[place] : nil }
+
+  private func unknown(_ what: String) -> Unknown {
+    Unknown(description: "the model does not know \(what) at token \(place) of: \(source)")
+  }
+
+  private mutating func take(_ sign: String) -> Bool {
+    guard next == .sign(sign) else { return false }
+    place += 1
+    return true
+  }
+
+  private mutating func takeWord(_ words: String...) -> Bool {
+    guard place + words.count <= tokens.count,
+      words.indices.allSatisfy({ tokens[place + $0] == .word(words[$0]) })
+    else { return false }
+    place += words.count
+    return true
+  }
+
+  private mutating func expect(_ sign: String) throws {
+    if !take(sign) { throw unknown("what stands for \(sign)") }
+  }
+
+  private mutating func expectWord(_ word: String) throws {
+    if !takeWord(word) { throw unknown("what stands for \(word)") }
+  }
+
+  /// A name; of a qualified one the last part.
+  private mutating func name() throws -> String {
+    while true {
+      let part: String
+      switch next {
+      case .word(let word): part = word.lowercased()
+      case .name(let name): part = name
+      default: throw unknown("a name")
+      }
+      place += 1
+      if !take(".") { return part }
+    }
+  }
+
+  private mutating func list<Element>(
+    _ element: (inout ModelSQL) throws -> Element
+  ) throws -> [Element] {
+    var elements = [try element(&self)]
+    while take(",") { elements.append(try element(&self)) }
+    return elements
+  }
+
+  private mutating func inParentheses<Result>(
+    _ body: (inout ModelSQL) throws -> Result
+  ) throws -> Result {
+    try expect("(")
+    let result = try body(&self)
+    try expect(")")
+    return result
+  }
+
+  // MARK: Statements
+
+  private mutating func statement() throws -> ModelStatement {
+    if takeWord("BEGIN") {
+      while let token = next, token != .sign(";") { place += 1 }
+      return .begin
+    }
+    if takeWord("COMMIT") { return .commit }
+    if takeWord("ROLLBACK") { return .rollBack }
+    if takeWord("SET", "LOCAL") { return try setting() }
+    if takeWord("INSERT", "INTO") { return try insertion() }
+    if takeWord("UPDATE") { return try update() }
+    if takeWord("DELETE", "FROM") { return .delete(table: try name(), try condition()) }
+    if takeWord("SELECT") { return .select(try select()) }
+    throw unknown("the statement")
+  }
+
+  private mutating func setting() throws -> ModelStatement {
+    let setting = try name()
+    try expect("=")
+    defer { place += 1 }
+    switch next {
+    case .word(let word): return .set(setting, .text(word.lowercased()))
+    case .text(let text): return .set(setting, .text(text))
+    case .number(let number): return .set(setting, .int(number))
+    default: throw unknown("the value")
+    }
+  }
+
+  private mutating func insertion() throws -> ModelStatement {
+    let table = try name()
+    let columns = try inParentheses { try $0.list { try $0.name() } }
+    let source: ModelStatement.Source
+    if takeWord("VALUES") {
+      source = .values(try list { try $0.inParentheses { try $0.list { try $0.expression() } } })
+    } else {
+      try expectWord("SELECT")
+      source = .select(try select())
+    }
+    var skipsConflicts = false
+    if takeWord("ON", "CONFLICT") {
+      _ = try inParentheses { try $0.name() }
+      if !takeWord("DO", "NOTHING") { throw unknown("the conflict's action") }
+      skipsConflicts = true
+    }
+    return .insert(table: table, columns: columns, source, skipsConflicts: skipsConflicts)
+  }
+
+  private mutating func update() throws -> ModelStatement {
+    let table = try name()
+    try expectWord("SET")
+    let assignments = try list { parser -> [(column: String, ModelExpression)] in
+      guard parser.next == .sign("(") else {
+        let column = try parser.name()
+        try parser.expect("=")
+        return [(column, try parser.expression())]
+      }
+      let columns = try parser.inParentheses { try $0.list { try $0.name() } }
+      try parser.expect("=")
+      let values = try parser.inParentheses { try $0.list { try $0.expression() } }
+      guard columns.count == values.count else { throw parser.unknown("so many values") }
+      return zip(columns, values).map { ($0, $1) }
+    }
+    let condition = try condition()
+    let returning = takeWord("RETURNING") ? try list { try $0.expression() } : []
+    return .update(
+      table: table, assignments.flatMap(\.self), condition, returning: returning)
+  }
+
+  private mutating func condition() throws -> ModelExpression? {
+    takeWord("WHERE") ? try expression() : nil
+  }
+
+  /// What stands behind SELECT.
+  private mutating func select() throws -> ModelSelect {
+    var select = ModelSelect()
+    select.items = try list { try $0.expression() }
+    if takeWord("FROM") { select.table = try name() }
+    select.condition = try condition()
+    if takeWord("ORDER", "BY") { select.order = try name() }
+    if takeWord("FOR", "SHARE") { select.rowLock = .share }
+    if takeWord("FOR", "UPDATE") { select.rowLock = .exclusive }
+    return select
+  }
+
+  // MARK: Expressions
+
+  private mutating func expression() throws -> ModelExpression {
+    var left = try conjunction()
+    while takeWord("OR") { left = .binary("OR", left, try conjunction()) }
+    return left
+  }
+
+  private mutating func conjunction() throws -> ModelExpression {
+    var left = try negation()
+    while takeWord("AND") { left = .binary("AND", left, try negation()) }
+    return left
+  }
+
+  private mutating func negation() throws -> ModelExpression {
+    takeWord("NOT") ? .not(try negation()) : try comparison()
+  }
+
+  private mutating func comparison() throws -> ModelExpression {
+    let left = try sum()
+    if takeWord("LIKE") { return .binary("LIKE", left, try sum()) }
+    for sign in ["=", "<>", ">=", "<=", "<", ">"] where take(sign) {
+      return .binary(sign, left, try sum())
+    }
+    return left
+  }
+
+  private mutating func sum() throws -> ModelExpression {
+    var left = try operand()
+    while true {
+      guard let sign = ["+", "-", "*"].first(where: { next == .sign($0) }) else { return left }
+      place += 1
+      left = .binary(sign, left, try operand())
+    }
+  }
+
+  private mutating func operand() throws -> ModelExpression {
+    var value = try bare()
+    while take("::") { value = .call("cast " + (try name()), [value]) }
+    return value
+  }
+
+  private mutating func bare() throws -> ModelExpression {
+    if next == .sign("(") { return try inParentheses { try $0.expression() } }
+    if case .number(let number)? = next {
+      place += 1
+      return .value(.int(number))
+    }
+    if case .text(let text)? = next {
+      place += 1
+      return .value(text.hasPrefix("1970-01-01") ? .time(0) : .text(text))
+    }
+    if takeWord("NULL") { return .value(.null) }
+    if takeWord("TRUE") { return .value(.bool(true)) }
+    if takeWord("FALSE") { return .value(.bool(false)) }
+    if takeWord("EXISTS") {
+      return .exists(
+        try inParentheses {
+          try $0.expectWord("SELECT")
+          return try $0.select()
+        })
+    }
+    if takeWord("INTERVAL"), case .text(let text)? = next,
+      let seconds = Int(text.prefix { $0 != " " })
+    {
+      place += 1
+      return .value(.int(seconds * 1_000_000))
+    }
+    if takeWord("EXTRACT") {
+      return try inParentheses {
+        if !$0.takeWord("EPOCH", "FROM") { throw $0.unknown("the part of a time") }
+        return .call("epoch", [try $0.expression()])
+      }
+    }
+    let name = try name()
+    guard next == .sign("(") else { return .column(name) }
+    if takeCountSign() { return .call(name, []) }
+    place += 1
+    if take(")") { return .call(name, []) }
+    let arguments = try list { try $0.expression() }
+    try expect(")")
+    return .call(name, arguments)
+  }
+
+  /// `(*)`.
+  private mutating func takeCountSign() -> Bool {
+    guard place + 2 < tokens.count,
+      tokens[place...place + 2] == [.sign("("), .sign("*"), .sign(")")]
+    else { return false }
+    place += 3
+    return true
+  }
+}
