@@ -24,8 +24,11 @@ extension ColumnList {
   static func shown(_ names: [String]) -> String {
     if names.count == 1 { return names[0] }
     return names.map { name in
-      guard name.isEmpty || name.utf8.contains(0x2C) || name.utf8.contains(0x22) else { return name }
-      return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false)
+      guard name.isEmpty || name.utf8.contains(0x2C) || name.utf8.contains(0x22) else {
+        return name
+      }
+      return "\""
+        + name.split(separator: "\"", omittingEmptySubsequences: false)
         .joined(separator: "\"\"") + "\""
     }.joined(separator: ",")
   }

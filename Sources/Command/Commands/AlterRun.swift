@@ -38,7 +38,9 @@ extension AlterCommand {
       options.decimalMark = try arguments.value(ImportCommand.decimal)
       options.thousandsSeparator = try arguments.value(ImportCommand.thousands) ?? nil
       self.options = options
-      if !keys.isEmpty, dropsKey { throw CommandError.usage("--key and --no-key exclude each other") }
+      if !keys.isEmpty, dropsKey {
+        throw CommandError.usage("--key and --no-key exclude each other")
+      }
       for (names, option) in [
         (renames.map(\.old), "rename"), (types.map(\.0), "type"),
         (defaults.map(\.column), "default"), (keys, "key"),

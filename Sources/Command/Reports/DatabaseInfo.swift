@@ -113,7 +113,8 @@ struct DatabaseInfo {
       "overlayBytes": .int(table.overlayBytes),
       // One name as it is, several as --key takes them.
       "key": table.keyColumns.isEmpty ? .null : .string(ColumnList.shown(table.keyColumns)),
-      "keyColumns": .array(table.keyColumns.map { .string($0) }), "indexBytes": .int(table.indexBytes),
+      "keyColumns": .array(table.keyColumns.map { .string($0) }),
+      "indexBytes": .int(table.indexBytes),
       "indexes": .array(
         table.secondaryIndexes.map {
           ["column": .string($0.column), "bytes": .int($0.bytes), "entries": .int($0.entries)]

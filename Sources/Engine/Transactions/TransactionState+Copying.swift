@@ -9,8 +9,8 @@ extension TransactionState {
   ///
   /// - Parameters:
   ///   - history: what the catalogue says of kept versions.
-  ///   - original: the version that was copied; its number is above that of the one from which the transaction
-  ///     began.
+  ///   - original: the version that was copied; its number is above that of the one from which the
+  ///     transaction began.
   ///   - end: no block of it, nor of one that it keeps, lies behind.
   /// - Throws: `EngineError.invalidArgument`.
   func become(

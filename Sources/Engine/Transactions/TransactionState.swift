@@ -189,7 +189,8 @@ final class TransactionState {
     try reserved(Catalogue.ownName(purpose), columns, keys: [])
   }
 
-  private func reserved(_ name: String, _ columns: [Column]?, keys: [String]) throws -> TableEditor? {
+  private func reserved(_ name: String, _ columns: [Column]?, keys: [String]) throws -> TableEditor?
+  {
     try use {
       if catalogue.place(named: name) == nil {
         guard let columns else { return nil }

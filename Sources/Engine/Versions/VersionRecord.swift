@@ -31,8 +31,8 @@ package struct VersionRecord: Sendable, Hashable {
     self.hasCompoundKeys = hasCompoundKeys
   }
 
-  /// The root's length, and in the upper half whether there are a history, pending tables, and keys of several
-  /// columns: a word of shared memory.
+  /// The root's length, and in the upper half whether there are a history, pending tables, and keys of
+  /// several columns: a word of shared memory.
   var lengthWord: UInt64 {
     UInt64(root.length) | (hasHistory ? 1 << 32 : 0) | (hasPending ? 1 << 33 : 0)
       | (hasCompoundKeys ? 1 << 34 : 0)

@@ -138,7 +138,8 @@ package struct ChangeReader {
       }
     }
     // A key may be younger than the object.
-    let name = parts.contains(nil) || parts.isEmpty ? [Array("\(key)".utf8)] : parts.compactMap(\.self)
+    let name =
+      parts.contains(nil) || parts.isEmpty ? [Array("\(key)".utf8)] : parts.compactMap(\.self)
     return ChangedObject(kind: kind, key: name, fields: fields)
   }
 

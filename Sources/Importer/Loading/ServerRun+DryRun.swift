@@ -30,7 +30,9 @@ extension ServerRun {
     return ServerTable(
       schema: "", name: tableName,
       columns: types.map { name, type in
-        .init(making: name, type, isNumeric: server.makesNumeric, isNullable: !options.keys.contains(name))
+        .init(
+          making: name, type, isNumeric: server.makesNumeric,
+          isNullable: !options.keys.contains(name))
       })
   }
 

@@ -162,9 +162,9 @@ public struct ImportOptions: Sendable {
   /// How many records make a transaction; nil: 1,000, and with `truncate` those of all inputs, so
   /// that readers see the old table or the new one.
   public var batchSize: BatchSize?
-  /// The columns that together are the table's primary key: a table that is created gets it, in this order, one
-  /// without a key too, when no two of its objects have the same values there. Empty: the key that the table
-  /// has.
+  /// The columns that together are the table's primary key: a table that is created gets it, in this order,
+  /// one without a key too, when no two of its objects have the same values there. Empty: the key that the
+  /// table has.
   public var keys: [String] = []
   /// The primary key's only column; nil: the key that the table has, or one of several columns: see `keys`.
   public var key: String? {

@@ -217,7 +217,8 @@ extension RowTransfer {
       range.reject(
         rows.lowerBound + place - 1,
         reason:
-          "its key, in \(keys.keys.count == 1 ? "column" : "the columns") \(keys.key), is there already, in the table or earlier in the input")
+          "its key, in \(keys.keys.count == 1 ? "column" : "the columns") \(keys.key), is there already, in "
+          + "the table or earlier in the input")
     }
   }
 

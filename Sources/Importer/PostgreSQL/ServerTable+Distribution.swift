@@ -73,7 +73,8 @@ extension ServerTable {
   ///   - keys: the names of the columns that are the primary key; empty: it has none.
   /// - Throws: `ServerError` for a column that it has not, or that the key does not hold.
   static func distribution(
-    _ given: String, by column: String, of names: [String], keys: [String], _ policy: ConflictPolicy,
+    _ given: String, by column: String, of names: [String], keys: [String],
+    _ policy: ConflictPolicy,
     server: String
   ) throws(ServerError) -> String {
     guard names.contains(where: { $0.utf8.elementsEqual(column.utf8) }) else {

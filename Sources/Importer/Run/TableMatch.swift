@@ -33,12 +33,7 @@ struct TableMatch {
     for name in options.namedColumns where !names.contains(name) {
       throw Self.missing(name, names, opened, table)
     }
-    // Where the table has a key, what is asked for is the same one.
-    let own = table?.keyColumns ?? []
-    if let key = own.first(where: { !names.contains($0) }) {
-      throw Self.missing(key, names, opened, table)
-    }
-    let keys = (own.isEmpty ? options.keys : own).compactMap { names.firstIndex(of: $0) }
+    let keys = try Self.keys(names, opened, options, table)
     keyColumns = keys
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
     var (columns, states): ([ImportPlan.PlannedColumn], [ColumnTypes.State]) = ([], [])
@@ -94,6 +89,21 @@ struct TableMatch {
       states += try Self.states(of: extras, table, isResuming: isResuming)
     }
     types = ColumnTypes(states)
+  }
+
+  /// The places of the key's columns.
+  ///
+  /// - Throws: `ImportError.missingColumn` for one that the input does not have.
+  private static func keys(
+    _ names: [String], _ opened: InputPlanner.Opened, _ options: ImportOptions,
+    _ table: TableContents?
+  ) throws(ImportError) -> [Int] {
+    // Where the table has a key, what is asked for is the same one.
+    let own = table?.keyColumns ?? []
+    if let key = own.first(where: { !names.contains($0) }) {
+      throw missing(key, names, opened, table)
+    }
+    return (own.isEmpty ? options.keys : own).compactMap { names.firstIndex(of: $0) }
   }
 
   /// The options, with the types that the input itself gives its columns. A column that is there with another
@@ -252,8 +262,10 @@ struct TableMatch {
     guard let table, let note = table.note(DeclaredColumns.note) else { return [] }
     if !options.keys.isEmpty, table.keyColumns.isEmpty {
       throw ImportError.invalidOption(
-        "a program has declared table '\(table.name)' without a key, and would not open the file with the "
-          + "key '\(options.keys.joined(separator: ", "))': leave --key out, or name another table with --table")
+        "a program has declared table '\(table.name)' without a key, and would not open the file with "
+          + "the key '\(options.keys.joined(separator: ", "))': leave --key out, or name another table with "
+          + "--table"
+      )
     }
     return ColumnNumbers.decode(note)
   }

@@ -31,7 +31,9 @@ import Testing
     #expect(
       try bench.run(["info", bench.database]).outputText.contains(
         "The primary key is store, sku; its index takes "))
-    try update(bench, "store,sku,n\ns1,7,9\n\"s,2\",8,4\n", "--key", "sku,store", "--changes", bench.path("c.jsonl"))
+    try update(
+      bench, "store,sku,n\ns1,7,9\n\"s,2\",8,4\n", "--key", "sku,store", "--changes",
+      bench.path("c.jsonl"))
     #expect(try bench.export() == "store,sku,n\ns1,5,1\ns1,7,9\n\"s,2\",5,3\n\"s,2\",8,4\n")
     let csv = try bench.run(["diff", bench.database, "--format", "csv"]).outputText
     #expect(
@@ -104,8 +106,9 @@ import Testing
       try bench.run(["alter", bench.database, "--key", key], status: .usage)
     }
     // Parts keep their types' spellings, and objects are named by whole keys.
-    let misfit = try bench.run(
-      ["alter", bench.database, "--type", "c:int", "--report", "json"], status: .dataRefused)
+    let misfit = try SheafProcess.run(
+      ["alter", bench.database, "--type", "c:int", "--report", "json"])
+    #expect(misfit.status == Command.ExitStatus.dataRefused.rawValue)
     #expect(misfit.outputText.contains("\"1, 1\""), "\(misfit.outputText)")
     let dropped = try bench.report(["alter", bench.database, "--no-key"])
     #expect(dropped["changes"][0].text == "'b', 'a' are not the key any more")

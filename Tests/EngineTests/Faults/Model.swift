@@ -13,7 +13,9 @@ struct Model: Sendable, Equatable {
     var note: [UInt8]?
 
     /// The columns of the primary key, in its order: in another one than that of the table.
-    var keys: [Int] { ["id 2", "id"].compactMap { name in columns.firstIndex { $0.name == name } } }
+    var keys: [Int] {
+      ["id 2", "id"].compactMap { name in columns.firstIndex { $0.name == name } }
+    }
 
     var keyNames: [String] { keys.map { columns[$0].name } }
 

@@ -138,7 +138,13 @@ struct KeyTwin {
   var csv: String {
     let rows = objects.map { object in
       object.map { field in
-        field.map { $0.isEmpty ? "\"\"" : String(decoding: $0, as: UTF8.self) } ?? ""
+        field.map { field in
+          let text = String(decoding: field, as: UTF8.self)
+          let isPlain = !text.isEmpty && !text.contains { "\",\n\r".contains($0) }
+          return isPlain
+            ? text
+            : "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+        } ?? ""
       }.joined(separator: ",")
     }
     return ([columns.joined(separator: ",")] + rows).map { $0 + "\n" }.joined()
