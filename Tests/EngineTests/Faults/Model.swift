@@ -60,7 +60,9 @@ struct Model: Sendable, Equatable {
   mutating func learnNextKeys(_ database: Database) throws {
     let transaction = try database.beginWrite()
     for name in tables.keys {
-      tables[name]?.nextKey = try transaction.table(name).editor.table.nextKey
+      let next = try transaction.table(name).editor.table.nextKey
+      tables[name]?.nextKey = next
+      tables[name]?.nextGivenKey = next
     }
     transaction.rollBack()
   }
