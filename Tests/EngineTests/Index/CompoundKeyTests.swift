@@ -163,8 +163,6 @@ import TestSupport
     }
     let report = try database.check(deep: true)
     #expect(report.isSound, "\(report.problems)")
-    #expect(try database.compact().decision == .compacted)
-    #expect(try database.check(deep: true).isSound)
   }
 
   // MARK: Changing the key
