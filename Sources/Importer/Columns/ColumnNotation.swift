@@ -181,9 +181,9 @@ struct ColumnNotation {
   }
 
   private static func hintOfWords(_ sample: [[UInt8]]) -> String? {
-    guard let word = sample.first(where: MissingValues.likelyWords.contains) else { return nil }
+    guard let word = sample.first(where: MissingValues.isLikelyWord) else { return nil }
     var classes: TypeSet = []
-    for field in sample where !MissingValues.likelyWords.contains(field) {
+    for field in sample where !MissingValues.isLikelyWord(field) {
       classes.formUnion(field.withUnsafeBytes(TypeSet.of))
     }
     guard let type = classes.inferredType, type != .text else { return nil }

@@ -65,7 +65,7 @@ struct ShortDates {
 
   /// What to tell of a column that stays text because its dates may mean several days; nil where none do.
   static func hint(_ spellings: [[UInt8]], _ name: String) -> String? {
-    let fields = spellings.filter { !MissingValues.likelyWords.contains($0) }
+    let fields = spellings.filter { !MissingValues.isLikelyWord($0) }
     guard let first = fields.first, let dates = ShortDates(fields.map(\.withoutBlanks)),
       dates.format == nil, let format = dates.possible.first
     else { return nil }

@@ -72,10 +72,10 @@ struct InputPlanner {
     var dialect = sniffed.dialect
     let comments = try skipComments(splitter, sniffed.leadingComments, &notes)
     if comments > 0 { sample = try self.sample(splitter) }
-    let titles = try skipPreamble(splitter, sample, dialect, &notes)
-    if titles > 0 { sample = try self.sample(splitter) }
-    preamble += comments + titles
-    let records = try sampleRecords(sample, dialect)
+    let front = try skipPreamble(splitter, sample, dialect, &notes)
+    if front.lines > 0 { sample = try self.sample(splitter) }
+    preamble += comments + front.lines
+    let records = try front.records ?? sampleRecords(sample, dialect)
     var findings = InputFindings(sniffed.trials, chosen: dialect)
     let hasHeader: Bool
     switch options.header {

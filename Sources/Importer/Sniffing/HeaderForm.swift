@@ -126,13 +126,22 @@ enum HeaderRows {
   private static func isNames(_ record: [String?], above below: ArraySlice<[String?]>) -> Bool {
     var figures = 0
     var others = 0
-    for (column, cell) in record.enumerated() {
-      let shapes = below.compactMap { column < $0.count ? CellShape($0[column]) : nil }
-        .filter { !$0.isBlank }
-      guard !shapes.isEmpty, shapes.allSatisfy(\.isTyped) else { continue }
+    for (column, cell) in record.enumerated() where hasOnlyFigures(column, below) {
       // A missing value does not belong to a header.
       if CellShape(cell).isTyped { others += 1 } else if !CellShape(cell).isBlank { figures += 1 }
     }
     return figures > 3 * others && (figures > 1 || record.count < 3)
+  }
+
+  /// Whether a column has figures, and no text; the first text ends the search.
+  private static func hasOnlyFigures(_ column: Int, _ records: ArraySlice<[String?]>) -> Bool {
+    var hasAny = false
+    for record in records where column < record.count {
+      let shape = CellShape(record[column])
+      if shape.isBlank { continue }
+      guard shape.isTyped else { return false }
+      hasAny = true
+    }
+    return hasAny
   }
 }
