@@ -176,12 +176,12 @@ public struct ImportOptions: Sendable {
   /// wins. Needs `replace` or `update`.
   public var newerThan: String?
   /// Whether objects whose keys none of the inputs has are deleted, so that the table is what the inputs are.
-  /// All inputs are one transaction then, in which this comes last, or with `Publication.end` as many as there
-  /// are batches, and the last one: readers see the old table or the new one, and whatever goes wrong leaves
-  /// the old one. With `resume` all inputs are read again unless the table's last import was of just these and
-  /// none of them has changed. Needs a key and `skip`, `replace` or `update`; not with `limit`, nor with
-  /// `batchSize` unless it is published at the end. An import that rejects a record, and misses an object,
-  /// fails: that object's key may be what could not be read.
+  /// All inputs are one transaction then, in which this comes last, or with `Publication.end` as many as
+  /// there are batches, and the last one: readers see the old table or the new one, and whatever goes wrong
+  /// leaves the old one. With `resume` all inputs are read again unless the table's last import was of just
+  /// these and none of them has changed. Needs a key and `skip`, `replace` or `update`; not with `limit`, nor
+  /// with `batchSize` unless it is published at the end. An import that rejects a record, and misses an
+  /// object, fails: that object's key may be what could not be read.
   public var deletesMissing = false
   /// How many objects `deletesMissing` may delete: more end the import before anything has changed. Nil: a
   /// tenth of a table with 100 objects or more.
@@ -301,8 +301,8 @@ public struct ImportOptions: Sendable {
   /// What makes an input the one that was imported before, for `resume`.
   public var sameInput = SameInput.path
   /// Empty the table first, in the transaction of the first batch that has a record for it. Unless
-  /// `batchSize` or `Publication.end` is given, that is the only one, and whatever goes wrong leaves the table as it was. The file
-  /// then has both for a while.
+  /// `batchSize` or `Publication.end` is given, that is the only one, and whatever goes wrong leaves the
+  /// table as it was. The file then has both for a while.
   public var truncate = false
   /// When readers see what is imported.
   public enum Publication: String, Sendable, CaseIterable {
