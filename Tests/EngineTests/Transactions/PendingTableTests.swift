@@ -139,6 +139,33 @@ struct PendingTableTests {
     #expect(try database.check(deep: true).problems == [])
   }
 
+  @Test("What both tables had comes free when one of them goes, without opening the file anew")
+  func pagesComeFree() throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false), options: .tiny)
+    try Self.fill(database, 400)
+    var lengths: [Int] = []
+    for round in 0..<8 {
+      try database.write { transaction in
+        let table = try transaction.beginPending("a")
+        for key in 1...400 as ClosedRange<Int64> {
+          try table.update(key, ["stars": .int(Int64(round) * 1000 + key)])
+        }
+      }
+      try database.write { transaction in
+        if round % 2 == 0 {
+          try transaction.publishPending("a")
+        } else {
+          _ = try transaction.abandonPending("a")
+        }
+      }
+      let key = Int64(round) + 1
+      try database.write { try $0.table("a").update(key, ["stars": .int(0)]) }
+      lengths.append(try database.parts.storage.length())
+    }
+    // There are two tables at most at a time.
+    #expect(lengths.suffix(4).allSatisfy { $0 <= lengths[3] }, "\(lengths)")
+  }
+
   @Test("What is pending stays readable for who holds it, whatever becomes of it")
   func held() throws {
     let folder = TemporaryFolder()
