@@ -143,7 +143,6 @@ struct PendingTableTests {
   func pagesComeFree() throws {
     let database = try Database.open(storage: RecordingStorage(isRecording: false), options: .tiny)
     try Self.fill(database, 400)
-    var lengths: [Int] = []
     for round in 0..<8 {
       try database.write { transaction in
         let table = try transaction.beginPending("a")
@@ -160,10 +159,9 @@ struct PendingTableTests {
       }
       let key = Int64(round) + 1
       try database.write { try $0.table("a").update(key, ["stars": .int(0)]) }
-      lengths.append(try database.parts.storage.length())
+      // What the writer knows of the pages is what a walk finds.
+      #expect(try database.trimAndTellUse() == database.fileUse(), "round \(round)")
     }
-    // There are two tables at most at a time.
-    #expect(lengths.suffix(4).allSatisfy { $0 <= lengths[3] }, "\(lengths)")
   }
 
   @Test("What is pending stays readable for who holds it, whatever becomes of it")
@@ -331,7 +329,7 @@ struct PendingTableTests {
       }
     }
     #expect(places.count > 500)
-    for place in stride(from: 0, to: places.count, by: Effort.rounds(61, long: 1)).map({
+    for place in stride(from: 0, to: places.count, by: Effort.step(61)).map({
       places[$0]
     }) {
       var damaged = bytes
@@ -350,7 +348,7 @@ struct PendingTableTests {
     let history = try #require(try VersionRoots(record, blocks).catalogue.history)
     let start = Int(history.offset)
     var unsound = 0
-    for place in stride(from: start, to: start + Int(history.length), by: Effort.rounds(2, long: 1))
+    for place in stride(from: start, to: start + Int(history.length), by: Effort.step(2))
     {
       for value in [bytes[place] ^ 1, bytes[place] ^ 0x80, 0xFF] where value != bytes[place] {
         var forged = bytes
@@ -361,7 +359,7 @@ struct PendingTableTests {
         }
       }
     }
-    #expect(unsound > 100)
+    #expect(unsound > (Effort.isShort ? 20 : 100))
   }
 
   private static func forge(
