@@ -298,6 +298,41 @@ struct BackupTests {
     #expect(number > 4)
   }
 
+  @Test(
+    "The copy's disk keeps something else than what was written, and the copy stays what it was")
+  func lies() throws {
+    var number = 0
+    var isOver = false
+    while !isOver {
+      let pair = try Pair(seed: 72)
+      try create(pair.database, &pair.changes, &pair.model)
+      for _ in 0..<4 { try pair.change() }
+      let whole = RecordingStorage(isRecording: false)
+      try pair.copyWhole(to: whole)
+      let storage = FailingStorage(whole)
+      let copy = try Database.open(storage: storage, options: .tiny)
+      let before = try Model.digest(copy.snapshot())
+      for _ in 0..<3 { try pair.change() }
+      storage.lie(after: number)
+      let isDone = (try? pair.update(copy)) != nil
+      isOver = storage.failure == nil
+      if isOver { #expect(isDone) }
+      // The slot and its root are the last to be written: the other slot is right.
+      let other = try Database.open(
+        storage: RecordingStorage(whole.content, isRecording: false), options: .tiny)
+      let after = try Model.digest(other.snapshot())
+      #expect(after == before || isDone, "write \(number)")
+      let problems = try other.check(deep: true).problems
+      #expect(problems.allSatisfy { $0.hasPrefix("slot") }, "write \(number): \(problems)")
+      _ = try pair.update(other)
+      let wanted = try Model.digest(pair.database.snapshot())
+      #expect(try Model.digest(other.snapshot()) == wanted, "write \(number)")
+      #expect(try other.check(deep: true).problems.filter { !$0.hasPrefix("slot") } == [])
+      number += 1
+    }
+    #expect(number > 2)
+  }
+
   @Test("What is no copy of it, or was written to, or is newer, is left alone")
   func refused() throws {
     let folder = TemporaryFolder()
