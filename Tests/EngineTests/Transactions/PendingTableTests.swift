@@ -166,6 +166,64 @@ struct PendingTableTests {
     }
   }
 
+  /// What few bytes are left of in a page is moved by the next transaction: not what both tables have.
+  @Test("Night after night, in sparse pages", arguments: [1, 2, 3] as [UInt64])
+  func nights(seed: UInt64) throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("a.sheaf")
+    var random = SplitMix64(seed: seed)
+    var database = try Database.open(path)
+    try Self.fill(database, 60)
+    var sum = try Self.sum(database.snapshot())
+    for night in 0..<Effort.rounds(40, long: 1000) {
+      try database.close()
+      database = try Database.open(path)
+      func change(_ table: WritableTable) throws {
+        let (key, value) = (Int64.random(in: 1...60, using: &random), Int64(night))
+        if case .int(let old)? = try table.row(forKey: key)?["stars"] { sum += value - old }
+        try table.update(key, ["stars": .int(value)])
+      }
+      if Bool.random(using: &random) { try database.write { try change($0.table("a")) } }
+      try database.write { transaction in
+        if Bool.random(using: &random) { try transaction.keepBase(most: 2) }
+        try change(transaction.beginPending("a"))
+      }
+      if Bool.random(using: &random) {
+        try database.write { try change(#require(try $0.pendingTable("a"))) }
+      }
+      try database.write { try $0.publishPending("a") }
+      #expect(try Self.sum(database.snapshot()) == sum, "night \(night), seed \(seed)")
+      #expect(try database.check(deep: true).problems == [], "night \(night), seed \(seed)")
+    }
+    try database.close()
+  }
+
+  @Test("Both tables may let go of what they had together in one transaction")
+  func droppedByBoth() throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false), options: .tiny)
+    try Self.fill(database, 60)
+    let before = try Self.sum(database.snapshot())
+    try database.write { transaction in
+      let pending = try transaction.beginPending("a")
+      try pending.update(1, ["stars": .int(-1)])
+      try transaction.table("a").update(1, ["stars": .int(-5)])
+    }
+    try database.write { transaction in
+      for key in 2...30 as ClosedRange<Int64> {
+        try transaction.pendingTable("a")?.update(key, ["stars": .int(-1)])
+        try transaction.table("a").update(key, ["stars": .int(key)])
+      }
+    }
+    #expect(try Self.sum(database.snapshot()) == before - 0 - 5 + 29)
+    #expect(try database.check(deep: true).problems == [])
+    let reason = try database.snapshot().pendingTables.map(\.name)
+    #expect(reason == ["a"])
+    #expect(throws: EngineError.self) { try database.write { try $0.publishPending("a") } }
+    #expect(try database.write { try $0.abandonPending("a") })
+    #expect(try Self.sum(database.snapshot()) == before - 0 - 5 + 29)
+    #expect(try database.check(deep: true).problems == [])
+  }
+
   @Test("What is pending stays readable for who holds it, whatever becomes of it")
   func held() throws {
     let folder = TemporaryFolder()
