@@ -200,7 +200,7 @@ extension Database {
     let written: Int
     do {
       let parts = state.parts
-      memory = try remembered(state, record, identity)
+      memory = try remembered(state, copy.source, identity)
       if memory.version == record.version {
         state.abandon()
         return BackupResult(
@@ -242,8 +242,9 @@ extension Database {
 
   /// What this copy remembers of the database that it is a copy of.
   private func remembered(
-    _ state: TransactionState, _ record: VersionRecord, _ identity: DatabaseIdentity
+    _ state: TransactionState, _ source: VersionRoots, _ identity: DatabaseIdentity
   ) throws -> CopiedBlocks {
+    let record = source.record
     guard state.parts.pipeline.identity == identity else {
       throw EngineError.otherDatabase(path: path, reason: "it is a copy of another database")
     }
@@ -257,6 +258,13 @@ extension Database {
         reason:
           "it was written to since the last backup: that was of version \(memory.version), and it has "
           + "version \(base)")
+    }
+    if record.version == base, record.root.checksum != memory.root,
+      let origin = try CopiedBlocks.origin(source.catalogue), origin.version == base,
+      origin.root == state.base.root.checksum
+    {
+      // The database was restored from this very copy, and nobody has written to it since.
+      return memory
     }
     guard record.version > base || (record.version == base && record.root.checksum == memory.root)
     else {

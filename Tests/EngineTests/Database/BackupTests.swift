@@ -106,8 +106,13 @@ struct BackupTests {
     let copy = try Database.open(copyPath, options: Database.Options(access: .readOnly))
     #expect(restored.version == (try again.snapshot().version))
     #expect(try difference(again, copy) == nil)
-    #expect(try again.snapshot().ownTable(CopiedBlocks.purpose) == nil)
+    #expect(try CopiedBlocks(in: again.snapshot()) == nil)
+    let places = try CopiedBlocks(in: copy.snapshot())?.checksums.count ?? 0
+    // What is written over is forgotten.
+    #expect(places > 0 && places < 2 * 400, "\(places) places")
     try copy.close()
+    // Restored, it is what the copy is.
+    #expect(try again.backup(to: copyPath).decision == .unchanged)
     // A restored database is backed up to the copy that it came from.
     try again.write { _ = try $0.table("few").insert(changes.row(RandomChanges.fewColumns)) }
     #expect(try again.backup(to: copyPath).decision == .updated)
@@ -331,6 +336,67 @@ struct BackupTests {
       number += 1
     }
     #expect(number > 2)
+  }
+
+  @Test("A copy of the same number that went another way is left alone")
+  func anotherWay() throws {
+    let folder = TemporaryFolder()
+    let (path, one, other) = (
+      folder.path("a.sheaf"), folder.path("one.sheaf"), folder.path("other.sheaf")
+    )
+    let database = try Database.open(path)
+    try database.write { try $0.createTable("t", columns: [Column("n", .int)]) }
+    _ = try database.backup(to: one)
+    _ = try database.backup(to: other)
+    try database.write { _ = try $0.table("t").insert([.int(1)]) }
+    _ = try database.backup(to: one)
+    try database.close()
+    _ = try Database.restore(other, to: path, replacing: true)
+    let again = try Database.open(path)
+    #expect(try again.backup(to: other).decision == .unchanged)
+    try again.write { _ = try $0.table("t").insert([.int(2)]) }
+    let before = try Data(contentsOf: URL(fileURLWithPath: one))
+    #expect {
+      _ = try again.backup(to: one)
+    } throws: { error in
+      guard case EngineError.otherDatabase(_, let why)? = error as? EngineError else {
+        return false
+      }
+      return why.contains("different ways")
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: one)) == before)
+    #expect(try again.backup(to: other).decision == .updated)
+    try again.close()
+  }
+
+  @Test("Entries that an index has lost and got again")
+  func equalIndexLeaves() throws {
+    let folder = TemporaryFolder()
+    let (path, copyPath) = (folder.path("a.sheaf"), folder.path("copy.sheaf"))
+    let database = try Database.open(path, options: .tiny)
+    try database.write { transaction in
+      try transaction.createTable(
+        "t", columns: [Column("id", .int), Column("n", .int)], key: "id", indexes: ["n"])
+      _ = try transaction.table("t").insert([.int(7), .int(5)])
+    }
+    _ = try database.backup(to: copyPath)
+    for round in 0..<12 {
+      for value in [.null, .int(5)] as [Value] {
+        try database.write { transaction in
+          try transaction.table("t").update(1, ["n": value])
+          if round % 3 == 2 {
+            _ = try transaction.table("t").insert([
+              .int(Int64(round * 10 + (value == .null ? 1 : 2))), .int(5),
+            ])
+          }
+        }
+        #expect(try database.backup(to: copyPath).decision == .updated)
+        let copy = try Database.open(copyPath, options: Database.Options(access: .readOnly))
+        #expect(try difference(database, copy) == nil, "round \(round)")
+        try copy.close()
+      }
+    }
+    try database.close()
   }
 
   @Test("What is no copy of it, or was written to, or is newer, is left alone")
