@@ -180,13 +180,8 @@ extension Database {
 
   /// Calls `body` with the newest version, while those that it keeps are held, too.
   func withHeldVersions<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
-    while true {
-      let snapshot = try snapshot()
-      let (holds, gone) = try holdKept(of: snapshot.record, snapshot.blocks)
-      // Somebody has let go of one meanwhile: the newest version keeps others.
-      if !gone.isEmpty { continue }
-      return try withExtendedLifetime((snapshot, holds)) { try body(snapshot) }
-    }
+    let (snapshot, holds) = try heldVersions()
+    return try withExtendedLifetime((snapshot, holds)) { try body(snapshot) }
   }
 
   /// Makes a version of another file the next one of this copy of it.
