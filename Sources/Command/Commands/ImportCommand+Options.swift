@@ -37,7 +37,7 @@ extension ImportCommand {
       }
       options.joinsBatchesFor = UInt64(milliseconds) * 1_000_000
     }
-    options.publication = try arguments.required(publish)
+    options.publication = try arguments.value(publish) ?? impliedPublication(arguments, options)
     options.keepVersions = try arguments.value(keepVersions)
     options.changes = try arguments.value(changes)
     if let path = options.changes, let report = try arguments.value(CommonOptions.reportFile),
@@ -75,6 +75,16 @@ extension ImportCommand {
     options.truncate = arguments.isSet(truncate)
     options.allowsEmpty = arguments.isSet(allowEmpty)
     options.dryRun = arguments.isSet(dryRun)
+  }
+
+  /// When readers see what is imported, where nobody says so. What a table is to be as a whole they see as a
+  /// whole.
+  private static func impliedPublication(
+    _ arguments: ParsedArguments, _ options: ImportOptions
+  ) throws -> ImportOptions.Publication {
+    if try ServerAddress.isServer(arguments.required(into)) { return .batches }
+    return options.deletesMissing || (options.truncate && options.batchSize == nil)
+      ? .end : .batches
   }
 
   /// What is deleted.

@@ -19,11 +19,11 @@ enum ImportCommand {
   static let truncate = Flag(
     "truncate", group: databaseGroup,
     help:
-      "Empty the table first, in the same transaction; with --resume, unless this input's import "
-      + "has begun. Without --batch-size all inputs are one transaction: readers see the old table or "
-      + "the new one, and whatever goes wrong leaves the old one; so they do with --publish end, in batches "
-      + "that --resume goes on with. Into a server it needs "
-      + "--batch-size: readers see the table fill up")
+      "Empty the table first; with --resume, unless this input's import has begun. Readers see the old "
+      + "table or the new one, and whatever goes wrong leaves the old one, as --publish end has it, which "
+      + "this implies; --resume goes on with what is pending. With --publish batches all inputs are one "
+      + "transaction. With --batch-size and without --publish end, and into a server, which needs "
+      + "--batch-size, readers see the table fill up")
   static let allowEmpty = Flag(
     "allow-empty", group: databaseGroup,
     help:
@@ -53,8 +53,9 @@ enum ImportCommand {
   static let deleteMissing = Flag(
     "delete-missing", group: databaseGroup,
     help:
-      "Delete the objects whose keys no input has: the table becomes what the inputs are. All is one "
-      + "transaction: readers see the old table or the new one, and whatever goes wrong leaves the old one"
+      "Delete the objects whose keys no input has: the table becomes what the inputs are. Readers see "
+      + "the old table or the new one, and whatever goes wrong leaves the old one, as --publish end has it, "
+      + "which this implies; with --publish batches all is one transaction"
   )
   static let maxDeletes = Option<Tolerance>(
     "max-deletes", ValueKind.tolerance, defaultNote: "10% of a table with 100 objects or more",
@@ -67,7 +68,7 @@ enum ImportCommand {
       + "import, and nothing is changed")
   static let batchSize = Option<CountOrAll>(
     "batch-size", .countOrAll,
-    defaultNote: "1000; with --truncate all inputs in one; into a server 10000",
+    defaultNote: "1000; with --truncate or --delete-missing, and into a server, 10000",
     group: databaseGroup, help: "Objects in one transaction; \"all\" puts each whole input into one"
   )
   static let durability = Option<Durability>(
@@ -91,7 +92,9 @@ enum ImportCommand {
       + "their start")
 
   static let publish = Option<ImportOptions.Publication>(
-    "publish", .choice, default: "batches", group: databaseGroup,
+    "publish", .choice,
+    defaultNote: "batches; end with --delete-missing, and with --truncate without --batch-size",
+    group: databaseGroup,
     help:
       "When readers see what is imported: batches: each batch as it is committed; end: all of it at once, "
       + "when the import has come to its end. Until then batches are committed to a pending table beside the "

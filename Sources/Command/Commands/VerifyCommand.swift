@@ -178,7 +178,9 @@ enum VerifyCommand {
     var lines: [String] = []
     for problem in report.problems.prefix(shownProblems) {
       let key = problem.key.map { " (key '\($0)')" } ?? ""
-      lines.append("\(problem.position.file): record \(problem.record)\(key): \(problem.reason)")
+      let place = problem.position
+      let line = place.line > 0 ? ":\(place.line)" : ""
+      lines.append("\(place.file)\(line): record \(problem.record)\(key): \(problem.reason)")
     }
     let bad = counts.missing + counts.differing
     if bad > lines.count {

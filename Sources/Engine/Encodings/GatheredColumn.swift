@@ -78,6 +78,23 @@ struct GatheredColumn {
     return SpellingView(base + offset, count: Int(span.length), readable: limit &- offset)
   }
 
+  /// The canonical decimal that is spelled there; see `NumberSpelling.parseCanonical`.
+  @inline(__always)
+  func decimal(_ span: TextSpan) -> ScaledNumber {
+    let end = Int(span.offset) &+ Int(span.length)
+    let count = Int(span.length)
+    guard count &- 1 < AlignedNumber.mostBytes, count > 0, end >= AlignedNumber.mostBytes else {
+      return otherDecimal(span)
+    }
+    return AlignedNumber.parse(base + end, count: count)
+  }
+
+  /// Long ones, and those at the very beginning of the arena.
+  @inline(never)
+  private func otherDecimal(_ span: TextSpan) -> ScaledNumber {
+    NumberSpelling.parseCanonical(spelling(span))
+  }
+
   /// Copies a spelling. Up to 8 bytes behind it may be overwritten too.
   ///
   /// - Precondition: `target` has room for the spelling and 8 bytes.

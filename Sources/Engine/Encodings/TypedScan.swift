@@ -73,13 +73,9 @@ struct TypedScan {
     var decimals = TypedScan(kind: .decimals, room)
     // A column that is read as decimals may be numbers: `mayBeNumbers` need not be asked first.
     let beginsWithNumber = column.firstSpelling.map(beginsLikeNumber) ?? false
-    if beginsWithNumber, decimals.fill(column, NumberSpelling.parseCanonical) {
-      return (decimals, true)
-    }
+    if beginsWithNumber, decimals.fillDecimals(column) { return (decimals, true) }
     guard mayBeNumbers(column) else { return (scanWrittenDates(column, room), false) }
-    if !beginsWithNumber, decimals.fill(column, NumberSpelling.parseCanonical) {
-      return (decimals, true)
-    }
+    if !beginsWithNumber, decimals.fillDecimals(column) { return (decimals, true) }
     return (scanDatesOfDigits(column, room), true)
   }
 
@@ -88,8 +84,9 @@ struct TypedScan {
     guard let style = firstStyle(column) else { return scanWrittenDates(column, room) }
     let unit = style.unit
     var moments = TypedScan(kind: .dateTimes(style), room)
-    let isMoments = moments.fill(column) { spelling in
-      guard let parsed = DateSpelling.parseDateTime(spelling), parsed.style == style else {
+    let isMoments = moments.fill(column) { span in
+      guard let parsed = DateSpelling.parseDateTime(column.spelling(span)), parsed.style == style
+      else {
         return .misfit
       }
       return ScaledNumber(mantissa: parsed.microseconds / unit, scale: 0)
@@ -101,8 +98,8 @@ struct TypedScan {
     _ column: GatheredColumn, _ style: DateStyle, _ room: Room
   ) -> TypedScan? {
     var dates = TypedScan(kind: .dates(style), room)
-    let isDates = dates.fill(column) { spelling in
-      guard let days = style.parse(spelling) else { return .misfit }
+    let isDates = dates.fill(column) { span in
+      guard let days = style.parse(column.spelling(span)) else { return .misfit }
       return ScaledNumber(mantissa: Int64(days), scale: 0)
     }
     return isDates ? dates : nil
@@ -145,10 +142,15 @@ struct TypedScan {
     return nil
   }
 
+  @inline(never)
+  private mutating func fillDecimals(_ column: GatheredColumn) -> Bool {
+    fill(column) { column.decimal($0) }
+  }
+
   /// False when there are too many misfits.
   @inline(__always)
   private mutating func fill(
-    _ column: GatheredColumn, _ parse: (SpellingView) -> ScaledNumber
+    _ column: GatheredColumn, _ parse: (TextSpan) -> ScaledNumber
   ) -> Bool {
     let allowed = column.maximumExceptions
     var misfits = 0
@@ -162,7 +164,7 @@ struct TypedScan {
         scales[row] = Self.null
         continue
       }
-      let number = parse(column.spelling(span))
+      let number = parse(span)
       last = number.mantissa
       low = min(low, last)
       high = max(high, last)

@@ -38,6 +38,12 @@ enum PlainSpelling {
     read(spelling, UniqueIdentifier.parse)
   }
 
+  /// Whether `uuid` finds one.
+  @inline(never)
+  static func isUUID(_ spelling: SpellingView) -> Bool {
+    read(spelling) { UniqueIdentifier.isSpelled($0) ? true : nil } ?? false
+  }
+
   /// A day alone means the moment at which it begins, in UTC.
   @inline(__always)
   static func dateTime(_ spelling: SpellingView) -> DateTime? {

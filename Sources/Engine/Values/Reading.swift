@@ -69,7 +69,7 @@ package struct Reading: Sendable, Hashable {
   package func reads(_ spelling: UnsafeRawBufferPointer) -> Bool {
     switch type {
     case .decimal: decimal(spelling) != nil
-    case .uuid: PlainSpelling.uuid(SpellingView(spelling)) != nil
+    case .uuid: PlainSpelling.isUUID(SpellingView(spelling))
     default: Value(spelling: spelling, as: self) != nil
     }
   }

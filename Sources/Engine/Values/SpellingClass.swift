@@ -38,7 +38,9 @@ enum SpellingClass {
       if DateSpelling.parseDate(spelling) != nil { return .date }
       return DateSpelling.parseDateTime(spelling) != nil ? .dateTime : .text
     }
-    guard let parts = NumberSpelling.scan(spelling) else {
+    // Every number ends with a digit.
+    let mayBeNumber = spelling[spelling.count &- 1] &- 0x30 < 10
+    guard mayBeNumber, let parts = NumberSpelling.scan(spelling) else {
       return NumberSpelling.special(spelling) == nil ? .text : .longDecimal
     }
     if let int = parts.int { return int.magnitude <= 1 << 53 ? .int : .bigInt }

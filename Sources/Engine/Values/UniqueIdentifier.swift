@@ -21,12 +21,23 @@ public struct UniqueIdentifier: Sendable, Hashable {
   public var bytes: [UInt8] { withUnsafeBytes(of: bits.bigEndian, Array.init) }
 
   static func parse(_ spelling: SpellingView) -> UniqueIdentifier? {
+    guard let words = digits(spelling) else { return nil }
+    let high = eightDigits(words.0) &<< 32 | eightDigits(words.1)
+    let low = eightDigits(words.2) &<< 32 | eightDigits(words.3)
+    return UniqueIdentifier(bits: UInt128(high) &<< 64 | UInt128(low))
+  }
+
+  /// Whether the spelling is that of an identifier, without making it.
+  static func isSpelled(_ spelling: SpellingView) -> Bool { digits(spelling) != nil }
+
+  /// The 32 digits in four words; between them lie hyphens, or nothing. Nil for all other texts.
+  @inline(__always)
+  private static func digits(_ spelling: SpellingView) -> (UInt64, UInt64, UInt64, UInt64)? {
     var (start, end) = (0, spelling.count)
     if end == 45, spelling.part(0..<9).bytes.elementsEqual("urn:uuid:".utf8) { start = 9 }
     if end == 38 || end == 34, spelling[0] == 0x7B, spelling[end - 1] == 0x7D {
       (start, end) = (1, end - 1)
     }
-    // The 32 digits in four words; between them lie hyphens, or nothing.
     let words: (UInt64, UInt64, UInt64, UInt64)
     switch end - start {
     case hyphenatedLength:
@@ -48,9 +59,7 @@ public struct UniqueIdentifier: Sendable, Hashable {
     guard areDigits(words.0), areDigits(words.1), areDigits(words.2), areDigits(words.3) else {
       return nil
     }
-    let high = eightDigits(words.0) &<< 32 | eightDigits(words.1)
-    let low = eightDigits(words.2) &<< 32 | eightDigits(words.3)
-    return UniqueIdentifier(bits: UInt128(high) &<< 64 | UInt128(low))
+    return words
   }
 
   static let hyphenatedLength = 36

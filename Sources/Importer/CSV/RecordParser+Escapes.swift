@@ -17,6 +17,7 @@ extension RecordParser {
     let offset = chunk.scratchOffset + cursor.scratch
     var copy = PlainCopy(
       source: source, count: Int(span.length), target: chunk.memory + offset,
+      room: chunk.byteCount - max(Int(span.offset), cursor.scratch),
       stops: (escape, doubled ?? escape))
     copy.skipPlain()
     guard copy.index < copy.count, chunk.byteCount - cursor.scratch >= copy.count else {
@@ -34,7 +35,8 @@ extension RecordParser {
         literal = 1
       }
       if literal > 0 { copy.index += 1 }
-      copy.take(max(1, literal))
+      copy.take()
+      if literal > 1 { copy.take(literal - 1) }
       copy.takePlain()
     }
     cursor.scratch += copy.written
@@ -43,35 +45,45 @@ extension RecordParser {
   }
 }
 
-/// Copies the bytes between two kinds of stop bytes to a place of the same size, sixteen at a time.
+/// Copies the bytes between two kinds of stop bytes to a place of the same size, sixteen at a time where
+/// there is room for that.
 private struct PlainCopy {
   private typealias Block = SIMD16<UInt8>
 
   let source: UnsafeRawPointer
   let count: Int
   private let target: UnsafeMutableRawPointer
+  /// How many bytes may be read from the source, and written to the target.
+  private let room: Int
   private let stops: (Block, Block)
   /// How many bytes were processed, and how many of them were copied, which is never more.
   var index = 0
   private(set) var written = 0
 
   init(
-    source: UnsafeRawPointer, count: Int, target: UnsafeMutableRawPointer, stops: (UInt8, UInt8)
+    source: UnsafeRawPointer, count: Int, target: UnsafeMutableRawPointer, room: Int,
+    stops: (UInt8, UInt8)
   ) {
     self.source = source
     self.count = count
     self.target = target
+    self.room = room
     self.stops = (Block(repeating: stops.0), Block(repeating: stops.1))
   }
 
-  /// The index of the first stop in a block; 16: there is none.
+  /// How many bytes of a block come before a stop, or the end; 16: all.
   @inline(__always)
-  private func firstStop(_ block: Block) -> Int {
+  private func plainBytes(_ block: Block) -> Int {
     // A mask of SIMD16 is sixteen bytes of 0x00 or 0xFF: the cast only reinterprets them.
     let marks = unsafeBitCast((block .== stops.0) .| (block .== stops.1), to: SIMD2<UInt64>.self)
-    if marks[0] != 0 { return UInt64(littleEndian: marks[0]).trailingZeroBitCount &>> 3 }
-    if marks[1] != 0 { return 8 &+ UInt64(littleEndian: marks[1]).trailingZeroBitCount &>> 3 }
-    return 16
+    let left = count &- index
+    if marks[0] != 0 {
+      return min(UInt64(littleEndian: marks[0]).trailingZeroBitCount &>> 3, left)
+    }
+    if marks[1] != 0 {
+      return min(8 &+ UInt64(littleEndian: marks[1]).trailingZeroBitCount &>> 3, left)
+    }
+    return min(16, left)
   }
 
   @inline(__always)
@@ -82,10 +94,10 @@ private struct PlainCopy {
 
   /// Skips to the next stop, or the end, without copying.
   mutating func skipPlain() {
-    while count &- index >= 16 {
-      let place = firstStop(source.loadUnaligned(fromByteOffset: index, as: Block.self))
-      index &+= place
-      if place < 16 { return }
+    while room &- index >= 16 {
+      let plain = plainBytes(source.loadUnaligned(fromByteOffset: index, as: Block.self))
+      index &+= plain
+      if plain < 16 { return }
     }
     while index < count, !isStop(byte(index)) { index &+= 1 }
   }
@@ -96,28 +108,33 @@ private struct PlainCopy {
     written = index
   }
 
-  /// Copies up to the next stop, or the end. Writing sixteen bytes at a time may write too many, but they lie
-  /// before the end of the place, since no more was written than was read.
+  /// Copies up to the next stop, or the end. Writing sixteen bytes at a time may write too many, but within
+  /// the room, since no more was written than was read; the next field's bytes will replace them.
   mutating func takePlain() {
-    while count &- index >= 16 {
+    while room &- index >= 16 {
       let block = source.loadUnaligned(fromByteOffset: index, as: Block.self)
       target.storeBytes(of: block, toByteOffset: written, as: Block.self)
-      let place = firstStop(block)
-      index &+= place
-      written &+= place
-      if place < 16 { return }
+      let plain = plainBytes(block)
+      index &+= plain
+      written &+= plain
+      if plain < 16 { return }
     }
-    while index < count, !isStop(byte(index)) { take(1) }
+    while index < count, !isStop(byte(index)) { take() }
+  }
+
+  /// Copies the next byte, whatever it is.
+  ///
+  /// - Precondition: there is one.
+  mutating func take() {
+    target.storeBytes(of: byte(index), toByteOffset: written, as: UInt8.self)
+    index &+= 1
+    written &+= 1
   }
 
   /// Copies the next bytes, whatever they are.
   ///
   /// - Precondition: this many bytes are left.
   mutating func take(_ length: Int) {
-    for _ in 0..<length {
-      target.storeBytes(of: byte(index), toByteOffset: written, as: UInt8.self)
-      index &+= 1
-      written &+= 1
-    }
+    for _ in 0..<length { take() }
   }
 }

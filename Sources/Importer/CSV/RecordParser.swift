@@ -134,7 +134,7 @@ package final class RecordParser {
       finishFields(
         chunk, &cursor, position: position, ends: ends, lineEnds: lineEnds,
         breaksInside: lineEnds & inside,
-        mayBeDoubled: doubled | carry.doubled != 0)
+        doubled: doubled, beginsDoubled: carry.doubled != 0)
       if uncommon != 0 {
         parseCarefully(chunk, &cursor)
         position = cursor.recordStart
@@ -146,7 +146,9 @@ package final class RecordParser {
       carry.closing = closing >> 63
       carry.beginsField = beginsField(marks, inside, bytes + position, carry.beginsField)
       carry.carriageReturn = marks.carriageReturns >> 63
-      carry.doubled = ends == 0 ? doubled | carry.doubled : doubled
+      // Of a field that ends here, nothing is left to say.
+      let ended = UInt64.max >> UInt64(ends.leadingZeroBitCount)
+      carry.doubled = ends == 0 ? doubled | carry.doubled : doubled & ~ended
       position += 64
     }
   }
@@ -187,20 +189,27 @@ package final class RecordParser {
   }
 
   /// Stores the fields that end in a block, and finishes the records that end there.
+  ///
+  /// - Parameters:
+  ///   - doubled: the second ones of doubled quotes.
+  ///   - beginsDoubled: whether there was one in a field that began in an earlier block.
   @inline(__always)
   private func finishFields(
     _ chunk: Chunk, _ cursor: inout Cursor, position: Int, ends: UInt64, lineEnds: UInt64,
-    breaksInside: UInt64, mayBeDoubled: Bool
+    breaksInside: UInt64, doubled: UInt64, beginsDoubled: Bool
   ) {
     let bytes = UnsafeRawPointer(chunk.memory)
     let blank = blank
+    let columnCount = cursor.columnCount
     var breaks = breaksInside
+    var escapes = doubled
+    var hasEscapes = beginsDoubled
     var remaining = ends
     var row = cursor.rowFields
+    var (field, start) = (cursor.field, cursor.fieldStart)
     while remaining != 0 {
       let bit = UInt64(remaining.trailingZeroBitCount)
       remaining &= remaining &- 1
-      let start = cursor.fieldStart
       let end = position &+ Int(bit)
       // Set in place: its initializer is in another module, is not inlined, and cost 2% of an import.
       var span = blank
@@ -209,24 +218,31 @@ package final class RecordParser {
       if UInt16(bytes.load(fromByteOffset: start, as: UInt8.self)) == quote {
         span.offset &+= 1
         span.length &-= 2
-        if mayBeDoubled { span = unescaped(span, chunk, &cursor) }
+        let own = escapes & ((1 &<< bit) &- 1)
+        escapes ^= own
+        if hasEscapes || own != 0 { span = unescaped(span, chunk, &cursor) }
       }
-      if cursor.field < cursor.columnCount {
-        row[cursor.field] = span
+      hasEscapes = false
+      if field < columnCount {
+        row[field] = span
       } else {
+        cursor.field = field
         addSurplus(span, start: start, &cursor)
       }
-      cursor.field &+= 1
-      cursor.fieldStart = end &+ 1
+      field &+= 1
+      start = end &+ 1
       if (lineEnds &>> bit) & 1 != 0 {
         let before = breaks & ((1 &<< bit) &- 1)
         breaks ^= before
-        cursor.breaksInside &+= before.nonzeroBitCount
+        if before != 0 { cursor.breaksInside &+= before.nonzeroBitCount }
+        cursor.field = field
         finishRecord(chunk, &cursor, end: end)
         row = cursor.rowFields
+        (field, start) = (cursor.field, cursor.fieldStart)
       }
     }
-    cursor.breaksInside &+= breaks.nonzeroBitCount
+    (cursor.field, cursor.fieldStart) = (field, start)
+    if breaks != 0 { cursor.breaksInside &+= breaks.nonzeroBitCount }
   }
 
   /// Finishes the record whose last field ends at `end`, and begins the next behind the record end.
@@ -240,9 +256,14 @@ package final class RecordParser {
       let isRow = isCommon || acceptsUncommon(chunk, &cursor, end: end, problem: problem)
       store(&cursor, end: end, isRow: isRow)
     } else {
-      parsed.tolerances.note(.blankLines, line: chunk.firstLine &+ cursor.line)
+      noteBlankLine(chunk, cursor)
     }
     beginRecord(chunk, &cursor, end: end)
+  }
+
+  @inline(never)
+  private func noteBlankLine(_ chunk: Chunk, _ cursor: Cursor) {
+    parsed.tolerances.note(.blankLines, line: chunk.firstLine &+ cursor.line)
   }
 
   /// Begins the next record behind the record end at `end`.

@@ -137,7 +137,7 @@ struct RecordScan {
       records += counted.nonzeroBitCount
       recordStart = position + 64 - outside.leadingZeroBitCount
     }
-    lineBreaks += lineEnds.nonzeroBitCount
+    if lineEnds != 0 { lineBreaks += lineEnds.nonzeroBitCount }
     previousIsReturn = marks.carriageReturns >> 63 != 0
     let last: UInt64 = 1 << 63
     if inside & last != 0 {

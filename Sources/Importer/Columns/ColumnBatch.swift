@@ -93,10 +93,18 @@ struct ColumnBatch: Sendable {
 
 /// Rows as spellings, for batches that are too small for clusters of their own.
 struct SpelledRows: Sendable {
+  /// Where a record begins.
+  struct Place: Sendable {
+    let line: Int
+    let byteOffset: Int
+  }
+
   let arena: [UInt8]
   /// Row by row, `columnCount` each.
   let spans: [TextSpan]
   let columnCount: Int
+  /// Where each row's record begins in its input; empty unless that is asked for.
+  let places: [Place]
   /// Which record of the chunk each row comes from.
   let records: [Int]
   /// The number of the chunk's first record, from 1.

@@ -102,9 +102,18 @@ final class ColumnBatchBuilder {
     return .spelled(
       SpelledRows(
         arena: arena, spans: spans, columnCount: matrix.columnCount,
+        places: plan.keepsPlaces ? places(matrix, parsed) : [],
         records: (0..<matrix.rowCount).map {
           matrix.recordIndex($0)
         }, firstRecord: chunk.firstRecord))
+  }
+
+  private func places(_ matrix: RowMatrix, _ parsed: ParsedChunk) -> [SpelledRows.Place] {
+    (0..<matrix.rowCount).map { row in
+      let record = matrix.recordIndex(row)
+      return SpelledRows.Place(
+        line: parsed.line(ofRecord: record), byteOffset: parsed.byteOffset(ofRecord: record))
+    }
   }
 
   private func keyedRows(

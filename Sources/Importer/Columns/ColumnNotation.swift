@@ -87,7 +87,7 @@ struct ColumnNotation {
       hint = missing.note(name)
     } else {
       candidates = finder.candidates(sample)
-      if candidates.isEmpty, hint == nil { hint = Self.hint(sample) }
+      if candidates.isEmpty { hint = Self.hint(name, sample, isStored: stored != nil) }
     }
     guard isCompared, strictType == nil else { return }
     let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints)
@@ -174,11 +174,16 @@ struct ColumnNotation {
     }
   }
 
-  /// Words that often mean null, in a column that would have a type without them.
-  private static func hint(_ sample: [[UInt8]]) -> String? {
-    guard let word = sample.first(where: MissingValues.likelyWords.contains) else { return nil }
+  /// What an option would make of a column of text: where words often mean null, and the rest has a type, and
+  /// of dates that may be several days. What a table holds as text, no option changes.
+  private static func hint(_ name: String, _ sample: [[UInt8]], isStored: Bool) -> String? {
+    hintOfWords(sample) ?? (isStored ? nil : ShortDates.hint(sample, name))
+  }
+
+  private static func hintOfWords(_ sample: [[UInt8]]) -> String? {
+    guard let word = sample.first(where: MissingValues.isLikelyWord) else { return nil }
     var classes: TypeSet = []
-    for field in sample where !MissingValues.likelyWords.contains(field) {
+    for field in sample where !MissingValues.isLikelyWord(field) {
       classes.formUnion(field.withUnsafeBytes(TypeSet.of))
     }
     guard let type = classes.inferredType, type != .text else { return nil }

@@ -76,6 +76,8 @@ struct ImportPlan: Sendable {
   let encodes: Bool
   /// Records in a batch; nil: all in one.
   let batchRecords: Int?
+  /// Whether it is to be known where the record of each row begins.
+  var keepsPlaces = false
   /// The likely encoding of a record that is not UTF-8, from the beginning of the input.
   var likelyEncoding: String? = nil
 

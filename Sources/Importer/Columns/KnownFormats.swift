@@ -44,11 +44,35 @@ enum KnownFormats {
 
   static let dates = certainDays.compactMap { Format($0) }
   static let orderedDates = orderedDays.compactMap { orders($0, "") }
-  static let dateTimes = (["%Y-%m-%d"] + certainDays).flatMap { day in
-    endings.compactMap { Format(day + $0) }
+  static let dateTimes = dateTimeTexts.compactMap { Format($0.text) }
+  static let orderedDateTimes = orderedDateTimeTexts.compactMap { orders($0.days, $0.ending) }
+
+  /// The texts of formats with a time, and the characters of what they read: making all of them into patterns
+  /// takes longer than most columns need.
+  private static let dateTimeTexts = (["%Y-%m-%d"] + certainDays).flatMap { day in
+    endings.map { (text: day + $0, signs: FormatSigns(day + $0)) }
   }
-  static let orderedDateTimes = orderedDays.flatMap { day in
-    endings.compactMap { orders(day, $0) }
+  private static let orderedDateTimeTexts = orderedDays.flatMap { days in
+    endings.map { (days: days, ending: $0, signs: FormatSigns(days.0 + $0)) }
+  }
+
+  /// The formats that may read values with some characters, in the order in which they are tried.
+  struct Fitting {
+    let signs: SpellingSigns
+    let certain: [Format]
+    let ordered: [Orders]
+
+    init(_ signs: SpellingSigns) {
+      self.signs = signs
+      if signs.contains(.colon) {
+        certain = dateTimeTexts.filter { $0.signs.mayRead(signs) }.compactMap { Format($0.text) }
+        ordered = orderedDateTimeTexts.filter { $0.signs.mayRead(signs) }
+          .compactMap { orders($0.days, $0.ending) }
+      } else {
+        certain = dates.filter { FormatSigns($0.text).mayRead(signs) }
+        ordered = orderedDates.filter { FormatSigns($0.dayFirst.text).mayRead(signs) }
+      }
+    }
   }
 
   private static func orders(_ days: (String, String), _ ending: String) -> Orders? {

@@ -16,11 +16,14 @@ struct MissingValues: Equatable {
   let bounds: TypeSet
 
   /// What programs write for a missing value, and hardly anything else. `nan` is a number.
-  static let words: Set<[UInt8]> = Set(
-    ["NULL", "Null", "null", "NA", "N/A", "n/a", "#N/A", "\\N", "-"].map { Array($0.utf8) })
+  static let words = ShortWords(["NULL", "Null", "null", "NA", "N/A", "n/a", "#N/A", "\\N", "-"])
   /// Other words that some write: mentioned in a note.
-  static let likelyWords: Set<[UInt8]> = words.union(
-    ["None", "none", "NIL", "nil", "N.A.", "n.a.", "--", "?", "."].map { Array($0.utf8) })
+  static let otherWords = ShortWords(["None", "none", "NIL", "nil", "N.A.", "n.a.", "--", "?", "."])
+
+  /// Whether a field may mean null, to the programs that write it so.
+  static func isLikelyWord(_ field: [UInt8]) -> Bool {
+    words.contains(field) || otherWords.contains(field)
+  }
 
   /// Nil when nothing in the sample means null, or the rest is text.
   ///
@@ -90,5 +93,26 @@ struct MissingValues: Equatable {
   func note(_ name: String) -> String {
     "\(shown) is taken as null, as all other values are \(reading.type.name); with "
       + "--types '\(name):text' it is kept"
+  }
+}
+
+/// Words of at most seven bytes, to be found among the fields of a sample without hashing each.
+struct ShortWords {
+  private let words: [UInt64]
+  private let longest: Int
+
+  /// - Precondition: no word has more than seven bytes.
+  init(_ words: [String]) {
+    self.words = words.map { Self.packed(Array($0.utf8)) }
+    longest = words.map(\.utf8.count).max() ?? 0
+  }
+
+  func contains(_ field: [UInt8]) -> Bool {
+    field.count <= longest && words.contains(Self.packed(field))
+  }
+
+  /// The length, and the bytes behind it.
+  private static func packed(_ field: [UInt8]) -> UInt64 {
+    field.reduce(UInt64(field.count)) { $0 &<< 8 | UInt64($1) }
   }
 }

@@ -80,6 +80,16 @@ struct NotationFinder {
     /// Formats with only one meaning.
     var certain: [String] = []
     var isAmbiguous = false
+    /// The formats for the characters of the value before: most values of a column have the same.
+    private var known: KnownFormats.Fitting?
+
+    mutating func formats(for field: UnsafeRawBufferPointer) -> KnownFormats.Fitting {
+      let signs = SpellingSigns(field)
+      if let known, known.signs == signs { return known }
+      let fitting = KnownFormats.Fitting(signs)
+      known = fitting
+      return fitting
+    }
 
     mutating func take(_ format: KnownFormats.Format) {
       if !certain.contains(format.text) { certain.append(format.text) }
@@ -139,15 +149,14 @@ struct NotationFinder {
     }
     guard KnownFormats.mayRead(field) else { return false }
     let hasTime = field.contains(0x3A)
-    let certain = hasTime ? KnownFormats.dateTimes : KnownFormats.dates
-    if let format = certain.first(where: { $0.pattern.reads(field) }) {
+    let known = found.formats(for: field)
+    if let format = known.certain.first(where: { $0.pattern.reads(field) }) {
       found.types.insert(hasTime ? .dateTime : .date)
       found.take(format)
       return true
     }
-    let ordered = hasTime ? KnownFormats.orderedDateTimes : KnownFormats.orderedDates
     guard
-      let orders = ordered.first(where: {
+      let orders = known.ordered.first(where: {
         $0.dayFirst.pattern.reads(field) || $0.monthFirst.pattern.reads(field)
       })
     else { return false }

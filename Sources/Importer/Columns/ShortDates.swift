@@ -5,11 +5,12 @@
 struct ShortDates {
   /// Which number is which, as a `DatePattern`; nil when the values do not show it.
   let format: String?
+  /// Every order that makes dates of all values.
+  let possible: [String]
 
   /// Nil when some field is not such a date, in any order.
   init?(_ fields: [[UInt8]]) {
-    // A single one does not show which number changes least.
-    guard fields.count > 1,
+    guard
       let separator = fields.first?.first(where: { $0 == 0x2E || $0 == 0x2F || $0 == 0x2D })
     else { return nil }
     var values: [Set<Int>] = [[], [], []]
@@ -34,16 +35,44 @@ struct ShortDates {
         && values[day].allSatisfy { (1...31).contains($0) }
         && values[day].contains { $0 > 12 }
     }
+    func mayBe(day: Int, month: Int) -> Bool {
+      values[month].allSatisfy { (1...12).contains($0) }
+        && values[day].allSatisfy { (1...31).contains($0) }
+    }
+    func pattern(_ fields: [String]) -> String { fields.joined(separator: mark) }
     // With points the day always comes first; otherwise the year may.
     let isPoint = separator == 0x2E
-    if tells(day: 0, month: 1),
+    var possible: [String] = []
+    if mayBe(day: 0, month: 1) { possible.append(pattern(["%d", "%m", "%y"])) }
+    if !isPoint, mayBe(day: 1, month: 0) { possible.append(pattern(["%m", "%d", "%y"])) }
+    if !isPoint, fields.allSatisfy({ $0.count == 8 }), mayBe(day: 2, month: 1) {
+      possible.append(pattern(["%y", "%m", "%d"]))
+    }
+    self.possible = possible
+    // A single one does not show which number changes least.
+    if fields.count < 2 {
+      format = nil
+    } else if tells(day: 0, month: 1),
       isPoint ? values[0].count >= values[2].count : values[0].count > values[2].count
     {
-      format = ["%d", "%m", "%y"].joined(separator: mark)
+      format = pattern(["%d", "%m", "%y"])
     } else if !isPoint, tells(day: 1, month: 0) {
-      format = ["%m", "%d", "%y"].joined(separator: mark)
+      format = pattern(["%m", "%d", "%y"])
     } else {
       format = nil
     }
+  }
+
+  /// What to tell of a column that stays text because its dates may mean several days; nil where none do.
+  static func hint(_ spellings: [[UInt8]], _ name: String) -> String? {
+    let fields = spellings.filter { !MissingValues.isLikelyWord($0) }
+    guard let first = fields.first, let dates = ShortDates(fields.map(\.withoutBlanks)),
+      dates.format == nil, let format = dates.possible.first
+    else { return nil }
+    let orders = dates.possible.dropFirst().map { " or '\($0)'" }.joined()
+    let ending = first.contains(0x3A) ? ", with the time behind it," : ""
+    return
+      "it is text, since dates such as '\(String(decoding: first, as: UTF8.self))' do not show which "
+      + "number is the day; --date-format '\(ColumnList.escaped(name)):\(format)'\(orders)\(ending) says it"
   }
 }

@@ -176,11 +176,12 @@ public struct ImportOptions: Sendable {
   /// wins. Needs `replace` or `update`.
   public var newerThan: String?
   /// Whether objects whose keys none of the inputs has are deleted, so that the table is what the inputs are.
-  /// All inputs are one transaction then, in which this comes last: readers see the old table or the new one,
-  /// and whatever goes wrong leaves the old one. With `resume` all inputs are read again unless the table's
-  /// last import was of just these and none of them has changed. Needs a key and `skip`, `replace` or
-  /// `update`; not with `batchSize` or `limit`. An import that rejects a record, and misses an object,
-  /// fails: that object's key may be what could not be read.
+  /// All inputs are one transaction then, in which this comes last, or with `Publication.end` as many as
+  /// there are batches, and the last one: readers see the old table or the new one, and whatever goes wrong
+  /// leaves the old one. With `resume` all inputs are read again unless the table's last import was of just
+  /// these and none of them has changed. Needs a key and `skip`, `replace` or `update`; not with `limit`, nor
+  /// with `batchSize` unless it is published at the end. An import that rejects a record, and misses an
+  /// object, fails: that object's key may be what could not be read.
   public var deletesMissing = false
   /// How many objects `deletesMissing` may delete: more end the import before anything has changed. Nil: a
   /// tenth of a table with 100 objects or more.
@@ -300,8 +301,8 @@ public struct ImportOptions: Sendable {
   /// What makes an input the one that was imported before, for `resume`.
   public var sameInput = SameInput.path
   /// Empty the table first, in the transaction of the first batch that has a record for it. Unless
-  /// `batchSize` is given, that is the only one, and whatever goes wrong leaves the table as it was. The file
-  /// then has both for a while.
+  /// `batchSize` or `Publication.end` is given, that is the only one, and whatever goes wrong leaves the
+  /// table as it was. The file then has both for a while.
   public var truncate = false
   /// When readers see what is imported.
   public enum Publication: String, Sendable, CaseIterable {
@@ -372,7 +373,7 @@ public struct ImportOptions: Sendable {
 
   /// Whether all inputs are one transaction.
   var isOneTransaction: Bool {
-    (truncate || deletesMissing) && batchSize == nil && publication == .batches
+    (deletesMissing || (truncate && batchSize == nil)) && !publishesAtEnd
   }
 
   /// Whether batches go to a pending table.
@@ -380,7 +381,9 @@ public struct ImportOptions: Sendable {
 
   /// `batchSize` as it is meant.
   public var effectiveBatchSize: BatchSize {
-    batchSize ?? (isOneTransaction ? .all : .records(1000))
+    if isOneTransaction { return .all }
+    // Nobody sees the batches of a table that is made anew: larger ones cost less.
+    return batchSize ?? .records(truncate || deletesMissing ? 10_000 : 1000)
   }
 
   /// For how long to wait for others, in all.

@@ -1,8 +1,8 @@
 import Engine
 
 /// What an import did. `read == imported + updated + skipped + unchanged + rejected + filtered`, always, and
-/// `objects == objectsBefore + imported - deleted` where nobody else has written, and nothing is pending or
-/// was.
+/// `objects == objectsBefore + imported - deleted` where nobody else has written, and nothing is pending:
+/// where the import has gone on with what was, `objectsBefore` are those of that.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {

@@ -21,7 +21,12 @@ extension ImportTransaction {
     try transaction?.abandonPending(tableName)
     table = try transaction?.beginPending(
       tableName, creating: columns, key: key, describedAs: description)
-    if isThere, !forgotten.isEmpty { try memory?.forget(forgotten) }
+    // What other imports brought may be deleted: none of them is complete any more.
+    if isThere, seen != nil {
+      try memory?.removeAll()
+    } else if isThere, !forgotten.isEmpty {
+      try memory?.forget(forgotten)
+    }
     return true
   }
 
@@ -34,9 +39,10 @@ extension ImportTransaction {
         + "with sheaf import --abandon")
   }
 
-  /// Puts the pending table in the place of the visible one, which is kept if it is to be.
+  /// Puts the pending table in the place of the visible one, which is kept if it is to be, without the
+  /// objects that are to be deleted.
   ///
-  /// - Parameter refusesEmpty: when the pending table has no object, and the visible one has.
+  /// - Parameter refusesEmpty: when no object would be left, and the visible table has some.
   /// - Returns: false when nothing is pending.
   /// - Throws: `EngineError.busy` when somebody else has changed the table; `ImportError.emptyReplacement`.
   func publish(refusesEmpty: Bool) throws -> Bool {
@@ -47,22 +53,28 @@ extension ImportTransaction {
     } catch EngineError.cancelled {
       throw ImportError.interrupted
     }
+    var deleting = 0
     do {
       if let change = try open.changeBesidePending(tableName) { throw changed(change) }
-      if refusesEmpty, !allowsEmpty, open.tableNames.contains(tableName),
-        try open.table(tableName).count > 0, try open.pendingTable(tableName)?.count == 0
-      {
-        throw ImportError.emptyReplacement(table: tableName, database: database.path)
-      }
+      var before = 0
+      if open.tableNames.contains(tableName) { before = try open.table(tableName).count }
       try keepBase(open, publishes: true)
       journal.rebase(on: open.baseVersion)
       try open.publishPending(tableName)
+      let table = try open.table(tableName)
+      if let complete { deleting = try deleteMissing(of: complete, in: table) }
+      if refusesEmpty, !allowsEmpty, before > 0, try table.count == 0 {
+        throw ImportError.emptyReplacement(table: tableName, database: database.path)
+      }
+      journal.deleted = deleted + deleting
       try journal.complete(open)
     } catch {
       open.rollBack()
       throw error
     }
     version = try open.commit(durability: durability)
+    count(deleted: deleting)
+    complete = nil
     hasPending = false
     return true
   }

@@ -53,6 +53,9 @@ final class ImportTransaction {
   let changes = OwnChanges()
   /// The objects whose keys the inputs have; nil: all stay.
   let seen: SeenObjects?
+  /// The visible table, whose objects that the inputs do not have are to be deleted when what is pending
+  /// takes its place; nil: none are.
+  var complete: Table?
   private let notes = KnownNotes()
 
   /// - Parameter inputs: their paths; nil: those of the options.
@@ -173,13 +176,26 @@ final class ImportTransaction {
   ///
   /// - Parameter before: the table as it was.
   func deleteMissing(of before: Table) throws {
-    guard let table, let seen else { return }
+    guard let table else { return }
     changes.end()
     replacesObjects = true
-    try before.forEachKey { object in
-      if !seen.contains(object), try table.delete(object) { pendingDeleted += 1 }
-    }
+    pendingDeleted += try deleteMissing(of: before, in: table)
   }
+
+  /// Deletes the objects that the inputs do not have.
+  ///
+  /// - Returns: their number.
+  func deleteMissing(of before: Table, in table: WritableTable) throws -> Int {
+    guard let seen else { return 0 }
+    var deleted = 0
+    try before.forEachKey { object in
+      if !seen.contains(object), try table.delete(object) { deleted += 1 }
+    }
+    return deleted
+  }
+
+  /// Counts what a transaction has deleted that is committed.
+  func count(deleted number: Int) { deleted += number }
 
   /// Commits a batch, unless the transaction goes on.
   ///

@@ -81,6 +81,20 @@ struct InputMemory {
     return begun + begunNoted
   }
 
+  /// All inputs, in no order.
+  ///
+  /// - Complexity: O(inputs).
+  func all() throws -> [Checkpoint] {
+    var complete: [Checkpoint] = []
+    try companion?.forEachRow { row in
+      guard case .text(let key)? = row[Self.columns[0].name], key.utf8.first == UInt8(ascii: "p"),
+        let checkpoint = Self.checkpoint(row)
+      else { return }
+      complete.append(checkpoint)
+    }
+    return try begun() + complete + completeNoted
+  }
+
   private func stored(_ key: String) throws -> Checkpoint? {
     guard let row = try companion?.row(forPrimaryKey: .text(key)) else { return nil }
     guard let checkpoint = Self.checkpoint(row) else {

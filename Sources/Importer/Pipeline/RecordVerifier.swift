@@ -186,9 +186,10 @@ final class RecordVerifier: @unchecked Sendable {
       for row in range {
         count { $0.read += 1 }
         let fields = rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount]
+        let begin = rows.places.indices.contains(row) ? rows.places[row] : nil
         let place = Place(
-          input: report.inputs.count - 1, record: firstRecord + rows.records[row], line: 0,
-          byteOffset: 0)
+          input: report.inputs.count - 1, record: firstRecord + rows.records[row],
+          line: begin?.line ?? 0, byteOffset: begin?.byteOffset ?? 0)
         if unknown.contains(where: { !fields[fields.startIndex + $0].isNull }) {
           count { $0.missing += 1 }
           note(place, key: nil, "the table has no column for a field of it")

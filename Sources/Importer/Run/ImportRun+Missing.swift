@@ -15,16 +15,17 @@ extension ImportRun {
           + "objects that they have, as update, replace or skip")
     }
     for (name, isGiven) in [
-      ("--batch-size", options.batchSize != nil), ("--limit", options.limit != nil),
-      ("--truncate", options.truncate), ("--publish", options.publication == .end),
+      ("--limit", options.limit != nil), ("--truncate", options.truncate),
+      ("--batch-size", options.batchSize != nil && options.publication == .batches),
     ] where isGiven {
       throw ImportError.invalidOption(
-        "--delete-missing takes the inputs as a whole, in one transaction: leave \(name) out")
+        "--delete-missing takes the inputs as a whole, of which readers see all or nothing: leave \(name) out"
+      )
     }
   }
 
-  /// Deletes what no input has, in the transaction that all of them were written in, unless that is more
-  /// than may be.
+  /// Deletes what no input has, in the transaction that all of them were written in, or in the one that makes
+  /// what is pending visible, unless that is more than may be.
   ///
   /// - Throws: `ImportError.tooManyDeletions`, `.tooFewRecords`, `.rejectedBeforeDeletion`.
   mutating func deleteMissing(_ database: Database?) throws {
@@ -50,6 +51,11 @@ extension ImportRun {
       throw ImportError.rejectedBeforeDeletion(
         count: report.rejected, path: report.rejects?.path ?? "")
     }
-    if missing > 0 { try transaction.deleteMissing(of: before) }
+    if missing == 0 { return }
+    if options.publishesAtEnd {
+      transaction.complete = before
+    } else {
+      try transaction.deleteMissing(of: before)
+    }
   }
 }

@@ -42,7 +42,22 @@ extension ImportRun {
         "\(what): it is dropped, and all inputs are read anew, since \(file.name) has changed")
       return
     }
+    if options.deletesMissing, let other = try others(in: memory).first {
+      // What it brought would stay, although no input has it.
+      report.notes.append(
+        "\(what): it is dropped, and all inputs are read anew, since it has records of "
+          + "\(other.input.path.isEmpty ? "an input" : other.input.path), which is not named now")
+      return
+    }
     transaction.hasPending = true
+    // Those of the batches before are there: what is counted from now on comes to them.
+    report.objectsBefore = old.objects
+  }
+
+  /// What is remembered of inputs that this run does not have.
+  private func others(in memory: InputMemory) throws -> [Checkpoint] {
+    let named = Set(files.map(\.key))
+    return try memory.all().filter { !named.contains($0.input.name) }
   }
 
   /// The version whose table the import goes on from: the pending one, if there is any, else the visible.
@@ -62,7 +77,7 @@ extension ImportRun {
   func publish() throws -> Bool {
     guard let transaction, transaction.hasPending else { return false }
     try checkWhole(transaction.database)
-    return try transaction.publish(refusesEmpty: options.truncate)
+    return try transaction.publish(refusesEmpty: options.truncate || options.deletesMissing)
   }
 
   private func checkWhole(_ database: Database) throws {

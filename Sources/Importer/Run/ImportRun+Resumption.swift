@@ -167,7 +167,8 @@ extension ImportRun {
   /// them.
   func startsOver(_ memory: InputMemory?) throws -> Bool {
     if options.deletesMissing, options.resume {
-      // What an input has that is passed over would be missing.
+      // What an input has that is passed over would be missing. What is pending already is met by its keys.
+      if transaction?.hasPending == true { return true }
       guard let memory, try isLastRun else { return true }
       return try !files.allSatisfy {
         try Resumption(file: $0, memory: memory, options: options).complete() != nil

@@ -311,8 +311,9 @@ struct ImportRun {
     _ rejects: RejectNamer.Choice,
     isLast: Bool
   ) throws {
-    let plan = ImportPlan(
+    var plan = ImportPlan(
       file, opened, start.match, options, encodes: verifier == nil ? nil : false)
+    plan.keepsPlaces = verifier != nil
     try verifier?.begin(file.path, plan)
     if let known = start.known { try noteShortage(file, known.rejects) }
     let log = try rejectFiles.log(

@@ -13,31 +13,41 @@ extension InputPlanner {
     return lines
   }
 
+  /// What is known of the lines before the header.
+  struct Front {
+    /// How many were taken away.
+    var lines = 0
+    /// The first records, where none were, and none of these is malformed.
+    var records: [[String?]]?
+  }
+
   /// Takes the lines before the header away, where it is certain that they are none of the table.
   func skipPreamble(
     _ splitter: RecordSplitter, _ sample: Sample, _ dialect: Dialect, _ notes: inout [String]
-  ) throws -> Int {
+  ) throws -> Front {
     // Short records, where they are wanted, look the same.
     guard options.skipLines == nil, options.ragged == .reject, options.headerLines == 1 else {
-      return 0
+      return Front()
     }
-    if case .names = options.header { return 0 }
-    guard let chunk = try firstChunk(sample, dialect) else { return 0 }
+    if case .names = options.header { return Front() }
+    guard let chunk = try firstChunk(sample, dialect) else { return Front() }
     var records = try Header.sampled(
       chunk, dialect: dialect, file: name, limit: HeaderSniffer.sampleRecords, needsFirst: false)
     let hasMalformed = records.count < min(chunk.recordCount, HeaderSniffer.sampleRecords)
     if chunk.isLast, !sample.isWhole, records.count > 1 { records.removeLast() }
+    let fields = records.map(\.fields)
+    let unchanged = Front(records: hasMalformed ? nil : fields)
     switch Preamble.find(
-      records.map(\.fields), lines: records.map(\.line), needsHeader: options.header != .absent)
+      fields, lines: records.map(\.line), needsHeader: options.header != .absent)
     {
-    case .none: return 0
+    case .none: return unchanged
     case .certain(let lines) where !hasMalformed:
       let text = records[0].fields[0] ?? ""
       notes.append(
         "\(lines) line\(lines == 1 ? "" : "s") before the header left out, beginning with "
           + "'\(text.prefix(60))'; --skip-lines 0 keeps them")
       try splitter.skipLines(lines)
-      return lines
+      return Front(lines: lines)
     case .certain(let lines), .possible(let lines):
       if records[0].fields.count == 1, lines <= Preamble.maximumLines {
         notes.append(
@@ -45,7 +55,7 @@ extension InputPlanner {
             + "more; if \(lines == 1 ? "it is" : "they are") not part of the table, use --skip-lines "
             + "\(lines)")
       }
-      return 0
+      return unchanged
     }
   }
 

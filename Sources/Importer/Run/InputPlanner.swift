@@ -68,16 +68,15 @@ struct InputPlanner {
     try refuseBinary(sample)
     var given = given
     var preamble = try takeDeclaration(splitter, &sample, &given, &notes)
-    var sniffer = DialectSniffer(sample.bytes, isWhole: sample.isWhole, given: given)
-    var dialect = try sniffer.find()
-    dialect.keepsTextBehindQuotes = options.quotes == .lenient
-    let comments = try skipComments(splitter, sniffer.leadingComments, &notes)
+    let sniffed = try findDialect(sample, given, &notes)
+    var dialect = sniffed.dialect
+    let comments = try skipComments(splitter, sniffed.leadingComments, &notes)
     if comments > 0 { sample = try self.sample(splitter) }
-    let titles = try skipPreamble(splitter, sample, dialect, &notes)
-    if titles > 0 { sample = try self.sample(splitter) }
-    preamble += comments + titles
-    let records = try sampleRecords(sample, dialect)
-    var findings = InputFindings(sniffer.trials, chosen: dialect)
+    let front = try skipPreamble(splitter, sample, dialect, &notes)
+    if front.lines > 0 { sample = try self.sample(splitter) }
+    preamble += comments + front.lines
+    let records = try front.records ?? sampleRecords(sample, dialect)
+    var findings = InputFindings(sniffed.trials, chosen: dialect)
     let hasHeader: Bool
     switch options.header {
     case .firstRecord: hasHeader = true
@@ -95,7 +94,7 @@ struct InputPlanner {
       splitter.dialect = dialect
     }
     splitter.blankLinesAreRecords = header.names.count == 1
-    if header.names.count == 1, options.delimiter == nil {
+    if header.names.count == 1, options.delimiter == nil, !sniffed.isLone {
       notes += notesOfOneColumn(records)
     }
     noteFooter(

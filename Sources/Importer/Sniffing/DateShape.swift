@@ -54,7 +54,7 @@ enum DateShape {
   private static func take(
     _ letters: Slice<UnsafeBufferPointer<UInt8>>, isBehindNumber: Bool, _ parts: inout Parts
   ) -> Bool {
-    guard letters.count <= 14 else { return false }
+    guard letters.count <= 14, mayBeWord(letters) else { return false }
     let word = String(decoding: letters, as: UTF8.self).lowercased()
     if word == "am" || word == "pm" {
       parts.hasHalf = true
@@ -67,6 +67,26 @@ enum DateShape {
     }
     return words.contains(word) || weekdays.contains(String(word.prefix(3)))
   }
+
+  /// False for most other words, without making a text of them.
+  private static func mayBeWord(_ letters: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    letters.contains { $0 >= 0x80 } || beginnings[beginning(letters)]
+  }
+
+  /// The first two letters, whatever their case.
+  private static func beginning(_ letters: some Collection<UInt8>) -> Int {
+    let first = letters.prefix(2).reduce(0) { $0 << 5 | Int($1 & 0x1F) }
+    return letters.count == 1 ? first << 5 : first
+  }
+
+  /// Whether any word of dates begins with these letters.
+  private static let beginnings: [Bool] = {
+    var found = [Bool](repeating: false, count: 1 << 10)
+    for word in months.union(weekdays).union(words).union(["am", "pm"]) {
+      found[beginning(word.utf8)] = true
+    }
+    return found
+  }()
 
   /// Months by their first three letters in English, in full in other languages.
   private static let months: Set<String> = [

@@ -24,14 +24,63 @@ package enum HeaderForm: Sendable, Equatable {
   }
 
   /// Whether a header has one name less than the records below have fields.
+  ///
+  /// A record may also have a delimiter too many. Three that agree have not. Of fewer, the first fields must
+  /// be what R writes, 1 and 2, or names beside figures only.
   static func isShort(_ header: [String?], over below: ArraySlice<[String?]>, width: Int) -> Bool {
-    guard header.count == width - 1, below.count > 2 else { return false }
-    // An empty field behind the last column is a superfluous delimiter.
-    if below.allSatisfy({ $0.last == .some(nil) }) { return false }
+    guard let head = header.first, header.count == width - 1, !below.isEmpty else { return false }
+    // An empty field behind the last column is a superfluous delimiter, and a blank at the beginning of one
+    // column alone shows that a text was cut.
+    if below.allSatisfy({ $0.last == .some(nil) }) || hasCutText(below, width) { return false }
+    let isNumbered = below.count > 1 && zip(1..., below).allSatisfy { $1[0] == String($0) }
     // One word over two columns, the first of which is not named, is more likely a title.
-    return header.count > 1
-      || (!(header[0] ?? " ").contains(" ")
-        && below.allSatisfy { !CellShape($0[0]).isTyped })
+    if header.count == 1 {
+      guard !(head ?? " ").contains(" ") else { return false }
+      return isNumbered
+        || (below.count > 2 && below.allSatisfy { !CellShape($0[0]).isTyped })
+    }
+    if below.count > 2 { return true }
+    return (isNumbered && !isIdentifier(head ?? "") && !mayHaveThousands(below))
+      || areNamesOfFigures(below)
+  }
+
+  /// Whether in all records the same column, and no other, begins with a blank: `Smith, John`.
+  private static func hasCutText(_ below: ArraySlice<[String?]>, _ width: Int) -> Bool {
+    let blank = (1..<max(1, width)).filter { column in
+      below.allSatisfy { $0[column]?.first == " " }
+    }
+    return blank.count == 1 && width > 2
+  }
+
+  /// Whether numbers are expected below a name.
+  private static func isIdentifier(_ name: String) -> Bool {
+    let word = name.lowercased()
+    return word.hasSuffix("id")
+      || ["#", "no", "no.", "nr", "nr.", "number", "index", "key"].contains(word)
+  }
+
+  /// Whether a delimiter may be the comma of a number in each record, as in `1,234`.
+  private static func mayHaveThousands(_ below: ArraySlice<[String?]>) -> Bool {
+    below.allSatisfy { record in
+      zip(record.dropFirst(), record.dropFirst(2)).contains { left, right in
+        guard let left, let right, let last = left.utf8.last else { return false }
+        let digits = right.utf8.prefix { $0 >= 0x30 && $0 <= 0x39 }.count
+        return last >= 0x30 && last <= 0x39 && left.utf8.count <= 4 && digits == 3
+      }
+    }
+  }
+
+  /// Whether records have different names, and nothing but figures behind them that no decimal comma has cut.
+  private static func areNamesOfFigures(_ below: ArraySlice<[String?]>) -> Bool {
+    let names = below.map { $0[0] }
+    guard Set(names).count == names.count,
+      names.allSatisfy({ !CellShape($0).isTyped && !CellShape($0).isBlank })
+    else { return false }
+    let isOfFigures = below.allSatisfy { record in
+      record.dropFirst().allSatisfy { CellShape($0).isTyped }
+    }
+    return isOfFigures && !mayHaveThousands(below)
+      && below.contains { $0.dropFirst().contains { $0?.contains(".") ?? false } }
   }
 
   /// The names among a header's fields.
@@ -77,13 +126,22 @@ enum HeaderRows {
   private static func isNames(_ record: [String?], above below: ArraySlice<[String?]>) -> Bool {
     var figures = 0
     var others = 0
-    for (column, cell) in record.enumerated() {
-      let shapes = below.compactMap { column < $0.count ? CellShape($0[column]) : nil }
-        .filter { !$0.isBlank }
-      guard !shapes.isEmpty, shapes.allSatisfy(\.isTyped) else { continue }
+    for (column, cell) in record.enumerated() where hasOnlyFigures(column, below) {
       // A missing value does not belong to a header.
       if CellShape(cell).isTyped { others += 1 } else if !CellShape(cell).isBlank { figures += 1 }
     }
     return figures > 3 * others && (figures > 1 || record.count < 3)
+  }
+
+  /// Whether a column has figures, and no text; the first text ends the search.
+  private static func hasOnlyFigures(_ column: Int, _ records: ArraySlice<[String?]>) -> Bool {
+    var hasAny = false
+    for record in records where column < record.count {
+      let shape = CellShape(record[column])
+      if shape.isBlank { continue }
+      guard shape.isTyped else { return false }
+      hasAny = true
+    }
+    return hasAny
   }
 }

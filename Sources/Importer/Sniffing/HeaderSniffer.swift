@@ -39,10 +39,11 @@ package enum HeaderSniffer {
     let table = Columns(records)
     if table.shapes.allSatisfy(\.isBlank) { return .no("the first record is empty") }
     func shown(_ column: Int) -> String { "'\((first[column] ?? "").prefix(40))'" }
-    let typed = first.indices.filter { table.shapes[$0].isTyped }
     let standing = table.standingOut
-    if !typed.isEmpty {
-      if let reason = OrderedNames.reason(records, typed: typed) { return .yes(reason) }
+    let figures = first.indices.filter { table.shapes[$0].isTyped }
+    let typed = table.withoutNames(figures, standing)
+    if !figures.isEmpty {
+      if let reason = OrderedNames.reason(records, typed: figures) { return .yes(reason) }
       // Figures over a column without figures are not values of it.
       let values = typed.filter { table.hasFigures($0) }
       if let place = values.first {
@@ -85,6 +86,29 @@ package enum HeaderSniffer {
       let first = first
       below = records.dropFirst().prefix(HeaderSniffer.sampleRecords).filter { $0 != first }
       shapes = first.map { CellShape($0) }
+    }
+
+    /// Columns of figures without those whose first cell is a name. `nan` and `inf` may be names: beside one
+    /// that figures prove, and where both occur above figures among which neither does.
+    func withoutNames(_ typed: [Int], _ standing: [Int]) -> [Int] {
+      let words = typed.filter {
+        first[$0].map { !$0.utf8.contains { $0 >= 0x30 && $0 <= 0x39 } } ?? false
+      }
+      if words.isEmpty { return typed }
+      let areNames =
+        !standing.isEmpty || (words == typed && haveNoWords(below: words) && below.count > 1)
+      return areNames ? typed.filter { !words.contains($0) } : typed
+    }
+
+    /// Whether at least two different words are in the first record, behind a text, above figures without
+    /// such words.
+    private func haveNoWords(below words: [Int]) -> Bool {
+      guard Set(words.map { first[$0]?.lowercased() }).count > 1, let head = shapes.first,
+        !head.isTyped, !head.isBlank
+      else { return false }
+      return words.allSatisfy { column in
+        cells(column).allSatisfy { $0.utf8.contains { $0 >= 0x30 && $0 <= 0x39 } }
+      }
     }
 
     func cells(_ column: Int) -> some Sequence<String> {

@@ -37,6 +37,7 @@ struct NumberShape {
   }
 
   private static func areFigures(_ cell: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    guard cell.allSatisfy(mayBeFigure) else { return false }
     var groups: [Int] = [0]
     var separators: [UInt8] = []
     var index = cell.startIndex
@@ -60,6 +61,12 @@ struct NumberShape {
       index += 1
     }
     return areGrouped(groups, separators)
+  }
+
+  /// False for most bytes that are in no number.
+  private static func mayBeFigure(_ byte: UInt8) -> Bool {
+    // From the apostrophe to the figures lie also the signs, the point and the comma.
+    byte &- 0x27 <= 0x12 || byte == 0x20 || byte | 0x20 == 0x65 || byte >= 0x80
   }
 
   private static func isExponent(_ cell: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {

@@ -98,6 +98,33 @@ import Testing
       }
     }
 
+    /// What no input has goes in the last commit.
+    @Test("With --delete-missing, which implies it: killed, the old table or the new one")
+    func deletesMissing() throws {
+      let bench = try filled()
+      let bytes = try bench.read("t.sheaf")
+      let words =
+        words(bench, ["1.csv", "2.csv"], ["--delete-missing", "--durability", "full"])
+        + ["--max-deletes", "60%"]
+      let new = csv(301...1000, "new")
+      var states: [String: Int] = [:]
+      for number in stride(from: 1, to: 200, by: Effort.rounds(5, long: 1)) {
+        try Data(bytes).write(to: URL(fileURLWithPath: bench.database))
+        let wasKilled = try kill(bench, "write", number, words)
+        let seen = try bench.export()
+        #expect(seen == old || seen == new, "\(number)")
+        states[
+          seen == new ? "new" : try pending(bench).count > 0 ? "pending" : "old", default: 0] += 1
+        let report = try bench.report(words + ["--resume"])
+        #expect(try bench.export() == new, "\(number)")
+        #expect(report["pending"].isNull && report["objects"].int == 700)
+        #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
+        if !wasKilled { break }
+        #expect(number < 190, "it never ends by itself")
+      }
+      #expect(states["pending", default: 0] > 1, "\(states)")
+    }
+
     @Test("What is pending is told, gone on with after a compaction, dropped, or replaced")
     func whatBecomesOfIt() throws {
       let bench = try interrupted()
@@ -244,13 +271,43 @@ import Testing
     #expect(try bench.export() == "id,name\n")
   }
 
+  @Test(
+    "Tables that are to be as the inputs are published at the end, unless something else is said")
+  func isImplied() throws {
+    for (more, batches, isPublished, size) in [
+      (["--truncate"], 1, true, "10000"),
+      (["--truncate", "--publish", "batches"], 1, false, "all"),
+      (["--truncate", "--batch-size", "100"], 5, false, "100"),
+      (["--truncate", "--batch-size", "100", "--publish", "end"], 5, true, "100"),
+      (["--delete-missing", "--max-deletes", "60%"], 1, true, "10000"),
+      (["--delete-missing", "--max-deletes", "60%", "--batch-size", "100"], 5, true, "100"),
+      (["--delete-missing", "--max-deletes", "60%", "--publish", "batches"], 1, false, "all"),
+    ] {
+      let bench = try filled()
+      let report = try bench.report(
+        [
+          "import", bench.path("1.csv"), "--into", bench.database, "--table", "t", "--key", "id",
+          "--on-conflict", "update",
+        ] + more)
+      #expect(report["batches"].int == batches, "\(more)")
+      #expect(report["published"].bool == isPublished, "\(more)")
+      #expect(report["batchSize"].text ?? "\(report["batchSize"].int ?? 0)" == size, "\(more)")
+      #expect(report["objects"].int == 500)
+      #expect(try bench.export() == csv(301...800, "new"), "\(more)")
+      // The limits hold, and nothing of it is seen.
+      let refused = try bench.run(
+        words(bench, ["2.csv"], ["--delete-missing"]), status: .dataRefused)
+      #expect(refused.errorText.contains("--max-deletes"))
+      #expect(try bench.export() == csv(301...800, "new"), "\(more)")
+    }
+  }
+
   @Test func whatMakesNoSense() throws {
     let bench = try filled()
     for more in [["1.csv"], ["--truncate"], ["--resume"]] {
       try bench.run(["import", "--abandon", "--into", bench.database] + more, status: .usage)
     }
     try bench.run(["import", "--into", bench.database], status: .usage)
-    try bench.run(words(bench, ["1.csv"], publish + ["--delete-missing"]), status: .usage)
     try bench.run(
       ["import", bench.path("1.csv"), "--into", "postgresql://x/y"] + publish, status: .usage)
     // A dry run writes nothing, pending or not.

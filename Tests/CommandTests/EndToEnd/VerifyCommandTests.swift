@@ -61,6 +61,12 @@ import Testing
     try bench.run(["delete", bench.database, "id == 7"])
     let gone = try verify(bench, isGood: false)
     #expect(gone["missing"].int == 1 && gone["problems"][0]["record"].int == 7)
+    // Where it begins, behind one of two lines and two that were rejected.
+    #expect(gone["problems"][0]["line"].int == 9)
+    let text = try SheafProcess.run(["verify", bench.database, bench.path("in.csv")])
+    #expect(
+      text.outputText.contains("in.csv:9: record 7")
+        || text.errorText.contains("in.csv:9: record 7"))
     #expect(hasKey == (gone["problems"][0]["key"].text == "7"))
     try bench.write("in.rejects.csv", "id,name,n\n5,x,5,more\n")
     #expect(try verify(bench, isGood: false)["missing"].int == 2)

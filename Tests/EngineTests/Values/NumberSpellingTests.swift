@@ -42,11 +42,30 @@ import Testing
         SpellingView(base, count: text.count, readable: room.count))
     }
     let slow = slowly(text)
+    expect(found, slow, text)
+    if (1...AlignedNumber.mostBytes).contains(text.count) { expectAligned(text, slow) }
+  }
+
+  private static func expect(
+    _ found: ScaledNumber, _ slow: (mantissa: Int64, scale: Int)?, _ text: [UInt8]
+  ) {
     #expect(
       found.isMisfit == (slow == nil)
         && (found.isMisfit
           || (found.mantissa == slow?.mantissa && Int(found.scale) == slow?.scale)),
       "\(String(decoding: text, as: UTF8.self)): \(found)")
+  }
+
+  /// Whatever stands before it.
+  private static func expectAligned(_ text: [UInt8], _ slow: (mantissa: Int64, scale: Int)?) {
+    for before in [0x37, 0x2E, 0x2D, 0x00, 0xFF] as [UInt8] {
+      let room = [UInt8](repeating: before, count: AlignedNumber.mostBytes) + text
+      let found = room.withUnsafeBytes { bytes -> ScaledNumber in
+        guard let base = bytes.baseAddress else { return .misfit }
+        return AlignedNumber.parse(base + room.count, count: text.count)
+      }
+      expect(found, slow, text)
+    }
   }
 
   @Test("Numbers of every length, with a point at every place, and with a byte that is none")

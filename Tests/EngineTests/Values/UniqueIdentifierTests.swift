@@ -33,6 +33,8 @@ import Testing
 
   private static func expectEqual(_ text: [UInt8]) {
     let found = text.withUnsafeBytes { UniqueIdentifier.parse(SpellingView($0)) }
+    #expect(
+      text.withUnsafeBytes { UniqueIdentifier.isSpelled(SpellingView($0)) } == (found != nil))
     #expect(found?.bits == slowly(text), "\(String(decoding: text, as: UTF8.self))")
     let reads = text.withUnsafeBytes { Reading.uuid.reads($0) }
     let value = Value(spelling: text, type: .uuid)

@@ -28,4 +28,21 @@ import Testing
       try expectAgreement(ReferenceParser(records, dialect: dialect), Feed(dialect: dialect))
     }
   }
+
+  /// Chunks lie back to back, and so do the places of their unescaped fields.
+  @Test func leavesTheNextChunkAlone() throws {
+    for length in 1...40 {
+      let field = [UInt8](repeating: 0x61, count: length)
+      let record = Array("\"x\"\"".utf8) + field + Array("\"\n".utf8)
+      let splitter = RecordSplitter(source: MemorySource(record + record))
+      let first = try #require(try splitter.next(recordLimit: 1))
+      let second = try #require(try splitter.next(recordLimit: 1))
+      let parser = RecordParser(dialect: .rfc4180, columnCount: 1)
+      let parsed = parser.parse(second)
+      let expected = Array("x\"".utf8) + field
+      #expect(parsed.text(parsed.span(row: 0, column: 0)) == expected, "\(length)")
+      _ = RecordParser(dialect: .rfc4180, columnCount: 1).parse(first)
+      #expect(parsed.text(parsed.span(row: 0, column: 0)) == expected, "\(length)")
+    }
+  }
 }

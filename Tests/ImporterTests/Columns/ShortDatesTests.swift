@@ -30,4 +30,39 @@ import Testing
     #expect(try folder.types() == "a datetime, b text")
     try folder.expectSound()
   }
+
+  @Test(
+    "Dates that may mean several days are noted, with what says which",
+    arguments: [
+      ("1/2/20 3/4/20", "d:%d/%m/%y' or '%m/%d/%y'"), ("01.02.20 03.04.20", "d:%d.%m.%y'"),
+      ("01/02/03", "d:%d/%m/%y' or '%m/%d/%y' or '%y/%m/%d'"),
+      ("20-01-02 NA 20-01-03", "d:%d-%m-%y'"),
+      // Not: certain, none at all, or versions.
+      ("1/22/20 3/4/20", nil), ("1/2/20 x", nil), ("1.0.12 1.4.33", nil), ("", nil),
+      ("1.2 3.4", nil),
+    ])
+  func hints(text: String, hint: String?) {
+    let fields = text.split(separator: " ").map { Array($0.utf8) }
+    let found = ShortDates.hint(fields, "d")
+    #expect((found == nil) == (hint == nil), "\(text): \(found ?? "nothing")")
+    if let found, let hint { #expect(found.contains("--date-format '" + hint), "\(found)") }
+  }
+
+  /// Once for the column, with an option that does it; the next night says nothing that cannot be done.
+  @Test func isNoted() throws {
+    let folder = try ImportFolder()
+    let text = "day,x:y\n1/2/20,1/2/20\n3/4/20,3/4/20\n"
+    let report = try folder.importCSV(text)
+    let notes = report.notes.filter { $0.contains("--date-format") }
+    #expect(notes.count == 2 && notes[1].contains("--date-format 'x\\:y:%d/%m/%y'"), "\(notes)")
+    #expect(try folder.types() == "day text, x:y text")
+    let again = try folder.importCSV(text, as: "u.csv")
+    #expect(!again.notes.contains { $0.contains("--date-format") })
+    let other = try ImportFolder()
+    let told = try other.importCSV("day,x\n1/2/20,1/2/20\n3/4/20,3/4/20\n") {
+      $0.dateFormats = [.init("%d/%m/%y", column: "day")]
+    }
+    #expect(try other.types() == "day date, x text")
+    #expect(told.notes.count { $0.contains("--date-format") } == 1)
+  }
 }

@@ -57,6 +57,102 @@ import TestSupport
     }
   }
 
+  @Test(
+    "Published at the end it is the same, however often it was interrupted",
+    arguments: [ConflictPolicy.update, .replace, .skip], Effort.some([1, 2, 3] as [UInt64]))
+  func published(policy: ConflictPolicy, seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let inputs = [
+      Self.input(&random, keys: 0..<300, records: 400),
+      Self.input(&random, keys: 100..<400, records: 400),
+      Self.input(&random, keys: 0..<90_000, records: 500),
+    ]
+    var interruptions = 0
+    for (number, cut) in KeyedTableTests.cuts.enumerated() where number % 2 == Int(seed % 2) {
+      var twin = KeyTwin(columns: ["id", "a"], key: "id")
+      let folder = try ImportFolder()
+      for (index, input) in inputs.enumerated() {
+        let note: Comment = "\(policy), \(cut), seed \(seed), input \(index)"
+        let seen = index > 0 ? try folder.export() : []
+        twin.apply(input, policy)
+        let before = twin.objects.count
+        twin.deleteMissing(from: input)
+        func run(resume: Bool, batches: Int) throws -> ImportReport {
+          let asked = CallCounter()
+          return try folder.importCSV(input, as: "\(index).csv") {
+            cut.change(&$0, policy)
+            Self.change(&$0)
+            ($0.conflictPolicy, $0.maxRejects, $0.publication) = (policy, .count(0), .end)
+            ($0.resume, $0.shouldStop) = (resume, { asked.next() > batches })
+          }
+        }
+        var stop = Int.random(in: 0..<6, using: &random)
+        var report = try run(resume: index == 1, batches: stop)
+        while report.isInterrupted {
+          interruptions += 1
+          expectBalanced(report)
+          #expect(report.deleted == 0 && !report.isPublished, note)
+          if index > 0 { #expect(try folder.export() == seen, note) }
+          stop = stop * 2 + 1
+          report = try run(resume: true, batches: stop)
+        }
+        expectBalanced(report)
+        #expect(report.isPublished && report.deleted == before - twin.objects.count, note)
+        #expect(report.objects == report.objectsBefore + report.imported - report.deleted, note)
+        #expect(report.objects == twin.objects.count && report.pending == nil, note)
+        let difference = firstDifference(try folder.export(), Array(twin.csv.utf8))
+        #expect(difference == nil, "\(difference ?? ""): \(note)")
+      }
+      try folder.expectSound()
+    }
+    #expect(interruptions > 0)
+  }
+
+  @Test("What is pending of inputs that are not named any more does not become visible")
+  func otherInputs() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("id,a\nk1,1\nk2,1\nk3,1\n") { Self.change(&$0) }
+    try folder.write("u.csv", Array("id,a\nk1,2\n".utf8))
+    try folder.write("v.csv", Array("id,a\nk2,2\nk9,2\n".utf8))
+    func run(_ names: [String], resume: Bool, batches: Int = .max) throws -> ImportReport {
+      var options = ImportOptions(inputs: names.map(folder.path), database: folder.database)
+      Self.change(&options)
+      (options.publication, options.batchSize, options.resume) = (.end, .records(1), resume)
+      let asked = CallCounter()
+      options.shouldStop = { asked.next() > batches }
+      return try Importer.run(options)
+    }
+    #expect(try run(["v.csv", "u.csv"], resume: false, batches: 2).isInterrupted)
+    let alone = try run(["u.csv"], resume: true)
+    #expect(alone.notes.contains { $0.contains("v.csv, which is not named now") })
+    #expect(alone.deleted == 2 && alone.isPublished)
+    #expect(try folder.exportText() == "id,a\nk1,2\n")
+    let both = try run(["v.csv", "u.csv"], resume: true)
+    #expect(both.imported == 2 && both.deleted == 0)
+    #expect(try folder.exportText() == "id,a\nk1,2\nk2,2\nk9,2\n")
+    // What the deleted ones came from is imported again.
+    let old = try folder.importCSV("id,a\nk1,1\nk2,1\nk3,1\n") {
+      Self.change(&$0)
+      ($0.deletesMissing, $0.maxDeletes, $0.resume, $0.conflictPolicy) = (false, nil, true, .skip)
+    }
+    #expect(old.imported == 1 && old.skipped == 2)
+    // And nothing may be left only where that is said.
+    for allows in [false, true] {
+      let empty = {
+        try folder.importCSV("id,a\n", as: "w.csv") {
+          Self.change(&$0)
+          ($0.publication, $0.allowsEmpty) = (.end, allows)
+        }
+      }
+      if allows {
+        #expect(try empty().objects == 0)
+      } else {
+        #expect(throws: ImportError.self) { try empty() }
+      }
+    }
+    try folder.expectSound()
+  }
+
   @Test("Keys of all inputs together stay, and inputs that were imported before are read again")
   func severalInputs() throws {
     let folder = try ImportFolder()
@@ -109,7 +205,9 @@ import TestSupport
   func limits(
     before: Int, left: Int, most: ImportOptions.Portion?, least: Double, isDone: Bool
   ) throws {
-    for isDry in [true, false] {
+    for (isDry, publication) in [
+      (true, ImportOptions.Publication.batches), (false, .batches), (true, .end), (false, .end),
+    ] {
       let folder = try ImportFolder()
       let old = Array(("id,a\n" + (0..<before).map { "k\($0),1\n" }.joined()).utf8)
       try folder.importCSV(old) { Self.change(&$0) }
@@ -120,6 +218,7 @@ import TestSupport
         try folder.importCSV(new, as: "u.csv") {
           Self.change(&$0)
           ($0.maxDeletes, $0.minRecords, $0.dryRun) = (most, .share(least), isDry)
+          $0.publication = publication
         }
       }
       if isDone {

@@ -112,6 +112,27 @@ import Testing
       ("a,b,c,\n1,2,3\n4,5,6\n", "0: a|b|c"), ("mpg cyl\nMazda 21 6\n", "0: mpg cyl"),
       ("mpg\tcyl\nMazda\t21\t6\nDatsun\t22\t4\nVolvo\t23\t4\n", "0: column1|mpg|cyl"),
       ("# a b\n1 2\n3 4\n5 6\n7 8\n9 1\n", "0: a|b"),
+      // Of rows, in fewer than three records: as R numbers them, and beside figures only.
+      ("mpg,cyl\nMazda RX4,21.0,6\n", "0: column1|mpg|cyl"),
+      ("\"mpg\",\"cyl\"\n\"1\",21.0,6\n\"2\",22.8,4\n", "0: column1|mpg|cyl"),
+      ("\"x\"\n\"1\",5\n\"2\",7\n", "0: column1|x"),
+      ("name,city\n1,Smith,Paris\n2,Doe,Rome\n", "0: column1|name|city"),
+      ("name,city\n1,Smith,Paris\n", "0: name|city"),
+      // Not: a text or a number was cut, or names come twice.
+      ("n,name\n1,Smith, John\n2,Doe, Jane\n", "0: n|name"),
+      ("name,city\nSmith, John,Paris\n", "0: name|city"),
+      ("name,price\nfoo,1,50\n", "0: name|price"), ("n,price\n1,1,234\n2,2,345\n", "0: n|price"),
+      ("a,b\nx,1.5,6\nx,2.5,7\n", "0: a|b"), ("a,b\n2,x,y\n", "0: a|b"),
+      ("n,name\n1,Smith, John\n2,Doe, Jane\n3,Roe, Ann\n", "0: n|name"),
+      ("id,name\n1,Smith,John\n2,Doe,Jane\n", "0: id|name"), ("a,b\n1,x,\n", "0: a|b"),
+      // Names that are numbers in programs.
+      ("name,x,nan\nfoo,1,2\nbar,2,3\n", "0: name|x|nan"),
+      ("id,nan,value\n1,2,3\n2,3,4\n", "0: id|nan|value"),
+      ("Country,nan,inf\nFrance,1.5,2.5\nSpain,2,3\n", "0: Country|nan|inf"),
+      ("bin,-inf,0,1,inf\n1,4,3,9,1\n2,2,8,1,5\n", "0: bin|-inf|0|1|inf"),
+      // Not: values of the same kind below, or one alone.
+      ("a,nan,inf\nb,nan,2\nc,1,3\n", "0: 3 columns"), ("a,nan\nb,2\nc,3\n", "0: 2 columns"),
+      ("a,nan,1.5\nb,2,2.5\n", "0: 3 columns"), ("a,nan,nan\nb,1,2\nc,1,3\n", "0: 3 columns"),
     ] as [(String, String?)])
   func headers(text: String, expected: String?) throws {
     guard let expected else { return }

@@ -1,0 +1,102 @@
+/// Reads canonical decimals of up to 16 bytes in words that are aligned to their ends.
+///
+/// So numbers of all lengths are read alike: what lies before the digits is masked, and a point is taken out
+/// by moving up what precedes it. Most rows of a column then take the same branches, whatever their lengths.
+enum AlignedNumber {
+  static let mostBytes = 16
+  private static let zeros: UInt64 = 0x3030_3030_3030_3030
+  /// What is left of a point where a `0` gives zero.
+  private static let point: UInt64 = 0x2E ^ 0x30
+
+  /// The same as `NumberSpelling.parseCanonical`.
+  ///
+  /// - Precondition: `count` is 1 to `mostBytes`, and `mostBytes` bytes before `end`, where the spelling
+  ///   ends, may be read.
+  @inline(__always)
+  static func parse(_ end: UnsafeRawPointer, count: Int) -> ScaledNumber {
+    let isNegative = byte(end, count) == 0x2D
+    let length = isNegative ? count &- 1 : count
+    var low = word(end, 8) ^ zeros
+    var high: UInt64 = 0
+    if length > 8 {
+      high = kept(word(end, 16) ^ zeros, length &- 8)
+    } else {
+      // A sign alone leaves all eight bytes: itself among them, which is no digit.
+      low = kept(low, length)
+    }
+    var scale = 0
+    if marks(high) | marks(low) != 0 {
+      scale = takePoint(&high, &low)
+      if scale <= 0 || scale &+ 1 >= length { return .misfit }
+    }
+    let whole = scale == 0 ? length : length &- scale &- 1
+    if whole > 1, byte(end, length) == 0x30 { return .misfit }
+    var magnitude = value(low)
+    if length > 8 { magnitude &+= value(high) &* 100_000_000 }
+    if isNegative {
+      if magnitude == 0 { return .misfit }
+      magnitude = 0 &- magnitude
+    }
+    return ScaledNumber(
+      mantissa: Int64(truncatingIfNeeded: magnitude), scale: UInt8(truncatingIfNeeded: scale))
+  }
+
+  /// Takes the point out of the digits.
+  ///
+  /// - Returns: how many digits were behind it; -1 when what is there is no point, or not alone.
+  @inline(__always)
+  private static func takePoint(_ high: inout UInt64, _ low: inout UInt64) -> Int {
+    let inLow = marks(low)
+    let place: UInt64
+    if marks(high) == 0 {
+      place = UInt64(truncatingIfNeeded: inLow.trailingZeroBitCount) & 0x38
+      guard low &>> place & 0xFF == point else { return -1 }
+      low = closed(low, place) | high &>> 56
+      high &<<= 8
+      return marks(low) == 0 ? 7 &- Int(truncatingIfNeeded: place &>> 3) : -1
+    }
+    place = UInt64(truncatingIfNeeded: marks(high).trailingZeroBitCount) & 0x38
+    guard inLow == 0, high &>> place & 0xFF == point else { return -1 }
+    high = closed(high, place)
+    return marks(high) == 0 ? 15 &- Int(truncatingIfNeeded: place &>> 3) : -1
+  }
+
+  /// Without the byte at a place: those below it move up.
+  @inline(__always)
+  private static func closed(_ word: UInt64, _ place: UInt64) -> UInt64 {
+    let above = UInt64.max &<< place
+    return word & (above &<< 8) | (word & ~above) &<< 8
+  }
+
+  /// The highest bits of all bytes that are no digits; above the first of them also of others.
+  @inline(__always)
+  private static func marks(_ word: UInt64) -> UInt64 {
+    (word | (word &+ 0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080
+  }
+
+  /// The last bytes; zero before them.
+  ///
+  /// - Precondition: `count` is 1 to 8.
+  @inline(__always)
+  private static func kept(_ word: UInt64, _ count: Int) -> UInt64 {
+    word & UInt64.max &<< UInt64(truncatingIfNeeded: 0 &- count &* 8)
+  }
+
+  /// The value of eight digits, the first one in the lowest byte.
+  @inline(__always)
+  private static func value(_ digits: UInt64) -> UInt64 {
+    let pairs = (digits &* (10 &<< 8 | 1)) &>> 8 & 0x00FF_00FF_00FF_00FF
+    let fours = (pairs &* (100 &<< 16 | 1)) &>> 16 & 0x0000_FFFF_0000_FFFF
+    return (fours &* (10_000 &<< 32 | 1)) &>> 32
+  }
+
+  @inline(__always)
+  private static func byte(_ end: UnsafeRawPointer, _ back: Int) -> UInt8 {
+    (end - back).load(as: UInt8.self)
+  }
+
+  @inline(__always)
+  private static func word(_ end: UnsafeRawPointer, _ back: Int) -> UInt64 {
+    UInt64(littleEndian: (end - back).loadUnaligned(as: UInt64.self))
+  }
+}

@@ -1,0 +1,44 @@
+import Engine
+
+/// What separates the fields of an input.
+extension InputPlanner {
+  /// A dialect, and how it was found.
+  struct FoundDialect {
+    var dialect: Dialect
+    /// Lines at the front that are comments, although one of them has as many fields as a record.
+    let leadingComments: Int
+    /// What was tried, in that order.
+    let trials: [DialectTrial]
+    /// Whether each line is one value, and said so.
+    var isLone = false
+  }
+
+  /// Finds what was not given; also whether lines have to stay undivided.
+  func findDialect(
+    _ sample: Sample, _ given: DialectSniffer.Given, _ notes: inout [String]
+  ) throws(ImportError) -> FoundDialect {
+    var sniffer = DialectSniffer(sample.bytes, isWhole: sample.isWhole, given: given)
+    var dialect = try sniffer.find()
+    dialect.keepsTextBehindQuotes = options.quotes == .lenient
+    var found = FoundDialect(
+      dialect: dialect, leadingComments: sniffer.leadingComments, trials: sniffer.trials)
+    // More names than one say that there are more columns.
+    if case .names(let names) = options.header, names.count > 1 { return found }
+    guard given.delimiter == nil, options.headerLines == 1,
+      let unused = LoneColumn.unused(sample.bytes),
+      let lone = LoneColumn(
+        sample.bytes, isWhole: sample.isWhole, delimiter: dialect.delimiter,
+        mayHaveName: options.header != .absent)
+    else { return found }
+    notes.append(lone.note(isTaken: lone.isCertain, unused: unused))
+    guard lone.isCertain else { return found }
+    var whole = given
+    whole.delimiter = unused
+    sniffer = DialectSniffer(sample.bytes, isWhole: sample.isWhole, given: whole)
+    found.dialect = try sniffer.find()
+    found.dialect.keepsTextBehindQuotes = options.quotes == .lenient
+    return FoundDialect(
+      dialect: found.dialect, leadingComments: sniffer.leadingComments,
+      trials: found.trials + sniffer.trials, isLone: true)
+  }
+}
