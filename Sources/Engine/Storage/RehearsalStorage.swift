@@ -3,7 +3,8 @@ import Base
 /// A version of a database as one to write in, while the file stays as it is: what is written goes to a
 /// scratch file without a name, at the same places, and the rest is read from the file.
 ///
-/// The version is held by whoever makes this, so that nobody writes over its blocks, as are those that it keeps.
+/// The version is held by whoever makes this, as are those that it keeps, so that nobody writes over their
+/// blocks.
 ///
 /// Thread rule: as `Storage`.
 package final class RehearsalStorage: Storage, @unchecked Sendable {
