@@ -18,8 +18,11 @@ package final class RecentKeys {
   package var touched = 0
   /// Open addressing with linear probing, at most half full. An object's key is never negative: -1
   /// marks a free place.
-  private var places: [IndexEntry] = []
-  private var used = 0
+  ///
+  /// Unchecked, like the number of entries: nothing that is called while they change accesses them again; the
+  /// checks would cost as much as looking a key up.
+  @exclusivity(unchecked) private var places: [IndexEntry] = []
+  @exclusivity(unchecked) private var used = 0
   private static let free = IndexEntry(code: 0, object: -1)
 
   package init() {}
