@@ -190,7 +190,7 @@ final class EightProcesses: Sendable {
 
   private func sheaf(_ random: inout SplitMix64) throws -> Command {
     let program = try SheafProcess.program()
-    switch Int.random(in: 0..<8, using: &random) {
+    switch Int.random(in: 0..<14, using: &random) {
     case 0..<4:
       let durability = ["full", "group", "none"].randomElement(using: &random) ?? "full"
       let again = Bool.random(using: &random) ? ["--truncate"] : ["--resume"]
@@ -204,7 +204,26 @@ final class EightProcesses: Sendable {
       return Command(
         what: "compactions", program: program, words: ["compact", path],
         statuses: [0, 75])
-    case 6:
+    case 6, 7:
+      return Command(
+        what: "compactions in use", program: program,
+        words: ["compact", path, "--online", "--wait", "1"], statuses: [0, 75])
+    case 8, 9:
+      return Command(
+        what: "imports published at once", program: program,
+        words: [
+          "import", "\(folder)/imported.csv", "--into", path, "--table", "published",
+          "--batch-size", "30", "--publish", "end", "--truncate", "--quiet",
+        ] + (Bool.random(using: &random) ? ["--resume"] : []), statuses: [0, 75])
+    case 10:
+      return Command(
+        what: "backups", program: program,
+        words: ["backup", path, "--to", "\(folder)/copy.sheaf"], statuses: [0, 75])
+    case 11 where Self.isThere("\(folder)/copy.sheaf"):
+      return Command(
+        what: "readers of the copy", program: try CrowdMember.program(),
+        words: ["onlooker", "\(folder)/copy.sheaf", "0.2", "9"])
+    case 12:
       return Command(
         what: "checks", program: program, words: ["check", path, "--deep"],
         statuses: [0, 75])

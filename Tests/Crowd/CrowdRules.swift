@@ -47,6 +47,22 @@ enum CrowdRules {
     _ = problem(last, "")
   }
 
+  /// How many rows each import has that shows all of them at once.
+  static let publishedRows: Int64 = 400
+
+  private static func checkPublished(_ snapshot: Snapshot, _ fail: (String) -> Crowd.Problem) throws
+  {
+    guard snapshot.tableNames.contains("published") else { return }
+    var last: Int64 = 0
+    try snapshot.table("published").forEachRow { row in
+      guard row.values == [.int(last + 1), .text(text(0, last + 1))] else {
+        throw fail("published row \(last + 1) is \(row.values)")
+      }
+      last += 1
+    }
+    if last != publishedRows { throw fail("\(last) rows of an import are to be seen") }
+  }
+
   /// - Throws: `Crowd.Problem` when a rule does not hold.
   static func check(_ snapshot: Snapshot) throws -> State {
     var state = State()
@@ -93,6 +109,7 @@ enum CrowdRules {
       mix($0)
       return fail($1)
     }
+    try checkPublished(snapshot, fail)
     for (writer, number) in seen where state.last[writer] != number {
       throw fail("writer \(writer) ends with \(number), and noted \(state.last[writer] ?? 0)")
     }

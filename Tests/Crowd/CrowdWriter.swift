@@ -62,6 +62,7 @@ struct CrowdWriter {
       if Bool.random(using: &random) { _ = try database.compact() }
     case 10: try database.trim()
     case 11: _ = try database.activeVersions()
+    case 12: _ = try database.compactInUse(waiting: Waiting(seconds: 0.1))
     default:
       let number = try database.write(durability: durability, change)
       if durability == .full {

@@ -7,17 +7,60 @@ import Testing
 /// few deviations give.
 @Suite("Schedules: compaction", .serialized)
 struct CompactionScheduleTests {
-  /// A compaction replaces the file, or says why it did not, while another handle opens it, reads and writes.
-  private static func besideOthers() throws -> Exploration.Scenario {
+  /// How a file is compacted.
+  enum Kind: CaseIterable {
+    /// It is replaced by a copy.
+    case whole
+    /// In transactions, so small that several make it up.
+    case inUse
+
+    /// Versions that one compaction may make, at most.
+    var versions: Int64 { self == .whole ? 1 : 20 }
+
+    /// Makes a file that there is something to gain in.
+    func make(_ path: String) throws {
+      try CountedFile.make(path)
+      if self == .whole { return }
+      let database = try CountedFile.open(path)
+      try database.write { transaction in
+        try transaction.createTable("rows", columns: [Column("number", .int)])
+      }
+      for number in 0..<4 {
+        try database.write { transaction in
+          for row in 0..<3 { try transaction.table("rows").insert([.int(Int64(number * 3 + row))]) }
+        }
+      }
+      try CountedFile.count(database, .full, pages: 3)
+      try CountedFile.count(database, .full)
+      try database.close()
+    }
+
+    /// Counts that are there before.
+    var counts: Int64 { self == .whole ? 0 : 2 }
+
+    func run(_ database: Database) throws {
+      switch self {
+      case .whole: _ = try database.compact()
+      case .inUse:
+        var limits = OnlineLimits()
+        (limits.transactionBytes, limits.clusterRows, limits.wellEncodedRows) = (3000, 14, 5)
+        _ = try database.compactInUse(limits, waiting: Waiting(seconds: 0))
+      }
+    }
+  }
+
+  /// A compaction replaces the file, or says why it did not, or goes on in its transactions, while another
+  /// handle opens it, reads and writes.
+  private static func besideOthers(_ kind: Kind) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")
-    try CountedFile.make(path)
+    try kind.make(path)
     let problems = Problems()
     let compact: @Sendable () -> Void = {
       problems.watch {
         let database = try CountedFile.open(path)
         try CountedFile.count(database, .full)
-        _ = try database.compact()
+        try kind.run(database)
         try CountedFile.count(database, .full)
         try database.close()
       }
@@ -25,38 +68,44 @@ struct CompactionScheduleTests {
     let use: @Sendable () -> Void = {
       problems.watch {
         let database = try CountedFile.open(path)
-        try CountedFile.read(database, problems, compacted: 1)
+        try CountedFile.read(database, problems, compacted: kind.versions)
         try CountedFile.count(database, .full)
-        try CountedFile.read(database, problems, compacted: 1)
+        try CountedFile.read(database, problems, compacted: kind.versions)
         try database.close()
       }
     }
     return Exploration.Scenario(threads: [compact, use]) {
       try withExtendedLifetime(folder) {
-        try CountedFile.problem(path, problems, counts: 3...3, compacted: 1)
+        let count = kind.counts + 3
+        return try CountedFile.problem(
+          path, problems, counts: count...count, compacted: kind.versions)
       }
     }
   }
 
-  @Test("A compaction beside others changes nothing that they see")
-  func compactionBesideOthers() throws {
-    let failure = try Exploration.failure("Compaction beside others", bound: 0, random: 40) {
-      try Self.besideOthers()
+  @Test("A compaction beside others changes nothing that they see", arguments: Kind.allCases)
+  func compactionBesideOthers(kind: Kind) throws {
+    let failure = try Exploration.failure(
+      "Compaction beside others (\(kind))", bound: 0, random: 40
+    ) {
+      try Self.besideOthers(kind)
     }
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
   /// The same handle's readers and writers, who are there before and after.
-  private static func withinHandle(_ durability: Durability) throws -> Exploration.Scenario {
+  private static func withinHandle(
+    _ kind: Kind, _ durability: Durability
+  ) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")
-    try CountedFile.make(path)
+    try kind.make(path)
     let database = try CountedFile.open(path)
     let problems = Problems()
     let read: @Sendable () -> Void = {
       problems.watch {
         for _ in 0..<2 {
-          try CountedFile.read(database, problems, compacted: 2)
+          try CountedFile.read(database, problems, compacted: 2 * kind.versions)
           Scheduling.idle()
         }
       }
@@ -65,7 +114,8 @@ struct CompactionScheduleTests {
       problems.watch {
         for _ in 0..<2 {
           let own = try CountedFile.count(database, durability)
-          try CountedFile.read(database, problems, atLeast: own, compacted: 2)
+          try CountedFile.read(
+            database, problems, atLeast: own, compacted: 2 * kind.versions)
         }
       }
     }
@@ -76,7 +126,7 @@ struct CompactionScheduleTests {
         ]
         for _ in 0..<2 {
           Scheduling.idle()
-          _ = try database.compact()
+          try kind.run(database)
         }
         for other in others { other.join() }
         // While this one is open.
@@ -88,18 +138,20 @@ struct CompactionScheduleTests {
     }
     return Exploration.Scenario(threads: [compact]) {
       try withExtendedLifetime(folder) {
-        try CountedFile.problem(path, problems, counts: 3...3, compacted: 2)
+        let count = kind.counts + 3
+        return try CountedFile.problem(
+          path, problems, counts: count...count, compacted: 2 * kind.versions)
       }
     }
   }
 
   @Test(
     "A compaction beside readers and writers of its handle loses nothing",
-    arguments: [Durability.full, .group])
-  func compactionWithinHandle(durability: Durability) throws {
+    arguments: Kind.allCases, [Durability.full, .group])
+  func compactionWithinHandle(kind: Kind, durability: Durability) throws {
     let failure = try Exploration.failure(
-      "Compaction within a handle (\(durability))", bound: 0, random: 40
-    ) { try Self.withinHandle(durability) }
+      "Compaction within a handle (\(kind), \(durability))", bound: 0, random: 40
+    ) { try Self.withinHandle(kind, durability) }
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 }

@@ -20,6 +20,9 @@ package enum Effort {
     isLong ? long : max(1, isShort ? usual / 4 : usual)
   }
 
+  /// From one to the next of many places: each of them in a long run, a quarter of the usual in a short one.
+  package static func step(_ usual: Int) -> Int { isLong ? 1 : isShort ? usual * 4 : usual }
+
   /// Which ways: all, of which a short run takes one of every four, and one at least.
   package static func some<Way>(_ usual: [Way]) -> [Way] {
     guard let quarter, !usual.isEmpty else { return usual }

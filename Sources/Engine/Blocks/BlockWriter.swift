@@ -67,7 +67,8 @@ package final class BlockWriter {
     return try put(bytes, checksum: checksum, into: &nodes)
   }
 
-  /// Drops a block that the transaction no longer refers to, its own or an older version's.
+  /// Drops a block that the transaction no longer refers to, its own or an older version's. In pages that
+  /// stay as they are, a table and the one that is pending beside it may each drop a block that both have.
   ///
   /// - Throws: `BlockError` for what is not a block or was dropped before: otherwise its bytes would be
   ///   subtracted from those of living blocks in the same page, which would then be overwritten.
@@ -75,7 +76,10 @@ package final class BlockWriter {
     guard let bytes = reference.bytes(within: .max) else {
       throw surplus(reference.offset, reference.length, "it is to be freed, and it is no block")
     }
-    guard droppedOffsets.insert(reference.offset).inserted else {
+    guard
+      droppedOffsets.insert(reference.offset).inserted
+        || space.isFrozen(bytes.lowerBound / Layout.pageBytes)
+    else {
       throw surplus(reference.offset, reference.length, "it is to be freed twice")
     }
     dropped.append(bytes)

@@ -48,7 +48,8 @@ package final class SpaceMap {
   /// Pages of tables that something is pending beside: the pending table shares them with the visible one.
   /// What either drops of them stays, until the map is made anew: who has them still, only a walk can tell.
   private(set) var frozen = PageSet()
-  /// Blocks whose pages are frozen with the open transaction.
+  /// Pages that are frozen with the open transaction, and the blocks there.
+  private var freezingPages = PageSet()
   private var freezing: [Range<Int>] = []
 
   /// Pages under management; the two slots' pages are never free.
@@ -107,7 +108,10 @@ package final class SpaceMap {
   }
 
   /// Has the open transaction freeze the pages of blocks of the newest version.
-  package func freeze(_ blocks: [Range<Int>]) { freezing += blocks }
+  package func freeze(_ blocks: [Range<Int>]) {
+    freezing += blocks
+    for bytes in blocks { freezingPages.insert(Self.pages(bytes)) }
+  }
 
   private static func pages(_ bytes: Range<Int>) -> Range<Int> {
     bytes.lowerBound / Layout.pageBytes..<Layout.pages(holding: bytes.upperBound)
@@ -319,7 +323,7 @@ package final class SpaceMap {
   ) throws(Surplus) {
     self.version = version
     for bytes in freezing { frozen.insert(Self.pages(bytes)) }
-    freezing = []
+    thaw()
     for bytes in added {
       for page in Self.pages(bytes) {
         if filled[page] == 0 { birth[page] = version }
@@ -349,8 +353,13 @@ package final class SpaceMap {
 
   /// The open transaction was rolled back.
   package func rollBack() {
-    freezing = []
+    thaw()
     giveBackTaken()
+  }
+
+  private func thaw() {
+    freezing = []
+    freezingPages = PageSet()
   }
 
   private func giveBackTaken() {
@@ -370,7 +379,7 @@ package final class SpaceMap {
     guard pages.upperBound <= pageCount else { return false }
     var sum = 0
     for page in pages {
-      if filled[page] == 0 || frozen.contains(page) { return false }
+      if filled[page] == 0 || isFrozen(page) { return false }
       sum += Int(filled[page])
     }
     guard sum * 2 <= pages.count * Layout.pageBytes else { return false }
@@ -386,7 +395,7 @@ package final class SpaceMap {
   }
 
   /// Whether a page stays as it is, whatever is dropped there: how much of it is filled is not known then.
-  func isFrozen(_ page: Int) -> Bool { frozen.contains(page) }
+  func isFrozen(_ page: Int) -> Bool { frozen.contains(page) || freezingPages.contains(page) }
 
   /// Bytes that the newest version's blocks and the two slots fill.
   var filledBytes: Int { filled.reduce(0) { $0 + min(Int($1), Layout.pageBytes) } }

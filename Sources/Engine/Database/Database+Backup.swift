@@ -180,13 +180,8 @@ extension Database {
 
   /// Calls `body` with the newest version, while those that it keeps are held, too.
   func withHeldVersions<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
-    while true {
-      let snapshot = try snapshot()
-      let (holds, gone) = try holdKept(of: snapshot.record, snapshot.blocks)
-      // Somebody has let go of one meanwhile: the newest version keeps others.
-      if !gone.isEmpty { continue }
-      return try withExtendedLifetime((snapshot, holds)) { try body(snapshot) }
-    }
+    let (snapshot, holds) = try heldVersions()
+    return try withExtendedLifetime((snapshot, holds)) { try body(snapshot) }
   }
 
   /// Makes a version of another file the next one of this copy of it.
@@ -200,7 +195,7 @@ extension Database {
     let written: Int
     do {
       let parts = state.parts
-      memory = try remembered(state, record, identity)
+      memory = try remembered(state, copy.source, identity)
       if memory.version == record.version {
         state.abandon()
         return BackupResult(
@@ -242,8 +237,9 @@ extension Database {
 
   /// What this copy remembers of the database that it is a copy of.
   private func remembered(
-    _ state: TransactionState, _ record: VersionRecord, _ identity: DatabaseIdentity
+    _ state: TransactionState, _ source: VersionRoots, _ identity: DatabaseIdentity
   ) throws -> CopiedBlocks {
+    let record = source.record
     guard state.parts.pipeline.identity == identity else {
       throw EngineError.otherDatabase(path: path, reason: "it is a copy of another database")
     }
@@ -257,6 +253,13 @@ extension Database {
         reason:
           "it was written to since the last backup: that was of version \(memory.version), and it has "
           + "version \(base)")
+    }
+    if record.version == base, record.root.checksum != memory.root,
+      let origin = try CopiedBlocks.origin(source.catalogue), origin.version == base,
+      origin.root == state.base.root.checksum
+    {
+      // The database was restored from this very copy, and nobody has written to it since.
+      return memory
     }
     guard record.version > base || (record.version == base && record.root.checksum == memory.root)
     else {

@@ -75,6 +75,23 @@ extension Database {
     return (holds, gone)
   }
 
+  /// The newest version, and those that it keeps, held.
+  ///
+  /// - Parameter withPending: whether what is pending is held, too.
+  func heldVersions(
+    withPending: Bool = false
+  ) throws -> (newest: Snapshot, others: [VersionHold]) {
+    while true {
+      let snapshot = try snapshot()
+      let (kept, gone) = try holdKept(of: snapshot.record, snapshot.blocks)
+      // Somebody has let go of one meanwhile: the newest version keeps others.
+      if !gone.isEmpty { continue }
+      if !withPending { return (snapshot, kept) }
+      guard let pending = try holdPending(of: snapshot.record, snapshot.blocks) else { continue }
+      return (snapshot, kept + pending)
+    }
+  }
+
   private static func kept(
     _ version: UInt64, by history: History, of newest: UInt64
   ) throws -> VersionRecord {

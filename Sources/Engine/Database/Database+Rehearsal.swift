@@ -25,9 +25,11 @@ extension Database {
           folder: folder)
         return (try Database.open(storage: storage, options: options), nil)
       }
-      let version = try file.snapshot()
+      let (version, others) = try file.heldVersions(withPending: true)
       let record = version.record
-      guard let end = Int(exactly: record.end) else {
+      // Kept versions may end behind the newest.
+      let last = others.map(\.record.end).max().map { max($0, record.end) } ?? record.end
+      guard let end = Int(exactly: last) else {
         throw EngineError.tooLarge(what: "the end of the version", limit: "2^63")
       }
       // Not those of the file, which may be behind the version, and go on to newer ones.
@@ -36,7 +38,7 @@ extension Database {
         + [UInt8](repeating: 0, count: Layout.firstBlockOffset - Layout.pageBytes)
       let storage = try slots.withUnsafeBytes {
         try RehearsalStorage(
-          version.blocks.storage, end: end, slots: $0, path: path, folder: folder)
+          version.blocks.storage, end: end, slots: $0, path: path, folder: folder, holding: others)
       }
       return (try Database.open(storage: storage, options: options), version)
     }

@@ -211,7 +211,6 @@ struct BlockTransfer {
   private mutating func find(_ content: BlockContent) -> BlockReference? {
     guard let there = known[content] else { return nil }
     if content.kind == .indexLeaf, !taken.insert(there.offset).inserted { return nil }
-    end = max(end, there.offset + UInt64(there.length))
     return there
   }
 

@@ -3,10 +3,12 @@ import Base
 /// What a backup remembers of the database that it is a backup of: a table of its own in the copy.
 ///
 /// For each block of the copy that refers to others it has the checksum of the one that it was made of; all
-/// other blocks are the same to the byte. A note says which version of which database the copy is.
+/// other blocks are the same to the byte. A note says which version of which database the copy is. A database
+/// that was restored has a note of its own instead, which says which version of its backup it is.
 struct CopiedBlocks {
   static let purpose = "copied blocks"
   static let noteName = "backup"
+  static let originNoteName = "restored"
 
   /// By the place in the copy.
   private(set) var checksums: [UInt64: UInt64] = [:]
@@ -39,14 +41,9 @@ struct CopiedBlocks {
   /// - Throws: `EngineError.damaged`.
   init?(in snapshot: Snapshot) throws {
     guard let table = try snapshot.ownTable(Self.purpose),
-      let note = snapshot.catalogue.table(named: Catalogue.ownName(Self.purpose))?
-        .notes[Self.noteName]
+      let noted = try Self.note(Self.noteName, of: snapshot.catalogue)
     else { return nil }
-    (version, root) = try note.withUnsafeBytes { bytes in
-      var reader = ByteReader(bytes)
-      let version = try reader.read(UInt64.self, "version of a backup")
-      return (version, try reader.read(UInt64.self, "checksum of a backup"))
-    }
+    (version, root) = noted
     var found: [UInt64: UInt64] = [:]
     try table.forEachRow { row in
       if case .int(let place) = row["place"], case .int(let checksum) = row["checksum"] {
@@ -54,6 +51,22 @@ struct CopiedBlocks {
       }
     }
     checksums = found
+  }
+
+  /// Which version of a backup a database was restored from, and the checksum of the backup's catalogue; nil
+  /// when it was not.
+  static func origin(_ catalogue: Catalogue) throws -> (version: UInt64, root: UInt64)? {
+    try note(originNoteName, of: catalogue)
+  }
+
+  private static func note(
+    _ name: String, of catalogue: Catalogue
+  ) throws -> (version: UInt64, root: UInt64)? {
+    try catalogue.table(named: Catalogue.ownName(purpose))?.notes[name]?.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      let version = try reader.read(UInt64.self, "version of a backup")
+      return (version, try reader.read(UInt64.self, "checksum of a backup"))
+    }
   }
 
   /// The blocks of versions of the copy, by what they are copies of. Forgets what is said of all others.
@@ -72,8 +85,10 @@ struct CopiedBlocks {
   // MARK: Writing
 
   /// Writes the table, and returns its entry in the catalogue.
+  ///
+  /// - Parameter note: whether the file is a backup, or was restored.
   func write(
-    number: UInt32, _ writer: BlockWriter, _ blocks: BlockReader
+    number: UInt32, as note: String, _ writer: BlockWriter, _ blocks: BlockReader
   ) throws -> Catalogue.TableEntry {
     let name = Catalogue.ownName(Self.purpose)
     let schema = try TableSchema(
@@ -103,10 +118,10 @@ struct CopiedBlocks {
     if rows.count > 0 { try close() }
     table.root = try tree.seal()
     table.schema = try writer.append(node: schema.encode())
-    var note = ByteWriter(capacity: 16)
-    note.append(version)
-    note.append(root)
-    table.notes[Self.noteName] = note.bytes
+    var bytes = ByteWriter(capacity: 16)
+    bytes.append(version)
+    bytes.append(root)
+    table.notes[note] = bytes.bytes
     return table
   }
 }

@@ -10,14 +10,15 @@ struct WholeCopy {
   /// Copies all that the other file lacks.
   ///
   /// - Parameters:
-  ///   - memory: what the copy is to remember; nil: nothing.
+  ///   - memory: what the copy remembers.
+  ///   - isBackup: whether it is to remember what was copied; else only which version it is.
   ///   - old: what the copy has kept so far.
   /// - Returns: the catalogue, which the caller writes, and what it says of kept versions.
   /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when the source is damaged; `SystemError`;
   ///   `EngineError.cancelled`.
   func run(
     _ transfer: inout BlockTransfer, _ writer: BlockWriter, _ target: BlockReader,
-    memory: CopiedBlocks?, old: History = History()
+    memory: CopiedBlocks, isBackup: Bool = true, old: History = History()
   ) throws -> (Catalogue, History) {
     var catalogue = source.catalogue
     let name = Catalogue.ownName(CopiedBlocks.purpose)
@@ -29,13 +30,17 @@ struct WholeCopy {
     try transfer.copyTables(of: &catalogue, end: source.record.end)
     let history = try transfer.copyKept(source.history(blocks), known: old)
     catalogue.history = history.isEmpty ? nil : try transfer.put(node: history.encode())
-    guard var memory else { return (catalogue, history) }
-    for block in transfer.made { memory.add(block.place, madeOf: block.checksum) }
+    var memory = memory
+    if isBackup {
+      for block in transfer.made { memory.add(block.place, madeOf: block.checksum) }
+    }
     let next = catalogue.nextTableNumber &+ 1
     guard next > 0, next < .max else {
       throw EngineError.tooLarge(what: "a table's number", limit: "2^32")
     }
-    catalogue.add(try memory.write(number: catalogue.nextTableNumber, writer, target))
+    let note = isBackup ? CopiedBlocks.noteName : CopiedBlocks.originNoteName
+    catalogue.add(
+      try memory.write(number: catalogue.nextTableNumber, as: note, writer, target))
     catalogue.nextTableNumber = next
     return (catalogue, history)
   }
@@ -52,7 +57,7 @@ struct WholeCopy {
     var transfer = BlockTransfer(blocks, writer, in: targetBlocks, shouldStop: shouldStop)
     let memory = CopiedBlocks(version: source.record.version, root: source.record.root.checksum)
     let (catalogue, _) = try run(
-      &transfer, writer, targetBlocks, memory: remembers ? memory : nil)
+      &transfer, writer, targetBlocks, memory: memory, isBackup: remembers)
     let root = try transfer.put(node: catalogue.encode())
     try writer.writeOut()
     try writer.commit(version: source.record.version)

@@ -3,7 +3,8 @@ import Base
 /// A version of a database as one to write in, while the file stays as it is: what is written goes to a
 /// scratch file without a name, at the same places, and the rest is read from the file.
 ///
-/// The version is held by whoever makes this, so that nobody writes over its blocks.
+/// The version is held by whoever makes this, as are those that it keeps, so that nobody writes over their
+/// blocks.
 ///
 /// Thread rule: as `Storage`.
 package final class RehearsalStorage: Storage, @unchecked Sendable {
@@ -15,6 +16,8 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
   private let baseEnd: Int
   private let scratch: FileStorage
   private let lock = Lock()
+  /// What keeps the blocks of the versions that are read.
+  private let holding: [AnyObject]
   /// The pages that the scratch file has, by 64.
   private var written: [UInt64] = []
 
@@ -22,15 +25,18 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
 
   /// - Parameters:
   ///   - base: where the version's blocks are; nil: there is none.
-  ///   - end: no block of the version lies at or beyond it.
+  ///   - end: no block of the version, or of one that it keeps, lies at or beyond it.
   ///   - slots: the first pages, which name the version: those of the file go on to newer ones meanwhile.
   ///   - path: of the file that is rehearsed for.
   ///   - folder: where the scratch file is.
+  ///   - holding: what has to live as long as this.
   /// - Throws: `SystemError` about the scratch file.
   package init(
-    _ base: (any Storage)?, end: Int, slots: UnsafeRawBufferPointer, path: String, folder: String
+    _ base: (any Storage)?, end: Int, slots: UnsafeRawBufferPointer, path: String, folder: String,
+    holding: [AnyObject] = []
   ) throws(SystemError) {
     self.path = path
+    self.holding = holding
     self.base = base
     baseEnd = end
     let name = "sheaf-rehearsal-\(System.processIdentifier)-\(System.monotonicNanoseconds)"

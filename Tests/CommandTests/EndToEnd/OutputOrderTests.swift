@@ -31,7 +31,7 @@ import Testing
 
   @Test(arguments: [
     ["export", "t.sheaf", "--output", "out"], ["compact", "t.sheaf", "--into", "out"],
-    ["compact", "t.sheaf"],
+    ["compact", "t.sheaf"], ["backup", "t.sheaf", "--to", "out"],
   ])
   func order(words: [String]) throws {
     let bench = try Workbench()

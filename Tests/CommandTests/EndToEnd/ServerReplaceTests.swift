@@ -1,9 +1,11 @@
 import Base
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import Command
+@testable import Importer
 
 /// `--truncate` and `--dry-run` with a server.
 @Suite struct ServerReplaceTests {
@@ -74,6 +76,41 @@ import Testing
     #expect(second.status == 0, "\(second.errorText)")
     first.signal(SIGCONT)
     #expect(first.finish().status != 0)
+    try bench.expectRows(300, in: "t")
+  }
+
+  /// As of a process that was stopped between the rows of a batch and its commit.
+  @Test("What a stopped process has open in the middle of a batch is ended, not waited for")
+  func stoppedInABatch() throws {
+    guard let bench = try Self.made(4000) else { return }
+    try bench.bench.write("b.csv", ServerBench.rows(300))
+    let begun = try bench.run(
+      ["a.csv"], ["--table", "t", "--batch-size", "100", "--limit", "300"])
+    #expect(begun.status == 0)
+    _ = try bench.query(
+      "UPDATE sheaf_input SET done = false; INSERT INTO sheaf_lease SELECT input, 'stopped', "
+        + "clock_timestamp() - interval '1 minute' FROM sheaf_input")
+    let input = try bench.value("SELECT input FROM sheaf_input")
+    let ending = LoadPlan.ending(input: input, record: 301)
+    let name = try #require(ending.firstMatch(of: /LIKE ('[^']*')/)).output.1
+    let batch = "INSERT INTO t VALUES (9999, 'open')"
+    // Each query is a process of its own.
+    nonisolated(unsafe) let other = bench
+    let wasEnded = Mutex(false)
+    let stopped = try Base.Thread(name: "stopped") {
+      do {
+        _ = try other.query(
+          "BEGIN; SET application_name = \(name); \(batch); SELECT pg_sleep(20)")
+      } catch {
+        wasEnded.withLock { $0 = true }
+      }
+    }
+    let isOpen = "SELECT count(*) FROM pg_stat_activity WHERE application_name = \(name)"
+    while try bench.value(isOpen) == "0" { System.sleep(milliseconds: 20) }
+    let second = try SheafProcess.run(bench.words(["b.csv"], Self.truncate + ["--wait", "1"]))
+    #expect(second.status == 0, "\(second.errorText)")
+    stopped.join()
+    #expect(wasEnded.withLock { $0 })
     try bench.expectRows(300, in: "t")
   }
 

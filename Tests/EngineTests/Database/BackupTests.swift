@@ -106,8 +106,18 @@ struct BackupTests {
     let copy = try Database.open(copyPath, options: Database.Options(access: .readOnly))
     #expect(restored.version == (try again.snapshot().version))
     #expect(try difference(again, copy) == nil)
-    #expect(try again.snapshot().ownTable(CopiedBlocks.purpose) == nil)
+    #expect(try CopiedBlocks(in: again.snapshot()) == nil)
+    // What is written over is forgotten.
+    let newest = try copy.snapshot()
+    var memory = try #require(try CopiedBlocks(in: newest))
+    let places = memory.checksums.count
+    let versions = try [newest.record] + newest.history().kept.map(\.record)
+    _ = try memory.blocks(
+      of: versions.map { try VersionRoots($0, newest.blocks) }, newest.blocks)
+    #expect(places <= 3 * memory.checksums.count + 10, "\(places), \(memory.checksums.count)")
     try copy.close()
+    // Restored, it is what the copy is.
+    #expect(try again.backup(to: copyPath).decision == .unchanged)
     // A restored database is backed up to the copy that it came from.
     try again.write { _ = try $0.table("few").insert(changes.row(RandomChanges.fewColumns)) }
     #expect(try again.backup(to: copyPath).decision == .updated)
@@ -296,6 +306,102 @@ struct BackupTests {
       number += 1
     }
     #expect(number > 4)
+  }
+
+  @Test(
+    "The copy's disk keeps something else than what was written, and the copy stays what it was")
+  func lies() throws {
+    var number = 0
+    var isOver = false
+    while !isOver {
+      let pair = try Pair(seed: 72)
+      try create(pair.database, &pair.changes, &pair.model)
+      for _ in 0..<4 { try pair.change() }
+      let whole = RecordingStorage(isRecording: false)
+      try pair.copyWhole(to: whole)
+      let storage = FailingStorage(whole)
+      let copy = try Database.open(storage: storage, options: .tiny)
+      let before = try Model.digest(copy.snapshot())
+      for _ in 0..<3 { try pair.change() }
+      storage.lie(after: number)
+      let isDone = (try? pair.update(copy)) != nil
+      isOver = storage.failure == nil
+      if isOver { #expect(isDone) }
+      // The slot and its root are the last to be written: the other slot is right.
+      let other = try Database.open(
+        storage: RecordingStorage(whole.content, isRecording: false), options: .tiny)
+      let after = try Model.digest(other.snapshot())
+      #expect(after == before || isDone, "write \(number)")
+      let problems = try other.check(deep: true).problems
+      #expect(problems.allSatisfy { $0.hasPrefix("slot") }, "write \(number): \(problems)")
+      _ = try pair.update(other)
+      let wanted = try Model.digest(pair.database.snapshot())
+      #expect(try Model.digest(other.snapshot()) == wanted, "write \(number)")
+      #expect(try other.check(deep: true).problems.filter { !$0.hasPrefix("slot") } == [])
+      number += 1
+    }
+    #expect(number > 2)
+  }
+
+  @Test("A copy of the same number that went another way is left alone")
+  func anotherWay() throws {
+    let folder = TemporaryFolder()
+    let (path, one, other) = (
+      folder.path("a.sheaf"), folder.path("one.sheaf"), folder.path("other.sheaf")
+    )
+    let database = try Database.open(path)
+    try database.write { try $0.createTable("t", columns: [Column("n", .int)]) }
+    _ = try database.backup(to: one)
+    _ = try database.backup(to: other)
+    try database.write { _ = try $0.table("t").insert([.int(1)]) }
+    _ = try database.backup(to: one)
+    try database.close()
+    _ = try Database.restore(other, to: path, replacing: true)
+    let again = try Database.open(path)
+    #expect(try again.backup(to: other).decision == .unchanged)
+    try again.write { _ = try $0.table("t").insert([.int(2)]) }
+    let before = try Data(contentsOf: URL(fileURLWithPath: one))
+    #expect {
+      _ = try again.backup(to: one)
+    } throws: { error in
+      guard case EngineError.otherDatabase(_, let why)? = error as? EngineError else {
+        return false
+      }
+      return why.contains("different ways")
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: one)) == before)
+    #expect(try again.backup(to: other).decision == .updated)
+    try again.close()
+  }
+
+  @Test("Entries that an index has lost and got again")
+  func equalIndexLeaves() throws {
+    let folder = TemporaryFolder()
+    let (path, copyPath) = (folder.path("a.sheaf"), folder.path("copy.sheaf"))
+    let database = try Database.open(path, options: .tiny)
+    try database.write { transaction in
+      try transaction.createTable(
+        "t", columns: [Column("id", .int), Column("n", .int)], key: "id", indexes: ["n"])
+      _ = try transaction.table("t").insert([.int(7), .int(5)])
+    }
+    _ = try database.backup(to: copyPath)
+    for round in 0..<12 {
+      for value in [.null, .int(5)] as [Value] {
+        try database.write { transaction in
+          try transaction.table("t").update(1, ["n": value])
+          if round % 3 == 2 {
+            _ = try transaction.table("t").insert([
+              .int(Int64(round * 10 + (value == .null ? 1 : 2))), .int(5),
+            ])
+          }
+        }
+        #expect(try database.backup(to: copyPath).decision == .updated)
+        let copy = try Database.open(copyPath, options: Database.Options(access: .readOnly))
+        #expect(try difference(database, copy) == nil, "round \(round)")
+        try copy.close()
+      }
+    }
+    try database.close()
   }
 
   @Test("What is no copy of it, or was written to, or is newer, is left alone")

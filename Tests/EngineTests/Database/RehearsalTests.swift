@@ -80,6 +80,47 @@ import Testing
       try FileManager.default.contentsOfDirectory(atPath: folder.path(".")) == ["t.sheaf"])
   }
 
+  /// They may end behind the newest version, and come free in the file meanwhile.
+  @Test func keptVersions() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("t.sheaf")
+    let file = try Database.open(path)
+    var random = SplitMix64(seed: 9)
+    let blob = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+    for name in ["hole", "last"] {
+      try file.write { transaction in
+        try transaction.createTable(name, columns: [Column("blob", .data)])
+        _ = try transaction.table(name).insert([.data(blob)])
+      }
+    }
+    try file.write { try $0.deleteTable("hole") }
+    let kept = try file.write { transaction in
+      try transaction.keepBase(most: 2)
+      try transaction.deleteTable("last")
+      return transaction.baseVersion
+    }
+    #expect(
+      try file.snapshot(at: .number(kept)).record.end > file.snapshot().record.end + 200_000)
+    let (rehearsal, version) = try Database.rehearsal(
+      of: file, path: path, options: .tiny, folder: folder.path("."))
+    try file.write { try $0.keepVersions(0) }
+    let other = blob.map { $0 ^ 0x5A }
+    for database in [file, rehearsal] {
+      for round in 0..<4 {
+        try database.write { transaction in
+          try transaction.createTable("t\(round)", columns: [Column("blob", .data)])
+          _ = try transaction.table("t\(round)").insert([.data(other)])
+        }
+      }
+    }
+    let old = try rehearsal.snapshot(at: .number(kept)).table("last").row(forKey: 1)
+    #expect(old?["blob"] == .data(blob))
+    #expect(try rehearsal.check(deep: true).problems == [])
+    withExtendedLifetime(version) {}
+    try rehearsal.close()
+    try file.close()
+  }
+
   @Test func ofNothing() throws {
     let folder = TemporaryFolder()
     let (rehearsal, version) = try Database.rehearsal(

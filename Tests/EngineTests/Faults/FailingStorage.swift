@@ -25,6 +25,7 @@ final class FailingStorage: Storage, @unchecked Sendable {
   private var failed: Kind?
   private var kinds = Kind.changes
   private var isMortal = false
+  private var isLying = false
   private var isDead = false
   /// Something came after its end.
   private var hasDied = false
@@ -56,6 +57,12 @@ final class FailingStorage: Storage, @unchecked Sendable {
   func die(after number: Int) {
     fail(after: number, code: 5)
     lock.withLock { isMortal = true }
+  }
+
+  /// Makes the `number`-th write from now on go wrong, once, and say nothing: a byte in its middle is another.
+  func lie(after number: Int) {
+    fail(after: number, code: 5, kinds: [.write])
+    lock.withLock { isLying = true }
   }
 
   /// Nothing fails any more.
@@ -92,6 +99,17 @@ final class FailingStorage: Storage, @unchecked Sendable {
     do {
       try step(.write)
     } catch {
+      if lock.withLock({ isLying }) {
+        var wrong = Array(bytes)
+        wrong[wrong.count / 2] ^= 0x10
+        do {
+          try wrong.withUnsafeBytes { try inner.write($0, at: offset) }
+        } catch let error as SystemError {
+          throw error
+        } catch {
+        }
+        return
+      }
       // A write that fails may have written some of its bytes. One of the dead is none.
       if lock.withLock({ hasDied }) { throw error }
       try inner.write(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), at: offset)

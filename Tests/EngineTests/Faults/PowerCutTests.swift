@@ -259,7 +259,7 @@ struct PowerCutTests {
       }
     }
     let log = journal.storage.log
-    for moment in stride(from: 4, through: log.count, by: 1) {
+    for moment in stride(from: 4, through: log.count, by: Effort.step(1)) {
       let storage = try RecordingStorage(afterDeath: log[..<moment])
       let next = try Journal(reopening: storage, contents: journal.contents)
       for _ in 0..<2 {

@@ -239,10 +239,11 @@ struct ForgedFieldTests {
     }
     let map = FieldMap(Array(try Data(contentsOf: URL(fileURLWithPath: sample))))
     for (number, field) in map.fields.enumerated() where number % 4 == part {
-      let values = map.hostileValues(field)
       let isOfCatalogue =
         ["slot", "catalogue", "table", "schema"].contains { field.name.hasPrefix($0) }
         && !["length", "offset", "form"].contains { field.name.contains($0) }
+      if Effort.isShort, !isOfCatalogue, number / 4 % 3 > 0 { continue }
+      let values = map.hostileValues(field)
       for (index, value) in values.enumerated()
       where Effort.isLong || isOfCatalogue || index == number / 4 % values.count {
         let label = "\(field.name) = \(value) instead of \(map.value(field))"

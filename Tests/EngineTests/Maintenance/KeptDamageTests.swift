@@ -63,7 +63,7 @@ struct KeptDamageTests {
     #expect(try Self.options(RecordingStorage(bytes, isRecording: false)).check().problems == [])
     let places = try keptBytes(bytes)
     #expect(places.count > 1000)
-    for place in stride(from: 0, to: places.count, by: Effort.rounds(37, long: 1)).map({
+    for place in stride(from: 0, to: places.count, by: Effort.step(37)).map({
       places[$0]
     }) {
       var damaged = bytes
@@ -123,7 +123,7 @@ struct KeptDamageTests {
     let history = try #require(try VersionRoots(record, blocks).catalogue.history)
     let (start, length) = (Int(history.offset), Int(history.length))
     var random = SplitMix64(seed: 5)
-    for place in start..<start + length {
+    for place in stride(from: start, to: start + length, by: Effort.step(1)) {
       for value in [
         bytes[place] ^ 1, bytes[place] ^ 0x80, 0, 0xFF, UInt8.random(in: 0...255, using: &random),
       ]

@@ -37,6 +37,53 @@ struct KeptVersionTests {
     }
   }
 
+  @Test(
+    "A version that was restored reaches as far as its blocks, which lie behind all that is newer")
+  func restoredEnd() throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false))
+    var random = SplitMix64(seed: 5)
+    func make(_ name: String, _ count: Int) throws {
+      let blob = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+      try database.write { transaction in
+        try transaction.createTable(name, columns: [Column("blob", .data)])
+        _ = try transaction.table(name).insert([.data(blob)])
+      }
+    }
+    try make("hole", 200_000)
+    try make("last", 300_000)
+    try database.write { try $0.deleteTable("hole") }
+    let digest = try Model.digest(database.snapshot())
+    let kept = try database.write { transaction in
+      try transaction.keepBase(most: 5)
+      try transaction.deleteTable("last")
+      return transaction.baseVersion
+    }
+    #expect(try database.snapshot().record.end < 200_000)
+    try database.restore(.number(kept), .all)
+    #expect(try database.snapshot().record.end > 500_000)
+    #expect(try Model.digest(database.snapshot()) == digest)
+    #expect(try database.check(deep: true).problems == [])
+  }
+
+  @Test("What the writer knows of the file's use is what a walk finds")
+  func knownUse() throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false), options: .tiny)
+    try Self.fill(database, 100)
+    var (held, kept): ([Snapshot], Int) = ([], 0)
+    for step in 1...12 as ClosedRange<Int64> {
+      try Self.step(database, step * 7, -step, most: 3)
+      if step % 4 == 0 { held.append(try database.snapshot()) }
+      // Pages come to be known as kept when the next transaction looks for free ones.
+      try database.write { try $0.table("a").update(100, ["stars": .int(-step)]) }
+      let use = try database.trimAndTellUse()
+      #expect(try use == database.fileUse(), "step \(step)")
+      // What shares its pages with newer blocks does not count.
+      kept += use.kept
+    }
+    #expect(kept > 0)
+    held = []
+  }
+
   @Test("Versions are kept, read, named and let go")
   func story() throws {
     let folder = TemporaryFolder()

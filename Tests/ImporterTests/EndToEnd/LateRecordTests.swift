@@ -16,7 +16,7 @@ import TestSupport
         case "id": "k\(Int.random(in: 0..<40, using: &random))"
         case "age":
           Int.random(in: 0..<9, using: &random) == 0 ? "" : pick(["-3", "7", "12", "100", "99"])
-        default: pick(["x", "y", "", "4.10"])
+        default: pick(["x", "x", "x", "", "", "\"\"", "4.10"])
         }
       }
       text += fields.joined(separator: ",") + "\n"
