@@ -138,4 +138,13 @@ import Testing
       #expect(result.errorText.contains("did you mean "), "\(result.errorText)")
     }
   }
+
+  @Test("The README's list of commands is that of the program")
+  func readme() throws {
+    let text = String(decoding: try Repository.read("README.md"), as: UTF8.self)
+    let list = try #require(text.firstMatch(of: /lists the commands: ([^.]*)\./)).output.1
+    let names = list.matches(of: /`([a-z]+)`/).map { String($0.output.1) }
+    #expect(Set(names) == Set(CommandTable.all.map(\.name)).subtracting(["help"]))
+    #expect(names.count == Set(names).count)
+  }
 }
