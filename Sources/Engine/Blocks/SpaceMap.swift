@@ -382,9 +382,7 @@ package final class SpaceMap {
       if filled[page] == 0 || isFrozen(page) { return false }
       sum += Int(filled[page])
     }
-    guard sum * 2 <= pages.count * Layout.pageBytes else { return false }
-    // What the open transaction freezes may be dropped there already, by the table that it has begun.
-    return !freezing.contains { Self.pages($0).overlaps(pages) }
+    return sum * 2 <= pages.count * Layout.pageBytes
   }
 
   /// How many bytes of a page the newest version's blocks fill, and whether the page may be taken.
