@@ -249,6 +249,8 @@ extension TableDefinition {
   }
 
   /// As `init(of:named:keys:indexes:)`, for a key of one property, or none.
+  ///
+  /// - Throws: as that.
   public init<Model: Decodable>(
     of type: Model.Type, named name: String, key: String? = nil, indexes: [String] = []
   ) throws {

@@ -196,7 +196,9 @@ public final class Session {
 
   /// The object with a primary key of several columns; nil when there is none.
   ///
-  /// - Parameter primaryKey: a value for each column of the key, in its order.
+  /// - Parameters:
+  ///   - table: its name.
+  ///   - primaryKey: a value for each column of the key, in its order.
   /// - Complexity: O(log n).
   /// - Throws: as with one value; `.invalidArgument` also for another number of values.
   public func object(in table: String, primaryKey: [Value]) throws -> Object? {
