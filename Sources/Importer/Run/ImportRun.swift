@@ -455,7 +455,7 @@ extension ImportOptions {
   fileprivate var namesColumns: Bool {
     if case .named = types { return true }
     return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil
-      || thousandsSeparator != nil || key != nil || !rules.isEmpty || !requiredColumns.isEmpty
+      || thousandsSeparator != nil || !keys.isEmpty || !rules.isEmpty || !requiredColumns.isEmpty
       || filter != nil
   }
 

@@ -92,6 +92,16 @@ import Testing
     #expect(error.contains("'m'"), "\(error)")
   }
 
+  @Test(arguments: ["nix", "store,nix", "nix,store"])
+  func missingColumns(key: String) throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "store,sku\na,b\n")
+    let words = ["import", bench.path("in.csv"), "--into", bench.database, "--key", key]
+    let error = try bench.run(words, status: .usage).errorText
+    #expect(error.contains("no column 'nix'"), "\(error)")
+    #expect(!FileManager.default.fileExists(atPath: bench.database))
+  }
+
   @Test func alter() throws {
     let bench = try load("a,b,c\n1,1,x\n1,2,x\n2,1,y\n")
     let error = try bench.run(
