@@ -20,7 +20,7 @@ extension Journal {
     let digests = digests
     var cut = PowerCut(log, seed: seed)
     var count = 0
-    let all = Effort.isShort ? min(exhaustive, 3) : exhaustive
+    let all = Effort.isShort ? min(exhaustive, 2) : exhaustive
     try cut.forEachState(from: start, each: each, exhaustive: all) { state in
       count += 1
       let problem: String?
