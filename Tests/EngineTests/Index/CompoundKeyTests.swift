@@ -49,6 +49,30 @@ import TestSupport
     #expect(try database.check(deep: true).isSound)
   }
 
+  @Test func `A key is compared byte for byte`() {
+    let key = KeyTuple.bytes([[1, 2], [3]])
+    func isEqual(_ parts: [[UInt8]?]) -> Bool {
+      let all = parts.flatMap { $0 ?? [] }
+      return key.withUnsafeBytes { key in
+        all.withUnsafeBytes { all in
+          KeyTuple.areEqual(key, columns: max(2, parts.count)) { number in
+            guard number < parts.count, let part = parts[number] else { return nil }
+            let start = parts[..<number].reduce(0) { $0 + ($1?.count ?? 0) }
+            return UnsafeRawBufferPointer(rebasing: all[start..<start + part.count])
+          }
+        }
+      }
+    }
+    #expect(isEqual([[1, 2], [3]]))
+    for other in [
+      [[1, 9], [3]], [[9, 2], [3]], [[1, 2], [9]], [[1], [2, 3]], [[1, 2, 3], []],
+      [[], [1, 2, 3]],
+      [[1, 2], nil], [nil, [3]], [[1, 2], [3], []], [[1, 2]], [],
+    ] as [[[UInt8]?]] {
+      #expect(!isEqual(other), "\(other)")
+    }
+  }
+
   @Test func `No part is null`() throws {
     let database = try Self.database()
     try database.write { transaction in
