@@ -78,7 +78,7 @@ package final class BlockWriter {
     }
     guard
       droppedOffsets.insert(reference.offset).inserted
-        || space.isFrozen(bytes.lowerBound / Layout.pageBytes)
+        || reference.pages(within: .max)?.allSatisfy(space.isFrozen) == true
     else {
       throw surplus(reference.offset, reference.length, "it is to be freed twice")
     }

@@ -47,7 +47,7 @@ package enum HeaderForm: Sendable, Equatable {
   /// Whether in all records the same column, and no other, begins with a blank: `Smith, John`.
   private static func hasCutText(_ below: ArraySlice<[String?]>, _ width: Int) -> Bool {
     let blank = (1..<max(1, width)).filter { column in
-      below.allSatisfy { $0[column]?.first == " " }
+      below.allSatisfy { $0.count > column && $0[column]?.first == " " }
     }
     return blank.count == 1 && width > 2
   }

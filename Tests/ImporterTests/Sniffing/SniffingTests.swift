@@ -21,6 +21,42 @@ import Testing
     return ("\(opened.report.skippedLines): \(place)", opened.notes.joined(separator: "\n"))
   }
 
+  /// As people's files are: a title, names too few, and records of all lengths.
+  @Test("Records of any lengths are looked at", arguments: 0..<4 as Range<UInt64>)
+  func ragged(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let cells = [
+      "1", "2.5", "x", "alpha beta", " y", "", "2020-01-01", "NA", "10", "#", "1/2/20", "nan",
+      "\"q\"",
+      "1.234,56 €", "5%", "title", "12:30",
+    ]
+    for _ in 0..<Effort.rounds(1000, long: 100_000) {
+      let width = Int.random(in: 1...6, using: &random)
+      let delimiter = [",", ";", "\t", "|", " "].randomElement(using: &random) ?? ","
+      var text = ""
+      for row in 0..<Int.random(in: 0...9, using: &random) {
+        let count =
+          Int.random(in: 0..<4, using: &random) > 0
+          ? max(1, row == 0 ? width - 1 : width) : Int.random(in: 1...width + 2, using: &random)
+        let fields = (0..<count).map { column in
+          column == 0 && row > 0 && Bool.random(using: &random)
+            ? ["\(row)", "n\(row)"].randomElement(using: &random) ?? ""
+            : cells.randomElement(using: &random) ?? ""
+        }
+        text += fields.joined(separator: delimiter) + "\n"
+      }
+      do {
+        _ = try Self.found(text)
+      } catch is ImportError {}
+    }
+  }
+
+  /// The short record in the middle has no field where the others have a blank.
+  @Test func aCutTextBesideAShortRecord() throws {
+    let text = "alpha,beta,gamma\nx1, x,2.5,3\nx2\nx3, z,4.5,5\nx4, z,4.5,5\nx5, q,1.5,2\n"
+    #expect(try !Self.found(text).place.isEmpty)
+  }
+
   // MARK: Preambles
 
   @Test(arguments: [
