@@ -9,14 +9,14 @@ import TestSupport
 /// leases and retries, and what has to be true in the end.
 final class ModelImport: Sendable {
   static let input = ServerInput(key: "public.t < a.csv", name: "a.csv", size: 9, checksum: "0")
-  private static let rangeRecords = 2
   private static let lease = 1
 
-  let server = ModelServer(table: "t")
+  let server: ModelServer
   let problems = Problems()
   private let isSynchronous: Bool
   private let retrySeconds: Double
-  private let ranges: [CopyRange]
+  private let input: ModelInput
+  private let ranges: ArraySlice<CopyRange>
   private let told = Mutex<[Ending]>([])
 
   /// What became of a process.
@@ -29,31 +29,15 @@ final class ModelImport: Sendable {
     case killed
   }
 
-  init(isSynchronous: Bool, ranges: Int = 2, retrySeconds: Double = 100) throws {
+  init(
+    isSynchronous: Bool, _ input: ModelInput = .plain, ranges: Int = 2, retrySeconds: Double = 100
+  ) throws {
     self.isSynchronous = isSynchronous
     self.retrySeconds = retrySeconds
-    self.ranges = Array(try Self.allRanges.get()[..<ranges])
-  }
-
-  /// Records with a text each, cut as an import cuts them.
-  private static let allRanges = Result { () throws -> [CopyRange] in
-    let csv = "text\n" + (1...8).map { "record \($0)\n" }.joined()
-    var options = ImportOptions(inputs: ["a.csv"], database: "")
-    options.batchSize = .records(rangeRecords)
-    options.types = .text
-    let opened = try InputPlanner.open(
-      MemorySource(Array(csv.utf8)), types: [.text], path: "a.csv", options)
-    let match = try TableMatch(opened, options, table: nil)
-    let plan = ImportPlan(InputFile(table: "a.csv", in: nil), opened, match, options, encodes: true)
-    let builder = CopyPieceBuilder(plan)
-    var ranges: [CopyRange] = []
-    while let chunk = try opened.splitter.next(recordLimit: rangeRecords) {
-      let piece = try builder.build(chunk)
-      var range = CopyRange(firstRecord: piece.firstRecord, byteStart: chunk.byteOffset)
-      range.append(piece)
-      ranges.append(range)
-    }
-    return ranges
+    self.input = input
+    self.ranges = try input.ranges.get()[..<ranges]
+    server = ModelServer(
+      table: "t", keys: input.policy.map { _ in ["text"] }, refused: input.refused)
   }
 
   // MARK: Processes
@@ -80,7 +64,7 @@ final class ModelImport: Sendable {
     let claims = InputClaims(
       CheckpointTables(schema: "public"), ServerEngine(kind: .postgreSQL), target: "public.t",
       owner: client.owner,
-      batchRecords: Self.rangeRecords, leaseSeconds: Self.lease, session)
+      batchRecords: input.rangeRecords, leaseSeconds: Self.lease, session)
     do {
       while true {
         switch try claims.claim(Self.input) {
@@ -107,11 +91,15 @@ final class ModelImport: Sendable {
     let plan = LoadPlan(
       target: access, engine: ServerEngine(kind: .postgreSQL), tables: claims.tables, table: "t",
       tableName: "t",
-      columns: ["text"], input: claim.input.key, epoch: claim.epoch, isSynchronous: isSynchronous,
-      retrySeconds: retrySeconds, keys: nil)
+      columns: input.columns, input: claim.input.key, epoch: claim.epoch,
+      isSynchronous: isSynchronous, retrySeconds: retrySeconds,
+      keys: input.policy.map {
+        KeyedTable(keys: ["text"], policy: $0, tableColumns: input.columns)
+      })
     try claims.settle(options: "o", claim)
     let work = try ClaimedLoad(
-      plan, claim, claims, lanes: lanes, RejectBudget(.count(0), rejected: 0))
+      plan, claim, claims, lanes: input.policy == nil ? lanes : 1,
+      RejectBudget(.count(input.rejected(ranges.count).count), rejected: 0))
     defer { work.stop() }
     do {
       for range in ranges[claim.prefixCount...] {
@@ -144,12 +132,23 @@ final class ModelImport: Sendable {
   }
 
   private var missing: String? {
-    let found = server.committed.rows("t").map { $0.row["text"]?.field ?? "" }.sorted()
-    let expected = (1...Self.rangeRecords * ranges.count).map { "record \($0)" }.sorted()
-    if found != expected { return "the table has \(found)" }
+    let found = server.committed.rows("t").map { _, row in
+      input.columns.map { row[$0]?.field ?? "" }
+    }
+    let expected = input.rows(ranges.count)
+    if found.sorted(by: ModelInput.isLess) != expected.sorted(by: ModelInput.isLess) {
+      return "the table has \(found)"
+    }
+    let rejected = server.committed.rows("sheaf_reject").map { $0.row["record"] ?? .null }
+    let expectedRejects = input.rejected(ranges.count)
+    guard rejected.count == expectedRejects.count,
+      Set(rejected) == Set(expectedRejects.map(ModelValue.int))
+    else { return "\(rejected) are rejected" }
     let inputs = server.committed.rows("sheaf_input").map(\.row)
     guard inputs.count == 1, inputs[0]["done"] == .bool(true),
-      inputs[0]["imported"] == .int(expected.count)
+      inputs[0]["imported"] == .int(expected.count),
+      inputs[0]["rejected"] == .int(expectedRejects.count),
+      inputs[0]["records"] == .int(input.rangeRecords * ranges.count)
     else { return "the input is \(inputs)" }
     return server.committed.rows("sheaf_range").isEmpty ? nil : "ranges are left"
   }

@@ -35,7 +35,7 @@ indirect enum ModelExpression {
     switch self {
     case .value, .column, .exists: false
     case .call(let name, let arguments):
-      ["count", "sum"].contains(name) || arguments.contains(where: \.isAggregate)
+      ["count", "sum", "max"].contains(name) || arguments.contains(where: \.isAggregate)
     case .binary(_, let left, let right): left.isAggregate || right.isAggregate
     case .not(let inner): inner.isAggregate
     }
@@ -58,9 +58,15 @@ enum ModelStatement {
     case select(ModelSelect)
   }
 
+  /// What an insertion does about a row whose key is there.
+  enum Conflict { case fails, skips, updates }
+
   case begin, commit, rollBack
+  case savepoint, releaseSavepoint, rollBackToSavepoint
   case set(String, ModelValue)
-  case insert(table: String, columns: [String], Source, skipsConflicts: Bool)
+  /// Makes the table in which rows wait, which only this transaction sees.
+  case makeStage
+  case insert(table: String, columns: [String], Source, Conflict, returns: Bool)
   case update(
     table: String, [(column: String, ModelExpression)], ModelExpression?,
     returning: [ModelExpression]
@@ -71,7 +77,9 @@ enum ModelStatement {
   /// Whether it may change what others see when it is not in a transaction.
   var changes: Bool {
     switch self {
-    case .begin, .rollBack, .set, .select: false
+    case .begin, .rollBack, .set, .select, .savepoint, .releaseSavepoint, .rollBackToSavepoint,
+      .makeStage:
+      false
     case .commit, .insert, .update, .delete: true
     }
   }
@@ -127,7 +135,7 @@ struct ModelSQL {
       scalar == "_" || scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
     }
     while let first = rest.first {
-      if first == " " {
+      if first == " " || (first == "E" && rest.dropFirst().first == "'") {
         rest.removeFirst()
       } else if first == "'" || first == "\"" {
         rest.removeFirst()
@@ -219,17 +227,45 @@ struct ModelSQL {
 
   private mutating func statement() throws -> ModelStatement {
     if takeWord("BEGIN") {
-      while let token = next, token != .sign(";") { place += 1 }
+      skip { $0 == .sign(";") }
       return .begin
     }
     if takeWord("COMMIT") { return .commit }
+    if takeWord("SAVEPOINT") { return try named(.savepoint) }
+    if takeWord("RELEASE", "SAVEPOINT") { return try named(.releaseSavepoint) }
+    if takeWord("ROLLBACK", "TO", "SAVEPOINT") { return try named(.rollBackToSavepoint) }
     if takeWord("ROLLBACK") { return .rollBack }
     if takeWord("SET", "LOCAL") { return try setting() }
+    if takeWord("SET", "CONSTRAINTS") {
+      skip { $0 == .sign(";") }
+      return .set("constraints", .null)
+    }
+    if takeWord("CREATE", "TEMPORARY", "TABLE") || takeWord("ALTER", "TABLE") {
+      guard case .word("SHEAF_STAGE") = try lastOfName() else { throw unknown("that table") }
+      skip { $0 == .sign(";") }
+      return .makeStage
+    }
     if takeWord("INSERT", "INTO") { return try insertion() }
     if takeWord("UPDATE") { return try update() }
     if takeWord("DELETE", "FROM") { return .delete(table: try name(), try condition()) }
     if takeWord("SELECT") { return .select(try select()) }
     throw unknown("the statement")
+  }
+
+  private mutating func skip(to isEnd: (Token) -> Bool) {
+    while let token = next, !isEnd(token) { place += 1 }
+  }
+
+  /// The word that a name ends with.
+  private mutating func lastOfName() throws -> Token? {
+    _ = try name()
+    return tokens[place - 1]
+  }
+
+  /// There is only one savepoint at a time.
+  private mutating func named(_ statement: ModelStatement) throws -> ModelStatement {
+    _ = try name()
+    return statement
   }
 
   private mutating func setting() throws -> ModelStatement {
@@ -246,6 +282,7 @@ struct ModelSQL {
 
   private mutating func insertion() throws -> ModelStatement {
     let table = try name()
+    if takeWord("AS") { _ = try name() }
     let columns = try inParentheses { try $0.list { try $0.name() } }
     let source: ModelStatement.Source
     if takeWord("VALUES") {
@@ -254,13 +291,23 @@ struct ModelSQL {
       try expectWord("SELECT")
       source = .select(try select())
     }
-    var skipsConflicts = false
+    var conflict = ModelStatement.Conflict.fails
     if takeWord("ON", "CONFLICT") {
       _ = try inParentheses { try $0.name() }
-      if !takeWord("DO", "NOTHING") { throw unknown("the conflict's action") }
-      skipsConflicts = true
+      if takeWord("DO", "NOTHING") {
+        conflict = .skips
+      } else if takeWord("DO", "UPDATE", "SET") {
+        // All columns, where one of them is another: the sentence says it at length.
+        conflict = .updates
+        skip { $0 == .word("RETURNING") || $0 == .sign(";") }
+      } else {
+        throw unknown("the conflict's action")
+      }
     }
-    return .insert(table: table, columns: columns, source, skipsConflicts: skipsConflicts)
+    let returns = takeWord("RETURNING")
+    // 1 for a row that is new, else 0.
+    if returns { skip { $0 == .sign(";") } }
+    return .insert(table: table, columns: columns, source, conflict, returns: returns)
   }
 
   private mutating func update() throws -> ModelStatement {
@@ -292,12 +339,25 @@ struct ModelSQL {
   private mutating func select() throws -> ModelSelect {
     var select = ModelSelect()
     select.items = try list { try $0.expression() }
-    if takeWord("FROM") { select.table = try name() }
+    if takeWord("FROM") { select.table = try next == .sign("(") ? rounds() : name() }
     select.condition = try condition()
     if takeWord("ORDER", "BY") { select.order = try name() }
     if takeWord("FOR", "SHARE") { select.rowLock = .share }
     if takeWord("FOR", "UPDATE") { select.rowLock = .exclusive }
     return select
+  }
+
+  /// The rows that wait, with the number of each among those of its key.
+  private mutating func rounds() throws -> String {
+    var depth = 0
+    repeat {
+      if next == .sign("(") { depth += 1 }
+      if next == .sign(")") { depth -= 1 }
+      place += 1
+    } while depth > 0 && place < tokens.count
+    try expectWord("AS")
+    _ = try name()
+    return ModelServer.rounds
   }
 
   // MARK: Expressions

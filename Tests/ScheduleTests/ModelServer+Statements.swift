@@ -27,7 +27,7 @@ extension ModelServer {
         case .commit, .rollBack: isOwn = true
         default: break
         }
-        if session.transaction?.hasFailed == true, !isOwn {
+        if session.transaction?.hasFailed == true, !isOwn, !statement.endsFailure {
           throw ServerError(.usage, "the transaction is aborted", sqlState: "25P02")
         }
         if statement.changes, isOwn { changes = true }
@@ -56,12 +56,16 @@ extension ModelServer {
       let hasFailed = session.transaction?.hasFailed == true
       if hasFailed { rollBack(session) } else { commit(session) }
       return ServerResult(tag: hasFailed ? "ROLLBACK" : "COMMIT", count: 0, rows: [])
+    case .savepoint, .releaseSavepoint, .rollBackToSavepoint:
+      session.transaction?.run(statement)
+      return ServerResult(tag: "SAVEPOINT", count: 0, rows: [])
+    case .makeStage: return ServerResult(tag: "CREATE TABLE", count: 0, rows: [])
     case .set(let name, let value):
       if name == "synchronous_commit" { session.transaction?.isSynchronous = value == .text("on") }
       if name == "application_name" { session.transaction?.name = value.field ?? "" }
       return ServerResult(tag: "SET", count: 0, rows: [])
-    case .insert(let table, let columns, let source, let skips):
-      return try insert(table, columns, source, skips: skips, session)
+    case .insert(let table, let columns, let source, let conflict, let returns):
+      return try insert(table, columns, source, conflict, returns: returns, session)
     case .update(let table, let assignments, let condition, let returning):
       let found = try lockRows(session, table, isExclusive: true) { (row) throws(ServerError) in
         try holds(condition, row, session)
@@ -108,8 +112,8 @@ extension ModelServer {
   ]
 
   private func insert(
-    _ table: String, _ columns: [String], _ source: ModelStatement.Source, skips: Bool,
-    _ session: Session
+    _ table: String, _ columns: [String], _ source: ModelStatement.Source,
+    _ conflict: ModelStatement.Conflict, returns: Bool, _ session: Session
   ) throws(ServerError) -> ServerResult {
     var rows: [[ModelValue]] = []
     switch source {
@@ -121,17 +125,34 @@ extension ModelServer {
         rows.append(row)
       }
     }
-    var count = 0
+    var answers: [ServerRow] = []
     for values in rows {
       var row = Self.defaults[table] ?? [:]
       for (column, value) in zip(columns, values) { row[column] = value }
       if try insert(row, table, session) {
-        count += 1
-      } else if !skips {
+        answers.append(ServerRow(fields: ["1"]))
+        continue
+      }
+      switch conflict {
+      case .skips: break
+      case .updates:
+        if try replace(row, table, session) { answers.append(ServerRow(fields: ["0"])) }
+      case .fails:
         throw ServerError(.data, "duplicate key value", sqlState: SQLState.uniqueViolation)
       }
     }
-    return ServerResult(tag: "INSERT 0 \(count)", count: count, rows: [])
+    return ServerResult(
+      tag: "INSERT 0 \(answers.count)", count: answers.count, rows: returns ? answers : [])
+  }
+
+  /// Puts a row in the place of the one that has its key; false where they are equal.
+  private func replace(_ row: Row, _ table: String, _ session: Session) throws(ServerError) -> Bool
+  {
+    let wanted = key(table, row)
+    let found = try lockRows(session, table, isExclusive: true) { key(table, $0) == wanted }
+    guard let (id, old) = found.first, old != row else { return false }
+    change(id, table, to: row, session)
+    return true
   }
 
   private func rows(_ select: ModelSelect, _ session: Session) throws(ServerError) -> [[ModelValue]]
@@ -193,6 +214,14 @@ extension ModelServer {
         }
       }
       return .int(sum)
+    case .call("max", let arguments):
+      var most = ModelValue.null
+      for row in rows {
+        guard let first = arguments.first else { continue }
+        let next = try value(first, row, session)
+        if most == .null || Self.isLess(most, next) { most = next }
+      }
+      return most
     case .call(let name, let arguments):
       var values: [ModelValue] = []
       for argument in arguments { values.append(try total(argument, rows, session)) }
@@ -231,7 +260,9 @@ extension ModelServer {
     case ("coalesce", _): return values.first { $0 != .null } ?? .null
     case ("epoch", .time(let time)?): return .real(Double(time) / 1e6)
     case ("cast bigint", .real(let number)?): return .int(Int(number.rounded()))
-    case ("cast bigint", let value?), ("cast text", let value?): return value
+    case ("cast bigint", let value?), ("cast text", let value?),
+      ("cast bytea", let value?):
+      return value
     case ("pg_backend_pid", _): return .int(session.number)
     case ("pg_terminate_backend", .int(let number)?):
       terminate(number)

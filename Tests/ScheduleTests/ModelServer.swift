@@ -37,6 +37,8 @@ final class ModelServer: @unchecked Sendable {
   final class Transaction {
     /// Rows as they will be; nil: removed.
     var changes: [Place: Row?] = [:]
+    /// The same at the savepoint.
+    var saved: [Place: Row?] = [:]
     var isSynchronous = true
     var hasFailed = false
     var name = ""
@@ -66,9 +68,7 @@ final class ModelServer: @unchecked Sendable {
   }
 
   /// Columns that are there once.
-  static let keys = [
-    "sheaf_input": ["input"], "sheaf_lease": ["input"], "sheaf_range": ["input", "first_record"],
-  ]
+  let keys: [String: [String]]
   private static let lockMicroseconds = 30_000_000
   /// After which the server knows that a client is gone, by keepalives.
   private static let keepaliveMicroseconds = 40_000_000
@@ -91,8 +91,17 @@ final class ModelServer: @unchecked Sendable {
   private(set) var firstProblem: String?
   /// The table that is loaded.
   let table: String
+  /// Texts that it does not take; of the second ones the server does not say in which line they are.
+  let refused: (Set<String>, untold: Set<String>)
 
-  init(table: String) { self.table = table }
+  /// - Parameter keys: columns of the table.
+  init(table: String, keys: [String]? = nil, refused: (Set<String>, untold: Set<String>)) {
+    (self.table, self.refused) = (table, refused)
+    self.keys = [
+      "sheaf_input": ["input"], "sheaf_lease": ["input"], "sheaf_range": ["input", "first_record"],
+      "sheaf_reject": ["input", "record"],
+    ].merging(keys.map { [table: $0] } ?? [:]) { $1 }
+  }
 
   var now: Int { Int(System.monotonicNanoseconds / 1000) }
 
@@ -204,8 +213,7 @@ final class ModelServer: @unchecked Sendable {
 
   /// What a client sends, and the answer, if it comes.
   func answer(_ query: String, _ session: Session, copies lines: [String]? = nil)
-    throws(ServerError)
-    -> [ServerResult]
+    throws(ServerError) -> [ServerResult]
   {
     let (results, changes) = try lock.withLock { () throws(ServerError) in
       if session.isCut {
@@ -215,7 +223,7 @@ final class ModelServer: @unchecked Sendable {
         throw lostOrGone(session)
       }
       if session.isTerminated { throw Self.terminated() }
-      if let lines { return ([try copy(lines, session)], false) }
+      if let lines { return ([try copy(lines, query, session)], false) }
       return try execute(query, session)
     }
     // Between what was done and its answer, the connection may be lost.
@@ -256,6 +264,7 @@ final class ModelServer: @unchecked Sendable {
 
   /// What a session sees.
   func view(_ session: Session, _ table: String) -> [(id: Int, row: Row)] {
+    if table == Self.rounds { return numbered(view(session, Self.stage)) }
     var rows = committed.tables[table] ?? [:]
     for (place, row) in session.transaction?.changes ?? [:] where place.table == table {
       rows[place.id] = row
@@ -303,8 +312,8 @@ final class ModelServer: @unchecked Sendable {
     }
   }
 
-  private func key(_ table: String, _ row: Row) -> Key? {
-    Self.keys[table].map { columns in Key(table: table, values: columns.map { row[$0] ?? .null }) }
+  func key(_ table: String, _ row: Row) -> Key? {
+    keys[table].map { columns in Key(table: table, values: columns.map { row[$0] ?? .null }) }
   }
 
   /// Puts a row in; false where its key is there.
@@ -336,17 +345,12 @@ final class ModelServer: @unchecked Sendable {
     session.transaction?.changes[Place(table: table, id: id)] = .some(row)
   }
 
-  private func copy(_ lines: [String], _ session: Session) throws(ServerError) -> ServerResult {
-    for line in lines { _ = try insert(["text": .text(line)], table, session) }
-    return ServerResult(tag: "COPY \(lines.count)", count: lines.count, rows: [])
-  }
-
   // MARK: Commits
 
   func commit(_ session: Session) {
     guard let transaction = session.transaction else { return }
     watch(transaction, session)
-    for (place, row) in transaction.changes {
+    for (place, row) in transaction.changes where place.table != Self.stage {
       committed.tables[place.table, default: [:]][place.id] = row
     }
     if transaction.isSynchronous, !transaction.changes.isEmpty { flushed = committed }

@@ -20,9 +20,9 @@ struct ServerScheduleTests {
   /// A process whose connections are cut at any moment, one that does what had arrived of them late, and one that
   /// lets both begin.
   private static func cutting(
-    _ fate: ModelServer.Fate, isSynchronous: Bool
+    _ fate: ModelServer.Fate, isSynchronous: Bool, _ input: ModelInput = .plain
   ) throws -> Exploration.Scenario {
-    let model = try ModelImport(isSynchronous: isSynchronous)
+    let model = try ModelImport(isSynchronous: isSynchronous, input)
     let client = ModelClient("first")
     let load: @Sendable () -> Void = {
       model.process(client)
@@ -52,9 +52,34 @@ struct ServerScheduleTests {
     }
   }
 
+  private static let inputs: [(String, ModelInput)] = [
+    ("refused rows", .refusing), ("skipped keys", .keyed(.skip)), ("updated keys", .keyed(.update)),
+  ]
+
+  @Test(
+    "Refused rows, and rows with keys, are told and written once, whatever is cut, stopped or crashes"
+  )
+  func refusedAndKeyed() throws {
+    for (name, input) in Self.inputs {
+      for fate in ModelServer.Fate.allCases {
+        try Self.check("Connections cut: \(name), \(fate)", bound: 0, random: 16) {
+          try Self.cutting(fate, isSynchronous: true, input)
+        }
+      }
+      try Self.check("Two processes: \(name)", bound: 0, random: 16) {
+        try Self.sharing(isSynchronous: true, input)
+      }
+      try Self.check("A crash: \(name)", bound: 0, random: 16) {
+        try Self.crashing(isSynchronous: false, flushes: true, input)
+      }
+    }
+  }
+
   /// Two processes with the same command: any may stand still at any moment for longer than its lease.
-  private static func sharing(isSynchronous: Bool) throws -> Exploration.Scenario {
-    let model = try ModelImport(isSynchronous: isSynchronous)
+  private static func sharing(
+    isSynchronous: Bool, _ input: ModelInput = .plain
+  ) throws -> Exploration.Scenario {
+    let model = try ModelImport(isSynchronous: isSynchronous, input)
     return Exploration.Scenario(
       threads: ["first", "second"].map { owner in { model.process(ModelClient(owner)) } }
     ) {
@@ -110,8 +135,12 @@ struct ServerScheduleTests {
 
   /// A server that crashes at any moment; with `synchronous_commit` off it may have written down some of what it
   /// had acknowledged, or nothing.
-  private static func crashing(isSynchronous: Bool, flushes: Bool) throws -> Exploration.Scenario {
-    let model = try ModelImport(isSynchronous: isSynchronous, ranges: 3)
+  private static func crashing(
+    isSynchronous: Bool, flushes: Bool, _ input: ModelInput? = nil
+  ) throws -> Exploration.Scenario {
+    let model =
+      try input.map { try ModelImport(isSynchronous: isSynchronous, $0) }
+      ?? ModelImport(isSynchronous: isSynchronous, ranges: 3)
     let crash: @Sendable () -> Void = {
       System.sleep(milliseconds: 1)
       if flushes {

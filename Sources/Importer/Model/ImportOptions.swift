@@ -336,6 +336,8 @@ public struct ImportOptions: Sendable {
   package var verifier: VerifierBox?
   /// Whether only the beginning is looked at, to say how it would be read.
   package var isSniffing = false
+  /// Chunks that begin behind so many bytes of an input are not read.
+  package var byteLimit: Int?
   /// Threads that read files ahead of the one that cuts them into chunks; nil: as many as the parsers need.
   package var readers: Int?
   /// Limits that bound memory, and that tests make tiny.

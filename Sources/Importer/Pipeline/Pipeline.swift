@@ -83,7 +83,7 @@ enum Pipeline {
         parse(queue, parser())
       } else {
         read(
-          splitter, plan, options.limit, parser(), into: queue, parses: parsers == 0,
+          splitter, plan, options, parser(), into: queue, parses: parsers == 0,
           times: isSmall ? nil : times)
         splitter.stopReadingAhead()
       }
@@ -100,7 +100,7 @@ enum Pipeline {
   ///
   /// - Parameter parses: whether there is nobody else to do it.
   private static func read<Output: Sendable>(
-    _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?,
+    _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions,
     _ build: @escaping (Chunk) throws -> Output, into queue: OrderedQueue<Chunk, Output>,
     parses: Bool,
     times: SerialTimes?
@@ -113,7 +113,7 @@ enum Pipeline {
       return stretch?.share(parse) ?? parse()
     }
     do {
-      while let chunk = try chunk(splitter, plan, limit, most: most),
+      while let chunk = try chunk(splitter, plan, options, most: most),
         queue.put(chunk, size: chunk.byteCount, help: help)
       {
         if parses, let (index, chunk) = queue.take() {
@@ -126,13 +126,14 @@ enum Pipeline {
     }
   }
 
-  /// The next chunk; nil at the end, or when as many records as asked for were read.
+  /// The next chunk; nil at the end, or when as many records or bytes as asked for were read.
   private static func chunk(
-    _ splitter: RecordSplitter, _ plan: ImportPlan, _ limit: Int?, most: Int
+    _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions, most: Int
   ) throws -> Chunk? {
     let done = splitter.nextRecord - 1
     var wanted = chunkRecords(done, plan, most: most)
-    if let limit {
+    if let bytes = options.byteLimit, done > 0, splitter.byteOffset >= bytes { return nil }
+    if let limit = options.limit {
       if done >= limit { return nil }
       wanted = min(wanted, limit - done)
     }

@@ -55,6 +55,23 @@ import Testing
       try !bench.run(["sniff", bench.path("whole.csv")]).outputText.contains("--skip-footer"))
   }
 
+  /// The first 1,000 records, and of wide tables those that begin in the first megabyte.
+  @Test func asMuchAsIsRead() throws {
+    let bench = try Workbench()
+    for (width, field, expected) in [
+      (2, 1, 1000...1000), (100, 29, 340...360), (1, 600_000, 2...2),
+    ] {
+      let record = [String](repeating: String(repeating: "7", count: field), count: width)
+      let lines =
+        [(0..<width).map { "c\($0)" }]
+        + [[String]](repeating: record, count: min(1200, 3_600_000 / field / width))
+      try bench.write("in.csv", lines.map { $0.joined(separator: ",") + "\n" }.joined())
+      let report = try Importer.sniff(ImportOptions(inputs: [bench.path("in.csv")], database: ""))
+      #expect(expected.contains(report.read), "\(width) columns: \(report.read)")
+      #expect(report.rejected == 0 && report.columns.count == width)
+    }
+  }
+
   @Test func whatIsTold() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.bank)
