@@ -1,7 +1,7 @@
 import Base
 
-/// A run of one small leaf with its entries, as it was written last: the next small transaction merges its own
-/// with them, and need not read them.
+/// A run of one small leaf with its entries, as it was written last: the next small transaction merges its
+/// own with them, and need not read them.
 struct SmallRun {
   let root: BlockReference
   let leaf: BlockReference

@@ -8,10 +8,10 @@ import Base
 /// waited for no longer than opening the file is; the turn, as long as the transactions before it
 /// take.
 ///
-/// **Resting.** A writer who leaves while nobody has come after it keeps its seat locked, without a ticket, and
-/// sits down again with the ticket that it had, without a system call, if still nobody has come. Who has a
-/// ticket first took it, which the next ticket's number shows, and then looked at the seats; who sits down
-/// again first shows its ticket, and then looks at the number. So of two at the same time at least one sees
+/// **Resting.** A writer who leaves while nobody has come after it keeps its seat locked, without a ticket,
+/// and sits down again with the ticket that it had, without a system call, if still nobody has come. Who
+/// comes first takes a ticket, which the number of the next one shows, and then looks at the seats; who sits
+/// down again first shows its ticket, and then looks at the number. So of two at the same time at least one sees
 /// the other: a newcomer who does not see the seat taken has changed the number before the other looks, and
 /// that one then gives its seat up and queues behind. One who leaves takes its ticket away first, and then
 /// looks at the number: whoever may be waiting for the seat has changed it, and is let through.
