@@ -11,10 +11,10 @@ import Base
 /// **Resting.** A writer who leaves while nobody has come after it keeps its seat locked, without a ticket,
 /// and sits down again with the ticket that it had, without a system call, if still nobody has come. Who
 /// comes first takes a ticket, which the number of the next one shows, and then looks at the seats; who sits
-/// down again first shows its ticket, and then looks at the number. So of two at the same time at least one sees
-/// the other: a newcomer who does not see the seat taken has changed the number before the other looks, and
-/// that one then gives its seat up and queues behind. One who leaves takes its ticket away first, and then
-/// looks at the number: whoever may be waiting for the seat has changed it, and is let through.
+/// down again first shows its ticket, and then looks at the number. So of two at the same time at least one
+/// sees the other: a newcomer who does not see the seat taken has changed the number before the other looks,
+/// and that one then gives its seat up and queues behind. One who leaves takes its ticket away first, and
+/// then looks at the number: whoever may be waiting for the seat has changed it, and is let through.
 package final class WriterQueue: @unchecked Sendable {
   // @unchecked: everything that changes is guarded by `lock` or lives in shared atomics.
   private let coordination: Coordination
