@@ -160,6 +160,8 @@ struct CodableTests {
       var kind = "k"
       var other = 1
     }
+    struct Starred: Encodable { var stars = 3 }
+    struct Named: Encodable { var name = "n" }
     let columns = [
       Column("name", .text), Column("stars", .double), Column("kind", .text, default: .text("x")),
     ]
@@ -167,16 +169,19 @@ struct CodableTests {
       try table.insert(Mother(name: "a", stars: 5, table: table))
       #expect(throws: EngineError.self) { try table.insert(Unknown()) }
       try table.insert(Mother(name: "b", stars: nil, table: table))
+      try table.insert(Starred())
+      try table.insert(Named())
     }
-    let rows = try (1...6).map { try table.row(forKey: $0)?.values }
+    let rows = try (1...8).map { try table.row(forKey: $0)?.values }
     #expect(
       rows == [
         [.text("child of a"), .double(7), .text("x")], [.null, .null, .text("child")],
         [.text("a"), .double(5), .text("x")],
         [.text("child of b"), .double(7), .text("x")], [.null, .null, .text("child")],
         [.text("b"), .null, .text("x")],
+        [.null, .double(3), .text("x")], [.text("n"), .null, .text("x")],
       ])
-    #expect(table.count == 6)
+    #expect(table.count == 8)
   }
 
   @Test("What does not fit is refused with the property's name")
