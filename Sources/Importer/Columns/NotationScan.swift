@@ -20,6 +20,8 @@ struct NotationScan {
   ) -> [Int?] {
     var misfits = [Int?](repeating: nil, count: candidates.count)
     var left = candidates.count
+    // Mostly there is one; in the array, it would be retained for every row.
+    let only = candidates.count == 1 ? candidates[0].reading : nil
     // Not the arrays themselves, which would be checked again for every row.
     known.withUnsafeMutableBufferPointer { known in
       knownShort.withUnsafeMutableBufferPointer { knownShort in
@@ -36,15 +38,17 @@ struct NotationScan {
           } else if !known[slot].isNull, Self.isEqual(Self.field(known[slot], memory), field) {
             continue
           }
-          var fits = true
-          for (index, candidate) in candidates.enumerated() where misfits[index] == nil {
-            if !candidate.reading.reads(field) {
+          let before = left
+          if let only {
+            if !only.reads(field) { (misfits[0], left) = (row, 0) }
+          } else {
+            for (index, candidate) in candidates.enumerated()
+            where misfits[index] == nil && !candidate.reading.reads(field) {
               misfits[index] = row
               left -= 1
-              fits = false
             }
           }
-          guard fits else { continue }
+          guard left == before else { continue }
           if let short { knownShort[slot] = short } else { known[slot] = span }
         }
       }

@@ -175,11 +175,12 @@ import Testing
       var pattern = DigitPattern(symbols: Array(letters.utf8), literals: [])
       let places = Set((0..<round % 9).map { _ in Int.random(in: 0...length + 2, using: &random) })
       pattern.literals = places.sorted().map {
-        ($0, ([0x2D, 0x30, 0x67] as [UInt8]).pick(&random))
+        ($0, ([0x2D, 0x30, 0x67] as [UInt8]).randomElement(using: &random) ?? 0)
       }
       var strings = (0..<Int.random(in: 1...40, using: &random)).map { _ -> [UInt8] in
         (0..<length).map { place in
-          pattern.literals.first { $0.place == place }?.byte ?? pattern.symbols.pick(&random)
+          pattern.literals.first { $0.place == place }?.byte
+            ?? (pattern.symbols.randomElement(using: &random) ?? 0)
         }
       }
       // Null counts as empty. Bytes beside the digits, letters of the other case, another length.
@@ -187,7 +188,7 @@ import Testing
       if round % 4 == 1, !strings[0].isEmpty {
         let row = Int.random(in: 0..<strings.count, using: &random)
         let bytes: [UInt8] = [0x2F, 0x3A, 0x40, 0x41, 0x47, 0x60, 0x61, 0x67, 0xB0, 0xE1, 0xFF]
-        let wrong = bytes.pick(&random)
+        let wrong = bytes.randomElement(using: &random) ?? 0
         if !strings[row].isEmpty {
           strings[row][Int.random(in: 0..<length, using: &random)] = wrong
         }
