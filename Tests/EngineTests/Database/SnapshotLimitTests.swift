@@ -6,23 +6,6 @@ import Testing
 
 /// As many snapshots are held as there may be: nothing is lost, who looks for the reason can look, and all
 /// goes on once some are released.
-/// All places for held versions, taken until it is released.
-final class AllPlaces {
-  private let database: Database
-  private let slots: [Int]
-  var count: Int { slots.count }
-
-  init(of database: Database) throws {
-    self.database = database
-    let newest = try database.snapshot().record
-    var slots: [Int] = []
-    while let (slot, _) = try? database.coordination.hold({ newest }) { slots.append(slot) }
-    self.slots = slots
-  }
-
-  deinit { for slot in slots { database.coordination.release(slot) } }
-}
-
 @Suite("All snapshots held", .serialized, .timeLimit(.minutes(60)))
 struct SnapshotLimitTests {
   let folder = TemporaryFolder()
