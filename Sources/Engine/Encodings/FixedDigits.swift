@@ -1,8 +1,9 @@
-/// Strings of hexadecimal digits that all have one length, and their literals at the same places: identifiers and
-/// hashes. `DigitPacker` reads all others, one byte after the other.
+/// Strings of hexadecimal digits that all have one length, and their literals at the same places:
+/// identifiers and hashes. `DigitPacker` reads all others, one byte after the other.
 ///
-/// First the digits of all strings are put side by side, then they become codes, sixteen at a time. Bytes that were
-/// written a moment ago, in other words than those in which they are read, would make the processor wait.
+/// First the digits of all strings are put side by side, then they become codes, sixteen at a time. Bytes
+/// that were written a moment ago, in other words than those in which they are read, would make the
+/// processor wait.
 struct FixedDigits {
   /// Up to sixteen bytes without a literal: where they begin in a string, and among its digits.
   private struct Piece: BitwiseCopyable {

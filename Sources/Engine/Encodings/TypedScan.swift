@@ -276,8 +276,9 @@ struct TypedScan {
     return misfits
   }
 
-  /// Whether 10 divides a number, without a branch on its last bit: then the product with the inverse of 5 (modulo
-  /// 2^64), rotated by one bit, is a tenth of it, and otherwise larger than any tenth; see Hacker's Delight, 10-17.
+  /// Whether 10 divides a number, without a branch on its last bit: then the product with the inverse of 5
+  /// (modulo 2^64), rotated by one bit, is a tenth of it, and otherwise larger than any tenth; see Hacker's
+  /// Delight, 10-17.
   @inline(__always)
   private static func endsWithZero(_ number: Int64) -> Bool {
     let fifth = number.magnitude &* 0xCCCC_CCCC_CCCC_CCCD

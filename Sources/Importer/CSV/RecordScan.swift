@@ -101,48 +101,26 @@ struct RecordScan {
 
   @inline(__always)
   private mutating func block(_ bytes: UnsafeRawPointer) -> Outcome? {
-    let block = bytes + position
-    var marks = scanner.marks(block)
-    // Most blocks of most files have no quotes.
-    let inside = marks.quotes == 0 && state != .quoted ? 0 : inside(&marks, block)
-    if let outcome = pass(marks, inside: inside) { return outcome }
-    let last: UInt64 = 1 << 63
-    if inside & last != 0 {
-      state = .quoted
-    } else if marks.quotes & last != 0 {
-      state = .afterQuote
-    } else {
-      state = stateBehind(block, marks)
-    }
-    position += 64
-    return nil
-  }
-
-  /// Which bytes of a block are inside quotes; removes the quotes that are literal characters of unquoted fields.
-  @inline(__always)
-  private mutating func inside(_ marks: inout BlockMarks, _ block: UnsafeRawPointer) -> UInt64 {
+    var marks = scanner.marks(bytes + position)
+    let newlines = marks.lineFeeds | marks.carriageReturns
     let carriedInside: UInt64 = state == .quoted ? .max : 0
     let mayOpen: UInt64 = state == .unquoted ? 0 : 1
-    let inside = BlockScanner.parity(marks.quotes) ^ carriedInside
-    let mayOpenAfter =
-      marks.delimiters | marks.lineFeeds | marks.carriageReturns | marks.quotes
-    if marks.quotes & inside & ~((mayOpenAfter &<< 1) | mayOpen) == 0 { return inside }
-    let openings = BlockScanner.openings(
-      marks, block, beginsField: beginsField, dialect: dialect)
-    let structural = BlockScanner.structuralQuotes(
-      marks, isInside: carriedInside != 0, openings: openings.all | mayOpen)
-    strayQuotes &+= (marks.quotes ^ structural).nonzeroBitCount
-    marks.quotes = structural
-    return BlockScanner.parity(marks.quotes) ^ carriedInside
-  }
+    var inside = BlockScanner.parity(marks.quotes) ^ carriedInside
+    let mayOpenAfter = marks.delimiters | newlines | marks.quotes
+    if marks.quotes & inside & ~((mayOpenAfter &<< 1) | mayOpen) != 0 {
+      let openings = BlockScanner.openings(
+        marks, bytes + position, beginsField: beginsField, dialect: dialect)
+      let structural = BlockScanner.structuralQuotes(
+        marks, isInside: carriedInside != 0, openings: openings.all | mayOpen)
+      strayQuotes &+= (marks.quotes ^ structural).nonzeroBitCount
+      marks.quotes = structural
+      inside = BlockScanner.parity(marks.quotes) ^ carriedInside
+    }
 
-  /// Counts the records and lines that end in a block, unless the chunk ends there, or a record is too long.
-  @inline(__always)
-  private mutating func pass(_ marks: BlockMarks, inside: UInt64) -> Outcome? {
     // A line feed after a carriage return belongs to the line end before it.
     let afterReturn = (marks.carriageReturns &<< 1) | (previousIsReturn ? 1 : 0)
     let lineEnds = marks.carriageReturns | (marks.lineFeeds & ~afterReturn)
-    let outside = (marks.lineFeeds | marks.carriageReturns) & ~inside
+    let outside = newlines & ~inside
     let ends = lineEnds & ~inside
     if outside != 0 {
       if position + outside.trailingZeroBitCount - recordStart > maximumRecordBytes {
@@ -161,17 +139,23 @@ struct RecordScan {
     }
     if lineEnds != 0 { lineBreaks += lineEnds.nonzeroBitCount }
     previousIsReturn = marks.carriageReturns >> 63 != 0
+    let last: UInt64 = 1 << 63
+    if inside & last != 0 {
+      state = .quoted
+    } else if marks.quotes & last != 0 {
+      state = .afterQuote
+    } else if (marks.delimiters | newlines) & last != 0 {
+      state = .fieldStart
+    } else {
+      let isBlank = dialect.isBlank(bytes.load(fromByteOffset: position + 63, as: UInt8.self))
+      state =
+        isBlank
+          && BlockScanner.endsBlank(
+            marks, bytes + position, beginsField: beginsField, dialect: dialect)
+        ? .blankStart : .unquoted
+    }
+    position += 64
     return nil
-  }
-
-  /// The state behind a block whose last byte is outside quotes and no quote itself.
-  @inline(__always)
-  private func stateBehind(_ block: UnsafeRawPointer, _ marks: BlockMarks) -> FieldState {
-    let separators = marks.delimiters | marks.lineFeeds | marks.carriageReturns
-    if separators >> 63 != 0 { return .fieldStart }
-    guard dialect.isBlank(block.load(fromByteOffset: 63, as: UInt8.self)) else { return .unquoted }
-    return BlockScanner.endsBlank(marks, block, beginsField: beginsField, dialect: dialect)
-      ? .blankStart : .unquoted
   }
 
   /// Whether there is a quote between `position` and `end`; both are at block boundaries.

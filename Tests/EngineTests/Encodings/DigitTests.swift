@@ -166,7 +166,8 @@ import Testing
     #expect(try share(letters, .fast) > 0.98)
   }
 
-  /// Strings of one length, sixteen digits at a time, against one byte after the other: the same codes, or none.
+  /// Strings of one length, sixteen digits at a time, against one byte after the other: the same codes, or
+  /// none.
   @Test func fixedDigitsAreThoseOfOneByteAfterTheOther() throws {
     var random = SplitMix64(seed: 7)
     for round in 0..<400 {

@@ -27,7 +27,7 @@ import TestSupport
     }
   }
 
-  /// Numbers of any length with signs where a UUID has its first hyphens, at one of the two places or at both.
+  /// Numbers of any length with signs where a UUID has its first hyphens, at one of the places or both.
   @Test func signsWhereIdentifiersHaveHyphens() {
     var random = SplitMix64(seed: 11)
     for round in 0..<4000 {
