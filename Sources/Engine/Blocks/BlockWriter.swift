@@ -28,18 +28,20 @@ package final class BlockWriter {
 
   package let storage: any Storage
   private let space: SpaceMap
-  private var clusters = Run()
-  private var nodes = Run()
+  // Unchecked: nothing that is called while these change accesses them again.
+  @exclusivity(unchecked) private var clusters = Run()
+  @exclusivity(unchecked) private var nodes = Run()
   /// The storage's length; every block placed so far and written lies before it.
   private(set) package var length: Int
   /// The bytes of the blocks placed and dropped so far.
-  private var added: [Range<Int>] = []
-  private var dropped: [Range<Int>] = []
+  @exclusivity(unchecked) private var added: [Range<Int>] = []
+  @exclusivity(unchecked) private var dropped: [Range<Int>] = []
   /// Where the dropped blocks begin: no page is used twice in a transaction, so an offset belongs to one
   /// block.
   private var droppedOffsets: Set<UInt64> = []
   /// The last small blocks placed, for the next transaction.
-  private(set) var recent: [(reference: BlockReference, bytes: [UInt8])] = []
+  @exclusivity(unchecked) private(set) var recent: [(reference: BlockReference, bytes: [UInt8])] =
+    []
   /// Bytes handed to the storage so far.
   private(set) package var bytesWritten = 0
 

@@ -25,14 +25,16 @@ struct Gatherer {
   /// - Throws: `BlockError`, `SystemError`.
   func gather(_ references: inout [BlockReference]) throws -> [BlockReference] {
     var sparse: [Int] = []
-    var pages: Set<Int> = []
+    var pages: [Int] = []
     var bytes = 0
     for index in references.indices where isCandidate(references[index]) {
       sparse.append(index)
       bytes += Int(references[index].length)
-      pages.formUnion(references[index].pages(within: .max) ?? 0..<0)
+      pages += references[index].pages(within: .max) ?? 0..<0
     }
-    guard pages.count >= Layout.pages(holding: bytes) + Self.leastGain else { return [] }
+    // Blocks share pages: each of these counts once. Fewer need not be looked at.
+    let least = Layout.pages(holding: bytes) + Self.leastGain
+    guard pages.count >= least, Set(pages).count >= least else { return [] }
     return try sparse.map { index in
       let old = references[index]
       references[index] = try writer.copy(old)

@@ -26,9 +26,11 @@ package final class SpaceMap {
 
   /// The newest version that the map knows; the map is useless for any other.
   package private(set) var version: UInt64
+  // Unchecked: every block of a small transaction asks for its pages, and nothing that is called while these
+  // change accesses them again.
   /// Bytes of the page that blocks of the newest version fill.
-  private(set) var filled: [UInt32] = []
-  private(set) var birth: [UInt64] = []
+  @exclusivity(unchecked) private(set) var filled: [UInt32] = []
+  @exclusivity(unchecked) private(set) var birth: [UInt64] = []
   /// Of pages in use that have lived before.
   private(set) var earlierLives: [Int: [Range<UInt64>]] = [:]
   private(set) var free = PageSet()
@@ -47,9 +49,9 @@ package final class SpaceMap {
   private(set) var taken: [Range<Int>] = []
   /// Pages of tables that something is pending beside: the pending table shares them with the visible one.
   /// What either drops of them stays, until the map is made anew: who has them still, only a walk can tell.
-  private(set) var frozen = PageSet()
+  @exclusivity(unchecked) private(set) var frozen = PageSet()
   /// Pages that are frozen with the open transaction, and the blocks there.
-  private var freezingPages = PageSet()
+  @exclusivity(unchecked) private var freezingPages = PageSet()
   private var freezing: [Range<Int>] = []
 
   /// Pages under management; the two slots' pages are never free.

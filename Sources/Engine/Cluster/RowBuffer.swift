@@ -36,18 +36,27 @@ package struct RowBuffer: Sendable {
   /// - Parameter values: one for each column; missing ones are null, surplus ones are ignored.
   /// - Throws: `ClusterError.tooLarge`; the buffer then stays unchanged.
   package mutating func append(key: Int64, values: [Value]) throws(ClusterError) {
+    var row = SpelledRow()
+    for index in 0..<columnCount { try row.append(index < values.count ? values[index] : .null) }
+    try append(key: key, row)
+  }
+
+  /// Adds a row.
+  ///
+  /// - Precondition: it has a span for each column.
+  /// - Throws: `ClusterError.tooLarge`; the buffer then stays unchanged.
+  package mutating func append(key: Int64, _ row: SpelledRow) throws(ClusterError) {
     let start = arena.count
-    var row: [TextSpan] = []
-    row.reserveCapacity(columnCount)
-    for index in 0..<columnCount {
-      do {
-        row.append(try span(index < values.count ? values[index] : .null))
-      } catch {
-        arena.removeLast(arena.count - start)
-        throw error
-      }
+    guard start + row.bytes.count <= ClusterFormat.maximumBytes else {
+      throw .tooLarge(bytes: start + row.bytes.count)
     }
-    spans.append(contentsOf: row)
+    precondition(row.spans.count == columnCount, "a row of another number of columns")
+    let shift = UInt32(truncatingIfNeeded: start)
+    arena += row.bytes
+    for span in row.spans {
+      spans.append(
+        span.isNull ? .null : TextSpan(offset: span.offset &+ shift, length: span.length))
+    }
     keys.append(key)
   }
 

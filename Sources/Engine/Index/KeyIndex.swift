@@ -10,7 +10,9 @@ package final class KeyIndex {
   /// All entries of small runs, and those that are not in a run yet, once more than a few keys were looked
   /// up.
   private let recent: RecentKeys
-  private var recentIsReady = false
+  // Unchecked: every key that is looked up asks, and nothing that is called while it changes accesses it
+  // again.
+  @exclusivity(unchecked) private var recentIsReady = false
 
   /// - Parameters:
   ///   - runs: those of the version that the transaction began from.
@@ -91,6 +93,7 @@ package final class KeyIndex {
       return try find(CollectionOfOne(code)) { try body($1) }
     }
     try recent.find(code, body)
+    if runs.isEmpty { return }
     for run in runs where run.reaches(code) && !isRecent(run) {
       let filter = recent.filters[run.root.entry.reference]
       if let filter, !filter.mayContain(code) { continue }
@@ -178,6 +181,11 @@ package final class KeyIndex {
   /// - Returns: whether they are there.
   private func prepareRecent(lookingUp count: Int, _ readable: IndexBlocks) throws -> Bool {
     if recentIsReady { return true }
+    if isCovered {
+      for entry in runSet.pending { recent.insert(entry) }
+      recentIsReady = true
+      return true
+    }
     guard isWorthReading(lookingUp: count) else {
       recent.lookedUp &+= UInt64(count)
       return false
@@ -199,6 +207,18 @@ package final class KeyIndex {
     for entry in runSet.pending { recent.insert(entry) }
     recentIsReady = true
     return true
+  }
+
+  /// Whether the entries in memory are those of the small runs, as in most small transactions.
+  private var isCovered: Bool {
+    var place = 0
+    for run in runs where isRecent(run) {
+      guard place < recent.covered.count, recent.covered[place] == run.root.entry.reference else {
+        return false
+      }
+      place += 1
+    }
+    return place == recent.covered.count
   }
 
   /// Whether the small runs are to be read before so many keys are looked up. An import of one object into a
@@ -268,7 +288,9 @@ package final class KeyIndex {
   private func write(from first: Int, filtersAll: Bool, _ filter: RunMerger.Filter) throws {
     let hadLarge = !runs[first...].allSatisfy(isRecent)
     let output = RunWriter(runSet.writer, limits, filter: makeFilter(from: first))
-    try runSet.write(from: first, through: output, filtersAll: filtersAll, filter)
+    try runSet.write(
+      from: first, through: output, known: recent.lastRun, filtersAll: filtersAll, filter)
+    recent.lastRun = output.smallRun
     keepFilter(output.filter)
     guard recentIsReady else { return }
     let references = runs.filter(isRecent).map(\.root.entry.reference)
@@ -300,6 +322,8 @@ package final class KeyIndex {
 
   /// Removes the filters of runs that no longer exist, and keeps the newest run's.
   private func keepFilter(_ filter: KeyFilter?) {
+    // As in most small transactions.
+    if filter == nil, recent.filters.isEmpty, recent.unfiltered.isEmpty { return }
     let references = Set(runs.map(\.root.entry.reference))
     recent.filters = recent.filters.filter { references.contains($0.key) }
     recent.unfiltered = recent.unfiltered.filter { references.contains($0.key) }

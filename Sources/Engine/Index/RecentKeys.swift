@@ -10,12 +10,14 @@ package final class RecentKeys {
   package var covered: [BlockReference] = []
   /// The filters of large runs.
   package var filters: [BlockReference: KeyFilter] = [:]
+  /// The run that was written last, if it is small.
+  var lastRun: SmallRun?
   /// How many keys were looked up in large runs that have no filter.
   package var unfiltered: [BlockReference: UInt64] = [:]
   /// How many keys were looked up in small runs that are not in memory.
   package var lookedUp: UInt64 = 0
   /// Places of the file that were read since its pages were last released.
-  package var touched = 0
+  @exclusivity(unchecked) package var touched = 0
   /// Open addressing with linear probing, at most half full. An object's key is never negative: -1
   /// marks a free place.
   ///

@@ -100,6 +100,12 @@ package struct RunMerger {
     sources.append(Source(leaves: leaves, lastCode: run.lastCode))
   }
 
+  /// Adds a run whose entries are in memory.
+  mutating func add(_ run: SmallRun) {
+    replaced += [run.root, run.leaf]
+    add(run.entries)
+  }
+
   /// Adds entries in memory, ascending.
   mutating func add(_ entries: [IndexEntry]) {
     guard let last = entries.last else { return }

@@ -8,9 +8,9 @@ import Base
 ///
 /// Thread rule: only the transaction's thread uses it.
 final class RunSet {
-  private(set) var runs: [IndexRun]
   // Unchecked: nothing that is called while they change accesses them again; the checks would cost as much as
   // adding an entry.
+  @exclusivity(unchecked) private(set) var runs: [IndexRun]
   /// Entries that are not in a run yet.
   @exclusivity(unchecked) private(set) var pending: [IndexEntry] = []
   @exclusivity(unchecked) private(set) var pendingIsSorted = true
@@ -115,16 +115,24 @@ final class RunSet {
   ///
   /// - Parameters:
   ///   - output: the writer of the new run.
+  ///   - known: perhaps the last of the runs.
   ///   - filtersAll: whether `filter` gets all entries, also those that do not share their code.
   ///   - filter: removes outdated entries.
   /// - Throws: what reading, writing and `filter` throw; the runs stay unchanged then.
   func write(
-    from first: Int, through output: RunWriter, filtersAll: Bool, _ filter: RunMerger.Filter
+    from first: Int, through output: RunWriter, known: SmallRun? = nil, filtersAll: Bool,
+    _ filter: RunMerger.Filter
   ) throws {
     var merger = RunMerger(try readable(), output, filtersAll: filtersAll)
     sortPending()
     do {
-      for run in runs[first...] { try merger.add(run) }
+      for run in runs[first...] {
+        if let known, known.root == run.root.entry.reference {
+          merger.add(known)
+        } else {
+          try merger.add(run)
+        }
+      }
       merger.add(pending)
       try merger.run(filter)
       let merged = try output.finish()

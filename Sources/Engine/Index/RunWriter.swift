@@ -1,5 +1,13 @@
 import Base
 
+/// A run of one small leaf with its entries, as it was written last: the next small transaction merges its
+/// own with them, and need not read them.
+struct SmallRun {
+  let root: BlockReference
+  let leaf: BlockReference
+  let entries: [IndexEntry]
+}
+
 /// Writes a run: leaves as entries come, nodes at the end.
 ///
 /// Thread rule: only the transaction's thread uses it.
@@ -25,6 +33,9 @@ final class RunWriter {
   let sharesCodes: Bool
   /// A filter of all codes written; nil when none is wanted, or leaves were taken over unread.
   private(set) var filter: KeyFilter?
+  /// The finished run, if it is a small one; of its entries, as long as it may become one.
+  private(set) var smallRun: SmallRun?
+  private var smallEntries: [IndexEntry] = []
 
   private static let outOfOrder = DecodingFailure(
     what: "the entries of an index are out of order", offset: 0)
@@ -91,6 +102,8 @@ final class RunWriter {
         what: "the number of keys of one code", limit: "\(ClusterFormat.maximumRows)")
     }
     filter?.insert(entries)
+    // Larger ones are not read by merges, but taken over whole.
+    smallEntries = count == 0 && entries.count * 4 < limits.leafEntries ? Array(entries) : []
     IndexLeaf.encode(entries, into: &output)
     let bytes = Array(output.bytes)
     let reference = try writer.append(cluster: bytes, checksum: Checksum.of(bytes))
@@ -122,6 +135,10 @@ final class RunWriter {
           firstKey: entries[start].firstKey, count: slice.reduce(0) { $0 + $1.count },
           reference: reference)
       }
+    }
+    if leaves.count == 1, UInt64(smallEntries.count) == count {
+      smallRun = SmallRun(
+        root: entries[0].reference, leaf: leaves[0].reference, entries: smallEntries)
     }
     return IndexRun(root: TreeRoot(level: level, entry: entries[0]), lastCode: lastCode)
   }

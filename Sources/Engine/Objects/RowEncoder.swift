@@ -1,4 +1,4 @@
-/// Makes values by column name from an `Encodable` object: its properties, by their coding keys.
+/// Makes a row of a table from an `Encodable` object: its properties, by their coding keys.
 ///
 /// | property | column |
 /// |---|---|
@@ -14,32 +14,59 @@
 ///
 /// Foundation's `Date` encodes itself as a double, seconds since 2001; `UUID` as text. Everything else, such
 /// as lists and nested objects, is refused with the property's name.
+///
+/// Thread rule: one object at a time, on one thread.
 final class RowEncoder {
-  private let type: String
-  /// In the order in which they were encoded; when a name occurs twice, the later value counts.
-  private var values: [(name: String, value: Value)] = []
+  private let names: [String]
+  private let indices: [String: Int]
+  private let fillings: [Value]
+  // Unchecked: nothing that is called while they change accesses them again, and every property does.
+  /// A value for each column: what the object has no property for is the column's default.
+  @exclusivity(unchecked) private(set) var row: [Value] = []
+  /// The columns that were given a value; the same one twice when its name was encoded twice.
+  @exclusivity(unchecked) private var given: [Int] = []
+  /// The column that a property of an object mostly has: the one behind the property before.
+  @exclusivity(unchecked) private var next = 0
   /// The first impossible request; encoding goes on until something may throw.
   private var failure: EngineError?
+  /// The first property that has no column.
+  private var unknown: String?
+  private var type: any Any.Type = Never.self
 
-  private init(_ type: String) { self.type = type }
+  init(_ schema: TableSchema) {
+    names = schema.columns.map(\.name)
+    indices = schema.indices
+    fillings = schema.columns.map(\.filling)
+  }
 
-  /// - Throws: `EngineError.invalidProperty`, and what the object's own `encode` throws.
-  static func values<Model: Encodable>(
-    of object: Model
-  ) throws -> [(name: String, value: Value)] {
-    let encoder = RowEncoder("\(Model.self)")
+  /// Makes `row` and `values` of an object.
+  ///
+  /// - Parameter table: the table's name, for messages.
+  /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, and what the object's own `encode` throws.
+  func encode<Model: Encodable>(_ object: Model, table: String) throws {
+    type = Model.self
+    row = fillings
+    given.removeAll(keepingCapacity: true)
+    next = 0
+    failure = nil
+    unknown = nil
     do {
-      try object.encode(to: ObjectEncoder(row: encoder))
+      try object.encode(to: ObjectEncoder(row: self))
     } catch EncodingError.invalidValue(_, let context) {
       // Integers of 128 bits come here.
-      throw encoder.error(context.property, context.debugDescription)
+      throw error(context.property, context.debugDescription)
     }
-    if let failure = encoder.failure { throw failure }
-    return encoder.values
+    if let failure { throw failure }
+    if let unknown { throw EngineError.noSuchColumn(table: table, column: unknown, known: names) }
+  }
+
+  /// What the object has properties for, by column; when a name occurs twice, the later value counts.
+  var values: [String: Value] {
+    Dictionary(given.map { (names[$0], row[$0]) }, uniquingKeysWith: { $1 })
   }
 
   fileprivate func error(_ property: String, _ reason: String) -> EngineError {
-    .invalidProperty(type: type, property: property, reason: reason)
+    .invalidProperty(type: "\(type)", property: property, reason: reason)
   }
 
   fileprivate func refuse(_ property: String, _ reason: String) -> EngineError {
@@ -48,7 +75,16 @@ final class RowEncoder {
     return error
   }
 
-  fileprivate func set(_ value: Value, _ property: String) { values.append((property, value)) }
+  fileprivate func set(_ value: Value, _ property: String) {
+    let isNext = next < names.count && names[next] == property
+    guard let place = isNext ? next : indices[property] else {
+      unknown = unknown ?? property
+      return
+    }
+    row[place] = value
+    given.append(place)
+    next = place + 1
+  }
 
   fileprivate func set<Property: Encodable>(_ value: Property, _ property: String) throws {
     if let own = value as? any ColumnProperty { return try set(own: own, property) }
@@ -56,12 +92,20 @@ final class RowEncoder {
   }
 
   /// The same for a type that is known to have a column: checking that takes longer than the rest.
+  @inline(__always)
   fileprivate func set<Property: ColumnProperty>(own value: Property, _ property: String) throws {
     guard let columnValue = value.columnValue else {
       throw error(
         property, "\(value) is too large for a column of \(Property.columnType.name)")
     }
     set(columnValue, property)
+  }
+
+  /// The same for what may be nil.
+  @inline(__always)
+  fileprivate func set<Property: ColumnProperty>(own value: Property?, _ property: String) throws {
+    guard let value else { return set(.null, property) }
+    try set(own: value, property)
   }
 }
 
@@ -118,40 +162,64 @@ private struct PropertiesContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     try encode(value, forKey: key)
   }
 
-  private func encodeOwn<Property: ColumnProperty>(_ value: Property?, _ key: Key) throws {
-    guard let value else { return encodeNil(forKey: key) }
+  // Each by itself, since a generic one would look its types up at run time, for each property.
+  func encode(_ value: Bool, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: String, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: Double, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: Float, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: Int, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: Int8, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: Int16, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: Int32, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: Int64, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: UInt, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: UInt8, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: UInt16, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: UInt32, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+  func encode(_ value: UInt64, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
+
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws {
     try row.set(own: value, key.stringValue)
   }
-
-  func encode(_ value: Bool, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: String, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: Double, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: Float, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: Int, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: Int8, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: Int16, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: Int32, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: Int64, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: UInt, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: UInt8, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: UInt16, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: UInt32, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encode(_ value: UInt64, forKey key: Key) throws { try encodeOwn(value, key) }
-
-  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encodeOwn(value, key) }
-  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encodeOwn(value, key) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws {
+    try row.set(own: value, key.stringValue)
+  }
 
   func nestedContainer<Inner: CodingKey>(
     keyedBy: Inner.Type, forKey key: Key

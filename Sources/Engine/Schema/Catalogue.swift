@@ -209,6 +209,21 @@ package struct Catalogue: Sendable, Equatable {
     return writer.bytes
   }
 
+  /// What decoding `encode()` gives.
+  var asStored: Catalogue {
+    var stored = self
+    if history == nil { stored.origin = VersionOrigin() }
+    for table in tables.indices where !tables[table].valueIndexes.isEmpty {
+      for index in tables[table].valueIndexes.indices {
+        let code = tables[table].valueIndexes[index].code
+        stored.tables[table].valueIndexes[index].code = ValueCode(
+          Reading(code.type),
+          secret: KeyCode(low: code.secret.low, high: code.secret.high, bits: 0))
+      }
+    }
+    return stored
+  }
+
   package init(decoding bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
     var reader = ByteReader(bytes)
     guard try reader.read(UInt8.self, "kind") == Self.kind else {

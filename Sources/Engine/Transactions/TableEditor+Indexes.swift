@@ -120,14 +120,6 @@ extension TableEditor {
     }
   }
 
-  /// Adds the entries of an object that has just been added.
-  func enter(_ values: [Value], of object: Int64) {
-    for index in valueIndexes {
-      guard let column = place(index) else { continue }
-      index.add(Self.code(values[column], index), of: object)
-    }
-  }
-
   /// Adds the entries of an encoded cluster's objects.
   func enter(_ cluster: EncodedCluster, firstObject: Int64) throws {
     if valueIndexes.isEmpty { return }

@@ -1,10 +1,5 @@
 /// The primary keys of rows that a table inside a write transaction is given.
 extension TableEditor {
-  /// The key of an object with these values, none of which is null.
-  func keyBytes(_ values: [Value]) -> [UInt8] {
-    KeyTuple.bytes(schema.keyColumns.map { values[$0].spelling })
-  }
-
   /// The key of a row of spellings.
   ///
   /// - Throws: `EngineError.invalidValue` when a part of it is null.

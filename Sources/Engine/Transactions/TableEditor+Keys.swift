@@ -180,13 +180,12 @@ extension TableEditor {
   }
 
   /// Adds the primary key that an object is about to get.
-  func addKey(_ spelling: [UInt8], of object: Int64) throws {
-    if schema.keyColumns.isEmpty { return }
-    try spelling.withUnsafeBytes { spelling in
-      let code = schema.keyCode.code(spelling)
-      if try findOne(spelling, code: code) >= 0 { throw duplicateKey(spelling) }
-      index.add(IndexEntry(code: code, object: object))
-    }
+  ///
+  /// - Throws: `EngineError.duplicateKey`.
+  func addKey(_ spelling: UnsafeRawBufferPointer, of object: Int64) throws {
+    let code = schema.keyCode.code(spelling)
+    if try findOne(spelling, code: code) >= 0 { throw duplicateKey(spelling) }
+    index.add(IndexEntry(code: code, object: object))
   }
 
   /// Adds the primary key that an object is about to get in place of its present one.
@@ -198,7 +197,7 @@ extension TableEditor {
     guard try objects.go(to: object) else {
       throw EngineError.noSuchObject(table: name, key: object)
     }
-    try addKey(spelling, of: object)
+    try spelling.withUnsafeBytes { try addKey($0, of: object) }
   }
 
   /// Adds the primary keys of objects that are about to be added, whose own keys follow each other.

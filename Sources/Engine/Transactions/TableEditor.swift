@@ -4,29 +4,36 @@ import Base
 ///
 /// Thread rule: used by the transaction's thread only.
 package final class TableEditor {
-  var table: Catalogue.TableEntry
+  // Much of this is unchecked: nothing that is called while it changes accesses it again, and for each object
+  // that is added the checks would cost as much as finding its place.
+  @exclusivity(unchecked) var table: Catalogue.TableEntry
   package internal(set) var schema: TableSchema {
     didSet {
       knownShape = nil
+      knownInsertion = nil
+      knownEncoder = nil
       schemaChangeCount += 1
     }
   }
   private(set) var schemaChangeCount = 0
   private var knownShape: RowShape?
+  /// What adding an object needs; made when the first one is added.
+  @exclusivity(unchecked) var knownInsertion: Insertion?
+  @exclusivity(unchecked) var knownEncoder: RowEncoder?
   let tree: TreeEditor
   let store: ClusterStore
   package let path: String
-  private var appended = 0
+  @exclusivity(unchecked) private var appended = 0
   /// Whether the next key is known to be above all keys.
-  var nextKeyIsChecked = false
+  @exclusivity(unchecked) var nextKeyIsChecked = false
   /// What follows the last key that somebody was told; nil: nobody was. Rows that are added in bulk
   /// get keys, too, but whoever adds them does not learn them.
-  private(set) var nextGivenKey: Int64?
+  @exclusivity(unchecked) var nextGivenKey: Int64?
   var schemaIsChanged: Bool
   /// The primary key's index; empty when the table has none.
-  package internal(set) var index: KeyIndex
+  @exclusivity(unchecked) package internal(set) var index: KeyIndex
   /// The secondary indexes, by ascending number of their columns.
-  package internal(set) var valueIndexes: [ValueIndex]
+  @exclusivity(unchecked) package internal(set) var valueIndexes: [ValueIndex]
   /// Whether one was added or dropped.
   var indexesAreChanged = false
   /// Makes a secondary index of the transaction; new, or as the catalogue has it.
@@ -35,13 +42,13 @@ package final class TableEditor {
   /// What `forEachLeaf` has made.
   var leafCopies = LeafCopies(changes: 0)
   /// The only thread or queue that may use it; nil: nobody checks.
-  var owner: ExecutionContext?
+  @exclusivity(unchecked) var owner: ExecutionContext?
   /// Shared by all tables of the transaction: whether it may go on.
   let health: TransactionHealth
   /// Set when the transaction has ended; every further use throws.
-  package var isEnded = false
+  @exclusivity(unchecked) package var isEnded = false
   /// Set when the table was deleted; every further use throws.
-  var isDeleted = false
+  @exclusivity(unchecked) var isDeleted = false
   /// The `forEachRow` that are going on.
   var visits: [Visit] = []
 
@@ -130,28 +137,7 @@ package final class TableEditor {
 
   // MARK: Changing objects
 
-  /// Adds an object and returns its key.
-  package func insert(_ values: [Value]) throws -> Int64 {
-    try use {
-      guard values.count == schema.columns.count else {
-        throw EngineError.invalidArgument(
-          "table '\(name)' has \(schema.columns.count) columns; \(values.count) values were given")
-      }
-      var values = values
-      for index in values.indices { try fit(&values[index], column: index) }
-      try checkNextKey()
-      let key = table.nextKey
-      if !schema.keyColumns.isEmpty { try addKey(keyBytes(values), of: key) }
-      try withTail { try $0.rows.append(key: key, values: values) }
-      try advance(by: 1)
-      enter(values, of: key)
-      nextGivenKey = table.nextKey
-      try limitIndex()
-      return key
-    }
-  }
-
-  private func withTail(_ body: (OpenCluster) throws -> Void) throws {
+  func withTail(_ body: (OpenCluster) throws -> Void) throws {
     try tree.withTail(nextKey: table.nextKey, appended: appended, body)
     appended += 1
     if appended & 63 == 0 { try tree.limitMemory() }
@@ -161,7 +147,7 @@ package final class TableEditor {
   /// take the place of another.
   ///
   /// - Throws: `EngineError.damaged`.
-  private func checkNextKey() throws {
+  func checkNextKey() throws {
     if nextKeyIsChecked { return }
     if let last = try tree.lastKey(), last >= table.nextKey || last < 1 {
       throw EngineError.damaged(
@@ -171,7 +157,7 @@ package final class TableEditor {
     nextKeyIsChecked = true
   }
 
-  private func advance(by count: Int) throws {
+  func advance(by count: Int) throws {
     let (next, overflow) = table.nextKey.addingReportingOverflow(Int64(count))
     guard !overflow else { throw EngineError.tooLarge(what: "a key", limit: "2^63") }
     table.nextKey = next
@@ -321,26 +307,6 @@ package final class TableEditor {
       for visit in visits { visit.changedAll() }
       for index in valueIndexes { try index.removeAll() }
     }
-  }
-
-  /// Makes a value the one that the column keeps of it.
-  private func fit(_ value: inout Value, column index: Int) throws {
-    let column = schema.columns[index]
-    if case .null = value {
-      guard column.isNullable else {
-        throw EngineError.invalidValue(
-          table: name, column: column.name, value: "null", expected: "allowed there")
-      }
-      return
-    }
-    guard let fitting = value.converted(to: column.type) else {
-      // What is meant may be clear, and what is wrong with it may not.
-      let isLarge = value.columnType == .int && column.type == .double
-      throw EngineError.invalidValue(
-        table: name, column: column.name, value: value.described,
-        expected: isLarge ? "a number that a double holds exactly" : column.type.article)
-    }
-    value = column.stored(fitting)
   }
 
   package func note(_ name: String) -> [UInt8]? { table.notes[name] }

@@ -7,7 +7,8 @@
 /// Thread rule: used by the transaction's thread only.
 package final class TransactionHealth {
   /// What has failed first; nil while all is well.
-  private(set) package var failure: String?
+  // Unchecked: every operation looks at it, and nothing that is called while it changes accesses it again.
+  @exclusivity(unchecked) private(set) package var failure: String?
 
   package init() {}
 

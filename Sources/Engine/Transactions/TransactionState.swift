@@ -85,9 +85,7 @@ final class TransactionState {
   ) throws -> (VersionRecord, SpaceMap, BlockWriter, Catalogue) {
     let (base, isFresh) = try parts.pipeline.beginTransaction(waiting: waiting)
     do {
-      let catalogue = try parts.blocks.withCopy(of: base.root, end: base.end) {
-        try Catalogue(decoding: $0)
-      }
+      let catalogue = try Self.catalogue(of: base, host, parts)
       // Which pages are kept is found by what the slot says.
       guard base.hasHistory == (catalogue.history != nil) else {
         throw EngineError.damaged(
@@ -124,6 +122,14 @@ final class TransactionState {
       try parts.pipeline.endTransaction()
       throw error
     }
+  }
+
+  /// The catalogue of the version that the transaction begins from.
+  private static func catalogue(
+    of base: VersionRecord, _ host: any TransactionHost, _ parts: FileParts
+  ) throws -> Catalogue {
+    if let known = host.memory.catalogue, known.root == base.root { return known.catalogue }
+    return try parts.blocks.withCopy(of: base.root, end: base.end) { try Catalogue(decoding: $0) }
   }
 
   deinit { abandon() }
@@ -349,12 +355,14 @@ final class TransactionState {
     try sealHistory()
     // The map of pages knows nothing of trees that were restored.
     if restoredEnd == nil, !losesMap { try gatherRoots() }
-    let root = try writer.append(node: catalogue.encode())
+    let encoded = catalogue.encode()
+    let root = try writer.append(node: encoded)
     try writer.drop(base.root)
     try writer.writeOut()
     let version = try number ?? base.nextVersion
     try writer.commit(version: version)
     parts.blocks.recent.replace(with: writer.recent)
+    keepCatalogue(root, encoded)
     for editor in editors.values where editor.isChanged {
       guard let table = catalogue.table(number: editor.number) else { continue }
       remember(editor, table)
@@ -378,6 +386,17 @@ final class TransactionState {
     }
     noteKept(by: record)
     return record
+  }
+
+  /// Leaves the catalogue to the next transaction, which would read it first.
+  private func keepCatalogue(_ root: BlockReference, _ encoded: [UInt8]) {
+    // Larger ones take memory that nobody counts.
+    host.memory.catalogue = encoded.count <= 1 << 16 ? (root, catalogue.asStored) : nil
+    #if DEBUG
+      if let kept = host.memory.catalogue?.catalogue {
+        Invariants.require { () throws(BrokenInvariant) in try checkKept(kept, encoded) }
+      }
+    #endif
   }
 
   /// Leaves what was learnt of a table to the next transaction.

@@ -12,17 +12,10 @@ extension WritableTable {
   ///   object's own `encode(to:)` throws.
   @discardableResult
   public func insert<Model: Encodable>(_ object: Model) throws -> Int64 {
-    let columns = columns
-    var row = columns.map { $0.filling }
-    var next = 0
-    for (name, value) in try RowEncoder.values(of: object) {
-      // Properties mostly come in the order of the columns.
-      let isNext = next < columns.count && columns[next].name == name
-      let place = isNext ? next : try index(of: name)
-      row[place] = Self.fitting(value, columns[place])
-      next = place + 1
+    try editor.withRowEncoder { encoder in
+      try encoder.encode(object, table: name)
+      return try editor.insert(encoder.row)
     }
-    return try editor.insert(row)
   }
 
   /// Adds an object, or changes the one with the same primary key: those of its columns that `object` has a
@@ -44,17 +37,21 @@ extension WritableTable {
   }
 
   private func values<Model: Encodable>(of object: Model) throws -> [String: Value] {
-    var values: [String: Value] = [:]
-    for (name, value) in try RowEncoder.values(of: object) {
-      values[name] = editor.schema.index(of: name).map { Self.fitting(value, columns[$0]) } ?? value
+    try editor.withRowEncoder { encoder in
+      try encoder.encode(object, table: name)
+      return encoder.values
     }
-    return values
   }
+}
 
-  /// An integer as a double, where the column has these and one is the same.
-  private static func fitting(_ value: Value, _ column: Column) -> Value {
-    guard column.type == .double, case .int(let int) = value, let double = Double(exactly: int)
-    else { return value }
-    return .double(double)
+extension TableEditor {
+  /// Calls `body` with an encoder of the table's columns, which is used again for the next object.
+  fileprivate func withRowEncoder<Result>(_ body: (RowEncoder) throws -> Result) throws -> Result {
+    // An object that adds others while it is encoded gets another one.
+    let encoder = knownEncoder.take() ?? RowEncoder(schema)
+    let result = try body(encoder)
+    // One that has thrown may be in use still: by whatever has caught the error.
+    knownEncoder = encoder
+    return result
   }
 }

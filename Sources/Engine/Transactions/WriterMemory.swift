@@ -17,6 +17,8 @@ final class WriterMemory {
   var knownTables = KeptByTable<KnownTable>()
   /// The versions that are kept by those versions whose pages the pipeline has needed last, by their roots.
   var keptRoots: [BlockReference: [VersionRecord]] = [:]
+  /// The newest version's catalogue, by its root, as decoding that gives it.
+  var catalogue: (root: BlockReference, catalogue: Catalogue)?
   /// Making its tables would cost a small transaction more than its rows.
   private(set) var builder = ClusterBuilder()
 
@@ -28,6 +30,7 @@ final class WriterMemory {
     recentKeys = KeptByTable()
     knownTables = KeptByTable()
     keptRoots = [:]
+    catalogue = nil
     builder = ClusterBuilder()
   }
 }

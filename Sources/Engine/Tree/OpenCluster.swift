@@ -2,7 +2,8 @@
 ///
 /// Thread rule: only the transaction's thread uses it.
 package final class OpenCluster {
-  package var rows: RowBuffer
+  // Unchecked: nothing that is called while they change accesses them again.
+  @exclusivity(unchecked) package var rows: RowBuffer
 
   init(_ rows: RowBuffer) { self.rows = rows }
 

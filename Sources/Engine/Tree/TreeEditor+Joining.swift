@@ -4,33 +4,34 @@ extension TreeEditor {
   /// When there are enough, joins the last clusters of small transactions into one four times as large, then
   /// those of that size, and so on: each row is rewritten once for each size, however small the transactions
   /// are.
-  func joinTail(_ path: Path) throws {
-    guard let last = path.last else { return }
+  ///
+  /// - Parameter node: the last one of level 1.
+  func joinTail(_ node: EditNode) throws {
     var size = limits.tailRows
     while size < limits.clusterRows {
       let part = UInt64(size)
       size = min(size * 4, limits.clusterRows)
-      let end = last.node.children.count
+      let end = node.children.count
       var (first, count) = (end, 0 as UInt64)
-      while first > 0, last.node.children[first - 1].count <= part,
-        count + last.node.children[first - 1].count <= UInt64(size)
+      while first > 0, node.children[first - 1].count <= part,
+        count + node.children[first - 1].count <= UInt64(size)
       {
         first -= 1
-        count += last.node.children[first].count
+        count += node.children[first].count
       }
       guard count + part > UInt64(size) else { continue }
-      try join(path, first..<end)
+      try join(node, first..<end)
     }
   }
 
   /// Joins neighbouring clusters of the last node, unless the result would be so large that it would be
   /// closed early.
-  private func join(_ path: Path, _ range: Range<Int>) throws {
-    guard let node = path.last?.node, range.count > 1 else { return }
+  private func join(_ node: EditNode, _ range: Range<Int>) throws {
+    guard range.count > 1 else { return }
     let most = limits.clusterBytes / (2 * range.count)
     guard try range.allSatisfy({ try fits(node.children[$0], most) }) else { return }
     // Set before anything is opened: a node with an open leaf must be rewritten.
-    for step in path { step.node.isChanged = true }
+    changeEdge()
     let opened = try range.map { try openRows(at: node, $0) }
     for after in opened.dropFirst() { try opened[0].rows.append(after.rows) }
     node.children[range.lowerBound].count = UInt64(opened[0].count)

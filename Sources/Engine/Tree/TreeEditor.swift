@@ -41,12 +41,13 @@ package final class TreeEditor {
   let reader: TreeReader
   let clusters: ClusterStore
   let limits: Limits
-  var root: EditNode?
+  // Unchecked, as in a node.
+  @exclusivity(unchecked) var root: EditNode?
   var openCount = 0
   private var overlayMemory = 0
-  private(set) package var count: UInt64
+  @exclusivity(unchecked) package internal(set) var count: UInt64
   /// Grows with every change to the table's objects.
-  package internal(set) var changeCount = 0
+  @exclusivity(unchecked) package internal(set) var changeCount = 0
   package var isChanged: Bool { changeCount > 0 }
 
   /// - Parameters:
@@ -99,10 +100,6 @@ package final class TreeEditor {
       let behind = partitionPoint(node.children.indices) { node.children[$0].firstKey > key }
       return behind == 0 ? nil : behind - 1
     }
-  }
-
-  private func pathToLast() throws -> Path? {
-    try path { $0.children.isEmpty ? nil : $0.children.count - 1 }
   }
 
   /// A leaf in its state in the transaction, and how many objects come before it.
@@ -193,35 +190,6 @@ package final class TreeEditor {
     }
   }
 
-  /// Runs `body` on the open rows of the last cluster, or of a new one when the last is full.
-  ///
-  /// - Parameters:
-  ///   - nextKey: the first key of a new cluster.
-  ///   - appended: how many rows the transaction has appended so far; many allow larger clusters.
-  package func withTail<Result>(
-    nextKey: Int64, appended: Int, _ body: (OpenCluster) throws -> Result
-  ) throws -> Result {
-    // A cluster that this transaction began may grow further.
-    let limit = max(limits.tailRows, min(limits.clusterRows, appended + 1))
-    if let path = try pathToLast() {
-      if try hasRoom(path, limit: limit) { return try changeRows(path, body) }
-      try joinTail(path)
-    }
-    let cluster = clusters.newCluster()
-    openCount += 1
-    try append(Child(firstKey: nextKey, count: 0, content: .open(.rows(cluster))))
-    guard let path = try pathToLast() else {
-      throw EngineError.invalidArgument("a cluster that was just added is not there")
-    }
-    return try changeRows(path, body)
-  }
-
-  private func hasRoom(_ path: Path, limit: Int) throws -> Bool {
-    guard let last = path.last else { return false }
-    let child = last.node.children[last.index]
-    return try child.count < UInt64(limit) && fits(child, limits.clusterBytes / 4)
-  }
-
   /// True for a cluster of fewer bytes, measured as in the file.
   func fits(_ child: Child, _ bytes: Int) throws -> Bool {
     switch child.content {
@@ -233,17 +201,6 @@ package final class TreeEditor {
       return try clusters.byteCount(ofLeaf: entry) < bytes
     case .node: return false
     }
-  }
-
-  /// Runs `body` on the rows of the leaf at the end of a path, and updates the counts.
-  private func changeRows<Result>(
-    _ path: Path, _ body: (OpenCluster) throws -> Result
-  ) throws -> Result {
-    guard let last = path.last else {
-      throw EngineError.invalidArgument("a change needs a cluster")
-    }
-    let cluster = try openRows(at: last.node, last.index)
-    return try change(path, .rows(cluster)) { _ in try body(cluster) }
   }
 
   private func change<Result>(
@@ -283,31 +240,6 @@ package final class TreeEditor {
     node.children[index].content = .open(.rows(cluster))
     openCount += 1
     return cluster
-  }
-
-  /// Adds an already written cluster behind all others.
-  package func append(_ entry: NodeEntry) throws {
-    try append(
-      Child(firstKey: entry.firstKey, count: entry.count, content: .stored(entry.reference)))
-  }
-
-  private func append(_ child: Child) throws {
-    changeCount += 1
-    count += child.count
-    guard let path = try pathToLast() else {
-      // The tree is empty, perhaps after all levels of it were emptied.
-      if let origin = root?.origin { try clusters.drop(origin.reference) }
-      root = EditNode(level: 1, children: [child], origin: nil)
-      return
-    }
-    for step in path {
-      step.node.isChanged = true
-      if step.node.level == 1 {
-        step.node.children.append(child)
-      } else {
-        step.node.children[step.index].count += child.count
-      }
-    }
   }
 
   /// Writes open leaves when there are many, so that a large transaction needs little memory.

@@ -9,6 +9,32 @@ struct ScaledNumber {
   static let maximumScale = 18
 }
 
+extension ScaledNumber {
+  /// The number as Swift's `description` spells a double, with at least one digit behind the point; nil where
+  /// it takes more than four of them, or more than 15 digits.
+  ///
+  /// A number of 15 digits and the power of ten are exact doubles, so their quotient is the double nearest to
+  /// the number (see `exactDouble`). No two numbers of 15 digits have the same one, so there is no shorter
+  /// spelling than the first that is found.
+  @inline(__always)
+  init?(shortest double: Double) {
+    // Also for NaN; and there is no -0 among integers.
+    guard double.magnitude < 1e14, double != 0 || double.sign == .plus else { return nil }
+    var power = 10.0
+    for scale in 1...4 as ClosedRange<UInt8> {
+      let scaled = double * power
+      guard scaled.magnitude < 1e15 else { return nil }
+      let mantissa = Int64(scaled < 0 ? scaled - 0.5 : scaled + 0.5)
+      if Double(mantissa) / power == double {
+        self.init(mantissa: mantissa, scale: scale)
+        return
+      }
+      power *= 10
+    }
+    return nil
+  }
+}
+
 /// Reads numbers from their spellings, and writes canonical ones. Ignores the locale.
 enum NumberSpelling {
   /// How many bytes every `write` of a number or date may use.

@@ -112,12 +112,15 @@ public enum Value: Sendable {
     switch self {
     case .null: return
     case .bool(let bool): bytes.append(contentsOf: (bool ? "true" : "false").utf8)
-    case .text(let text): bytes.append(contentsOf: text.utf8)
+    case .text(var text): text.withUTF8 { bytes.append(contentsOf: $0) }
     case .data(let data): bytes.append(contentsOf: data)
     case .time(let time): bytes.append(contentsOf: time.spelling)
     case .decimal(let decimal): bytes.append(contentsOf: decimal.description.utf8)
     case .uuid(let identifier): bytes.append(contentsOf: identifier.spelling)
     case .double(let double):
+      if let short = ScaledNumber(shortest: double) {
+        return Self.append(to: &bytes) { NumberSpelling.write(short, to: $0) }
+      }
       bytes.append(contentsOf: (double.isNaN ? "NaN" : double.description).utf8)
     case .int(let int):
       Self.append(to: &bytes) { NumberSpelling.write(int, to: $0) }
@@ -136,7 +139,7 @@ public enum Value: Sendable {
     withUnsafeTemporaryAllocation(byteCount: NumberSpelling.capacity, alignment: 8) { room in
       guard let base = room.baseAddress else { return }
       let count = write(base)
-      bytes.append(contentsOf: room[..<count])
+      bytes.append(contentsOf: UnsafeRawBufferPointer(start: base, count: count))
     }
   }
 

@@ -7,6 +7,14 @@ import Base
 /// its owner, so a killed writer lets the next one through. The seat is taken in a moment, which is
 /// waited for no longer than opening the file is; the turn, as long as the transactions before it
 /// take.
+///
+/// **Resting.** A writer who leaves while nobody has come after it keeps its seat locked, without a ticket,
+/// and sits down again with the ticket that it had, without a system call, if still nobody has come. Who
+/// comes first takes a ticket, which the number of the next one shows, and then looks at the seats; who sits
+/// down again first shows its ticket, and then looks at the number. So of two at the same time at least one
+/// sees the other: a newcomer who does not see the seat taken has changed the number before the other looks,
+/// and that one then gives its seat up and queues behind. One who leaves takes its ticket away first, and
+/// then looks at the number: whoever may be waiting for the seat has changed it, and is let through.
 package final class WriterQueue: @unchecked Sendable {
   // @unchecked: everything that changes is guarded by `lock` or lives in shared atomics.
   private let coordination: Coordination
@@ -15,6 +23,10 @@ package final class WriterQueue: @unchecked Sendable {
   private let lock = Lock()
   /// Descriptors whose seats are free for the next writer of this process.
   private var idle: [Int32] = []
+  /// The turn that a writer of this handle has left and may take up again.
+  private var resting: Turn?
+  /// The last ticket of this handle that came to its turn.
+  private var ownTicket: UInt64 = 0
   /// For tests: whether the system is to fail to unlock.
   package var refusesToUnlock: (@Sendable () -> Bool)?
   /// In private memory: the tickets given out and served.
@@ -29,14 +41,16 @@ package final class WriterQueue: @unchecked Sendable {
 
   deinit {
     for descriptor in idle { System.close(descriptor) }
+    if let descriptor = resting?.descriptor { System.close(descriptor) }
   }
 
   /// A writer's place at the head of the queue.
   package struct Turn: Sendable {
     fileprivate let descriptor: Int32?
     fileprivate let seat: Int
+    fileprivate var ticket: UInt64 = 0
     /// What is left of the time to wait; nil: as long as it takes.
-    package let waiting: Waiting?
+    package fileprivate(set) var waiting: Waiting?
   }
 
   /// Waits until all who asked before have finished.
@@ -55,6 +69,7 @@ package final class WriterQueue: @unchecked Sendable {
       }
       return Turn(descriptor: nil, seat: 0, waiting: nil)
     }
+    if let turn = sitDownAgain(waiting) { return turn }
     let descriptor = try takeDescriptor()
     var patience = waiting.map { Patience($0, least: Coordination.momentSeconds) }
     do {
@@ -74,15 +89,36 @@ package final class WriterQueue: @unchecked Sendable {
         throw error
       }
       coordination.note(.turn, isHeld: true)
-      return Turn(descriptor: descriptor, seat: seat, waiting: patience?.rest)
+      lock.withLock { ownTicket = ticket }
+      return Turn(descriptor: descriptor, seat: seat, ticket: ticket, waiting: patience?.rest)
     } catch {
       System.close(descriptor)
       throw error
     }
   }
 
+  private var nextTicket: AtomicWord { coordination.word(Coordination.Offset.nextTicket) }
+
+  /// The turn that was left last, if nobody has come since.
+  private func sitDownAgain(_ waiting: Waiting?) -> Turn? {
+    guard var turn = lock.withLock({ resting.take() }) else { return nil }
+    ticketWord(turn.seat).store(turn.ticket)
+    guard nextTicket.load() == turn.ticket else {
+      giveUp(turn)
+      return nil
+    }
+    coordination.note(.turn, isHeld: true)
+    turn.waiting = waiting
+    return turn
+  }
+
   /// True when a writer of another handle has asked for its turn.
-  package var othersWait: Bool { hasOthers(before: .max) }
+  package var othersWait: Bool {
+    guard coordination.descriptor != nil, nextTicket.load() != lock.withLock({ ownTicket }) else {
+      return false
+    }
+    return hasOthers(before: .max)
+  }
 
   private func hasOthers(before ticket: UInt64) -> Bool {
     guard coordination.descriptor != nil else { return false }
@@ -94,13 +130,27 @@ package final class WriterQueue: @unchecked Sendable {
 
   /// Lets the next writer through.
   package func leave(_ turn: Turn) {
-    guard let descriptor = turn.descriptor else {
+    guard turn.descriptor != nil else {
       lock.withLock {
         served += 1
         lock.wakeAll()
       }
       return
     }
+    ticketWord(turn.seat).store(0)
+    let mayRest = nextTicket.load() == turn.ticket
+    let rests = lock.withLock { () -> Bool in
+      // Another thread's turn may have come and gone meanwhile, and rests.
+      guard mayRest, resting == nil else { return false }
+      resting = turn
+      return true
+    }
+    if !rests { giveUp(turn) }
+  }
+
+  /// Lets the seat go.
+  private func giveUp(_ turn: Turn) {
+    guard let descriptor = turn.descriptor else { return }
     ticketWord(turn.seat).store(0)
     do throws(SystemError) {
       try release(descriptor, Self.byte(turn.seat))
@@ -165,7 +215,7 @@ package final class WriterQueue: @unchecked Sendable {
   }
 
   private func takeSeatAlone(_ descriptor: Int32) throws -> (Int, UInt64) {
-    let ticket = coordination.word(Coordination.Offset.nextTicket).increment()
+    let ticket = nextTicket.increment()
     let count = UInt64(Coordination.Offset.seatCount)
     // Round and round: a seat that was just left is what the next writer is about to wake up from. Taken
     // at once by one who comes later, that writer would wait for it, and it for that writer.

@@ -138,6 +138,47 @@ struct CodableTests {
     #expect(try row.decode([String: String?].self) == ["name": "b", "stars": nil, "kind": "x"])
   }
 
+  /// Adds another object whenever it is encoded.
+  private struct Mother: Encodable {
+    var name: String
+    var stars: Int?
+    let table: WritableTable
+    enum CodingKeys: CodingKey { case name, stars }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(name, forKey: .name)
+      try table.insert(["name": .text("child of \(name)"), "stars": .int(7)])
+      struct Child: Encodable { var kind = "child" }
+      try table.insert(Child())
+      if let stars { try container.encode(stars, forKey: .stars) }
+    }
+  }
+
+  @Test("Nothing of one object is in the next, also when it is added while the other is encoded")
+  func oneAfterTheOther() throws {
+    struct Unknown: Encodable {
+      var kind = "k"
+      var other = 1
+    }
+    let columns = [
+      Column("name", .text), Column("stars", .double), Column("kind", .text, default: .text("x")),
+    ]
+    let table = try write(TableDefinition("t", columns: columns)) { table in
+      try table.insert(Mother(name: "a", stars: 5, table: table))
+      #expect(throws: EngineError.self) { try table.insert(Unknown()) }
+      try table.insert(Mother(name: "b", stars: nil, table: table))
+    }
+    let rows = try (1...6).map { try table.row(forKey: $0)?.values }
+    #expect(
+      rows == [
+        [.text("child of a"), .double(7), .text("x")], [.null, .null, .text("child")],
+        [.text("a"), .double(5), .text("x")],
+        [.text("child of b"), .double(7), .text("x")], [.null, .null, .text("child")],
+        [.text("b"), .null, .text("x")],
+      ])
+    #expect(table.count == 6)
+  }
+
   @Test("What does not fit is refused with the property's name")
   func refusals() throws {
     struct Narrow: Codable { var x: Int8 }

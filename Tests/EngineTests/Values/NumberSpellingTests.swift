@@ -97,4 +97,40 @@ import Testing
       Self.expectEqual(Array(text.utf8), readable: 0)
     }
   }
+
+  /// The spelling of a double is Swift's own, also where it is made without it.
+  private static func expectDescribed(_ double: Double) {
+    let spelled = String(decoding: Value.double(double).spelling, as: UTF8.self)
+    if spelled != (double.isNaN ? "NaN" : double.description) {
+      Issue.record("\(double) is spelled \(spelled)")
+    }
+  }
+
+  @Test("Doubles are spelled as Swift describes them, the shortest way that reads back")
+  func doubles() {
+    let edges: [Double] = [
+      0, -0.0, 1, -1, 0.1, 0.5, 0.25, 0.0001, 0.00012, 0.00009, 1e14, 99_999_999_999_999,
+      99_999_999_999_999.9, 12_345_678_901_234.5, 1e15, 1e16, 9_007_199_254_740_992, 1e22, 1e300,
+      0.1 + 0.2, 1.0 / 3, 4.35, 1.005, 2.675, 72.99, .nan, .infinity, -.infinity,
+      .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude,
+    ]
+    var random = SplitMix64(seed: 2)
+    var made = 0
+    for round in 0..<Effort.rounds(20_000, long: 20_000_000) {
+      let bits = UInt64.random(in: 0 ... .max, using: &random)
+      let digits = Double(bits >> UInt64(round % 60 + 4))
+      var scale = 1.0
+      for _ in 0..<round % 8 { scale *= 10 }
+      let decimal = digits / scale
+      for double in [decimal, -decimal, decimal.nextUp, decimal.nextDown, Double(bitPattern: bits)]
+      {
+        Self.expectDescribed(double)
+      }
+      if ScaledNumber(shortest: decimal) != nil { made += 1 }
+    }
+    for edge in edges {
+      for double in [edge, -edge, edge.nextUp, edge.nextDown] { Self.expectDescribed(double) }
+    }
+    #expect(made > 1000)
+  }
 }

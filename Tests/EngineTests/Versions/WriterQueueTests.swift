@@ -13,8 +13,9 @@ struct WriterQueueTests {
     let database = try Database.open(folder.path("a.sheaf"))
     try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
     let asked = Guarded(0)
-    for failing in [1, 2] {
-      // The first unlocking of a write is that of the registration, the second that of the seat.
+    for failing in [1, 2, 3] {
+      // Of a writer whose place another has come behind, the first unlocking is that of the seat in which it
+      // rested, the second that of the registration, and, if another comes again, the third that of its seat.
       asked.withLock { $0 = 0 }
       database.queue.refusesToUnlock = {
         asked.withLock { count in
@@ -23,21 +24,64 @@ struct WriterQueueTests {
         }
       }
       let row: [Value] = [.int(Int64(failing))]
-      if failing == 1 {
+      Self.comes(to: database)
+      if failing == 2 {
         #expect(throws: EngineError.self) {
           try database.write { _ = try $0.table("t").insert(row) }
         }
       } else {
-        try database.write { _ = try $0.table("t").insert(row) }
+        try database.write {
+          _ = try $0.table("t").insert(row)
+          Self.comes(to: database)
+        }
       }
+      #expect(asked.withLock(\.self) >= failing)
       database.queue.refusesToUnlock = nil
       // In another process's place: a handle of its own.
       let other = try Database.open(folder.path("a.sheaf"))
       try other.write { _ = try $0.table("t").insert([.int(9)]) }
       try other.close()
+      // So that something rests.
+      try database.write { _ = try $0.table("t").insert([.int(10)]) }
     }
-    #expect(try database.snapshot().table("t").count == 3)
+    #expect(try database.snapshot().table("t").count == 8)
     try database.close()
+    #expect(folder.names() == ["a.sheaf"])
+  }
+
+  /// Takes a ticket, as somebody who is gone again.
+  private static func comes(to database: Database) {
+    _ = database.coordination.word(Coordination.Offset.nextTicket).increment()
+  }
+
+  @Test("Who comes again alone needs no lock; who comes behind another waits for it")
+  func resting() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    let other = try Database.open(folder.path("a.sheaf"))
+    let unlocked = Guarded(0)
+    database.queue.refusesToUnlock = {
+      unlocked.withLock { $0 += 1 }
+      return false
+    }
+    for _ in 0..<5 { database.queue.leave(try database.queue.enter()) }
+    // The registration of the first.
+    #expect(unlocked.withLock(\.self) == 1)
+    #expect(!database.othersWait && !other.othersWait)
+    // The other does not wait for one that rests, and that one does not sit down while the other is in turn.
+    let turn = try other.queue.enter(waiting: Waiting(seconds: 0.1))
+    #expect(throws: CoordinationError.self) {
+      _ = try database.queue.enter(waiting: Waiting(seconds: 0.1))
+    }
+    other.queue.leave(turn)
+    let again = try database.queue.enter(waiting: Waiting(seconds: 0.1))
+    #expect(throws: CoordinationError.self) {
+      _ = try other.queue.enter(waiting: Waiting(seconds: 0.1))
+    }
+    database.queue.leave(again)
+    other.queue.leave(try other.queue.enter(waiting: Waiting(seconds: 0.1)))
+    try database.close()
+    try other.close()
     #expect(folder.names() == ["a.sheaf"])
   }
 
@@ -48,14 +92,16 @@ struct WriterQueueTests {
     let asked = Guarded(0)
     for _ in 0...Coordination.Offset.seatCount {
       asked.withLock { $0 = 0 }
-      // The second unlocking is that of the seat.
+      // The second unlocking is that of the seat, which is given up because another has come.
       database.queue.refusesToUnlock = {
         asked.withLock { count in
           count += 1
           return count == 2
         }
       }
-      database.queue.leave(try database.queue.enter())
+      let turn = try database.queue.enter()
+      Self.comes(to: database)
+      database.queue.leave(turn)
       #expect(asked.withLock(\.self) == 2)
     }
     database.queue.refusesToUnlock = nil

@@ -1,0 +1,80 @@
+/// Adding single objects, and making values what columns keep of them.
+extension TableEditor {
+  /// What adding an object needs of the table's columns, and memory for its row.
+  struct Insertion {
+    struct Rule {
+      let type: ColumnType
+      /// Whether a value of the type is kept as it is.
+      let isPlain: Bool
+    }
+    let rules: [Rule]
+    /// The only column of the primary key.
+    let key: Int?
+    let hasKey: Bool
+    var row = SpelledRow()
+
+    init(_ schema: TableSchema) {
+      rules = schema.columns.map { Rule(type: $0.type, isPlain: $0.notation == nil) }
+      key = schema.keyColumn
+      hasKey = !schema.keyColumns.isEmpty
+    }
+  }
+
+  /// Adds an object and returns its key.
+  package func insert(_ values: [Value]) throws -> Int64 {
+    try use {
+      var insertion = knownInsertion.take() ?? Insertion(schema)
+      defer { knownInsertion = insertion }
+      guard values.count == insertion.rules.count else {
+        throw EngineError.invalidArgument(
+          "table '\(name)' has \(insertion.rules.count) columns; \(values.count) values were given")
+      }
+      insertion.row.removeAll()
+      for column in values.indices {
+        let rule = insertion.rules[column]
+        if rule.isPlain, values[column].columnType == rule.type {
+          try insertion.row.append(values[column])
+        } else {
+          var value = values[column]
+          try fit(&value, column: column)
+          try insertion.row.append(value)
+        }
+      }
+      try checkNextKey()
+      let key = table.nextKey
+      try insertion.row.withSpans { base, spans in
+        if let column = insertion.key {
+          try addKey(spans[column].bytes(from: base), of: key)
+        } else if insertion.hasKey {
+          try keyBytes(base, spans).withUnsafeBytes { try addKey($0, of: key) }
+        }
+        try withTail { try $0.rows.append(key: key, insertion.row) }
+        try advance(by: 1)
+        enter(base: base, spans, rowCount: 1, firstObject: key)
+      }
+      nextGivenKey = table.nextKey
+      try limitIndex()
+      return key
+    }
+  }
+
+  /// Makes a value the one that the column keeps of it.
+  func fit(_ value: inout Value, column index: Int) throws {
+    let column = schema.columns[index]
+    if case .null = value {
+      guard column.isNullable else {
+        throw EngineError.invalidValue(
+          table: name, column: column.name, value: "null", expected: "allowed there")
+      }
+      return
+    }
+    guard let fitting = value.converted(to: column.type) else {
+      // What is meant may be clear, and what is wrong with it may not.
+      let isLarge = value.columnType == .int && column.type == .double
+      throw EngineError.invalidValue(
+        table: name, column: column.name, value: value.described,
+        expected: isLarge ? "a number that a double holds exactly" : column.type.article)
+    }
+    value = column.stored(fitting)
+  }
+}
