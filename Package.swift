@@ -42,9 +42,9 @@ let libraries: [Target] = [
     name: "Base", swiftSettings: librarySettings,
     // The C library has iconv elsewhere.
     linkerSettings: [.linkedLibrary("iconv", .when(platforms: [.macOS]))]),
-  .target(name: "Engine", dependencies: ["Base"], swiftSettings: librarySettings),
-  // One function in C, inlined where the importer looks for structure.
+  // Functions in C with which the importer looks for structure, and the engine reads numbers.
   .target(name: "ByteMasks"),
+  .target(name: "Engine", dependencies: ["Base", "ByteMasks"], swiftSettings: librarySettings),
   .target(
     name: "Importer", dependencies: ["Base", "ByteMasks", "Engine"],
     swiftSettings: librarySettings),

@@ -21,6 +21,8 @@ package final class BlockWriter {
   }
 
   private static let writeBytes = 1 << 20
+  /// Room behind a first block for the nodes of a small transaction.
+  private static let nodeBytes = 1 << 13
   /// Blocks from here on are written without being copied first.
   private static let directBytes = 1 << 18
 
@@ -153,6 +155,8 @@ package final class BlockWriter {
       try write(&run)
       try write(bytes, into: &run)
     } else {
+      // The nodes that follow must not move it.
+      if run.buffer.isEmpty { run.buffer.reserveCapacity(bytes.count + Self.nodeBytes) }
       run.buffer.append(contentsOf: bytes)
     }
     if bytes.count <= RecentBlocks.mostBytes {

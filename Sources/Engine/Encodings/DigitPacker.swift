@@ -88,6 +88,11 @@ struct DigitPacker: ~Copyable {
     _ column: GatheredColumn, _ plan: PackedStringsPlan, _ pattern: DigitPattern,
     _ mostExceptions: Int, _ misfits: inout Misfits, _ span: (Int) -> TextSpan
   ) -> Bool {
+    codes.removeAll()
+    exceptions = PackedStringsPlan()
+    if let fixed = FixedDigits(pattern, length: plan.maximum), pack(fixed, column, plan, span) {
+      return true
+    }
     let codeOf = codeOf.reserve(256)
     codeOf.update(repeating: Self.none, count: 256)
     for (code, symbol) in pattern.symbols.enumerated() {
@@ -95,10 +100,8 @@ struct DigitPacker: ~Copyable {
     }
     let lengths = lengths.reserve(plan.count)
     let room = room.reserve(plan.maximum &+ 16)
-    codes.removeAll()
     (word, filled) = (0, 0)
     strings = PackedStringsPlan(bits: pattern.bits)
-    exceptions = PackedStringsPlan()
     return pattern.literals.withUnsafeBufferPointer { literals in
       for index in 0..<plan.count {
         let string = span(index)
@@ -125,10 +128,30 @@ struct DigitPacker: ~Copyable {
     }
   }
 
+  /// The same for strings that are all alike; otherwise false, with nothing packed.
+  private mutating func pack(
+    _ fixed: FixedDigits, _ column: GatheredColumn, _ plan: PackedStringsPlan,
+    _ span: (Int) -> TextSpan
+  ) -> Bool {
+    let room = room.reserve(plan.total &+ FixedDigits.slack)
+    guard fixed.pack(column, count: plan.count, room: room, into: &codes, span: span) else {
+      return false
+    }
+    let lengths = lengths.reserve(plan.count)
+    var strings = PackedStringsPlan(bits: 4)
+    for index in 0..<plan.count {
+      let count = span(index).length == 0 ? 0 : fixed.codes
+      lengths[index] = UInt32(truncatingIfNeeded: count)
+      strings.add(length: count)
+    }
+    self.strings = strings
+    return true
+  }
+
   /// Writes the code of each symbol, one byte each, and returns their number; none when the string does not
   /// fit the pattern.
   @inline(__always)
-  private static func read(
+  static func read(
     _ text: SpellingView, _ codeOf: UnsafePointer<UInt8>,
     _ literals: UnsafeBufferPointer<(place: Int, byte: UInt8)>, _ room: UnsafeMutablePointer<UInt8>
   ) -> Int {

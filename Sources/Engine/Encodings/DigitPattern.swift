@@ -133,7 +133,7 @@ struct DigitPattern {
     return (1...mostSymbols).contains(pattern.symbols.count) ? pattern : nil
   }
 
-  private init(symbols: [UInt8], literals: [(place: Int, byte: UInt8)]) {
+  init(symbols: [UInt8], literals: [(place: Int, byte: UInt8)]) {
     self.symbols = symbols
     self.literals = literals
   }

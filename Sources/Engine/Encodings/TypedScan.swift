@@ -144,7 +144,9 @@ struct TypedScan {
 
   @inline(never)
   private mutating func fillDecimals(_ column: GatheredColumn) -> Bool {
-    fill(column) { column.decimal($0) }
+    // A copy, whose parts need not be loaded again for every row.
+    let values = column
+    return fill(values) { values.decimal($0) }
   }
 
   /// False when there are too many misfits.
@@ -153,12 +155,14 @@ struct TypedScan {
     _ column: GatheredColumn, _ parse: (TextSpan) -> ScaledNumber
   ) -> Bool {
     let allowed = column.maximumExceptions
+    // Not those of `self` and the column, which would be loaded again after every store.
+    let (spans, numbers, scales) = (column.spans, numbers, scales)
     var misfits = 0
     var mask: UInt32 = 0
     var last: Int64 = 0
     var (low, high) = (Int64.max, Int64.min)
     for row in 0..<column.rowCount {
-      let span = column.spans[row]
+      let span = spans[row]
       if span.isNull {
         numbers[row] = last
         scales[row] = Self.null
@@ -223,23 +227,43 @@ struct TypedScan {
   /// Takes over the numbers of `other` converted to its largest scale, as `DecimalEncoding` stores them
   /// trimmed; false when too many end with a zero behind the point, or become too large.
   mutating func fill(trimming other: TypedScan, _ column: GatheredColumn) -> Bool {
-    let largest = other.largestScale
+    let scales = Int(Self.largestScale) &+ 1
+    let misfits = withUnsafeTemporaryAllocation(of: Int64.self, capacity: scales) { factors in
+      let largest = Int(other.largestScale)
+      for scale in 0..<scales {
+        let factor = NumberSpelling.integerPowerOfTen(max(0, largest &- scale))
+        factors.initializeElement(at: scale, to: Int64(truncatingIfNeeded: factor))
+      }
+      return factors.baseAddress.flatMap { fill(trimming: other, column, factors: $0) }
+    }
+    guard let misfits else { return false }
+    self.misfits = other.misfits &+ misfits
+    scaleMask = 1 &<< UInt32(other.largestScale)
+    fillNullsInFront(column)
+    return true
+  }
+
+  /// - Parameter factors: what makes numbers of each scale those of the largest.
+  /// - Returns: how many numbers cannot be converted; nil: too many.
+  private mutating func fill(
+    trimming other: TypedScan, _ column: GatheredColumn, factors: UnsafePointer<Int64>
+  ) -> Int? {
+    let (numbers, scales, largest) = (numbers, scales, other.largestScale)
+    let (otherNumbers, otherScales) = (other.numbers, other.scales)
     var misfits = 0
     var last: Int64 = 0
     var (low, high) = (Int64.max, Int64.min)
     for row in 0..<column.rowCount {
-      let scale = other.scales[row]
+      let scale = otherScales[row]
       numbers[row] = last
       scales[row] = scale
       if scale > Self.largestScale { continue }
-      let mantissa = other.numbers[row]
-      let factor = Int64(
-        truncatingIfNeeded: NumberSpelling.integerPowerOfTen(Int(largest &- scale)))
-      let (number, overflow) = mantissa.multipliedReportingOverflow(by: factor)
-      if overflow || (scale > 0 && mantissa % 10 == 0) {
+      let mantissa = otherNumbers[row]
+      let (number, overflow) = mantissa.multipliedReportingOverflow(by: factors[Int(scale)])
+      if overflow || (scale > 0 && Self.endsWithZero(mantissa)) {
         scales[row] = Self.misfit
         misfits &+= 1
-        if misfits > column.maximumExceptions { return false }
+        if misfits > column.maximumExceptions { return nil }
       } else {
         last = number
         low = min(low, number)
@@ -249,10 +273,16 @@ struct TypedScan {
       }
     }
     (self.low, self.high) = (low, high)
-    self.misfits = other.misfits &+ misfits
-    scaleMask = 1 &<< UInt32(largest)
-    fillNullsInFront(column)
-    return true
+    return misfits
+  }
+
+  /// Whether 10 divides a number, without a branch on its last bit: then the product with the inverse of 5
+  /// (modulo 2^64), rotated by one bit, is a tenth of it, and otherwise larger than any tenth; see Hacker's
+  /// Delight, 10-17.
+  @inline(__always)
+  private static func endsWithZero(_ number: Int64) -> Bool {
+    let fifth = number.magnitude &* 0xCCCC_CCCC_CCCC_CCCD
+    return fifth &>> 1 | fifth &<< 63 <= UInt64.max / 10
   }
 
   /// The scale most rows have.

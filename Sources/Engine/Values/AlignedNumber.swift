@@ -1,7 +1,13 @@
-/// Reads canonical decimals of up to 16 bytes in words that are aligned to their ends.
+#if arch(x86_64)
+  internal import ByteMasks
+#endif
+
+/// Reads canonical decimals of up to 16 bytes, aligned to their ends.
 ///
 /// So numbers of all lengths are read alike: what lies before the digits is masked, and a point is taken out
 /// by moving up what precedes it. Most rows of a column then take the same branches, whatever their lengths.
+/// x86-64 has the instructions to do so with all sixteen bytes at once (`ByteMasks`); elsewhere, two words of
+/// eight are read. Measured on 20 columns of numbers, the former takes a quarter less.
 enum AlignedNumber {
   static let mostBytes = 16
   private static let zeros: UInt64 = 0x3030_3030_3030_3030
@@ -14,31 +20,66 @@ enum AlignedNumber {
   ///   ends, may be read.
   @inline(__always)
   static func parse(_ end: UnsafeRawPointer, count: Int) -> ScaledNumber {
+    #if arch(x86_64)
+      parse(end, count) { end, length, magnitude in
+        Int(sheaf_decimal_digits(end, Int64(length), &magnitude))
+      }
+    #else
+      portableParse(end, count: count)
+    #endif
+  }
+
+  /// The same without those instructions; the tests compare the two.
+  @inline(__always)
+  static func portableParse(_ end: UnsafeRawPointer, count: Int) -> ScaledNumber {
+    parse(end, count, digits)
+  }
+
+  /// - Parameter digits: reads what follows the sign; the result is as that of `digits`.
+  @inline(__always)
+  private static func parse(
+    _ end: UnsafeRawPointer, _ count: Int,
+    _ digits: (_ end: UnsafeRawPointer, _ length: Int, _ magnitude: inout UInt64) -> Int
+  ) -> ScaledNumber {
     let isNegative = byte(end, count) == 0x2D
     let length = isNegative ? count &- 1 : count
+    if length == 0 { return .misfit }
+    var magnitude: UInt64 = 0
+    let scale = digits(end, length, &magnitude)
+    var whole = length
+    if scale != 0 {
+      whole = length &- scale &- 1
+      if scale < 0 || whole <= 0 { return .misfit }
+    }
+    if whole > 1, byte(end, length) == 0x30 { return .misfit }
+    if magnitude == 0, isNegative { return .misfit }
+    let mantissa = isNegative ? 0 &- magnitude : magnitude
+    return ScaledNumber(
+      mantissa: Int64(truncatingIfNeeded: mantissa), scale: UInt8(truncatingIfNeeded: scale))
+  }
+
+  /// The value of the last `length` bytes: digits, with a point among them or none.
+  ///
+  /// - Returns: how many digits were behind the point; -1 when there is anything else.
+  @inline(__always)
+  private static func digits(
+    _ end: UnsafeRawPointer, _ length: Int, _ magnitude: inout UInt64
+  ) -> Int {
     var low = word(end, 8) ^ zeros
     var high: UInt64 = 0
     if length > 8 {
       high = kept(word(end, 16) ^ zeros, length &- 8)
     } else {
-      // A sign alone leaves all eight bytes: itself among them, which is no digit.
       low = kept(low, length)
     }
     var scale = 0
     if marks(high) | marks(low) != 0 {
       scale = takePoint(&high, &low)
-      if scale <= 0 || scale &+ 1 >= length { return .misfit }
+      if scale <= 0 { return -1 }
     }
-    let whole = scale == 0 ? length : length &- scale &- 1
-    if whole > 1, byte(end, length) == 0x30 { return .misfit }
-    var magnitude = value(low)
+    magnitude = value(low)
     if length > 8 { magnitude &+= value(high) &* 100_000_000 }
-    if isNegative {
-      if magnitude == 0 { return .misfit }
-      magnitude = 0 &- magnitude
-    }
-    return ScaledNumber(
-      mantissa: Int64(truncatingIfNeeded: magnitude), scale: UInt8(truncatingIfNeeded: scale))
+    return scale
   }
 
   /// Takes the point out of the digits.

@@ -38,6 +38,8 @@ enum SpellingClass {
       if DateSpelling.parseDate(spelling) != nil { return .date }
       return DateSpelling.parseDateTime(spelling) != nil ? .dateTime : .text
     }
+    // UUIDs: behind its first byte, a number has one sign at most.
+    if spelling.count > 13, spelling[8] == 0x2D, spelling[13] == 0x2D { return .text }
     // Every number ends with a digit.
     let mayBeNumber = spelling[spelling.count &- 1] &- 0x30 < 10
     guard mayBeNumber, let parts = NumberSpelling.scan(spelling) else {

@@ -31,6 +31,10 @@ struct SpellingView {
   @inline(__always)
   subscript(index: Int) -> UInt8 { pointer.load(fromByteOffset: index, as: UInt8.self) }
 
+  /// Whether this many bytes may be read from `pointer`.
+  @inline(__always)
+  func mayRead(_ bytes: Int) -> Bool { readable >= bytes }
+
   /// - Precondition: `range` lies within `count`.
   func part(_ range: Range<Int>) -> SpellingView {
     SpellingView(

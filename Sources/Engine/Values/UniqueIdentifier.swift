@@ -56,10 +56,7 @@ public struct UniqueIdentifier: Sendable, Hashable {
       )
     default: return nil
     }
-    guard areDigits(words.0), areDigits(words.1), areDigits(words.2), areDigits(words.3) else {
-      return nil
-    }
-    return words
+    return areDigits(words) ? words : nil
   }
 
   static let hyphenatedLength = 36
@@ -73,17 +70,12 @@ public struct UniqueIdentifier: Sendable, Hashable {
     spelling.fullWord(at: first) & 0xFFFF_FFFF | spelling.fullWord(at: second) &<< 32
   }
 
-  /// True when all eight bytes are hexadecimal digits, in any case.
+  /// True when all bytes are hexadecimal digits, in any case.
   @inline(__always)
-  private static func areDigits(_ word: UInt64) -> Bool {
-    let highest: UInt64 = 0x8080_8080_8080_8080
-    // Bytes below 0x80: an addition that carries into the highest bit tells whether a byte is at least
-    // 0x30, 0x3A; then, as a lower-case letter, 0x61, 0x67.
-    let bytes = word & ~highest
-    let lower = bytes | 0x2020_2020_2020_2020
-    let numerals = (bytes &+ 0x5050_5050_5050_5050) & ~(bytes &+ 0x4646_4646_4646_4646)
-    let letters = (lower &+ 0x1F1F_1F1F_1F1F_1F1F) & ~(lower &+ 0x1919_1919_1919_1919)
-    return (numerals | letters) & ~word & highest == highest
+  private static func areDigits(_ words: (UInt64, UInt64, UInt64, UInt64)) -> Bool {
+    let first = HexBlock(unsafeBitCast(SIMD2(words.0, words.1), to: HexBlock.Bytes.self))
+    let second = HexBlock(unsafeBitCast(SIMD2(words.2, words.3), to: HexBlock.Bytes.self))
+    return HexBlock.areAll(first.areDigits & second.areDigits)
   }
 
   /// The value of eight hexadecimal digits, the first one in the lowest byte.

@@ -106,6 +106,10 @@ package final class RecordParser {
     var position = 0
     while count - position >= 64 {
       var marks = scanner.marks(bytes + position)
+      if marks.quotes | carry.inside | carry.closing == 0 {
+        position = parsePlainBlocks(chunk, &cursor, from: position, marks, &carry)
+        continue
+      }
       let newlines = marks.lineFeeds | marks.carriageReturns
       var inside = BlockScanner.parity(marks.quotes) ^ carry.inside
       let boundaries = marks.delimiters | newlines | marks.quotes
@@ -151,6 +155,75 @@ package final class RecordParser {
       carry.doubled = ends == 0 ? doubled | carry.doubled : doubled & ~ended
       position += 64
     }
+  }
+
+  /// Parses blocks without quotes, in whose fields there is nothing to look for, up to one that has some.
+  ///
+  /// - Parameters:
+  ///   - start: where such a block begins, outside quotes.
+  ///   - first: the marks of that block.
+  /// - Returns: where the blocks end.
+  @inline(never)
+  private func parsePlainBlocks(
+    _ chunk: Chunk, _ cursor: inout Cursor, from start: Int, _ first: BlockMarks,
+    _ carry: inout Carry
+  ) -> Int {
+    let bytes = UnsafeRawPointer(chunk.memory)
+    var position = start
+    var marks = first
+    repeat {
+      let afterReturn = (marks.carriageReturns &<< 1) | carry.carriageReturn
+      finishPlainFields(
+        chunk, &cursor, position: position, delimiters: marks.delimiters,
+        lineEnds: marks.carriageReturns | (marks.lineFeeds & ~afterReturn))
+      carry.mayOpen = (marks.delimiters | marks.lineFeeds | marks.carriageReturns) >> 63
+      carry.beginsField = beginsField(marks, 0, bytes + position, carry.beginsField)
+      carry.carriageReturn = marks.carriageReturns >> 63
+      position += 64
+      if chunk.byteCount - position < 64 { break }
+      marks = scanner.marks(bytes + position)
+    } while marks.quotes == 0
+    return position
+  }
+
+  /// Stores the fields that end in a block without quotes, and finishes the records that end there.
+  @inline(__always)
+  private func finishPlainFields(
+    _ chunk: Chunk, _ cursor: inout Cursor, position: Int, delimiters: UInt64, lineEnds: UInt64
+  ) {
+    let blank = blank
+    let columnCount = cursor.columnCount
+    var (delimiters, lineEnds) = (delimiters, lineEnds)
+    var row = cursor.rowFields
+    var (field, start) = (cursor.field, cursor.fieldStart)
+    while true {
+      // Without another line end, all delimiters are before it.
+      let line = lineEnds & (0 &- lineEnds)
+      var ends = delimiters & (line &- 1) | line
+      lineEnds ^= line
+      delimiters &= ~ends
+      while ends != 0 {
+        let end = position &+ ends.trailingZeroBitCount
+        ends &= ends &- 1
+        var span = blank
+        span.offset = end == start ? .max : UInt32(truncatingIfNeeded: start)
+        span.length = UInt32(truncatingIfNeeded: end &- start)
+        if field < columnCount {
+          row[field] = span
+        } else {
+          cursor.field = field
+          addSurplus(span, start: start, &cursor)
+        }
+        field &+= 1
+        start = end &+ 1
+      }
+      cursor.field = field
+      if line == 0 { break }
+      finishRecord(chunk, &cursor, end: start &- 1)
+      row = cursor.rowFields
+      (field, start) = (cursor.field, cursor.fieldStart)
+    }
+    cursor.fieldStart = start
   }
 
   /// Removes from a block's marks the quotes that are literal characters of unquoted fields.

@@ -20,28 +20,38 @@ struct NotationScan {
   ) -> [Int?] {
     var misfits = [Int?](repeating: nil, count: candidates.count)
     var left = candidates.count
-    for index in known.indices { (known[index], knownShort[index]) = (.null, .max) }
-    for row in 0..<rowCount where left > 0 {
-      let span = span(row)
-      if span.isNull { continue }
-      let field = Self.field(span, memory)
-      let short = field.count < 8 ? Self.packed(field) : nil
-      let slot = Self.slot(short ?? Self.folded(field))
-      if let short {
-        if knownShort[slot] == short { continue }
-      } else if !known[slot].isNull, Self.isEqual(Self.field(known[slot], memory), field) {
-        continue
-      }
-      var fits = true
-      for (index, candidate) in candidates.enumerated() where misfits[index] == nil {
-        if !candidate.reading.reads(field) {
-          misfits[index] = row
-          left -= 1
-          fits = false
+    // Mostly there is one; in the array, it would be retained for every row.
+    let only = candidates.count == 1 ? candidates[0].reading : nil
+    // Not the arrays themselves, which would be checked again for every row.
+    known.withUnsafeMutableBufferPointer { known in
+      knownShort.withUnsafeMutableBufferPointer { knownShort in
+        known.update(repeating: .null)
+        knownShort.update(repeating: .max)
+        for row in 0..<rowCount where left > 0 {
+          let span = span(row)
+          if span.isNull { continue }
+          let field = Self.field(span, memory)
+          let short = field.count < 8 ? Self.packed(field) : nil
+          let slot = Self.slot(short ?? Self.folded(field))
+          if let short {
+            if knownShort[slot] == short { continue }
+          } else if !known[slot].isNull, Self.isEqual(Self.field(known[slot], memory), field) {
+            continue
+          }
+          let before = left
+          if let only {
+            if !only.reads(field) { (misfits[0], left) = (row, 0) }
+          } else {
+            for (index, candidate) in candidates.enumerated()
+            where misfits[index] == nil && !candidate.reading.reads(field) {
+              misfits[index] = row
+              left -= 1
+            }
+          }
+          guard left == before else { continue }
+          if let short { knownShort[slot] = short } else { known[slot] = span }
         }
       }
-      guard fits else { continue }
-      if let short { knownShort[slot] = short } else { known[slot] = span }
     }
     return misfits
   }

@@ -166,6 +166,83 @@ import Testing
     #expect(try share(letters, .fast) > 0.98)
   }
 
+  /// Strings of one length, sixteen digits at a time, against one byte after the other: the same codes, or
+  /// none.
+  @Test func fixedDigitsAreThoseOfOneByteAfterTheOther() throws {
+    var random = SplitMix64(seed: 7)
+    for round in 0..<400 {
+      let length = Int.random(in: 1...70, using: &random)
+      let letters = round % 2 == 0 ? "0123456789abcdef" : "0123456789ABCDEF"
+      var pattern = DigitPattern(symbols: Array(letters.utf8), literals: [])
+      let places = Set((0..<round % 9).map { _ in Int.random(in: 0...length + 2, using: &random) })
+      pattern.literals = places.sorted().map {
+        ($0, ([0x2D, 0x30, 0x67] as [UInt8]).randomElement(using: &random) ?? 0)
+      }
+      var strings = (0..<Int.random(in: 1...40, using: &random)).map { _ -> [UInt8] in
+        (0..<length).map { place in
+          pattern.literals.first { $0.place == place }?.byte
+            ?? (pattern.symbols.randomElement(using: &random) ?? 0)
+        }
+      }
+      // Null counts as empty. Bytes beside the digits, letters of the other case, another length.
+      if round % 3 == 0 { strings[strings.count / 2] = [] }
+      if round % 4 == 1, !strings[0].isEmpty {
+        let row = Int.random(in: 0..<strings.count, using: &random)
+        let bytes: [UInt8] = [0x2F, 0x3A, 0x40, 0x41, 0x47, 0x60, 0x61, 0x67, 0xB0, 0xE1, 0xFF]
+        let wrong = bytes.randomElement(using: &random) ?? 0
+        if !strings[row].isEmpty {
+          strings[row][Int.random(in: 0..<length, using: &random)] = wrong
+        }
+      }
+      if round % 16 == 2 { _ = strings[strings.count - 1].popLast() }
+      try expectSame(pattern, strings, length, "round \(round)")
+    }
+  }
+
+  private func expectSame(
+    _ pattern: DigitPattern, _ strings: [[UInt8]], _ length: Int, _ comment: Comment
+  ) throws {
+    let codeOf = (0...255).map { byte in
+      UInt8(clamping: pattern.symbols.firstIndex(of: UInt8(byte)) ?? 0xFF)
+    }
+    let arena = strings.joined() + [UInt8](repeating: 0x35, count: 16)
+    var offset = 0
+    let spans = strings.map { string in
+      defer { offset += string.count }
+      return TextSpan(offset: UInt32(offset), length: UInt32(string.count))
+    }
+    var slow: [UInt8]? = []
+    var output = OutputBuffer()
+    var found: Bool?
+    try Array(arena).withUnsafeBytes { arena in
+      var scratch = spans
+      let column = try GatheredColumn(
+        arena: arena, matrix: spans, column: 0, stride: 1, rowCount: spans.count,
+        scratch: &scratch)
+      let room = UnsafeMutablePointer<UInt8>.allocate(capacity: offset + 100)
+      defer { room.deallocate() }
+      for span in spans where span.length > 0 {
+        let count = pattern.literals.withUnsafeBufferPointer {
+          DigitPacker.read(column.spelling(span), codeOf, $0, room)
+        }
+        if count == 0 || span.length != length { slow = nil }
+        slow?.append(contentsOf: UnsafeBufferPointer(start: room, count: count))
+      }
+      if let fixed = FixedDigits(pattern, length: length) {
+        found = fixed.pack(column, count: spans.count, room: room, into: &output) { spans[$0] }
+      }
+    }
+    guard var slow else {
+      #expect(found != true && output.count == 0, comment)
+      return
+    }
+    // All that fit are found, but for those of a pattern with a literal that all of them lack.
+    #expect(found == true, comment)
+    if slow.count % 2 == 1 { slow.append(0) }
+    let pairs = stride(from: 0, to: slow.count, by: 2).map { slow[$0] | slow[$0 + 1] << 4 }
+    #expect(Array(output.bytes) == pairs, comment)
+  }
+
   @Test func damageIsFound() throws {
     let twin = Twin(bits: 2, symbols: [0x41, 0x43, 0x47], literals: [(2, 0x2D), (5, 0x2D)])
     let good = twin.bytes([[0, 1, 2], [2, 2, 2, 2]])

@@ -27,6 +27,22 @@ import TestSupport
     }
   }
 
+  /// Numbers of any length with signs where a UUID has its first hyphens, at one of the places or both.
+  @Test func signsWhereIdentifiersHaveHyphens() {
+    var random = SplitMix64(seed: 11)
+    for round in 0..<4000 {
+      let count = Int.random(in: 9...40, using: &random)
+      var bytes = (0..<count).map { _ in UInt8(ascii: "0") + UInt8.random(in: 0...9, using: &random)
+      }
+      if round % 2 == 0 { bytes[Int.random(in: 0..<count, using: &random)] = UInt8(ascii: ".") }
+      for place in [8, 13] where place < count && Bool.random(using: &random) {
+        bytes[place] = UInt8(ascii: "-")
+        if round % 3 > 0 { bytes[place - 1] = UInt8(ascii: "e") }
+      }
+      #expect(classify(bytes) == SlowClassifier.classify(bytes), "\(bytes)")
+    }
+  }
+
   /// What a class promises about a type is what reading as that type does.
   @Test(arguments: [5, 6] as [UInt64])
   func classesSayWhatFits(seed: UInt64) {

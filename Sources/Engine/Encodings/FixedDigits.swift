@@ -1,0 +1,108 @@
+/// Strings of hexadecimal digits that all have one length, and their literals at the same places:
+/// identifiers and hashes. `DigitPacker` reads all others, one byte after the other.
+///
+/// First the digits of all strings are put side by side, then they become codes, sixteen at a time. Bytes
+/// that were written a moment ago, in other words than those in which they are read, would make the
+/// processor wait.
+struct FixedDigits {
+  /// Up to sixteen bytes without a literal: where they begin in a string, and among its digits.
+  private struct Piece: BitwiseCopyable {
+    let source: Int
+    let target: Int
+  }
+
+  /// Bytes that are read and written behind the digits of all strings.
+  static let slack = 16
+
+  /// Codes of each string.
+  let codes: Int
+  private let length: Int
+  private let letter: UInt8
+  private let pieces: [Piece]
+  private let literals: ArraySlice<(place: Int, byte: UInt8)>
+
+  /// Nil when the symbols are not those digits, or there is nothing but literals.
+  ///
+  /// - Parameter length: the bytes of each string, at least 1.
+  init?(_ pattern: DigitPattern, length: Int) {
+    let symbols = pattern.symbols
+    // The digits ascend, and so do the letters.
+    guard symbols.count == 16, symbols[0] == 0x30, symbols[9] == 0x39,
+      symbols[10] == 0x61 || symbols[10] == 0x41, symbols[15] &- symbols[10] == 5, length > 0
+    else { return nil }
+    self.length = length
+    letter = symbols[10]
+    literals = pattern.literals.prefix { $0.place < length }
+    // A literal right behind the end is one that the strings lack.
+    if pattern.literals.dropFirst(literals.count).first?.place == length { return nil }
+    var pieces: [Piece] = []
+    var (source, target) = (0, 0)
+    for end in literals.map(\.place) + [length] {
+      while source < end {
+        pieces.append(Piece(source: source, target: target))
+        let bytes = min(16, end - source)
+        (source, target) = (source + bytes, target + bytes)
+      }
+      source = end + 1
+    }
+    if target == 0 { return nil }
+    codes = target
+    self.pieces = pieces
+  }
+
+  /// Puts the digits of the strings side by side, and appends their codes.
+  ///
+  /// - Parameters:
+  ///   - span: the place of each string; empty ones have no codes.
+  ///   - room: memory for all bytes of the strings, and the slack.
+  /// - Returns: false, with nothing appended, when a string is not like the others.
+  func pack(
+    _ column: GatheredColumn, count: Int, room: UnsafeMutableRawPointer,
+    into output: inout OutputBuffer, span: (Int) -> TextSpan
+  ) -> Bool {
+    var end = room
+    let fits = pieces.withUnsafeBufferPointer { pieces in
+      literals.withUnsafeBufferPointer { literals in
+        for index in 0..<count {
+          let string = span(index)
+          if string.length == 0 { continue }
+          let text = column.spelling(string)
+          guard text.count == length, text.mayRead(length &+ Self.slack) else { return false }
+          for literal in literals where text[literal.place] != literal.byte { return false }
+          // In order, so that each one replaces what the one before it has written too many.
+          for piece in pieces {
+            let bytes = text.pointer.loadUnaligned(
+              fromByteOffset: piece.source, as: HexBlock.Bytes.self)
+            end.storeBytes(of: bytes, toByteOffset: piece.target, as: HexBlock.Bytes.self)
+          }
+          end += codes
+        }
+        return true
+      }
+    }
+    return fits && encode(room, count: end - room, into: &output)
+  }
+
+  /// Appends the codes of the digits, two in a byte; false when there are other bytes among them.
+  private func encode(
+    _ digits: UnsafeMutableRawPointer, count: Int, into output: inout OutputBuffer
+  ) -> Bool {
+    // Behind the last one, too, there are digits.
+    digits.storeBytes(
+      of: HexBlock.Bytes(repeating: 0x30), toByteOffset: count, as: HexBlock.Bytes.self)
+    let target = output.reserve(count / 2 &+ 8)
+    var marks = HexBlock.Bytes(repeating: .max)
+    var index = 0
+    while index < count {
+      let block = HexBlock(
+        digits.loadUnaligned(fromByteOffset: index, as: HexBlock.Bytes.self), letter: letter)
+      marks &= block.areDigits
+      target.storeBytes(
+        of: block.packed.littleEndian, toByteOffset: index &>> 1, as: UInt64.self)
+      index &+= 16
+    }
+    guard HexBlock.areAll(marks) else { return false }
+    output.advance((count &+ 1) &>> 1)
+    return true
+  }
+}
