@@ -46,7 +46,8 @@ public enum Importer {
   /// Says how inputs would be read: dialect, header, names and types, what was tried and what spoke for it
   /// (`FileReport.findings`), and what a person should know. Only the beginning of each is read, the first
   /// 1,000 records or their first megabyte, and of files a few kilobytes at the end; nothing is written. What
-  /// is not UTF-8 is read in the encoding that explains its bytes best, which a note says; an import would not.
+  /// is not UTF-8 is read in the encoding that explains its bytes best, which a note says; an import would
+  /// not.
   ///
   /// - Parameter options: the inputs, and what is known of them; nothing of a database is used.
   /// - Throws: `ImportError` for what is wrong with an input or the options.
