@@ -15,9 +15,13 @@ import Base
 /// sees the other: a newcomer who does not see the seat taken has changed the number before the other looks,
 /// and that one then gives its seat up and queues behind. One who leaves takes its ticket away first, and
 /// then looks at the number: whoever may be waiting for the seat has changed it, and is let through.
+///
+/// A writer behind whom somebody has come keeps its seat in vain until it comes again. So that such seats
+/// never fill the queue, however many handles have written something, only half of all seats are for resting.
 package final class WriterQueue: @unchecked Sendable {
   // @unchecked: everything that changes is guarded by `lock` or lives in shared atomics.
   private let coordination: Coordination
+  private static let restingSeats = Coordination.Offset.seatCount / 2
   /// For how long a writer waits for what others have for a moment.
   private let waiting: Waiting
   private let lock = Lock()
@@ -138,7 +142,7 @@ package final class WriterQueue: @unchecked Sendable {
       return
     }
     ticketWord(turn.seat).store(0)
-    let mayRest = nextTicket.load() == turn.ticket
+    let mayRest = nextTicket.load() == turn.ticket && turn.seat < Self.restingSeats
     let rests = lock.withLock { () -> Bool in
       // Another thread's turn may have come and gone meanwhile, and rests.
       guard mayRest, resting == nil else { return false }

@@ -85,6 +85,20 @@ struct WriterQueueTests {
     #expect(folder.names() == ["a.sheaf"])
   }
 
+  @Test("However many have written something, there are seats for others")
+  func restingSeatsAreLimited() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    var queues: [WriterQueue] = []
+    for _ in 0...Coordination.Offset.seatCount {
+      let queue = WriterQueue(database.coordination, waiting: Waiting(seconds: 1))
+      queue.leave(try queue.enter())
+      queues.append(queue)
+    }
+    for queue in queues { queue.leave(try queue.enter()) }
+    try database.close()
+  }
+
   @Test("A seat whose unlocking failed is free again, however often that happens")
   func seatsComeBack() throws {
     let folder = TemporaryFolder()
