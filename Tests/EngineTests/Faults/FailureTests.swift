@@ -307,8 +307,9 @@ struct FailureTests {
     // The handle keeps the right to write, and does not look at the slots again.
     try database.write(durability: Durability.none) {
       try $0.createTable("soon to be bad", columns: [Column("a", .int)])
-      // More than a handle remembers of what it wrote.
-      for index in 0..<200 { try $0.createTable("t\(index)", columns: [Column("a", .int)]) }
+      // More than a handle remembers of what it wrote, and more than the catalogue that it keeps.
+      let name = String(repeating: "n", count: 400)
+      for index in 0..<200 { try $0.createTable("\(name)\(index)", columns: [Column("a", .int)]) }
     }
     try spoilCatalogue(database, storage)
     let error = #expect(throws: EngineError.self) {
