@@ -22,15 +22,26 @@ struct ModelInput: Sendable {
     rangeRecords: 4, records: (1...8).map { ["record \($0)"] },
     refused: (["record 2"], untold: ["record 7"]))
 
-  /// Records whose keys come more than once in a range and in several.
+  /// Records whose keys come more than once in a range and in several, and of which the table has some; it has a
+  /// column more.
   static func keyed(_ policy: ConflictPolicy) -> ModelInput {
-    policy == .skip ? skipping : updating
+    switch policy {
+    case .error: keeping
+    case .skip: skipping
+    case .update: updating
+    case .replace: replacing
+    }
   }
+  // The server refuses one, so that those of its range are looked for.
+  private static let keeping = ModelInput(
+    rangeRecords: 3, records: repeated, policy: .error, refused: ([], untold: ["c"]))
   private static let skipping = ModelInput(rangeRecords: 3, records: repeated, policy: .skip)
   private static let updating = ModelInput(rangeRecords: 3, records: repeated, policy: .update)
-  private static let repeated = ["a", "b", "a", "c", "b", "b"].enumerated().map {
-    ["\($1)", "\($0)"]
-  }
+  private static let replacing = ModelInput(rangeRecords: 3, records: repeated, policy: .replace)
+  // The last one changes nothing.
+  private static let repeated = [
+    ["a", "0"], ["b", "1"], ["b", "2"], ["c", "3"], ["b", "4"], ["b", "4"],
+  ]
 
   private init(
     rangeRecords: Int, records: [[String]], policy: ConflictPolicy? = nil,
@@ -67,25 +78,54 @@ struct ModelInput: Sendable {
     return ranges
   }
 
-  /// Numbers of the records, from 1, that are rejected of so many ranges.
-  func rejected(_ count: Int) -> [Int] {
-    records.prefix(count * rangeRecords).indices.filter {
-      refused.0.contains(records[$0][0]) || refused.untold.contains(records[$0][0])
-    }.map { $0 + 1 }
+  /// All columns of the table.
+  var tableColumns: [String] { policy == nil ? columns : columns + ["note"] }
+
+  /// The rows that it has before.
+  var earlier: [ModelServer.Row] {
+    policy == nil
+      ? []
+      : [
+        ["text": .text("a"), "n": .text("7"), "note": .text("of a")],
+        ["text": .text("d"), "n": .text("8"), "note": .text("of d")],
+      ]
   }
 
-  /// What the table has once so many ranges are there.
-  func rows(_ count: Int) -> [[String]] {
-    var rows: [[String]] = []
-    for record in records.prefix(count * rangeRecords)
-    where !refused.0.contains(record[0]) && !refused.untold.contains(record[0]) {
-      switch (policy, rows.firstIndex { $0[0] == record[0] }) {
-      case (.skip?, .some): break
-      case (.some, .some(let place)): rows[place] = record
-      default: rows.append(record)
+  /// What there is once some ranges are imported.
+  struct Outcome {
+    /// Of the table.
+    var rows: [[String]]
+    /// Numbers of the records, from 1.
+    var rejected: [Int] = []
+    var counts: [String: ModelValue] = [:]
+  }
+
+  /// What there is once so many ranges are imported, found out record by record.
+  func outcome(_ count: Int) -> Outcome {
+    var outcome = Outcome(
+      rows: earlier.map { row in tableColumns.map { row[$0]?.field ?? "" } })
+    var counts = ["imported": 0, "updated": 0, "skipped": 0, "unchanged": 0, "rejected": 0]
+    for (index, record) in records.prefix(count * rangeRecords).enumerated() {
+      let place = policy == nil ? nil : outcome.rows.firstIndex { $0[0] == record[0] }
+      let isRefused = refused.0.contains(record[0]) || refused.untold.contains(record[0])
+      let became: String
+      switch (policy, place) {
+      case _ where isRefused, (.error?, .some): became = "rejected"
+      case (.skip?, .some): became = "skipped"
+      case (_, .some(let place)):
+        let old = outcome.rows[place]
+        outcome.rows[place] = record + (policy == .replace ? [""] : old.suffix(1))
+        became = outcome.rows[place] == old ? "unchanged" : "updated"
+      case (_, nil):
+        outcome.rows.append(record + (policy == nil ? [] : [""]))
+        became = "imported"
       }
+      counts[became, default: 0] += 1
+      if became == "rejected" { outcome.rejected.append(index + 1) }
     }
-    return rows
+    counts["records"] = count * rangeRecords
+    outcome.counts = counts.mapValues(ModelValue.int)
+    return outcome
   }
 
   static func isLess(_ left: [String], _ right: [String]) -> Bool {

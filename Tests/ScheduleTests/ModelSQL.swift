@@ -59,7 +59,11 @@ enum ModelStatement {
   }
 
   /// What an insertion does about a row whose key is there.
-  enum Conflict { case fails, skips, updates }
+  enum Conflict {
+    case fails, skips
+    /// Sets columns to what the new row has there, if that is something else in those that are compared.
+    case updates(set: [String], compared: [String])
+  }
 
   case begin, commit, rollBack
   case savepoint, releaseSavepoint, rollBackToSavepoint
@@ -67,6 +71,8 @@ enum ModelStatement {
   /// Makes the table in which rows wait, which only this transaction sees.
   case makeStage
   case insert(table: String, columns: [String], Source, Conflict, returns: Bool)
+  /// Inserts rows that wait, of each key that is new the first, and answers with the places of the others.
+  case insertNew(table: String, columns: [String], ModelSelect)
   case update(
     table: String, [(column: String, ModelExpression)], ModelExpression?,
     returning: [ModelExpression]
@@ -80,7 +86,7 @@ enum ModelStatement {
     case .begin, .rollBack, .set, .select, .savepoint, .releaseSavepoint, .rollBackToSavepoint,
       .makeStage:
       false
-    case .commit, .insert, .update, .delete: true
+    case .commit, .insert, .insertNew, .update, .delete: true
     }
   }
 }
@@ -246,6 +252,7 @@ struct ModelSQL {
       return .makeStage
     }
     if takeWord("INSERT", "INTO") { return try insertion() }
+    if takeWord("WITH") { return try insertionOfNew() }
     if takeWord("UPDATE") { return try update() }
     if takeWord("DELETE", "FROM") { return .delete(table: try name(), try condition()) }
     if takeWord("SELECT") { return .select(try select()) }
@@ -297,9 +304,7 @@ struct ModelSQL {
       if takeWord("DO", "NOTHING") {
         conflict = .skips
       } else if takeWord("DO", "UPDATE", "SET") {
-        // All columns, where one of them is another: the sentence says it at length.
-        conflict = .updates
-        skip { $0 == .word("RETURNING") || $0 == .sign(";") }
+        conflict = try updates()
       } else {
         throw unknown("the conflict's action")
       }
@@ -308,6 +313,35 @@ struct ModelSQL {
     // 1 for a row that is new, else 0.
     if returns { skip { $0 == .sign(";") } }
     return .insert(table: table, columns: columns, source, conflict, returns: returns)
+  }
+
+  /// Which columns get what the new row has, and where one of them has to be another.
+  private mutating func updates() throws -> ModelStatement.Conflict {
+    let set = try list { parser in
+      let column = try parser.name()
+      try parser.expect("=")
+      guard parser.next == .word("EXCLUDED"), try parser.name() == column else {
+        throw parser.unknown("that value")
+      }
+      return column
+    }
+    try expectWord("WHERE")
+    try expectWord("ROW")
+    let compared = try inParentheses { try $0.list { try $0.name() } }
+    guard takeWord("IS", "DISTINCT", "FROM", "ROW"),
+      try inParentheses({ try $0.list { try $0.name() } }) == compared
+    else { throw unknown("the comparison") }
+    return .updates(set: set, compared: compared)
+  }
+
+  /// The insertion in the middle of a sentence whose rest says which rows it has left out.
+  private mutating func insertionOfNew() throws -> ModelStatement {
+    skip { $0 == .word("INSERT") || $0 == .sign(";") }
+    guard takeWord("INSERT", "INTO"),
+      case .insert(let table, let columns, .select(let select), .skips, returns: true) =
+        try insertion()
+    else { throw unknown("what stands for an insertion") }
+    return .insertNew(table: table, columns: columns, select)
   }
 
   private mutating func update() throws -> ModelStatement {

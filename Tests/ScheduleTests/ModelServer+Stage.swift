@@ -42,6 +42,39 @@ extension ModelServer {
       return (id, row.merging(["sheaf_round": .int(counts[key] ?? 1)]) { $1 })
     }
   }
+
+  /// Puts rows in whose keys are new.
+  ///
+  /// - Returns: the places, from 1, of all that wait but the first of each key that was new.
+  func insertNew(
+    _ table: String, _ columns: [String], _ rows: [[ModelValue]], _ session: Session
+  ) throws(ServerError) -> ServerResult {
+    var added: Set<Key> = []
+    for values in rows {
+      let row = Row(zip(columns, values)) { $1 }
+      if try insert(row, table, session), let key = key(table, row) { added.insert(key) }
+    }
+    var left: [ServerRow] = []
+    for (place, waiting) in view(session, Self.stage).enumerated() {
+      guard let key = key(table, waiting.row), added.remove(key) == nil else { continue }
+      left.append(ServerRow(fields: ["\(place + 1)"]))
+    }
+    return ServerResult(tag: "SELECT \(left.count)", count: left.count, rows: left)
+  }
+
+  /// Puts columns of a row in the place of those of the one that has its key; false where what is compared is equal.
+  func replace(
+    _ row: Row, _ table: String, set: [String], compared: [String], _ session: Session
+  ) throws(ServerError) -> Bool {
+    let wanted = key(table, row)
+    let found = try lockRows(session, table, isExclusive: true) { key(table, $0) == wanted }
+    guard let (id, old) = found.first else { return false }
+    let isEqual = compared.allSatisfy { (old[$0] ?? .null) == (row[$0] ?? .null) }
+    if isEqual { return false }
+    change(
+      id, table, to: old.merging(set.map { ($0, row[$0] ?? .null) }) { $1 }, session)
+    return true
+  }
 }
 
 extension ModelServer.Transaction {

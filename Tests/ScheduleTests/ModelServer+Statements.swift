@@ -66,6 +66,8 @@ extension ModelServer {
       return ServerResult(tag: "SET", count: 0, rows: [])
     case .insert(let table, let columns, let source, let conflict, let returns):
       return try insert(table, columns, source, conflict, returns: returns, session)
+    case .insertNew(let table, let columns, let select):
+      return try insertNew(table, columns, self.rows(select, session), session)
     case .update(let table, let assignments, let condition, let returning):
       let found = try lockRows(session, table, isExclusive: true) { (row) throws(ServerError) in
         try holds(condition, row, session)
@@ -135,24 +137,16 @@ extension ModelServer {
       }
       switch conflict {
       case .skips: break
-      case .updates:
-        if try replace(row, table, session) { answers.append(ServerRow(fields: ["0"])) }
+      case .updates(let set, let compared):
+        if try replace(row, table, set: set, compared: compared, session) {
+          answers.append(ServerRow(fields: ["0"]))
+        }
       case .fails:
         throw ServerError(.data, "duplicate key value", sqlState: SQLState.uniqueViolation)
       }
     }
     return ServerResult(
       tag: "INSERT 0 \(answers.count)", count: answers.count, rows: returns ? answers : [])
-  }
-
-  /// Puts a row in the place of the one that has its key; false where they are equal.
-  private func replace(_ row: Row, _ table: String, _ session: Session) throws(ServerError) -> Bool
-  {
-    let wanted = key(table, row)
-    let found = try lockRows(session, table, isExclusive: true) { key(table, $0) == wanted }
-    guard let (id, old) = found.first, old != row else { return false }
-    change(id, table, to: row, session)
-    return true
   }
 
   private func rows(_ select: ModelSelect, _ session: Session) throws(ServerError) -> [[ModelValue]]
@@ -173,6 +167,8 @@ extension ModelServer {
         }.map(\.row)
       }
     }
+    // No order is promised where none is asked for.
+    if select.order == nil, [Self.stage, Self.rounds].contains(select.table) { found.reverse() }
     if let order = select.order {
       found.sort { Self.isLess($0[order] ?? .null, $1[order] ?? .null) }
     }

@@ -93,14 +93,27 @@ final class ModelServer: @unchecked Sendable {
   let table: String
   /// Texts that it does not take; of the second ones the server does not say in which line they are.
   let refused: (Set<String>, untold: Set<String>)
+  /// How many rows the table has had before.
+  private let earlierCount: Int
 
-  /// - Parameter keys: columns of the table.
-  init(table: String, keys: [String]? = nil, refused: (Set<String>, untold: Set<String>)) {
+  /// - Parameters:
+  ///   - keys: columns of the table.
+  ///   - earlier: rows that it has.
+  init(
+    table: String, keys: [String]? = nil, earlier: [Row] = [],
+    refused: (Set<String>, untold: Set<String>)
+  ) {
     (self.table, self.refused) = (table, refused)
     self.keys = [
       "sheaf_input": ["input"], "sheaf_lease": ["input"], "sheaf_range": ["input", "first_record"],
       "sheaf_reject": ["input", "record"],
     ].merging(keys.map { [table: $0] } ?? [:]) { $1 }
+    earlierCount = earlier.count
+    // Rows that are put in have numbers from 1.
+    for (index, row) in earlier.enumerated() {
+      committed.tables[table, default: [:]][-1 - index] = row
+    }
+    flushed = committed
   }
 
   var now: Int { Int(System.monotonicNanoseconds / 1000) }
@@ -384,7 +397,8 @@ final class ModelServer: @unchecked Sendable {
       guard case .int(let count)? = row["imported"] else { return sum }
       return sum + count
     }
-    return told == rows.count ? nil : "\(told) rows are told, \(rows.count) are there"
+    let count = rows.count - earlierCount
+    return told == count ? nil : "\(told) rows are told, \(count) are there"
   }
 }
 

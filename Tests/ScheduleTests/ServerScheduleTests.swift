@@ -53,7 +53,8 @@ struct ServerScheduleTests {
   }
 
   private static let inputs: [(String, ModelInput)] = [
-    ("refused rows", .refusing), ("skipped keys", .keyed(.skip)), ("updated keys", .keyed(.update)),
+    ("refused rows", .refusing), ("keys kept", .keyed(.error)), ("keys skipped", .keyed(.skip)),
+    ("keys updated", .keyed(.update)), ("keys replaced", .keyed(.replace)),
   ]
 
   @Test(
