@@ -56,7 +56,7 @@ struct SQLState: Equatable {
     case "57P03": "; wait until the server has started"
     case "57014": "; a limit of the server's or a person ended the statement: go on with --resume"
     case "42P10":
-      "; --on-conflict needs a unique constraint on the key's column alone"
+      "; --on-conflict needs a unique constraint on the columns of the key and no others"
     default: ""
     }
   }

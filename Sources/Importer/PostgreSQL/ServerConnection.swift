@@ -133,11 +133,19 @@ final class ServerConnection: ServerLink {
     guard let state = SQLState.inMessage(message) else {
       let isTrust = ["certificate", "SSL", "GSSAPI", "password supplied"].contains(
         where: text.contains)
-      return ServerError(
-        isTrust ? .missing : .busy, "\(name): \(text)", isDisconnected: true)
+      let kind: ServerError.Kind = isTrust ? .missing : Self.isOfAddress(text) ? .usage : .busy
+      return ServerError(kind, "\(name): \(text)", isDisconnected: true)
     }
     return ServerError(
       state.kind, "\(name): \(text)\(state.advice)", sqlState: state.code, isDisconnected: true)
+  }
+
+  /// Whether libpq has not even tried, since what it was given is no address. It speaks English here: no
+  /// program of ours asks for another language.
+  static func isOfAddress(_ message: String) -> Bool {
+    ["invalid ", "could not match ", "could not parse network address"].contains {
+      message.hasPrefix($0)
+    }
   }
 
   func lost(_ what: String) -> ServerError {

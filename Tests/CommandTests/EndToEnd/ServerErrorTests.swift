@@ -62,6 +62,18 @@ import Testing
     Self.expect(try Self.run(["--into", "/tmp/never.sheaf"] + words), 64, "server")
   }
 
+  @Test(
+    "What is no address is told as such, and not waited for",
+    arguments: [
+      "127.0.0.1:nine/x", "127.0.0.1:70000/x", "127.0.0.1:1/x?sslmode=perhaps",
+      "127.0.0.1:1,127.0.0.1:2/x?port=1,2,3", "127.0.0.1:1/x?hostaddr=300.1.1.1",
+    ])
+  func addresses(_ rest: String) throws {
+    guard try ServerBench() != nil else { return }
+    Self.expect(
+      try Self.run(["--into", "postgresql://sheaf:SECRET@\(rest)"]), 64, "postgresql://")
+  }
+
   @Test("Servers and databases that are not there, and what is not in them")
   func missing() throws {
     guard let bench = try ServerBench(), let port = Sockets.freePort() else { return }
