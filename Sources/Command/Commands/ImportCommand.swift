@@ -100,7 +100,8 @@ enum ImportCommand {
       "When readers see what is imported: batches: each batch as it is committed; end: all of it at once, "
       + "when the import has come to its end. Until then batches are committed to a pending table beside the "
       + "visible one, which sheaf info names: --resume goes on with it, and another import with "
-      + "--publish end drops it. Refused with status 75 when somebody else changes the table meanwhile"
+      + "--publish end drops it. What somebody else changes in the table meanwhile is merged by the key, as "
+      + "docs/nightly.md says, or refused with status 75"
   )
   static let abandon = Flag(
     "abandon", group: databaseGroup,

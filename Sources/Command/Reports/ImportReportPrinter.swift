@@ -47,6 +47,12 @@ struct ImportReportPrinter {
       "compaction": compaction, "dialect": .optional(report.dialect) { $0.json },
       "resumedAt": .optional(report.resumedAt, resumePoint),
       "rejects": .optional(report.rejects, rejectFiles),
+      "merged": .optional(report.merged) {
+        [
+          "inserted": .int($0.inserted), "changed": .int($0.changed), "deleted": .int($0.deleted),
+          "both": .int($0.ofBoth),
+        ]
+      },
       "changes": .optional(report.changes) {
         [
           "file": .optional($0.path) { .string($0) }, "inserted": .int($0.inserted),
@@ -154,6 +160,7 @@ struct ImportReportPrinter {
           + " that --where leaves out")
     }
     if report.rejected > 0 { lines.append("  rejected    " + rejectedText) }
+    if let merged = report.merged { lines.append("  merged      " + text(merged)) }
     if let changes = report.changes {
       lines.append((report.isDryRun ? "  would be    " : "  changes     ") + text(changes))
     }
@@ -210,6 +217,7 @@ struct ImportReportPrinter {
     if let changes = report.changes {
       parts.append(changes.path.map { "changes in \($0)" } ?? "would be \(text(changes))")
     }
+    if let merged = report.merged { parts.append("merged \(text(merged))") }
     if let file = report.file {
       parts.append(
         HumanFormat.count(report.objects, "object", "objects") + " in "
@@ -308,6 +316,16 @@ struct ImportReportPrinter {
   private var knownKeysText: String {
     "\(HumanFormat.count(report.updated)) updated, \(HumanFormat.count(report.skipped)) skipped, "
       + "\(HumanFormat.count(report.unchanged)) unchanged"
+  }
+
+  /// What somebody else has done meanwhile.
+  private func text(_ merged: ImportReport.Merged) -> String {
+    let parts = [
+      (merged.inserted, "inserted"), (merged.changed, "changed"), (merged.deleted, "deleted"),
+    ].filter { $0.0 > 0 }.map { "\(HumanFormat.count($0.0)) \($0.1)" }
+    return (parts.isEmpty ? "nothing" : parts.joined(separator: ", "))
+      + " by somebody else meanwhile"
+      + (merged.ofBoth > 0 ? ", \(HumanFormat.count(merged.ofBoth)) by both" : "")
   }
 
   private func text(_ changes: ImportReport.Changes) -> String {

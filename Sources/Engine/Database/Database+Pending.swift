@@ -14,9 +14,10 @@ extension Database {
   /// The table that is pending beside the newest version's, with its companions, as a version of its own:
   /// its only table of programs. Held until the snapshot is released.
   ///
-  /// - Returns: nil when nothing is pending under that name.
+  /// - Parameter asBegun: the visible table as it was when the pending one was begun, in its place.
+  /// - Returns: nil when nothing is pending under that name; with `asBegun` also when there was no such table.
   /// - Throws: as `snapshot()`.
-  package func pendingSnapshot(of name: String) throws -> Snapshot? {
+  package func pendingSnapshot(of name: String, asBegun: Bool = false) throws -> Snapshot? {
     try translatingErrors(path) {
       while true {
         let parts = try parts
@@ -25,8 +26,9 @@ extension Database {
         guard let root = try newest.history().pending.first(where: { $0.name == name }) else {
           return nil
         }
-        let wanted = root.records(in: newest.record).pending
-        if let hold = try hold(pending: name, wanted, parts, usesSpare: false) {
+        let (pending, base) = root.records(in: newest.record)
+        guard let wanted = asBegun ? base : pending else { return nil }
+        if let hold = try hold(pending: name, wanted, parts, isBase: asBegun, usesSpare: false) {
           return try Snapshot(hold: hold, blocks: parts.blocks)
         }
       }

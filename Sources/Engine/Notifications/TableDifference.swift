@@ -57,6 +57,15 @@ package struct TableDifference: Sendable {
     self = try comparison.run { _ in false }
   }
 
+  /// The same, unless more than so many objects have changed: nil then.
+  package init?(from old: Table, to new: Table, most: Int) throws {
+    var comparison = try TableComparison(old, new)
+    self = try comparison.run { $0.count > most }
+    if count > most { return nil }
+  }
+
+  private var count: Int { deleted.count + inserted.count + modified.count }
+
   /// True when two versions of a table have the same objects with the same fields.
   ///
   /// - Complexity: as `init`, but ends at the first leaf that differs.

@@ -10,8 +10,8 @@ public struct PendingTable: Sendable, Equatable {
   public let begun: DateTime?
   /// What makes it, as the program says.
   public let madeBy: String
-  /// The version after which it was begun. When somebody else has changed the table since, it cannot take its
-  /// place.
+  /// The version after which it was begun. What somebody else has done to the table since is merged with it by
+  /// the table's key, or keeps it from taking the table's place.
   public let since: UInt64
 
   init(_ root: PendingRoot) {

@@ -163,13 +163,14 @@ extension TransactionState {
   ///
   /// To be called before anything else is changed but what is kept for the file.
   ///
-  /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when the table has changed since
-  ///   that was begun, `.damaged`, `.transactionEnded`.
-  func publishPending(_ name: String) throws {
+  /// - Parameter overChanges: also when the table has changed since that was begun.
+  /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when the table has changed,
+  ///   `.damaged`, `.transactionEnded`.
+  func publishPending(_ name: String, overChanges: Bool) throws {
     guard let pending = try pending(name) else {
       throw EngineError.noSuchTable(name: name, known: try history().pending.map(\.name))
     }
-    if let change = try change(of: pending.root) {
+    if !overChanges, let change = try change(of: pending.root) {
       throw EngineError.busy(
         path: host.path,
         reason:

@@ -44,9 +44,13 @@ extension WriteTransaction {
   /// costs a block or two, whatever was changed; the next transaction of the handle finds the free pages
   /// anew.
   ///
+  /// - Parameter overChanges: also when somebody has changed the table since, which the caller then brings
+  ///   into what is visible now.
   /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when somebody has changed the
   ///   table since that was begun, `.transactionEnded`, `.damaged`.
-  package func publishPending(_ name: String) throws { try state.publishPending(name) }
+  package func publishPending(_ name: String, overChanges: Bool = false) throws {
+    try state.publishPending(name, overChanges: overChanges)
+  }
 
   /// Drops what is pending under a name.
   ///

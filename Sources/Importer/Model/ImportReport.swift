@@ -1,8 +1,8 @@
 import Engine
 
 /// What an import did. `read == imported + updated + skipped + unchanged + rejected + filtered`, always, and
-/// `objects == objectsBefore + imported - deleted` where nobody else has written, and nothing is pending:
-/// where the import has gone on with what was, `objectsBefore` are those of that.
+/// `objects == objectsBefore + imported - deleted` where nobody else has written, or it is `merged`, and
+/// nothing is pending: where the import has gone on with what was, `objectsBefore` are those of that.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {
@@ -143,6 +143,21 @@ public struct ImportReport: Sendable {
     public var changed = 0
   }
 
+  /// What somebody else had done to the table while the import made it anew beside them.
+  public struct Merged: Sendable, Equatable {
+    /// Objects that only they had made.
+    public var inserted = 0
+    /// Objects that only they had changed.
+    public var changed = 0
+    /// Objects that they had deleted, and the import left as they were.
+    public var deleted = 0
+    /// Objects that both had made, changed, or deleted and changed: the policy has decided.
+    public var ofBoth = 0
+  }
+
+  /// What was merged with the import by the table's key when it became visible; nil when nobody else had
+  /// changed the table.
+  public var merged: Merged?
   /// What was written of its changes; nil when that was not asked for, or the import was interrupted. Of a
   /// dry run into a table with a key, what would change.
   public var changes: Changes?

@@ -53,9 +53,18 @@ final class ImportTransaction {
   let changes = OwnChanges()
   /// The objects whose keys the inputs have; nil: all stay.
   let seen: SeenObjects?
-  /// The visible table, whose objects that the inputs do not have are to be deleted when what is pending
-  /// takes its place; nil: none are.
+  /// The table, as it was when the pending one was begun, whose objects that the inputs do not have are to be
+  /// deleted when that takes its place; nil: none are.
   var complete: Table?
+  /// What becomes of records whose keys are there.
+  let rule: ConflictRule
+  /// Whether the table is to be emptied first.
+  let truncates: Bool
+  /// The newest version that was found to be one that the pending table can be merged with.
+  var mergeable: UInt64?
+  /// What became of what somebody else had done to the table, and how many objects they had added, less those
+  /// that they had deleted; nil: they had done nothing.
+  var merged: (outcome: MergeOutcome, objects: Int)?
   private let notes = KnownNotes()
 
   /// - Parameter inputs: their paths; nil: those of the options.
@@ -69,6 +78,7 @@ final class ImportTransaction {
     allowsEmpty = options.allowsEmpty
     keptVersions = options.keepVersions
     seen = options.deletesMissing ? SeenObjects() : nil
+    (rule, truncates) = (options.conflictRule, options.truncate)
     needsBase = options.changes != nil
     publishesAtEnd = options.publishesAtEnd
     description = Self.description(options.inputs, table)

@@ -95,6 +95,22 @@ struct InputMemory {
     return try begun() + complete + completeNoted
   }
 
+  /// What was remembered and forgotten since an earlier version of the table.
+  ///
+  /// - Parameter names: of inputs that do not count.
+  /// - Complexity: O(inputs).
+  func changes(
+    since before: InputMemory, leavingOut names: Set<UInt64>
+  ) throws -> (noted: [Checkpoint], forgotten: Set<UInt64>) {
+    let now = try all().filter { !names.contains($0.input.name) }
+    var then: [UInt64: Checkpoint] = [:]
+    for checkpoint in try before.all() where !names.contains(checkpoint.input.name) {
+      then[checkpoint.input.name] = checkpoint
+    }
+    let noted = now.filter { then[$0.input.name] != $0 }
+    return (noted, Set(then.keys).subtracting(now.map(\.input.name)))
+  }
+
   private func stored(_ key: String) throws -> Checkpoint? {
     guard let row = try companion?.row(forPrimaryKey: .text(key)) else { return nil }
     guard let checkpoint = Self.checkpoint(row) else {

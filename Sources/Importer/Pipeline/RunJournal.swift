@@ -86,6 +86,14 @@ final class RunJournal {
     earlier?.base = version
   }
 
+  /// Counts records as what they have turned out to be.
+  func count(_ moves: [MergeOutcome.Move: Int]) {
+    for (move, number) in moves {
+      var rest = number
+      for index in inputs.indices.reversed() { rest -= inputs[index].counts.move(rest, move) }
+    }
+  }
+
   /// Notes that all is done, in a transaction that is no batch.
   func complete(_ transaction: borrowing WriteTransaction) throws {
     try put(.complete, transaction)

@@ -30,7 +30,8 @@ extension ImportRun {
   /// - Throws: `ImportError.tooManyDeletions`, `.tooFewRecords`, `.rejectedBeforeDeletion`.
   mutating func deleteMissing(_ database: Database?) throws {
     guard options.deletesMissing, !report.isInterrupted, !report.isNothingToDo else { return }
-    let before = try existingTable(database)
+    // What somebody else has put in meanwhile is not missing.
+    let before = try transaction?.begunTable() ?? existingTable(database)
     let total = before?.count ?? 0
     let wanted = options.minRecords.atLeast(of: total)
     guard report.read >= wanted else {

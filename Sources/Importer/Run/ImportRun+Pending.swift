@@ -26,8 +26,8 @@ extension ImportRun {
         )
       }
       report.notes.append(
-        "\(what), and cannot take its place once this import has changed it: sheaf import --abandon drops "
-          + "what is pending")
+        "\(what): when that comes to its end, what this import changes is merged with it by the key, or keeps "
+          + "it from being published; sheaf import --abandon drops what is pending")
       return
     }
     guard options.resume, let snapshot = try database.pendingSnapshot(of: tableName) else {
@@ -74,10 +74,30 @@ extension ImportRun {
   /// - Returns: false when nothing is pending.
   /// - Throws: `ImportError.cannotResume` when a part of an input would become visible that this run has not
   ///   named; as `ImportTransaction.publish`.
-  func publish() throws -> Bool {
+  mutating func publish() throws -> Bool {
     guard let transaction, transaction.hasPending else { return false }
     try checkWhole(transaction.database)
-    return try transaction.publish(refusesEmpty: options.truncate || options.deletesMissing)
+    let isPublished = try transaction.publish(
+      inputs: Set(files.map(\.key)), refusesEmpty: options.truncate || options.deletesMissing)
+    if let merged = transaction.merged { count(merged) }
+    return isPublished
+  }
+
+  /// Has the report count records as what they have turned out to be.
+  private mutating func count(_ merged: (outcome: MergeOutcome, objects: Int)) {
+    let outcome = merged.outcome
+    report.objectsBefore += merged.objects
+    for (move, number) in outcome.moves {
+      var rest = number
+      for index in report.files.indices.reversed() { rest -= report.files[index].move(rest, move) }
+      _ = report.move(number - rest, move)
+      // What a run before this one has read is in none of its counts.
+      if move.from == .imported { report.objectsBefore -= rest }
+      if move.to == .imported { report.objectsBefore += rest }
+    }
+    report.merged = ImportReport.Merged(
+      inserted: outcome.inserted, changed: outcome.changed, deleted: outcome.deleted,
+      ofBoth: outcome.ofBoth)
   }
 
   private func checkWhole(_ database: Database) throws {

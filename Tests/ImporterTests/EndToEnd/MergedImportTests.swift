@@ -1,0 +1,461 @@
+import Engine
+import TestSupport
+import Testing
+
+@testable import Importer
+
+/// A table that somebody else changes while an import makes it anew beside them: what only they have done
+/// stays, what both have done the policy decides, and what cannot be decided is refused.
+@Suite struct MergedImportTests {
+  typealias Fields = [String]
+  typealias Objects = [String: Fields]
+
+  private static let columns = ["id", "a", "b", "n"]
+
+  private static func csv(_ columns: [String], _ rows: [Fields]) -> String {
+    ([columns] + rows).map { $0.joined(separator: ",") + "\n" }.joined()
+  }
+
+  /// What is in the table now, by the key.
+  private static func read(_ folder: ImportFolder) throws -> Objects {
+    let database = try Database.open(folder.database, options: .init(access: .readOnly))
+    defer { try? database.close() }
+    return try read(database.snapshot().table("t"))
+  }
+
+  private static func read(_ table: Table) throws -> Objects {
+    var objects: Objects = [:]
+    try table.forEachRow { row in
+      let fields = columns.map { row[$0].map { $0 == .null ? "" : text($0) } ?? "" }
+      #expect(objects.updateValue(fields, forKey: fields[0]) == nil)
+    }
+    return objects
+  }
+
+  private static func text(_ value: Value) -> String {
+    switch value {
+    case .text(let text): text
+    case .int(let number): "\(number)"
+    default: "?"
+    }
+  }
+
+  /// Has somebody else write, in a transaction.
+  private static func write(
+    _ folder: ImportFolder, _ body: (borrowing WriteTransaction, WritableTable) throws -> Void
+  ) throws {
+    let database = try Database.open(folder.database)
+    defer { try? database.close() }
+    try database.write { try body($0, $0.table("t")) }
+  }
+
+  private static func values(_ fields: Fields) -> [String: Value] {
+    var values: [String: Value] = [:]
+    for (name, field) in zip(columns, fields) {
+      values[name] = field.isEmpty ? .null : name == "n" ? .int(Int64(field) ?? 0) : .text(field)
+    }
+    return values
+  }
+
+  private static func options(
+    _ options: inout ImportOptions, _ policy: ConflictPolicy, resume: Bool = false,
+    batches: Int = .max
+  ) {
+    let asked = CallCounter()
+    (options.key, options.conflictPolicy) = ("id", policy)
+    (options.batchSize, options.publication) = (.records(10), .end)
+    (options.resume, options.shouldStop) = (resume, { asked.next() > batches })
+    options.types = .named(["id": .text, "a": .text, "b": .text, "n": .int])
+  }
+
+  private static func begin(_ rows: [Fields]) throws -> ImportFolder {
+    let folder = try ImportFolder()
+    try folder.importCSV(csv(columns, rows), as: "first.csv") {
+      $0.key = "id"
+      $0.types = .named(["id": .text, "a": .text, "b": .text, "n": .int])
+    }
+    return folder
+  }
+
+  // MARK: A model
+
+  private struct Night {
+    let policy: ConflictPolicy
+    let newerThan: Bool
+    let ignoresBlanks: Bool
+    let deletesMissing: Bool
+    let columns: [String]
+    let records: [Fields]
+
+    func place(_ name: String) -> Int? { columns.firstIndex(of: name) }
+
+    /// What the import alone makes of a table.
+    func applied(to before: Objects) -> Objects {
+      var objects = before
+      for record in records {
+        let old = objects[record[0]]
+        if old != nil, policy == .skip { continue }
+        var new = policy == .update ? old ?? [] : []
+        if new.isEmpty { new = MergedImportTests.columns.map { _ in "" } }
+        for (place, name) in MergedImportTests.columns.enumerated() {
+          guard let own = self.place(name) else { continue }
+          if let old, ignoresBlanks, record[own].isEmpty {
+            new[place] = old[place]
+          } else {
+            new[place] = record[own]
+          }
+        }
+        if let old, isOlder(new, than: old, place("n").map { record[$0] } ?? "") { continue }
+        objects[record[0]] = new
+      }
+      return objects
+    }
+
+    /// Of a record's object, and of what it would make of it.
+    private func isOlder(_ new: Fields, than old: Fields, _ said: String) -> Bool {
+      guard newerThan, new != old else { return false }
+      if place("n") == nil || said.isEmpty && ignoresBlanks { return true }
+      guard let said = Int(said) else { return true }
+      return Int(old[3]).map { said <= $0 } ?? false
+    }
+
+    private func isOlder(_ own: Fields, than theirs: Fields) -> Bool {
+      guard newerThan else { return false }
+      guard let own = Int(own[3]) else { return true }
+      return Int(theirs[3]).map { own <= $0 } ?? false
+    }
+
+    /// Nil when it is refused.
+    func merged(_ before: Objects, _ theirs: Objects, _ own: Objects) -> Objects? {
+      let keys = Set(records.map { $0[0] })
+      var result = own
+      for key in Set(before.keys).union(theirs.keys) {
+        let (was, now, new) = (before[key], theirs[key], own[key])
+        if deletesMissing, was != nil, now == was, !keys.contains(key) { result[key] = nil }
+        if was == now { continue }
+        guard let now else {
+          if new == was || deletesMissing && !keys.contains(key) { result[key] = nil }
+          continue
+        }
+        guard let new else {
+          result[key] = now
+          continue
+        }
+        guard let was else {
+          if policy == .skip || isOlder(new, than: now) {
+            result[key] = now
+          } else if policy == .update {
+            result[key] = zip(new, now).map { $0.isEmpty ? $1 : $0 }
+          }
+          continue
+        }
+        if deletesMissing, !keys.contains(key) { return nil }
+        if new == was || isOlder(new, than: now) {
+          result[key] = now
+        } else if policy == .update {
+          result[key] = new.indices.map { new[$0] == was[$0] ? now[$0] : new[$0] }
+        }
+      }
+      return result
+    }
+  }
+
+  private static func field(_ name: String, _ random: inout SplitMix64) -> String {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0: ""
+    case let number: name == "n" ? "\(number)" : "\(name)\(number)"
+    }
+  }
+
+  private static func row(
+    _ key: Int, _ columns: [String], _ random: inout SplitMix64
+  ) -> Fields {
+    columns.map { $0 == "id" ? "k\(key)" : field($0, &random) }
+  }
+
+  private static func randomNight(_ random: inout SplitMix64) -> Night {
+    let policy = [ConflictPolicy.update, .replace, .skip].randomElement(using: &random) ?? .update
+    let columns =
+      [columns, ["id", "a"], ["id", "n", "b"]].randomElement(using: &random) ?? columns
+    let records = (0..<60).map { _ in
+      row(Int.random(in: 0..<90, using: &random), columns, &random)
+    }
+    let changes = policy != .skip
+    return Night(
+      policy: policy,
+      newerThan: changes && columns.contains("n") && Int.random(in: 0..<4, using: &random) == 0,
+      ignoresBlanks: changes && Int.random(in: 0..<4, using: &random) == 0,
+      deletesMissing: Int.random(in: 0..<3, using: &random) == 0, columns: columns, records: records
+    )
+  }
+
+  /// What somebody else does: objects made, changed, deleted, and given other keys.
+  private static func changeMeanwhile(
+    _ folder: ImportFolder, _ random: inout SplitMix64, absent: Set<String>
+  ) throws {
+    try write(folder) { _, table in
+      for _ in 0..<Int.random(in: 1..<12, using: &random) {
+        let fields = row(Int.random(in: 0..<110, using: &random), columns, &random)
+        guard let row = try table.row(forPrimaryKey: .text(fields[0])) else {
+          try table.insert(values(fields))
+          continue
+        }
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0..<3: try table.delete(row.key)
+        case 3:
+          let other = "k\(Int.random(in: 0..<130, using: &random))"
+          if try table.row(forPrimaryKey: .text(other)) == nil {
+            try table.update(row.key, ["id": .text(other)])
+          }
+        case 4..<6:
+          try table.delete(row.key)
+          try table.insert(values(fields))
+        default:
+          // Else most nights are refused.
+          if absent.contains(fields[0]), Int.random(in: 0..<8, using: &random) > 0 { continue }
+          try table.update(row.key, values(fields).filter { $0.key != "a" })
+        }
+      }
+    }
+  }
+
+  @Test(
+    "It is what a dictionary has, whatever both have done",
+    arguments: Array(1...UInt64(Effort.rounds(8, long: 200))))
+  func model(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var (merges, refusals) = (0, 0)
+    for _ in 0..<6 {
+      let rows = (0..<50).map { Self.row($0, Self.columns, &random) }
+      let folder = try Self.begin(rows)
+      let before = try Self.read(folder)
+      let night = Self.randomNight(&random)
+      let input = Self.csv(night.columns, night.records)
+      func run(resume: Bool, batches: Int = .max) throws -> ImportReport {
+        try folder.importCSV(input, as: "night.csv") {
+          Self.options(&$0, night.policy, resume: resume, batches: batches)
+          ($0.newerThan, $0.ignoresBlanks) = (night.newerThan ? "n" : nil, night.ignoresBlanks)
+          ($0.deletesMissing, $0.keepVersions) = (night.deletesMissing, 2)
+          if night.deletesMissing { $0.maxDeletes = .share(1) }
+        }
+      }
+      #expect(try run(resume: false, batches: Int.random(in: 1..<5, using: &random)).isInterrupted)
+      let own = night.applied(to: before)
+      let absent = Set(before.keys).subtracting(night.records.map { $0[0] })
+      try Self.changeMeanwhile(folder, &random, absent: night.deletesMissing ? absent : [])
+      let theirs = try Self.read(folder)
+      let note: Comment = "seed \(seed): \(night.policy), \(night)"
+      guard let wanted = night.merged(before, theirs, own) else {
+        refusals += 1
+        #expect(throws: EngineError.self, note) { try run(resume: true) }
+        #expect(try Self.read(folder) == theirs, note)
+        continue
+      }
+      let report = try run(resume: true)
+      let found = try Self.read(folder)
+      #expect(found == wanted, note)
+      expectBalanced(report)
+      report.files.forEach { file in
+        #expect(
+          file.read == file.imported + file.updated + file.skipped + file.unchanged, note)
+      }
+      #expect(report.isPublished && report.objects == wanted.count, note)
+      #expect(report.objects == report.objectsBefore + report.imported - report.deleted, note)
+      if theirs != before { merges += 1 }
+      #expect(report.merged != nil || theirs == before, note)
+      try Self.expectTold(folder, theirs, wanted, note)
+      try folder.expectSound()
+    }
+    #expect(merges > 0 || refusals > 2)
+  }
+
+  /// What is told of the night's changes is what it has changed of what they had left.
+  private static func expectTold(
+    _ folder: ImportFolder, _ theirs: Objects, _ wanted: Objects, _ note: Comment
+  ) throws {
+    let database = try Database.open(folder.database, options: .init(access: .readOnly))
+    defer { try? database.close() }
+    guard let kept = try database.keptVersions().last else { return }
+    let old = try database.snapshot(at: .number(kept.number)).table("t")
+    #expect(try read(old) == theirs, note)
+    var told: Objects = theirs
+    try database.snapshot().table("t").forEachChange(since: old) { step in
+      let fields = columns.map { step.object[$0].map { $0 == .null ? "" : text($0) } ?? "" }
+      told[fields[0]] = step.kind == .deleted ? nil : fields
+    }
+    #expect(told == wanted, note)
+  }
+
+  // MARK: One by one
+
+  private static let ten = (0..<10).map { ["k\($0)", "a\($0)", "b\($0)", "5"] }
+
+  /// Imports some records, during which somebody else writes.
+  private static func night(
+    _ folder: ImportFolder, _ policy: ConflictPolicy, _ rows: [Fields],
+    _ change: @escaping (inout ImportOptions) -> Void = { _ in },
+    meanwhile: (borrowing WriteTransaction, WritableTable) throws -> Void
+  ) throws -> ImportReport {
+    // More than a batch, of which the first one is interrupted.
+    let more = (0..<10).map { ["x\($0)", "", "", ""] }
+    let csv = csv(columns, more + rows)
+    let first = try folder.importCSV(csv, as: "night.csv") {
+      options(&$0, policy, batches: 1)
+      change(&$0)
+    }
+    #expect(first.isInterrupted)
+    try write(folder, meanwhile)
+    return try folder.importCSV(csv, as: "night.csv") {
+      options(&$0, policy, resume: true)
+      change(&$0)
+    }
+  }
+
+  @Test("Each field is of who has changed it; a field that both have changed is the record's")
+  func fields() throws {
+    let folder = try Self.begin(Self.ten)
+    let report = try Self.night(
+      folder, .update,
+      [["k1", "new", "b1", "5"], ["k2", "new", "b2", "5"], ["k3", "a3", "b3", "5"]]
+    ) { _, table in
+      for key in ["k1", "k2", "k3", "k4"] {
+        let row = try table.row(forPrimaryKey: .text(key))
+        let values: [String: Value] =
+          key == "k1" ? ["b": .text("theirs")] : ["a": .text("theirs")]
+        try table.update(row?.key ?? 0, values)
+      }
+      try table.insert(Self.values(["y", "theirs", "", ""]))
+      try table.delete(table.row(forPrimaryKey: .text("k9"))?.key ?? 0)
+    }
+    let found = try Self.read(folder)
+    #expect(found["k1"] == ["k1", "new", "theirs", "5"] && found["k2"]?[1] == "new")
+    #expect(found["k3"]?[1] == "theirs" && found["k4"]?[1] == "theirs")
+    #expect(found["y"]?[1] == "theirs" && found["k9"] == nil && found.count == 20)
+    #expect(
+      report.merged == ImportReport.Merged(inserted: 1, changed: 2, deleted: 1, ofBoth: 2))
+    #expect(report.objects == 20 && report.unchanged == 1 && report.updated == 2)
+  }
+
+  @Test("What the import has put in gets another number where somebody else was given it too")
+  func numbers() throws {
+    let folder = try Self.begin(Self.ten)
+    var given: [Int64] = []
+    _ = try Self.night(folder, .update, [["k1", "new", "b1", "5"]]) { _, table in
+      for name in ["y", "z"] { given.append(try table.insert(Self.values([name, "", "", ""]))) }
+      try table.delete(given[1])
+    }
+    let database = try Database.open(folder.database, options: .init(access: .readOnly))
+    let table = try database.snapshot().table("t")
+    for number in given { #expect(try table.row(forKey: number) == nil, "\(number)") }
+    #expect(try table.row(forPrimaryKey: .text("x0")).map { $0.key > given[1] } == true)
+    #expect(try table.row(forPrimaryKey: .text("y")).map { $0.key > given[1] } == true)
+    try database.close()
+    try folder.expectSound()
+  }
+
+  @Test("What cannot be merged is refused, and says why; the table is as they have left it")
+  func refused() throws {
+    func expectRefused(
+      _ reason: String, _ policy: ConflictPolicy, _ rows: [Fields],
+      _ change: @escaping (inout ImportOptions) -> Void = { _ in },
+      meanwhile: (borrowing WriteTransaction, WritableTable) throws -> Void
+    ) throws {
+      let folder = try Self.begin(Self.ten)
+      var message = ""
+      do {
+        _ = try Self.night(folder, policy, rows, change, meanwhile: meanwhile)
+      } catch EngineError.busy(_, let reason) {
+        message = reason
+      }
+      #expect(message.contains(reason), "\(message)")
+      #expect(message.contains("'t' was changed by somebody else"), "\(message)")
+      #expect(try Self.read(folder)["x0"] == nil)
+      let database = try Database.open(folder.database)
+      #expect(try database.snapshot().pendingTables.count == 1)
+      #expect(try database.abandonPending("t"))
+      try database.close()
+      try folder.expectSound()
+    }
+    func update(_ table: WritableTable, _ key: String, _ values: [String: Value]) throws {
+      try table.update(table.row(forPrimaryKey: .text(key))?.key ?? 0, values)
+    }
+    try expectRefused("'y' was made", .error, [["y", "", "", ""]]) { _, table in
+      try table.insert(Self.values(["y", "theirs", "", ""]))
+    }
+    try expectRefused(
+      "'k2' was changed, and no input has it", .update, [["k1", "a1", "b1", "5"]],
+      {
+        ($0.deletesMissing, $0.maxDeletes) = (true, .share(1))
+      }
+    ) { _, table in try update(table, "k2", ["a": .text("theirs")]) }
+    try expectRefused("--truncate", .update, [["k1", "", "", ""]], { $0.truncate = true }) {
+      _, table in try update(table, "k2", ["a": .text("theirs")])
+    }
+    try expectRefused("its columns, its key or its indexes", .update, [["k1", "", "", ""]]) {
+      _, table in try table.addIndex("a")
+    }
+  }
+
+  @Test("A table without a key is refused")
+  func withoutKey() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a\n1\n", as: "first.csv")
+    func run(_ resume: Bool) throws -> ImportReport {
+      let asked = CallCounter()
+      return try folder.importCSV("a\n2\n3\n4\n", as: "night.csv") {
+        ($0.publication, $0.batchSize, $0.resume) = (.end, .records(1), resume)
+        $0.shouldStop = { !resume && asked.next() > 1 }
+      }
+    }
+    #expect(try run(false).isInterrupted)
+    try Self.write(folder) { _, table in try table.insert([.int(9)]) }
+    #expect { try run(true) } throws: { "\($0)".contains("it has no key") }
+    #expect(try folder.exportText() == "a\n1\n9\n")
+  }
+
+  @Test("A value that the import's new type does not have is refused")
+  func retyped() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("id,n\na,1\nb,2\n", as: "first.csv") { $0.key = "id" }
+    func run(_ resume: Bool) throws -> ImportReport {
+      let asked = CallCounter()
+      return try folder.importCSV("id,n\na,1.5\nc,2\nd,3\n", as: "night.csv") {
+        ($0.publication, $0.batchSize, $0.resume) = (.end, .records(1), resume)
+        ($0.key, $0.conflictPolicy) = ("id", .update)
+        $0.shouldStop = { !resume && asked.next() > 1 }
+      }
+    }
+    #expect(try run(false).isInterrupted)
+    let large: Int64 = 9_007_199_254_740_993
+    try Self.write(folder) { _, table in
+      try table.insert(["id": .text("z"), "n": .int(large)])
+    }
+    #expect { try run(true) } throws: { "\($0)".contains("column 'n' has another type") }
+    #expect(try folder.exportText().contains("z,\(large)"))
+  }
+
+  @Test("What somebody else has imported meanwhile is remembered")
+  func memory() throws {
+    let folder = try Self.begin(Self.ten)
+    let other = Self.csv(Self.columns, [["y", "theirs", "", ""]])
+    let csv = Self.csv(Self.columns, (0..<20).map { ["x\($0)", "", "", ""] })
+    let first = try folder.importCSV(csv, as: "night.csv") {
+      Self.options(&$0, .update, batches: 1)
+    }
+    #expect(first.isInterrupted)
+    func others(resume: Bool) throws -> ImportReport {
+      try folder.importCSV(other, as: "other.csv") {
+        Self.options(&$0, .update)
+        ($0.publication, $0.resume) = (.batches, resume)
+      }
+    }
+    #expect(try others(resume: false).imported == 1)
+    let report = try folder.importCSV(csv, as: "night.csv") {
+      Self.options(&$0, .update, resume: true)
+    }
+    #expect(report.merged?.inserted == 1 && report.objects == 31)
+    #expect(try others(resume: true).isNothingToDo)
+    #expect(try Self.read(folder)["y"]?[1] == "theirs")
+    try folder.expectSound()
+  }
+}
