@@ -57,6 +57,11 @@ enum CommonOptions {
       + "counts; "
       + "it is renamed into place")
 
+  /// What all commands have that change a database.
+  static let change: [any OptionEntry] = [wait, report, reportFile]
+  /// What all commands have that scheduled jobs run.
+  static let job: [any OptionEntry] = [wait, jobReport, reportFile, metricsFile, quiet]
+
   /// The table that was asked for, or the only one.
   static func tableName(_ arguments: ParsedArguments, _ snapshot: Snapshot) throws -> String {
     if let name = try arguments.value(table) { return name }

@@ -68,11 +68,9 @@ enum AlterCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    let path = arguments.positionals[0]
-    return try RunLog.keep(
-      arguments, output, command: "alter", files: [path],
-      subject: [.init(key: "database", value: .string(path))]
-    ) { try run(path, arguments, output, $0) }
+    try RunLog.keep(arguments, output, command: "alter", database: arguments.positionals[0]) {
+      try run(arguments.positionals[0], arguments, output, $0)
+    }
   }
 
   private static func run(

@@ -18,10 +18,7 @@ enum BackupCommand {
     summary: "Bring a copy of a database file up to date, at the cost of what has changed",
     usage: "FILE --to COPY [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [
-      destination, force, CommonOptions.wait, CommonOptions.jobReport, CommonOptions.reportFile,
-      CommonOptions.metricsFile, CommonOptions.quiet,
-    ],
+    options: [destination, force] + CommonOptions.job,
     examples: [
       .init(
         command: "sheaf backup apps.sheaf --to /mnt/backup/apps.sheaf",
@@ -76,10 +73,7 @@ enum RestoreCommand {
     summary: "Put a backup in the place of a database file",
     usage: "COPY --to FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [
-      destination, force, CommonOptions.wait, CommonOptions.jobReport, CommonOptions.reportFile,
-      CommonOptions.metricsFile, CommonOptions.quiet,
-    ],
+    options: [destination, force] + CommonOptions.job,
     examples: [
       .init(
         command: "sheaf restore /mnt/backup/apps.sheaf --to apps.sheaf",
@@ -113,8 +107,7 @@ private enum BackupReport {
   ) throws -> ExitStatus {
     guard let destination else { throw CommandError.usage("--to is missing: where to?") }
     return try RunLog.keep(
-      arguments, output, command: command, files: [path, destination],
-      subject: [.init(key: "database", value: .string(path))]
+      arguments, output, command: command, database: path, others: [destination]
     ) { log in
       let began = System.monotonicNanoseconds
       if System.areTheSame(destination, path) {

@@ -30,11 +30,7 @@ enum CompactCommand {
     summary: "Reclaim the free space of a database file",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [
-      ifAbove, ifUsedBelow, online, into, dropVersions, force, CommonOptions.wait,
-      CommonOptions.jobReport, CommonOptions.reportFile, CommonOptions.metricsFile,
-      CommonOptions.quiet,
-    ],
+    options: [ifAbove, ifUsedBelow, online, into, dropVersions, force] + CommonOptions.job,
     examples: [
       .init(
         command: "sheaf compact apps.sheaf",
@@ -67,12 +63,10 @@ enum CompactCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    let path = arguments.positionals[0]
-    return try RunLog.keep(
-      arguments, output, command: "compact",
-      files: [path] + [try arguments.value(into)].compactMap(\.self),
-      subject: [.init(key: "database", value: .string(path))]
-    ) { try run(path, arguments, output, $0) }
+    try RunLog.keep(
+      arguments, output, command: "compact", database: arguments.positionals[0],
+      others: [try arguments.value(into)].compactMap(\.self)
+    ) { try run(arguments.positionals[0], arguments, output, $0) }
   }
 
   private static func run(

@@ -19,9 +19,8 @@ enum DeleteCommand {
       CommonOptions.database,
       .init(name: "EXPRESSION", help: "Which objects; see sheaf help query"),
     ],
-    options: [
-      CommonOptions.table, dryRun, maxDeletes, CommonOptions.wait, CommonOptions.report,
-      CommonOptions.reportFile, CommonOptions.metricsFile,
+    options: [CommonOptions.table, dryRun, maxDeletes] + CommonOptions.change + [
+      CommonOptions.metricsFile
     ],
     examples: [
       .init(
@@ -38,11 +37,9 @@ enum DeleteCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    let path = arguments.positionals[0]
-    return try RunLog.keep(
-      arguments, output, command: "delete", files: [path],
-      subject: [.init(key: "database", value: .string(path))]
-    ) { try run(path, arguments, output, $0) }
+    try RunLog.keep(arguments, output, command: "delete", database: arguments.positionals[0]) {
+      try run(arguments.positionals[0], arguments, output, $0)
+    }
   }
 
   /// What was done, or would be.

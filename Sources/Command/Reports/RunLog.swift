@@ -67,6 +67,20 @@ final class RunLog {
     return status
   }
 
+  /// The same for a command about one database.
+  ///
+  /// - Parameter others: what else the command reads and writes.
+  /// - Returns: as that.
+  /// - Throws: as that.
+  static func keep(
+    _ arguments: ParsedArguments, _ output: BufferedOutput, command: String, database path: String,
+    others: [String] = [], _ body: (RunLog) throws -> ExitStatus
+  ) throws -> ExitStatus {
+    try keep(
+      arguments, output, command: command, files: [path] + others,
+      subject: [.init(key: "database", value: .string(path))], body)
+  }
+
   /// A failure to tell of what is done is not one of the work: whoever repeats it does it twice.
   private func told(_ failure: CommandError) -> CommandError {
     guard let done, failure.status == .inputOutput || failure.status == .cannotCreate else {

@@ -121,13 +121,7 @@ final class BufferedOutput {
   }
 
   func write(_ bytes: [UInt8]) throws(CommandError) {
-    if bytes.count >= Self.capacity {
-      try flush()
-      try send(bytes)
-      return
-    }
-    buffer.append(contentsOf: bytes)
-    try flushIfFull()
+    try Self.withBytes(bytes) { bytes throws(CommandError) in try write(bytes) }
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(CommandError) {
@@ -152,12 +146,15 @@ final class BufferedOutput {
     guard !buffer.isEmpty else { return }
     // Emptied even when the write fails: a second try would repeat what had been written.
     defer { buffer.removeAll(keepingCapacity: true) }
-    try send(buffer)
+    try Self.withBytes(buffer) { bytes throws(CommandError) in try send(bytes) }
   }
 
-  private func send(_ bytes: [UInt8]) throws(CommandError) {
+  /// `withUnsafeBytes` with the type of what is thrown.
+  private static func withBytes(
+    _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(CommandError) -> Void
+  ) throws(CommandError) {
     let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(CommandError) in try send(bytes) }
+      Result { () throws(CommandError) in try body(bytes) }
     }
     try result.get()
   }

@@ -40,12 +40,13 @@ public enum Importer {
 
   /// Records that `sniff` reads.
   static let sniffedRecords = ColumnTypes.sampleRecords
-  /// Bytes of records after which `sniff` reads no more: wide tables tell as much in fewer records.
-  static let sniffedBytes = 1 << 20
+  /// Bytes of records after which `sniff` reads no more: wide tables tell as much in fewer records, and take no
+  /// longer than others then.
+  static let sniffedBytes = 1 << 19
 
   /// Says how inputs would be read: dialect, header, names and types, what was tried and what spoke for it
   /// (`FileReport.findings`), and what a person should know. Only the beginning of each is read, the first
-  /// 1,000 records or their first megabyte, and of files a few kilobytes at the end; nothing is written. What
+  /// 1,000 records or their first 512 KiB, and of files a few kilobytes at the end; nothing is written. What
   /// is not UTF-8 is read in the encoding that explains its bytes best, which a note says; an import would
   /// not.
   ///
