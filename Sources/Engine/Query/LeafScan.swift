@@ -67,7 +67,7 @@ package final class LeafScan {
   /// indices), against 2 to 6 ns.
   private static let candidateCost = 128
 
-  /// Whether one row matches. The recursion is as deep as the predicate, whose depth compiling it has limited.
+  /// Whether one row matches. The recursion is as deep as the predicate; compiling it has limited its depth.
   ///
   /// - Parameter columns: those of the leaf that were opened before.
   func matches(
