@@ -26,7 +26,7 @@ struct ColumnEncoder: ~Copyable {
 
   init(effort: EncodingEffort) { self.effort = effort }
 
-  /// What was written, for the directory.
+  /// The facts about a segment for the directory.
   struct Segment: Sendable {
     var encoding: ColumnEncoding
     var flags: SegmentFlags
@@ -217,7 +217,7 @@ struct ColumnEncoder: ~Copyable {
       observation: observation)
   }
 
-  // MARK: What the spellings look like
+  // MARK: Classes of the spellings
 
   /// Classifies each distinct spelling once when the distinct spellings are known.
   private func observe(
