@@ -57,7 +57,7 @@ enum CommonOptions {
       + "counts; "
       + "it is renamed into place")
 
-  /// The table that the arguments name, or the only one.
+  /// The table that was asked for, or the only one.
   static func tableName(_ arguments: ParsedArguments, _ snapshot: Snapshot) throws -> String {
     if let name = try arguments.value(table) { return name }
     guard let only = snapshot.tableNames.first, snapshot.tableNames.count == 1 else {

@@ -68,7 +68,7 @@ final class RunLog {
     return status
   }
 
-  /// The failure of a report is not one of the work: repeating the command would do the work twice.
+  /// A failure to tell of what is done is not one of the work: whoever repeats it does it twice.
   private func told(_ failure: CommandError) -> CommandError {
     guard let done, failure.status == .inputOutput || failure.status == .cannotCreate else {
       return failure

@@ -100,7 +100,7 @@ extension Database {
     return Int(clamping: pages + (rest > 0 ? 1 : 0))
   }
 
-  /// - Returns: the use of the file's bytes; nil when another handle may have written.
+  /// - Returns: where the file's bytes are then; nil when another handle may have written.
   private func tidyUpInTurn(_ parts: FileParts) throws -> FileUse? {
     let turn = try enterQueue(waiting: lock.withLock { shared.tidyingWaiting })
     defer { queue.leave(turn) }
@@ -126,8 +126,8 @@ extension Database {
           try parts.storage.resize(to: end)
           length = end
         }
-        // `versionsToKeep` has found the kept versions. Pages that pending tables share can only be counted
-        // by a walk.
+        // What the newest version keeps was found for `versionsToKeep`. What is pending beside a table, only
+        // a walk can tell.
         if space.frozen.count == 0 {
           let named = memory.keptRoots[base.root] ?? []
           use = FileUse(space, total: length, kept: named.map(\.version).sorted())

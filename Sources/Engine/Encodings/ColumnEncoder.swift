@@ -217,7 +217,7 @@ struct ColumnEncoder: ~Copyable {
       observation: observation)
   }
 
-  // MARK: Classes of the spellings
+  // MARK: What the spellings look like
 
   /// Classifies each distinct spelling once when the distinct spellings are known.
   private func observe(

@@ -424,8 +424,8 @@ package final class CommitPipeline: @unchecked Sendable {
     try slot.page().withUnsafeBytes { try storage.write($0, at: index * Layout.pageBytes) }
   }
 
-  /// Writes the durable version into the other slot too, so that damage to one slot loses nothing. Call when
-  /// everything is durable and this process has the right to write.
+  /// Writes the durable version into the other slot too, so that damage to one slot loses nothing.
+  /// To be called when all is durable and this process may write.
   package func mirrorSlot() throws {
     roundLock.lock()
     defer { roundLock.unlock() }

@@ -50,7 +50,7 @@ struct RowFormatter {
     _ window: ResultWindow, from first: Int, to output: FormattedBytes, limit: Int
   ) -> Int {
     var row = first
-    // Tested once for many rows; with few rows each field is tested by itself.
+    // Found out once for many rows; for few, each field is looked at by itself.
     let arePlain = writers.indices.map { column in
       format == .csv && window.count - first > Self.blockRows
         && window.extent(ofColumn: column).map(CSVField.arePlain) ?? true

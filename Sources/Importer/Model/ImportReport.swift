@@ -1,10 +1,8 @@
 import Engine
 
-/// The outcome of an import.
-///
-/// Always `read == imported + updated + skipped + unchanged + rejected + filtered`. If nobody else has
-/// written, and nothing is pending, `objects == objectsBefore + imported - deleted`; for an import that has
-/// resumed a pending table, `objectsBefore` counts that table's objects.
+/// What an import did. `read == imported + updated + skipped + unchanged + rejected + filtered`, always, and
+/// `objects == objectsBefore + imported - deleted` where nobody else has written, and nothing is pending:
+/// where the import has gone on with what was, `objectsBefore` are those of that.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {
@@ -145,8 +143,8 @@ public struct ImportReport: Sendable {
     public var changed = 0
   }
 
-  /// The numbers of its changes; nil when they were not asked for, or the import was interrupted. A dry run
-  /// into a table with a key counts the changes that would be made.
+  /// What was written of its changes; nil when that was not asked for, or the import was interrupted. Of a
+  /// dry run into a table with a key, what would change.
   public var changes: Changes?
   /// The inputs, as they were given.
   public var inputs: [String] = []

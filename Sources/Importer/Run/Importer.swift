@@ -40,14 +40,14 @@ public enum Importer {
 
   /// Records that `sniff` reads.
   static let sniffedRecords = ColumnTypes.sampleRecords
-  /// `sniff` stops after this many bytes of records: in wide tables fewer records are enough.
+  /// Bytes of records after which `sniff` reads no more: wide tables tell as much in fewer records.
   static let sniffedBytes = 1 << 20
 
-  /// Reports how inputs would be read: dialect, header, names and types, the trials with their reasons
-  /// (`FileReport.findings`), and notes for the user. Only the beginning of each input is read, the first
-  /// 1,000 records or their first megabyte, and of files a few kilobytes at the end; nothing is written. An
-  /// input that is not UTF-8 is read in the encoding that explains its bytes best, with a note; an import
-  /// would not do that.
+  /// Says how inputs would be read: dialect, header, names and types, what was tried and what spoke for it
+  /// (`FileReport.findings`), and what a person should know. Only the beginning of each is read, the first
+  /// 1,000 records or their first megabyte, and of files a few kilobytes at the end; nothing is written. What
+  /// is not UTF-8 is read in the encoding that explains its bytes best, which a note says; an import would
+  /// not.
   ///
   /// - Parameter options: the inputs, and options for reading them; those for a database do not count.
   /// - Throws: `ImportError` for an input or the options.
