@@ -40,8 +40,8 @@ public enum Importer {
 
   /// Records that `sniff` reads.
   static let sniffedRecords = ColumnTypes.sampleRecords
-  /// Bytes of records after which `sniff` reads no more: fewer records of a wide table tell as much, and take no
-  /// longer than those of others.
+  /// Bytes of records after which `sniff` reads no more: fewer records of a wide table tell as much, and then
+  /// take no longer than those of other tables.
   static let sniffedBytes = 1 << 19
 
   /// Says how inputs would be read: dialect, header, names and types, what was tried and what spoke for it
