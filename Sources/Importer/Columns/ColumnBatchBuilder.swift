@@ -48,8 +48,8 @@ final class ColumnBatchBuilder {
     return ColumnBatch(
       firstRecord: chunk.firstRecord, recordCount: parsed.recordCount,
       rows: try rows(seen, matrix, parsed, chunk), rowCount: matrix.rowCount,
-      columns: summaries(seen?.columns, matrix, parsed, chunk), rejects: rejects, filtered: filtered,
-      tolerances: parsed.tolerances,
+      columns: summaries(seen?.columns, matrix, parsed, chunk), rejects: rejects,
+      filtered: filtered, tolerances: parsed.tolerances,
       boundaries: boundaries(parsed, chunk), byteCount: chunk.byteCount, isLast: chunk.isLast,
       unfinished: plan.unfinished(parsed, chunk))
   }
