@@ -427,9 +427,8 @@ package final class CommitPipeline: @unchecked Sendable {
   }
 
   /// Writes the durable version into the other slot too, so that damage to one slot loses nothing.
-  /// To be called when all is durable and this process may write.
-  ///
-  /// Closing after `trim` does it a second time: what is there already needs no flush.
+  /// To be called when all is durable and this process may write. Closing after `trim` does it a second time:
+  /// what is there already needs no flush.
   package func mirrorSlot() throws {
     roundLock.lock()
     defer { roundLock.unlock() }
@@ -452,9 +451,8 @@ package final class CommitPipeline: @unchecked Sendable {
   /// Whether a slot's page has these bytes.
   private func holds(_ page: [UInt8], _ slot: Int) throws -> Bool {
     var found = [UInt8](repeating: 0, count: page.count)
-    let count = try found.withUnsafeMutableBytes {
-      try storage.read(into: $0, at: slot * Layout.pageBytes)
-    }
+    let offset = slot * Layout.pageBytes
+    let count = try found.withUnsafeMutableBytes { try storage.read(into: $0, at: offset) }
     return count == page.count && found == page
   }
 
