@@ -130,7 +130,7 @@ struct RowTransfer {
   private func leftOut(_ count: Int, of all: Int) -> ServerError {
     ServerError(
       .data,
-      "\(plan.target.shown): the server took \(all - count) of \(all) rows into \(plan.table) without a "
+      "\(plan.target.shown): the server took \(all &- count) of \(all) rows into \(plan.table) without a "
         + "word: a trigger there leaves rows out, and what is not imported cannot be told; drop it for the "
         + "import")
   }
@@ -246,8 +246,8 @@ extension RowTransfer {
     let assignments = changed.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     let old = changed.map { "sheaf_target.\($0)" }.joined(separator: ", ")
     let new = changed.map { "excluded.\($0)" }.joined(separator: ", ")
-    // What becomes of a row that is there is counted as it is compared, under its lock: whatever others commit
-    // meanwhile, and into partitions, too, which do not tell by `xmax` what was inserted.
+    // What becomes of a row that is there is counted as it is compared, under its lock: whatever others
+    // commit meanwhile, and into partitions, too, which do not tell by `xmax` what was inserted.
     let comparison =
       "CASE WHEN ROW(\(old)) IS DISTINCT FROM ROW(\(new)) THEN \(Self.counting("updated")) <> '' ELSE "
       + "\(Self.counting("unchanged")) = '' END"
@@ -256,20 +256,21 @@ extension RowTransfer {
       let results = try connection.run(
         "SET LOCAL sheaf.updated = 0; SET LOCAL sheaf.unchanged = 0; INSERT INTO \(plan.table) AS "
           + "sheaf_target (\(list)) SELECT \(list) FROM \(rounds) WHERE \(own)round = \(round) ORDER BY "
-          + "\(own)row ON CONFLICT (\(keys.key)) DO UPDATE SET \(assignments) WHERE \(comparison); SELECT "
-          + "current_setting('sheaf.updated'), current_setting('sheaf.unchanged')")
+          + "\(own)row ON CONFLICT (\(keys.key)) DO UPDATE SET \(assignments) WHERE \(comparison); "
+          + "SELECT current_setting('sheaf.updated'), current_setting('sheaf.unchanged')")
       let written = results.dropLast().last?.count ?? 0
       let updated = results.last?.rows.first?.int(0) ?? 0
       let unchanged = results.last?.rows.first?.int(1) ?? 0
-      counts.imported += written - updated
-      counts.updated += updated
-      counts.unchanged += unchanged
-      left -= written + unchanged
+      // A server may say anything.
+      counts.imported &+= written &- updated
+      counts.updated &+= updated
+      counts.unchanged &+= unchanged
+      left &-= written &+ unchanged
     }
     guard left == 0 else { throw leftOut(left, of: rows.count) }
   }
 
-  /// Adds one to a number that is kept in a setting of the transaction; an expression of type text, never empty.
+  /// Adds one to a number that is kept in a setting of the transaction: a text, and never an empty one.
   private static func counting(_ name: String) -> String {
     "pg_catalog.set_config('sheaf.\(name)', (pg_catalog.current_setting('sheaf.\(name)')::bigint + 1)::text, "
       + "true)"

@@ -99,7 +99,7 @@ final class ServerConnection: ServerLink {
   }
 
   private func connect(_ target: ServerTarget, _ isStopping: () -> Bool) throws(ServerError) {
-    if library.status(handle) == 1 { throw refused() }
+    if library.status(handle) == 1 { throw refused(target) }
     let options = library.options(of: handle)
     let seconds = try seconds(options["connect_timeout"])
     var hosts = ServerHost.list(options)
@@ -127,7 +127,7 @@ final class ServerConnection: ServerLink {
               .busy, "\(name): no answer within \(Int(seconds)) seconds; check host and port",
               isDisconnected: true)
           }
-          if library.status(handle) == 1 { throw refused() }
+          if library.status(handle) == 1 { throw refused(target) }
           (host, patience) = (self.host, SilenceLimit(seconds))
           state = LibPQ.Code.pollingWriting
           continue
@@ -136,7 +136,7 @@ final class ServerConnection: ServerLink {
       case LibPQ.Code.pollingOK:
         guard library.setNonblocking(handle, 1) == 0 else { throw lost("connecting") }
         return
-      default: throw refused()
+      default: throw refused(target)
       }
     }
   }
@@ -146,8 +146,8 @@ final class ServerConnection: ServerLink {
     [library.host(handle), library.port(handle)].map { $0.map { String(cString: $0) } ?? "" }
   }
 
-  /// Begins anew with the hosts beside the one that does not answer: libpq goes on to them by itself only from
-  /// one that refuses.
+  /// Begins anew with the hosts beside the one that does not answer: libpq goes on to them by itself only
+  /// from one that refuses.
   ///
   /// - Returns: false where there are no others.
   private func startElsewhere(_ target: ServerTarget, _ hosts: inout [ServerHost]) -> Bool {
@@ -175,11 +175,13 @@ final class ServerConnection: ServerLink {
   }
 
   /// Why the server cannot be connected to, by what libpq says.
-  private func refused() -> ServerError {
+  private func refused(_ target: ServerTarget) -> ServerError {
     let message = LibPQ.line(library.errorMessage(handle))
     // Where in the server's source it was said is of no use here.
     let said = message.split(separator: "; ").filter { !$0.hasPrefix("LOCATION:") }
-    let text = said.isEmpty ? "the connection failed" : said.joined(separator: "; ")
+    let text =
+      said.isEmpty
+      ? "the connection failed" : target.withoutSecrets(said.joined(separator: "; "))
     guard let state = SQLState.inMessage(message) else {
       let isTrust = [
         "certificate", "SSL", "GSSAPI", "password supplied", "private key", "channel binding",

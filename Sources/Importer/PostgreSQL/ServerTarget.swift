@@ -32,6 +32,17 @@ struct ServerTarget: ServerAccess {
       .joined(separator: "\"")
   }
 
+  /// What is said of a connection, without what the address has and does not show: where a password has a
+  /// sign in it that ends one, such as `/` or `@`, its rest is taken for a port or a host.
+  func withoutSecrets(_ text: String) -> String {
+    let (given, visible) = (Array(address.utf8), Array(shown.utf8))
+    return text.parts(at: "\"").enumerated().map { index, part in
+      let bytes = Array(part.utf8)
+      let isHidden = index % 2 == 1 && given.contains(bytes) && !visible.contains(bytes)
+      return isHidden ? "..." : part
+    }.joined(separator: "\"")
+  }
+
   func connect(
     silence: Double?, isStopping: () -> Bool, isCancelled: @escaping () -> Bool
   ) throws(ServerError) -> any ServerLink {

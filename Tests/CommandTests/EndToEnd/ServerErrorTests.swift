@@ -77,6 +77,17 @@ import Testing
       try Self.run(["--into", "postgresql://sheaf:SECRET@\(rest)"]), 64, "postgresql://")
   }
 
+  @Test(
+    "A password with a sign in it that ends one is not shown as what its rest is taken for",
+    arguments: [
+      ("SECRET/x", 64, "port"), ("a@SECRET", 75, "host name"), ("SECRET%zz", 64, "percent"),
+    ])
+  func brokenPasswords(_ password: String, _ status: Int32, _ text: String) throws {
+    guard try ServerBench() != nil else { return }
+    let address = "postgresql://sheaf:\(password)@127.0.0.1:1/x"
+    Self.expect(try Self.run(["--into", address]), status, text)
+  }
+
   @Test("What the environment says of connections counts as what the address says")
   func environment() throws {
     guard let bench = try ServerBench() else { return }
