@@ -5,7 +5,7 @@ enum ReportFormat: String, Sendable, CaseIterable {
   case text, json
 }
 
-/// How a command that scheduled jobs run reports on standard output.
+/// How commands for scheduled jobs report on standard output.
 enum JobReport: String, Sendable, CaseIterable {
   case text, line, json
 }
@@ -33,7 +33,7 @@ enum CommonOptions {
   static let database = CommandDefinition.Positional(
     name: "FILE", help: "The database file", completion: .files)
 
-  /// The version that was asked for, or the newest.
+  /// The version that the arguments name, or the newest.
   static func snapshot(_ arguments: ParsedArguments, _ database: Database) throws -> Snapshot {
     guard let name = try arguments.value(at) else { return try database.snapshot() }
     return try database.snapshot(at: VersionName(name))

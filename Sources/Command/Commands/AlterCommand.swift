@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf alter`: columns of a table get other types, names, defaults, indexes, or go.
+/// `sheaf alter`: changes the types, names, defaults and indexes of columns, or drops columns.
 enum AlterCommand {
   static let rename = Option<[RenamedColumn]>(
     "rename", .renames, repeatable: true,
@@ -62,7 +62,7 @@ enum AlterCommand {
     ],
     run: run)
 
-  /// So many values that do not fit are listed.
+  /// At most this number of values that do not fit are listed.
   private static let mostMisfits = 1000
 
   @Sendable static func run(

@@ -44,7 +44,7 @@ enum BackupCommand {
     return try BackupReport.run(
       "backup", arguments, output, from: path, to: try arguments.value(destination)
     ) { copy, waiting, shouldStop in
-      // One backup at a time: the second finds what the first has brought.
+      // One backup at a time: a second one finds the first one's version in the copy.
       var patience = Patience(waiting)
       let job =
         try System.statusIfPresent(path: copy) == nil
@@ -60,7 +60,7 @@ enum BackupCommand {
   }
 }
 
-/// `sheaf restore`: a copy in the place of a database.
+/// `sheaf restore`: puts a copy in the place of a database.
 enum RestoreCommand {
   static let destination = Option<String>(
     "to", .path, defaultNote: "required",
@@ -104,7 +104,7 @@ enum RestoreCommand {
   }
 }
 
-/// What both commands share.
+/// Reports that both commands share.
 private enum BackupReport {
   static func run(
     _ command: String, _ arguments: ParsedArguments, _ output: BufferedOutput, from path: String,

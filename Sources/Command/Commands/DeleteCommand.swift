@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf delete`: the objects that match, gone in one transaction.
+/// `sheaf delete`: deletes the objects that match, in one transaction.
 enum DeleteCommand {
   static let maxDeletes = Option<Tolerance>(
     "max-deletes", ValueKind.tolerance, default: "unlimited",
@@ -45,12 +45,12 @@ enum DeleteCommand {
     ) { try run(path, arguments, output, $0) }
   }
 
-  /// What was done, or would be.
+  /// The deletions made, or, in a dry run, to be made.
   private struct Outcome {
     let table: String
     let before: Int
     let deleted: Int
-    /// The version in which they are gone; nil: nothing was committed.
+    /// The version without the objects; nil: nothing was committed.
     let version: UInt64?
   }
 
@@ -58,7 +58,7 @@ enum DeleteCommand {
     _ path: String, _ arguments: ParsedArguments, _ output: BufferedOutput, _ log: RunLog
   ) throws -> ExitStatus {
     let expression = arguments.positionals[1]
-    // A job whose variable is empty must not delete whatever an empty expression means.
+    // An empty variable in a script must not make the command delete all objects.
     guard expression.contains(where: { !$0.isWhitespace }) else {
       throw CommandError.usage("an expression is needed, such as 'day < 2026-08-26'")
     }

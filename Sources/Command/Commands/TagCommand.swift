@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// `sheaf tag`: names for versions, for which they stay.
+/// `sheaf tag`: names versions. A named version is kept.
 enum TagCommand {
   static let drop = Flag(
     "drop",

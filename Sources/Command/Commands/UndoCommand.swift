@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf undo`: a kept version becomes the newest again.
+/// `sheaf undo`: makes a kept version the newest again.
 enum UndoCommand {
   static let target = Option<String>(
     "to", .text.shown(as: "VERSION"), defaultNote: "the newest that differs",

@@ -1,7 +1,7 @@
 import Base
 
-/// A cluster ready to be written: its bytes, what a reference to it needs, and the facts found while encoding
-/// it. A plain value, which a parser's thread hands to the writer's.
+/// A cluster ready to be written: its bytes, the header's checksum for its reference, and the facts found
+/// while encoding it. A plain value, which a parser's thread hands to the writer's.
 package struct EncodedCluster: Sendable {
   package struct ColumnFacts: Sendable {
     package let id: UInt32

@@ -26,7 +26,7 @@ struct ColumnEncoder: ~Copyable {
 
   init(effort: EncodingEffort) { self.effort = effort }
 
-  /// What was written, for the directory.
+  /// The facts about a segment for the directory.
   struct Segment: Sendable {
     var encoding: ColumnEncoding
     var flags: SegmentFlags

@@ -344,7 +344,7 @@ package final class LeafScan {
   }
 }
 
-/// What a column's bounds and its number of nulls say about all rows of a leaf.
+/// Decides a test for all rows of a leaf, by a column's bounds and its number of nulls.
 struct ColumnBounds {
   private let column: ColumnReader
 

@@ -1,4 +1,4 @@
-/// Where the spelling of one field lies in an arena of bytes, or that the field is null.
+/// The place of a field's spelling in an arena of bytes, or the mark that the field is null.
 ///
 /// Eight bytes, so that a parser's matrix of spans (row by row) stays small. An empty spelling has length 0;
 /// null has a mark of its own.

@@ -150,7 +150,7 @@ package final class RecordParser {
       carry.closing = closing >> 63
       carry.beginsField = beginsField(marks, inside, bytes + position, carry.beginsField)
       carry.carriageReturn = marks.carriageReturns >> 63
-      // Of a field that ends here, nothing is left to say.
+      // A field that ends here needs no more work.
       let ended = UInt64.max >> UInt64(ends.leadingZeroBitCount)
       carry.doubled = ends == 0 ? doubled | carry.doubled : doubled & ~ended
       position += 64

@@ -304,8 +304,8 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// Removes the rows that were not asked for, but those that cannot be judged, since a field that the filter
-  /// compares does not fit: they are going to be rejected.
+  /// Removes the rows that the filter leaves out. Rows stay if a field that the filter compares does not fit:
+  /// they will be rejected.
   ///
   /// - Returns: their records, counted from the chunk's first.
   private func removeFiltered(

@@ -1,8 +1,8 @@
 import Base
 import Engine
 
-/// The rows of a chunk of an import with a primary key, as the parser found them: the writer decides by their
-/// keys what becomes of each.
+/// The rows of a chunk of an import with a primary key, as the parser found them. The writer decides by their
+/// keys what to do with each.
 ///
 /// The spans point into the chunk, which is kept meanwhile: the many chunks whose keys are all new need no
 /// copy.

@@ -8,14 +8,14 @@ struct RowFormatter {
   private let names: [String]
   private let writers: [FieldWriter]
 
-  /// Bytes to hand on at once.
+  /// The bytes of a piece of output.
   static let bufferBytes = 1 << 18
-  /// So many rows' lengths are added up before room is made for them.
+  /// The lengths of this many rows are summed before room is made for them.
   private static let blockRows = 64
 
   /// - Parameters:
   ///   - writesValues: whether CSV has values instead of spellings.
-  ///   - writesHex: whether bytes are written in CSV as PostgreSQL reads them.
+  ///   - writesHex: whether CSV has bytes in PostgreSQL's hexadecimal form.
   init(
     _ columns: [Column], _ format: TableExporter.Format, writesValues: Bool, writesHex: Bool = false
   ) {
@@ -26,14 +26,14 @@ struct RowFormatter {
     }
   }
 
-  /// The names of the columns; CSV only.
+  /// Writes the names of the columns; CSV only.
   func header(to output: FormattedBytes) {
     guard format == .csv else { return }
     for (index, name) in names.enumerated() {
       if index > 0 { output.append(0x2C) }
       let length = name.utf8.count
       let target = output.reserve(CSVField.mostBytes(length))
-      // With what may be read behind it.
+      // With the readable bytes that `write` needs behind it.
       (Array(name.utf8) + Array(repeating: 0, count: 8)).withUnsafeBytes { bytes in
         guard let source = bytes.baseAddress else { return }
         output.advance(CSVField.write(source, count: length, to: target))
@@ -42,7 +42,8 @@ struct RowFormatter {
     output.append(0x0A)
   }
 
-  /// Rows of a window from one on, until there are `limit` bytes of output or all are written; at least one.
+  /// Writes rows of a window from one on, until there are `limit` bytes of output or all rows are written; at
+  /// least one.
   ///
   /// - Returns: the first row that was not written; the window's count when all are.
   func rows(
@@ -85,7 +86,7 @@ struct RowFormatter {
     _ window: ResultWindow, _ rows: Range<Int>, _ most: Int, _ arePlain: [Bool],
     to output: FormattedBytes
   ) {
-    // Base64 and values take room by themselves.
+    // Base64 and values make their own room.
     guard !writers.contains(where: \.isEncoded) else {
       for row in rows { csv(window, row, to: output) }
       return

@@ -1,6 +1,7 @@
 import Base
 
-/// The functions of libpq that are used, found at run time: nothing of PostgreSQL is needed to build Sheaf.
+/// The functions of libpq that the importer calls, found at run time: building Sheaf needs nothing of
+/// PostgreSQL.
 ///
 /// `$SHEAF_LIBPQ` names another file than the system's.
 ///
@@ -62,7 +63,7 @@ struct LibPQ: @unchecked Sendable {
   let getCopyData:
     @convention(c) (Handle, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, Int32) -> Int32
 
-  /// What the functions return, by libpq's header: its ABI.
+  /// Result codes of the functions, from libpq's header: part of its ABI.
   enum Code {
     static let connectionOK: Int32 = 0
     static let pollingReading: Int32 = 1
@@ -144,7 +145,7 @@ struct LibPQ: @unchecked Sendable {
     getCopyData = try find("PQgetCopyData")
   }
 
-  /// What a text of the library's says, in one line.
+  /// A text of the library's as one line.
   static func line(_ text: Text?) -> String {
     guard let text else { return "" }
     return String(cString: text).split(whereSeparator: \.isNewline)

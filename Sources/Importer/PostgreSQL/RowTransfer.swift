@@ -1,6 +1,6 @@
 import Base
 
-/// Brings the rows of a range into the table, inside a transaction that is open.
+/// Brings the rows of a range into the table, inside an open transaction.
 ///
 /// Thread rule: confined.
 struct RowTransfer {
@@ -24,7 +24,7 @@ struct RowTransfer {
   /// What the server calls the table that rows are copied into.
   private var copiedName: String { plan.keys == nil ? plan.tableName : "sheaf_stage" }
 
-  /// All rows at once.
+  /// Transfers all rows at once.
   ///
   /// - Returns: rows that are left out because of their keys.
   /// - Throws: `ServerError`, also for a single row that the server refuses.
@@ -34,12 +34,12 @@ struct RowTransfer {
     return try transfer(0..<range.rowCount, &counts)
   }
 
-  /// Window by window, so that rows which the server refuses are found and left out: by the line that it
-  /// names, or else by halving.
+  /// Transfers the rows window by window, to find and leave out rows that the server refuses: by the line
+  /// that its error names, or else by halving.
   ///
-  /// - Parameter told: called with all that were refused so far; throws when they are too many.
-  /// - Returns: those and what is left out because of its key.
-  /// - Complexity: two statements a refused row where the server names the line, else O(log(rows)).
+  /// - Parameter told: called with all rows refused so far; throws when there are too many.
+  /// - Returns: the refused rows, and rows that are left out because of their keys.
+  /// - Complexity: two statements for each refused row where the server names the line, else O(log(rows)).
   func transferCarefully(_ counts: inout RowCounts, _ told: ([Reject]) throws -> Void) throws
     -> [Reject]
   {
@@ -48,7 +48,7 @@ struct RowTransfer {
     var refused: [Reject] = []
     var next = 0
     var width = range.rowCount
-    /// A row that the server has named, with its words.
+    /// The row that the server's error has named, with the server's reason.
     var known: (row: Int, reason: String)?
     while next < range.rowCount {
       if let found = known, found.row == next {
@@ -100,7 +100,8 @@ struct RowTransfer {
     try connection.run("SAVEPOINT sheaf_rows")
     do {
       let conflicts = try transfer(rows, &counts)
-      // What is looked at only when the transaction ends must be seen while the row can still be told.
+      // Constraints that the server checks only at the end of a transaction must be checked while the row can
+      // still be identified.
       if plan.engine.defersConstraints {
         try connection.run("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
       }
@@ -135,9 +136,9 @@ struct RowTransfer {
         + "import")
   }
 
-  /// The row that a server names, from 1: `COPY apps, line 3, column size: "x"`, in whatever language.
+  /// The row that a server's error names, from 1: `COPY apps, line 3, column size: "x"`, in any language.
   ///
-  /// - Parameter table: as the server names it there, without quotes and without its schema.
+  /// - Parameter table: its name in the error, without quotes and without its schema.
   static func line(_ context: String?, table: String) -> Int? {
     guard let context else { return nil }
     let mark = Array("COPY \(table), ".utf8)
@@ -146,7 +147,7 @@ struct RowTransfer {
       let start = (0...bytes.count - mark.count).first(where: { bytes[$0...].starts(with: mark) })
     else { return nil }
     let rest = bytes[(start + mark.count)...]
-    // The place ends with a comma or a colon; what is behind may be anything.
+    // The place ends with a comma or a colon; anything may follow.
     let digits = rest.prefix { $0 != 0x2C && $0 != 0x3A && $0 != 0x3B }.split(separator: 0x20)
       .first { $0.allSatisfy { (0x30...0x39).contains($0) } }
     guard let digits, let number = Int(String(decoding: digits, as: UTF8.self)),
@@ -170,8 +171,8 @@ extension RowTransfer {
 
   private var list: String { plan.columns.joined(separator: ", ") }
 
-  /// The table that rows wait in while they are compared: of the same types, without constraints, gone with
-  /// the transaction.
+  /// Makes the temporary table that rows wait in while their keys are compared: of the same types, without
+  /// constraints, dropped with the transaction.
   private func makeStage() throws {
     try connection.run(
       "CREATE TEMPORARY TABLE sheaf_stage ON COMMIT DROP AS SELECT \(list) FROM \(plan.table) WITH NO DATA; "
@@ -189,7 +190,7 @@ extension RowTransfer {
       let results = try connection.run(
         "INSERT INTO \(plan.table) (\(list)) SELECT \(list) FROM \(Self.stage) ORDER BY \(own)row ON "
           + "CONFLICT (\(keys.key)) DO NOTHING RETURNING 1")
-      // Not the tag, which Citus counts shards into.
+      // Not from the tag: with Citus it counts shards too.
       let imported = results.last?.rows.count ?? 0
       counts.imported += imported
       counts.skipped += rows.count - imported
@@ -202,7 +203,7 @@ extension RowTransfer {
     return conflicts
   }
 
-  /// Rows whose key is new go in; of each key in the batch the first.
+  /// Inserts rows whose key is new: of each key in the batch the first.
   private func insertNew(
     _ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts
   ) throws -> [Reject] {

@@ -11,7 +11,7 @@ struct SQLState: Equatable {
   /// The server, or the transaction, only reads.
   static let readOnly = "25006"
 
-  /// What a program can do about it.
+  /// The kind of error that it is.
   var kind: ServerError.Kind {
     switch code {
     case "42501", "3D000", Self.readOnly: return .missing
@@ -29,19 +29,19 @@ struct SQLState: Equatable {
     }
   }
 
-  /// Whether the same transaction may go well when it is begun anew.
+  /// Whether the same transaction may succeed when it is begun anew.
   var isTransient: Bool {
     switch code {
     case "57P01", "57P02", "57P03", "53300", "55P03", "40001", "40P01", "40003": true
-    // Limits of the server's for who says nothing, inside a transaction and outside.
+    // The server's limits for silent clients, inside a transaction and outside.
     case "25P03", "57P05": true
-    // Of shards and of nodes that others reach for us.
+    // Errors between a coordinator and its shards or nodes.
     case "XX000": true
     default: codeClass == "08" || codeClass == "40" || codeClass == "58"
     }
   }
 
-  /// Whether single rows are refused, so that the others may go in.
+  /// Whether single rows are refused, so that the others may be imported.
   var isOfRows: Bool {
     // 54000: a row, or its part in an index, that is longer than a page.
     ["22", "23", "44"].contains(codeClass) || ["42804", "54000", "54001"].contains(code)
@@ -55,7 +55,7 @@ struct SQLState: Equatable {
       || code.utf8.first.map { [UInt8(ascii: "U"), UInt8(ascii: "Z")].contains($0) } ?? false
   }
 
-  /// What to do about it; empty where the server's words say it.
+  /// Advice for the user; empty where the server's message suffices.
   var advice: String {
     switch code {
     case "28P01", "28000":
@@ -74,10 +74,10 @@ struct SQLState: Equatable {
     }
   }
 
-  /// The code in a message of a connection that was refused, which has it since errors are verbose:
-  /// `FATAL:  28P01: password authentication failed`.
+  /// The code in the message of a refused connection, which includes it because errors are verbose: `FATAL:
+  /// 28P01: password authentication failed`.
   static func inMessage(_ message: String) -> SQLState? {
-    // The word before is in the server's language.
+    // The word before the code is in the server's language.
     for part in message.split(separator: ":").dropFirst() {
       let code = part.drop { $0 == " " }
       if code.utf8.count == 5, part.first == " ", code.contains(where: \.isNumber),

@@ -1,27 +1,27 @@
 import Base
 
-/// One answer of a server to one statement.
+/// A server's answer to one statement.
 struct ServerResult: Sendable {
-  /// What the server says that it did, such as `COPY 10` or `COMMIT`.
+  /// The server's command tag, such as `COPY 10` or `COMMIT`.
   let tag: String
-  /// How many rows were changed or given.
+  /// The number of rows that were changed or returned.
   let count: Int
   let rows: [ServerRow]
 }
 
-/// A row that a server gave: whatever it has in it, asking for a field is no error.
+/// A row of a server's answer: asking for any field of it is no error.
 struct ServerRow: Sendable {
   /// nil for null.
   let fields: [String?]
 
-  /// A field; nil for null, and where there is none.
+  /// A field; nil for null, and for a field that the row does not have.
   subscript(index: Int) -> String? { fields.indices.contains(index) ? fields[index] : nil }
 
-  /// A field that is a whole number.
+  /// A field as a whole number; nil when it is none.
   func int(_ index: Int) -> Int? { self[index].flatMap { Int($0) } }
 }
 
-/// A connection to a PostgreSQL server that never waits without looking whether it is still to.
+/// A connection to a PostgreSQL server. While it waits, it keeps asking whether to give up.
 ///
 /// Thread rule: one thread at a time.
 final class ServerConnection: ServerLink {
@@ -29,10 +29,10 @@ final class ServerConnection: ServerLink {
   private(set) var handle: LibPQ.Handle
   /// Asked while the server is silent: true gives the connection up.
   private let isCancelled: () -> Bool
-  /// Without an answer for so long the connection is given up; nil: as long as it takes.
+  /// Seconds without an answer after which the connection is closed; nil: no limit.
   let silence: Double?
   private var isClosed = false
-  /// How the server is named in errors: without a password.
+  /// The server's name in errors: without a password.
   let name: String
 
   /// How long connecting may take where the address does not say, in seconds.
@@ -42,9 +42,9 @@ final class ServerConnection: ServerLink {
   /// Connects.
   ///
   /// - Parameters:
-  ///   - silence: seconds without an answer after which it is given up; nil: as long as it takes.
+  ///   - silence: seconds without an answer after which the connection is closed; nil: no limit.
   ///   - isStopping: asked while connecting: true gives up.
-  ///   - isCancelled: asked while the server is silent: true gives the connection up.
+  ///   - isCancelled: asked while the server is silent: true closes the connection.
   /// - Throws: `ServerError`.
   init(
     _ target: ServerTarget, silence: Double? = nil, isStopping: () -> Bool,
@@ -82,7 +82,7 @@ final class ServerConnection: ServerLink {
     library.finish(handle)
   }
 
-  /// Whether it may still be used.
+  /// Whether the connection can still be used.
   var isOpen: Bool { !isClosed && library.status(handle) == LibPQ.Code.connectionOK }
 
   /// Whether a transaction is open, failed or not.
@@ -93,7 +93,7 @@ final class ServerConnection: ServerLink {
   /// As `150018` for 15.18.
   var serverVersion: Int { Int(library.serverVersion(handle)) }
 
-  /// What the server has said of itself.
+  /// A parameter that the server has reported.
   func parameter(_ name: String) -> String? {
     library.parameter(handle, name).map { String(cString: $0) }
   }
@@ -177,7 +177,7 @@ final class ServerConnection: ServerLink {
   /// Why the server cannot be connected to, by what libpq says.
   private func refused(_ target: ServerTarget) -> ServerError {
     let message = LibPQ.line(library.errorMessage(handle))
-    // Where in the server's source it was said is of no use here.
+    // The place in the server's source code is of no use here.
     let said = message.split(separator: "; ").filter { !$0.hasPrefix("LOCATION:") }
     let text =
       said.isEmpty
@@ -194,8 +194,8 @@ final class ServerConnection: ServerLink {
       state.kind, "\(name): \(text)\(state.advice)", sqlState: state.code, isDisconnected: true)
   }
 
-  /// Whether libpq has not even tried, since what it was given is no address. It speaks English here: no
-  /// program of ours asks for another language.
+  /// Whether libpq has not even tried to connect, because it was given no valid address. Its message is in
+  /// English: no program here asks for another language.
   static func isOfAddress(_ message: String) -> Bool {
     [
       "invalid ", "could not match ", "could not parse network address", "definition of service ",
@@ -215,9 +215,9 @@ final class ServerConnection: ServerLink {
 
   // MARK: Statements
 
-  /// Runs statements that are sent together, and gives what the server answers to each.
+  /// Runs statements that are sent together, and returns the answer to each.
   ///
-  /// - Throws: `ServerError` for the first that failed; those behind it were not run.
+  /// - Throws: `ServerError` for the first that failed; the statements after it were not run.
   @discardableResult
   func run(_ statements: String) throws(ServerError) -> [ServerResult] {
     try send(statements)
@@ -229,7 +229,7 @@ final class ServerConnection: ServerLink {
       case LibPQ.Code.commandOK, LibPQ.Code.tuplesOK, LibPQ.Code.emptyQuery:
         results.append(answer(result))
       case LibPQ.Code.copyIn, LibPQ.Code.copyOut:
-        // Nobody has asked for it here: leaving it is the only way out.
+        // No statement here asked for a copy: closing the connection is the only way out.
         close()
         throw ServerError(
           .inputOutput, "\(name): the server began to copy unasked", isDisconnected: true)
@@ -241,7 +241,7 @@ final class ServerConnection: ServerLink {
     return results
   }
 
-  /// Ends a transaction that failed; the connection is closed where that fails too.
+  /// Rolls a failed transaction back; closes the connection where that fails too.
   func rollBack() {
     guard isOpen else { return close() }
     guard isInTransaction else { return }
@@ -254,8 +254,8 @@ final class ServerConnection: ServerLink {
     try flush()
   }
 
-  /// Sends what is buffered. The server may be sending too: what it says is read meanwhile, so that neither
-  /// waits for the other.
+  /// Sends the buffered bytes, and meanwhile reads what the server sends, so that neither waits for the
+  /// other.
   func flush() throws(ServerError) {
     var limit = SilenceLimit(silence)
     while true {
@@ -283,7 +283,7 @@ final class ServerConnection: ServerLink {
     }
   }
 
-  /// The next answer; nil behind the last.
+  /// The next answer; nil after the last.
   func nextResult() throws(ServerError) -> OpaquePointer? {
     var limit = SilenceLimit(silence)
     while library.isBusy(handle) == 1 {
@@ -332,9 +332,9 @@ final class ServerConnection: ServerLink {
 
   // MARK: Copying
 
-  /// Runs a `COPY ... FROM STDIN` with what `write` puts.
+  /// Runs a `COPY ... FROM STDIN` with the bytes that `write` puts.
   ///
-  /// - Returns: how many rows the server says that it has taken.
+  /// - Returns: the number of rows that the server reports to have taken.
   func copy(
     _ statement: String,
     _ write: (_ put: (UnsafeRawBufferPointer) throws(ServerError) -> Void) throws(ServerError) ->
@@ -372,7 +372,7 @@ final class ServerConnection: ServerLink {
     throw failure
   }
 
-  /// Sends a piece; false when the server has refused the copy already, as its answer will say.
+  /// Sends a piece; false when the server has already refused the copy, as its answer will say.
   private func put(_ bytes: UnsafeRawBufferPointer) throws(ServerError) -> Bool {
     var limit = SilenceLimit(silence)
     var done = 0
@@ -402,14 +402,14 @@ final class ServerConnection: ServerLink {
         System.waitForSocket(library.socket(handle), writing: true, milliseconds: Self.pause)
         guard library.consumeInput(handle) == 1 else { throw lost("copying") }
         try look(&limit, "copying")
-      // The answer says why.
+      // The answer has the reason.
       default: return
       }
     }
   }
 }
 
-/// How long somebody may say nothing.
+/// How long the other side may be silent.
 struct SilenceLimit {
   private let end: UInt64?
 

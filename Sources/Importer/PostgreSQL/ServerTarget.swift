@@ -1,15 +1,15 @@
 import Base
 
-/// A server to connect to, any number of times, with the library that does it.
+/// A server's address, to connect to any number of times, with the library that connects.
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct ServerTarget: ServerAccess {
   let library: LibPQ
-  /// How it is shown: without a password.
+  /// The address for the user: without a password.
   let shown: String
   private let address: String
 
-  /// - Throws: `ServerError`: the library is missing, or the address cannot be read.
+  /// - Throws: `ServerError` when the library is missing, or the address cannot be read.
   init(_ address: String) throws(ServerError) {
     library = try LibPQ.load()
     self.address = address
@@ -24,7 +24,7 @@ struct ServerTarget: ServerAccess {
     library.freeParsed(parsed)
   }
 
-  /// What libpq says of an address it cannot read, without the parts of it that are quoted there: one of
+  /// libpq's reason why it cannot read an address, without the parts of the address that it quotes: one of
   /// them may be the password.
   static func harmless(_ reason: String) -> String {
     if reason.isEmpty { return "it is no URL and no list of key=value" }
@@ -84,7 +84,7 @@ struct ServerTarget: ServerAccess {
       var pointers: [LibPQ.Text?] = starts.map { start in buffer.baseAddress.map { $0 + start } }
       pointers.append(nil)
       return pointers.withUnsafeBufferPointer { list -> Result in
-        // Never nil: there is the end at least.
+        // Never nil: the list has at least its end.
         withExtendedLifetime(bytes) { body(list.baseAddress ?? Self.none) }
       }
     }
