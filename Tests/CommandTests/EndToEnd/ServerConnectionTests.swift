@@ -62,21 +62,22 @@ import Testing
     defer { Sockets.end(silent) }
     try bench.bench.write("a.csv", ServerBench.rows(100))
     _ = try bench.query("CREATE TABLE t (id int, text text)")
-    func run(_ ports: [UInt16], _ more: String = "") throws -> SheafProcess.Result {
+    func run(_ ports: [UInt16], seconds: Int, _ more: String = "") throws -> SheafProcess.Result {
       let hosts = ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
       return try SheafProcess.run([
         "import", bench.bench.path("a.csv"), "--into",
-        "postgresql://sheaf@\(hosts)/\(bench.database)?connect_timeout=1\(more)", "--table", "t",
+        "postgresql://sheaf@\(hosts)/\(bench.database)?connect_timeout=\(seconds)\(more)",
+        "--table", "t",
         "--wait", "0",
       ])
     }
-    let result = try run([refusing, port, bench.server.port])
+    let result = try run([refusing, port, bench.server.port], seconds: 3)
     #expect(result.status == 0, "\(result.errorText)")
     try bench.expectRows(100, in: "t")
     let numbers = try run(
-      [port, port, bench.server.port], "&hostaddr=127.0.0.1,127.0.0.1,127.0.0.1")
+      [port, bench.server.port], seconds: 3, "&hostaddr=127.0.0.1,127.0.0.1")
     #expect(numbers.status == 0, "\(numbers.errorText)")
-    let none = try run([port, port])
+    let none = try run([port, port], seconds: 1)
     #expect(none.status == 75 && none.errorText.contains("no answer"), "\(none.errorText)")
   }
 
