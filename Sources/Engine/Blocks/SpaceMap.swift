@@ -94,11 +94,26 @@ package final class SpaceMap {
     filled.withUnsafeMutableBufferPointer { filled in
       birth.withUnsafeMutableBufferPointer { birth in
         for bytes in blocks {
-          for page in Self.pages(bytes) {
-            if let frozen, frozen.contains(page) { continue }
-            filled[page] = Self.sum(filled[page], Self.share(bytes, of: page))
-            birth[page] = version
+          let pages = Self.pages(bytes)
+          if pages.isEmpty { continue }
+          if let frozen, pages.contains(where: frozen.contains) {
+            for page in pages where !frozen.contains(page) {
+              filled[page] = Self.sum(filled[page], Self.share(bytes, of: page))
+              birth[page] = version
+            }
+            continue
           }
+          // All between the first and the last page are full: without a question for each, the compiler takes
+          // several at a time.
+          let (first, last) = (pages.lowerBound, pages.upperBound - 1)
+          filled[first] = Self.sum(filled[first], Self.share(bytes, of: first))
+          if last > first {
+            for page in first + 1..<last {
+              filled[page] = Self.sum(filled[page], UInt32(Layout.pageBytes))
+            }
+            filled[last] = Self.sum(filled[last], Self.share(bytes, of: last))
+          }
+          for page in pages { birth[page] = version }
         }
       }
     }
@@ -404,7 +419,10 @@ package final class SpaceMap {
   func isFrozen(_ page: Int) -> Bool { frozen.contains(page) || freezingPages.contains(page) }
 
   /// Bytes that the newest version's blocks and the two slots fill.
-  var filledBytes: Int { filled.reduce(0) { $0 + min(Int($1), Layout.pageBytes) } }
+  var filledBytes: Int {
+    // Cannot overflow: no more pages than a file's length has.
+    filled.reduce(0) { $0 &+ Int(min($1, UInt32(Layout.pageBytes))) }
+  }
 
   /// The end of the last page that the newest version uses, in pages.
   package var liveEnd: Int {

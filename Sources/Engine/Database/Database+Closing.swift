@@ -35,7 +35,7 @@ extension Database {
       let parts = try parts
       var failure: (any Error)?
       do {
-        if lock.withLock({ shared.hasWritten }) { _ = try tidyUp(parts) }
+        if lock.withLock({ shared.hasWritten }) { _ = try tidyUp(parts, tellsUse: false) }
       } catch {
         failure = error
       }
@@ -63,23 +63,26 @@ extension Database {
   ///
   /// - Throws: as `trim` and `fileUse`.
   package func trimAndTellUse() throws -> FileUse {
-    try trimInNesting()?.use ?? fileUse()
+    try trimInNesting(tellsUse: true)?.use ?? fileUse()
   }
 
   /// Nil for a handle that has written nothing.
-  private func trimInNesting() throws -> (isDone: Bool, use: FileUse?)? {
+  private func trimInNesting(tellsUse: Bool = false) throws -> (isDone: Bool, use: FileUse?)? {
     try translatingErrors(path) {
       guard lock.withLock({ shared.hasWritten }) else { return nil }
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
       defer { NestingGuard.leave(nesting) }
-      return try tidyUp(parts)
+      return try tidyUp(parts, tellsUse: tellsUse)
     }
   }
 
-  private func tidyUp(_ parts: FileParts) throws -> (isDone: Bool, use: FileUse?) {
+  /// - Parameter tellsUse: whether it is asked where the file's bytes are, which takes a look at each page.
+  private func tidyUp(
+    _ parts: FileParts, tellsUse: Bool
+  ) throws -> (isDone: Bool, use: FileUse?) {
     try parts.pipeline.makeDurable()
     do {
-      return (true, try tidyUpInTurn(parts))
+      return (true, try tidyUpInTurn(parts, tellsUse: tellsUse))
     } catch {
       switch error {
       case CoordinationError.held, EngineError.cancelled: break
@@ -101,7 +104,7 @@ extension Database {
   }
 
   /// - Returns: where the file's bytes are then; nil when another handle may have written.
-  private func tidyUpInTurn(_ parts: FileParts) throws -> FileUse? {
+  private func tidyUpInTurn(_ parts: FileParts, tellsUse: Bool) throws -> FileUse? {
     let turn = try enterQueue(waiting: lock.withLock { shared.tidyingWaiting })
     defer { queue.leave(turn) }
     // A compaction that came first has replaced the parts.
@@ -128,7 +131,7 @@ extension Database {
         }
         // What the newest version keeps was found for `versionsToKeep`. What is pending beside a table, only
         // a walk can tell.
-        if space.frozen.count == 0 {
+        if tellsUse, space.frozen.count == 0 {
           let named = memory.keptRoots[base.root] ?? []
           use = FileUse(space, total: length, kept: named.map(\.version).sorted())
         }

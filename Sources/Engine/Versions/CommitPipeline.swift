@@ -23,6 +23,8 @@ package final class CommitPipeline: @unchecked Sendable {
     var complete: VersionRecord
     var durable: VersionRecord
     var durableSlot: Int
+    /// The version that this handle has put into both slots, flushed.
+    var mirrored: VersionRecord?
     /// The version that the running round makes durable.
     var target: VersionRecord?
     var failure: String?
@@ -425,20 +427,33 @@ package final class CommitPipeline: @unchecked Sendable {
   }
 
   /// Writes the durable version into the other slot too, so that damage to one slot loses nothing.
-  /// To be called when all is durable and this process may write.
+  /// To be called when all is durable and this process may write. Closing after `trim` does it a second time:
+  /// what is there already needs no flush.
   package func mirrorSlot() throws {
     roundLock.lock()
     defer { roundLock.unlock() }
-    let (record, slot, failure) = lock.withLock {
-      (state.durable, state.durableSlot ^ 1, state.failure)
+    let (record, slot, failure, isMirrored) = lock.withLock {
+      (state.durable, state.durableSlot ^ 1, state.failure, state.mirrored == state.durable)
     }
     guard failure == nil else { return }
     do {
-      try write(CommitSlot(record: record, identity: identity), to: slot)
+      let page = CommitSlot(record: record, identity: identity).page()
+      // Somebody else may have written to it meanwhile, in vain, and gone.
+      if isMirrored, (try? holds(page, slot)) ?? false { return }
+      try page.withUnsafeBytes { try storage.write($0, at: slot * Layout.pageBytes) }
       try storage.flush()
     } catch {
       throw failed(error, "on a second slot for version \(record.version)", durable: record.version)
     }
+    lock.withLock { state.mirrored = record }
+  }
+
+  /// Whether a slot's page has these bytes.
+  private func holds(_ page: [UInt8], _ slot: Int) throws -> Bool {
+    var found = [UInt8](repeating: 0, count: page.count)
+    let offset = slot * Layout.pageBytes
+    let count = try found.withUnsafeMutableBytes { try storage.read(into: $0, at: offset) }
+    return count == page.count && found == page
   }
 
   /// Refuses all further commits. The error says what failed, where, and which versions are safe.

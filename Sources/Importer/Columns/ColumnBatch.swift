@@ -34,7 +34,7 @@ struct ColumnBatch: Sendable {
     }
 
     /// - Parameter place: the number of a row's record in the input, and its line.
-    init(_ column: EncodedCluster.ColumnFacts, place: (_ row: Int) -> (record: Int, line: Int)) {
+    init(_ column: SpellingFacts, place: (_ row: Int) -> (record: Int, line: Int)) {
       nulls = column.nullCount
       sightings = (0..<8).compactMap { bit in
         let type = TypeSet(rawValue: 1 << UInt8(bit))

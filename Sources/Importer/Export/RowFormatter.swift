@@ -51,9 +51,21 @@ struct RowFormatter {
   ) -> Int {
     var row = first
     // Found out once for many rows; for few, each field is looked at by itself.
-    let arePlain = writers.indices.map { column in
-      format == .csv && window.count - first > Self.blockRows
-        && window.extent(ofColumn: column).map(CSVField.arePlain) ?? true
+    let isLong = format == .csv && window.count - first > Self.blockRows
+    let extents = isLong ? writers.indices.map(window.extent) : []
+    let arePlain =
+      isLong
+      ? extents.map { $0.bytes.map(CSVField.arePlain) ?? true } : writers.map { _ in false }
+    if isLong {
+      var most = 0
+      for (extent, isPlain) in zip(extents, arePlain) {
+        most &+= isPlain ? extent.length : CSVField.mostBytes(extent.length)
+        most &+= (window.count &- first) &* CSVField.mostBytes(0)
+      }
+      if most <= limit {
+        csv(window, first..<window.count, most, arePlain, to: output)
+        return window.count
+      }
     }
     while row < window.count {
       var end = min(row + Self.blockRows, window.count)

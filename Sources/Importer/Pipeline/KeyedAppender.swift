@@ -170,9 +170,9 @@ final class KeyedAppender {
       return nil
     }
     let isAll = fresh.count == rows.rowCount
-    var cluster: EncodedCluster?
-    if (summarizes && !isAll) || isLarge(fresh, rows) { cluster = try encode(fresh, rows) }
-    if let cluster, isLarge(fresh, rows) {
+    var columns: [SpellingFacts]?
+    if isLarge(fresh, rows), let cluster = try encode(fresh, rows) {
+      columns = cluster.columns.map(\.spellings)
       try append(cluster, fresh, rows, editor)
     } else {
       // Few rows fill up shared clusters.
@@ -192,26 +192,42 @@ final class KeyedAppender {
         }
       }
     }
-    return summarizes && !isAll ? cluster.map { rows.summaries(of: $0, rows: fresh, plan) } : nil
+    if !summarizes || isAll { return nil }
+    return try (columns ?? examine(fresh, rows)).map { rows.summaries(of: $0, rows: fresh, plan) }
   }
 
   private func isLarge(_ fresh: [Int], _ rows: KeyedRows) -> Bool {
-    rows.encoded != nil && fresh.count >= ImportOptions.smallBatch
+    rows.formsClusters && fresh.count >= ImportOptions.smallBatch
   }
 
   private func encode(_ fresh: [Int], _ rows: KeyedRows) throws -> EncodedCluster? {
+    try withSpans(of: fresh, rows) { memory, spans in
+      try builder.encode(
+        arena: memory, spans: spans, rowCount: fresh.count, columnCount: rows.columnCount,
+        columnIDs: (0..<rows.columnCount).map(plan.identifier))
+    }
+  }
+
+  private func examine(_ fresh: [Int], _ rows: KeyedRows) throws -> [SpellingFacts]? {
+    try withSpans(of: fresh, rows) { memory, spans in
+      try builder.examine(
+        arena: memory, spans: spans, rowCount: fresh.count, columnCount: rows.columnCount)
+    }
+  }
+
+  /// Calls `body` with the spans of some rows, and the memory that they are in.
+  private func withSpans<Result>(
+    of wanted: [Int], _ rows: KeyedRows,
+    _ body: (UnsafeRawBufferPointer, UnsafePointer<TextSpan>) throws -> Result
+  ) throws -> Result? {
     var spans: [TextSpan] = []
-    spans.reserveCapacity(fresh.count * rows.columnCount)
-    for row in fresh {
+    spans.reserveCapacity(wanted.count * rows.columnCount)
+    for row in wanted {
       spans += rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount]
     }
     return try rows.withBase { memory, _ in
       try spans.withUnsafeBufferPointer { spans in
-        try spans.baseAddress.map {
-          try builder.encode(
-            arena: memory, spans: $0, rowCount: fresh.count, columnCount: rows.columnCount,
-            columnIDs: (0..<rows.columnCount).map(plan.identifier))
-        }
+        try spans.baseAddress.map { try body(memory, $0) }
       }
     }
   }
