@@ -138,7 +138,10 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
         + "\(count) record\(count == 1 ? "" : "s") rejected, more than --max-rejects allows; "
         + "committed so far: \(batches) batch\(batches == 1 ? "" : "es"), "
         + "\(objects) object\(objects == 1 ? "" : "s"); the rejected records are in "
-        + "\(path): mend the input and start anew, or go on with --resume and a higher --max-rejects"
+        + "\(path): mend the input and start anew, or "
+        // A query, which may give other rows each time, is not gone on with.
+        + (first.map { ServerAddress.isURL($0.position.file) } ?? false
+          ? "with a higher --max-rejects" : "go on with --resume and a higher --max-rejects")
     case .emptyReplacement(let table, let database):
       "no record of the input would be in table '\(table)' of \(database), which has objects: "
         + "it is left as it is; check the input, or let the table become empty with --allow-empty"

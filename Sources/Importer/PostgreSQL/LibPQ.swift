@@ -18,6 +18,9 @@ struct LibPQ: @unchecked Sendable {
   let freeMemory: @convention(c) (UnsafeMutableRawPointer?) -> Void
   let connect: @convention(c) (UnsafePointer<Text?>, UnsafePointer<Text?>, Int32) -> Handle?
   let connectPoll: @convention(c) (Handle) -> Int32
+  let options: @convention(c) (Handle) -> UnsafeMutableRawPointer?
+  let host: @convention(c) (Handle) -> Text?
+  let port: @convention(c) (Handle) -> Text?
   let finish: @convention(c) (Handle) -> Void
   let socket: @convention(c) (Handle) -> Int32
   let status: @convention(c) (Handle) -> Int32
@@ -80,7 +83,7 @@ struct LibPQ: @unchecked Sendable {
     static let context = Int32(UInt8(ascii: "W"))
   }
 
-  /// - Throws: `ServerError` of the kind `missing` where there is no libpq, or an older one than version 9.
+  /// - Throws: `ServerError` of the kind `missing` where there is no libpq, or an older one than version 10.
   static func load() throws(ServerError) -> LibPQ {
     let given = System.environment("SHEAF_LIBPQ").flatMap { $0.isEmpty ? nil : $0 }
     let names = given.map { [$0] } ?? System.postgreSQLLibraries
@@ -98,13 +101,16 @@ struct LibPQ: @unchecked Sendable {
     func find<Function>(_ name: String) throws(ServerError) -> Function {
       if let function = library.function(name, as: Function.self) { return function }
       throw ServerError(
-        .missing, "the client library of PostgreSQL has no \(name); install libpq 9.0 or newer")
+        .missing, "the client library of PostgreSQL has no \(name); install libpq 10 or newer")
     }
     parse = try find("PQconninfoParse")
     freeParsed = try find("PQconninfoFree")
     freeMemory = try find("PQfreemem")
     connect = try find("PQconnectStartParams")
     connectPoll = try find("PQconnectPoll")
+    options = try find("PQconninfo")
+    host = try find("PQhost")
+    port = try find("PQport")
     finish = try find("PQfinish")
     socket = try find("PQsocket")
     status = try find("PQstatus")

@@ -26,7 +26,7 @@ struct ServerRow: Sendable {
 /// Thread rule: one thread at a time.
 final class ServerConnection: ServerLink {
   let library: LibPQ
-  let handle: LibPQ.Handle
+  private(set) var handle: LibPQ.Handle
   /// Asked while the server is silent: true gives the connection up.
   private let isCancelled: () -> Bool
   /// Seconds without an answer after which the connection is closed; nil: no limit.
@@ -58,11 +58,9 @@ final class ServerConnection: ServerLink {
       throw ServerError(.inputOutput, "\(target.shown): no memory for a connection")
     }
     self.handle = handle
-    _ = library.setVerbosity(handle, LibPQ.Code.verbose)
-    // Else they would go to standard error.
-    _ = library.setNoticeReceiver(handle, { _, _ in }, nil)
+    prepare()
     do {
-      try connect(seconds: target.connectSeconds ?? Self.connectSeconds, isStopping)
+      try connect(target, isStopping)
     } catch {
       close()
       throw error
@@ -70,6 +68,12 @@ final class ServerConnection: ServerLink {
   }
 
   deinit { close() }
+
+  private func prepare() {
+    _ = library.setVerbosity(handle, LibPQ.Code.verbose)
+    // Else they would go to standard error.
+    _ = library.setNoticeReceiver(handle, { _, _ in }, nil)
+  }
 
   /// Ends it; what was not committed is rolled back by the server.
   func close() {
@@ -94,9 +98,13 @@ final class ServerConnection: ServerLink {
     library.parameter(handle, name).map { String(cString: $0) }
   }
 
-  private func connect(seconds: Double, _ isStopping: () -> Bool) throws(ServerError) {
-    let patience = SilenceLimit(seconds)
-    if library.status(handle) == 1 { throw refused() }
+  private func connect(_ target: ServerTarget, _ isStopping: () -> Bool) throws(ServerError) {
+    if library.status(handle) == 1 { throw refused(target) }
+    let options = library.options(of: handle)
+    let seconds = try seconds(options["connect_timeout"])
+    var hosts = ServerHost.list(options)
+    var host = self.host
+    var patience = SilenceLimit(seconds)
     var state = LibPQ.Code.pollingWriting
     while true {
       switch state {
@@ -110,29 +118,75 @@ final class ServerConnection: ServerLink {
         if isStopping() || isCancelled() {
           throw ServerError(.interrupted, "interrupted while connecting to \(name)")
         }
-        if patience.isOver {
-          throw ServerError(
-            .busy, "\(name): no answer within \(Int(seconds)) seconds; check host and port",
-            isDisconnected: true)
+        if self.host != host {
+          // Each has its time.
+          (host, patience) = (self.host, SilenceLimit(seconds))
+        } else if patience.isOver {
+          guard startElsewhere(target, &hosts) else {
+            throw ServerError(
+              .busy, "\(name): no answer within \(Int(seconds)) seconds; check host and port",
+              isDisconnected: true)
+          }
+          if library.status(handle) == 1 { throw refused(target) }
+          (host, patience) = (self.host, SilenceLimit(seconds))
+          state = LibPQ.Code.pollingWriting
+          continue
         }
         state = library.connectPoll(handle)
       case LibPQ.Code.pollingOK:
         guard library.setNonblocking(handle, 1) == 0 else { throw lost("connecting") }
         return
-      default: throw refused()
+      default: throw refused(target)
       }
     }
   }
 
+  /// The host that libpq tries to connect to, and its port.
+  private var host: [String] {
+    [library.host(handle), library.port(handle)].map { $0.map { String(cString: $0) } ?? "" }
+  }
+
+  /// Begins anew with the hosts beside the one that does not answer: libpq goes on to them by itself only
+  /// from one that refuses.
+  ///
+  /// - Returns: false where there are no others.
+  private func startElsewhere(_ target: ServerTarget, _ hosts: inout [ServerHost]) -> Bool {
+    let silent = host
+    let index = hosts.firstIndex { $0.isCalled(silent[0], port: silent[1]) } ?? 0
+    if hosts.count < 2 { return false }
+    hosts.remove(at: index)
+    guard let other = target.start(hosts) else { return false }
+    library.finish(handle)
+    handle = other
+    prepare()
+    return true
+  }
+
+  /// How long a host has to answer, in seconds.
+  private func seconds(_ given: String?) throws(ServerError) -> Double {
+    let text = (given ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    if text.isEmpty { return Self.connectSeconds }
+    guard let seconds = Int32(text) else {
+      throw ServerError(
+        .usage, "\(name): connect_timeout is '\(text)', which is no whole number of seconds",
+        isDisconnected: true)
+    }
+    return seconds > 0 ? Double(min(seconds, 3600)) : Self.connectSeconds
+  }
+
   /// Why the server cannot be connected to, by what libpq says.
-  private func refused() -> ServerError {
+  private func refused(_ target: ServerTarget) -> ServerError {
     let message = LibPQ.line(library.errorMessage(handle))
     // The place in the server's source code is of no use here.
     let said = message.split(separator: "; ").filter { !$0.hasPrefix("LOCATION:") }
-    let text = said.isEmpty ? "the connection failed" : said.joined(separator: "; ")
+    let text =
+      said.isEmpty
+      ? "the connection failed" : target.withoutSecrets(said.joined(separator: "; "))
     guard let state = SQLState.inMessage(message) else {
-      let isTrust = ["certificate", "SSL", "GSSAPI", "password supplied"].contains(
-        where: text.contains)
+      let isTrust = [
+        "certificate", "SSL", "GSSAPI", "password supplied", "private key", "channel binding",
+        "requirepeer",
+      ].contains(where: text.contains)
       let kind: ServerError.Kind = isTrust ? .missing : Self.isOfAddress(text) ? .usage : .busy
       return ServerError(kind, "\(name): \(text)", isDisconnected: true)
     }
@@ -143,9 +197,11 @@ final class ServerConnection: ServerLink {
   /// Whether libpq has not even tried to connect, because it was given no valid address. Its message is in
   /// English: no program here asks for another language.
   static func isOfAddress(_ message: String) -> Bool {
-    ["invalid ", "could not match ", "could not parse network address"].contains {
-      message.hasPrefix($0)
-    }
+    [
+      "invalid ", "could not match ", "could not parse network address", "definition of service ",
+      "service file ", "syntax error in service file ", "nested service specifications ",
+      "Unix-domain socket path ",
+    ].contains { message.hasPrefix($0) } || message.contains(" failed: invalid integer value ")
   }
 
   func lost(_ what: String) -> ServerError {
@@ -256,13 +312,15 @@ final class ServerConnection: ServerLink {
     func field(_ code: Int32) -> String? {
       library.resultError(result, code).map { LibPQ.line($0) }
     }
-    guard let code = field(LibPQ.Code.sqlState) else {
+    guard let given = field(LibPQ.Code.sqlState) else {
       let text = LibPQ.line(library.resultMessage(result))
       return ServerError(
         .inputOutput,
         "\(name): \(text.isEmpty ? "the connection was lost" : text); go on with --resume",
         statement: statement, isDisconnected: true)
     }
+    // What a standby says where a transaction asks to write as it begins.
+    let code = given == "0A000" && parameter("in_hot_standby") == "on" ? SQLState.readOnly : given
     let state = SQLState(code)
     let detail = field(LibPQ.Code.detail).map { " (\($0))" } ?? ""
     let words = "\(field(LibPQ.Code.message) ?? "")\(detail) [\(code)]"

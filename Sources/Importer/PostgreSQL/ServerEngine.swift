@@ -121,7 +121,7 @@ struct ServerEngine: Sendable, Equatable {
     ] + limits + copies + [
       "SET LOCAL tcp_keepalives_idle = 20", "SET LOCAL tcp_keepalives_interval = 5",
       "SET LOCAL tcp_keepalives_count = 4", "SET LOCAL DateStyle = 'ISO, YMD'",
-      "SET LOCAL TimeZone = 'UTC'",
+      "SET LOCAL TimeZone = 'UTC'", "SET LOCAL IntervalStyle = 'postgres'",
     ]
   }
 

@@ -47,7 +47,8 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
 
   private static let settings =
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL TimeZone = "
-    + "'UTC'; SET LOCAL extra_float_digits = 1; SET LOCAL statement_timeout = 0; SET LOCAL "
+    + "'UTC'; SET LOCAL IntervalStyle = 'postgres'; SET LOCAL bytea_output = 'hex'; SET LOCAL "
+    + "extra_float_digits = 1; SET LOCAL statement_timeout = 0; SET LOCAL "
     + "idle_in_transaction_session_timeout = 0"
 
   /// The type of a PostgreSQL type's values, as they are spelled in CSV.
